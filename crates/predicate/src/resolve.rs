@@ -234,6 +234,7 @@ fn is_alike(file: &FieldRef, whole: &FieldRef) -> bool {
     let (here, there) = (value_type(file), value_type(whole));
     match (here, there) {
         (here, there) if here == there => is_uuid(file) == is_uuid(whole),
+        (DataType::FixedSizeBinary(_), _) | (_, DataType::FixedSizeBinary(_)) => false,
         (here, there) if here.is_string() && there.is_string() || here.is_binary() && there.is_binary() => true,
         (here, there) => match (element(here), element(there)) {
             (Some(here), Some(there)) => is_alike(&here, &there),

@@ -35,7 +35,10 @@ impl FieldProjection {
         let is_plain = |names: &Vec<String>| names.iter().all(|name| !name.contains('.') && !name.is_empty());
         paths.sort_unstable();
         paths.dedup_by(|path, shorter| path.starts_with(shorter));
-        if !paths.iter().any(|names| names.len() > 1) || !paths.iter().all(is_plain) {
+        // The name of a column may be what the names of a field are with dots between.
+        let is_column = |names: &Vec<String>| names.len() > 1 && schema.field_with_name(&names.join(".")).is_ok();
+        let is_clear = paths.iter().all(is_plain) && !paths.iter().any(is_column);
+        if !paths.iter().any(|names| names.len() > 1) || !is_clear {
             return Ok(None);
         }
         let narrow = plan.select(paths.iter().map(|names| names.join("."))).map_err(external)?;

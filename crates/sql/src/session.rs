@@ -12,7 +12,7 @@ use datafusion::execution::memory_pool::UnboundedMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -37,8 +37,8 @@ use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, ExactDivision, IntervalWindows,
-    Multisets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, merge_join_columns, uuid_function,
-    with_output_names,
+    Multisets, OctetLength, StandardCasts, Unnesting, at_time_zone_function, checked_sum, merge_join_columns,
+    uuid_function, with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -166,6 +166,7 @@ impl Session {
         state.register_expr_planner(Arc::new(ExactDivision))?;
         state.register_udf(Arc::new(at_time_zone_function()))?;
         state.register_udf(Arc::new(uuid_function()))?;
+        state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
         let locations = Arc::new(Locations { runtime: runtime.clone() });

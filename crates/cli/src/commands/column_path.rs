@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, FieldRef, Schema};
+use lath_format::schema::{PathMatch, find_path};
 
 use super::engine::quoted;
 use crate::failure::{Failure, Result};
@@ -21,13 +22,23 @@ impl ColumnPath {
         Self { names: vec![field.name().clone()], field: Arc::clone(field) }
     }
 
-    /// Finds a column by its path. Where no name is the same, one that differs in case will do, if it is the only one.
+    /// Finds a column by its path: a column whose name is the whole path, else names with dots between, of which those in double quotes
+    /// are taken as they are. Where no name is the same, one that differs in case will do, if it is the only one.
     pub(super) fn find(path: &str, schema: &Schema, option: &str) -> Result<Self> {
         let no_column = || {
             let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
             Failure::Usage(format!("{option}: there is no column {path:?}; there are {}", names.join(", ")))
         };
-        within(path, schema.fields()).ok_or_else(no_column)
+        let mut leaves = Vec::new();
+        schema.fields().iter().for_each(|field| collect_paths(Self::of(field), &mut leaves));
+        match find_path(path, &leaves) {
+            PathMatch::Names(names) => leaves.into_iter().find(|leaf| leaf.names == names).ok_or_else(no_column),
+            PathMatch::Nothing => within(path, schema.fields()).ok_or_else(no_column),
+            PathMatch::Ambiguous(several) => Err(Failure::Usage(format!(
+                "{option}: {path} may mean {}; write the one that is meant",
+                several.join(" or ")
+            ))),
+        }
     }
 
     /// The fields of this struct; `None` if it is something else.
@@ -62,28 +73,37 @@ impl ColumnPath {
     }
 }
 
-/// The column that `path` names among `fields`. A name may have points itself.
+impl AsRef<[String]> for ColumnPath {
+    fn as_ref(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// Adds a column and what is within it.
+fn collect_paths(column: ColumnPath, paths: &mut Vec<ColumnPath>) {
+    let fields = column.fields();
+    paths.push(column);
+    fields.into_iter().flatten().for_each(|field| collect_paths(field, paths));
+}
+
+/// The only column that `path` names among `fields` whatever the case of letters. A name may have points itself.
 fn within(path: &str, fields: &[FieldRef]) -> Option<ColumnPath> {
-    let starting = |exact: bool| {
-        let begins = move |name: &str| {
-            let head = path.get(..name.len())?;
-            let is_same = if exact { head == name } else { head.eq_ignore_ascii_case(name) };
-            let rest = &path[name.len()..];
-            (is_same && (rest.is_empty() || rest.starts_with('.'))).then(|| rest.trim_start_matches('.'))
-        };
-        let mut found = fields.iter().filter_map(|field| {
-            let rest = begins(field.name())?;
-            if rest.is_empty() {
-                return Some(ColumnPath::of(field));
-            }
-            let DataType::Struct(inner) = field.data_type() else { return None };
-            let inner = within(rest, inner)?;
-            Some(ColumnPath { names: [vec![field.name().clone()], inner.names].concat(), field: inner.field })
-        });
-        let first = found.next();
-        first.filter(|_| exact || found.next().is_none())
+    let begins = |name: &str| {
+        let is_same = path.get(..name.len())?.eq_ignore_ascii_case(name);
+        let rest = &path[name.len()..];
+        (is_same && (rest.is_empty() || rest.starts_with('.'))).then(|| rest.trim_start_matches('.'))
     };
-    starting(true).or_else(|| starting(false))
+    let mut found = fields.iter().filter_map(|field| {
+        let rest = begins(field.name())?;
+        if rest.is_empty() {
+            return Some(ColumnPath::of(field));
+        }
+        let DataType::Struct(inner) = field.data_type() else { return None };
+        let inner = within(rest, inner)?;
+        Some(ColumnPath { names: [vec![field.name().clone()], inner.names].concat(), field: inner.field })
+    });
+    let first = found.next();
+    first.filter(|_| found.next().is_none())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! `describe`: the values of each column in figures, by one query over all of them.
+//! `describe`: the values of each column in figures, by queries over some of them at a time.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -29,20 +30,52 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
     let leaves: Vec<Leaf> = columns.into_iter().flat_map(leaves_of).collect();
     let (threads, memory) = (args.engine.threads.map(usize::from), args.engine.memory);
     let session = session_over(&table, predicate, threads, memory)?;
-    let figures = leaves.iter().enumerate().flat_map(|(index, leaf)| leaf.figures(index));
-    let figures: Vec<String> = ["count(*) AS row_count".to_owned()].into_iter().chain(figures).collect();
-    let answer = session.run(&format!("SELECT {} FROM {TABLE}", figures.join(", "))).map_err(failed)?;
-    let watch = watch(&answer);
-    let answered = answer.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    drop(watch);
-    let Some(row) = answered.into_iter().find(|batch| batch.num_rows() == 1) else {
-        return Err(Failure::internal("describe", "the query has no answer"));
+    let mut figures = Figures::default();
+    // One query over very many columns takes more time than queries over some of them.
+    let leaves_a_query = if leaves.len() <= ONE_QUERY_LEAVES { ONE_QUERY_LEAVES } else { LEAVES_A_QUERY };
+    let indices: Vec<usize> = (0..leaves.len()).collect();
+    let parts: Vec<&[usize]> = match leaves.is_empty() {
+        true => vec![&[]],
+        false => indices.chunks(leaves_a_query).collect(),
     };
-    let rows = description(&leaves, &row)?;
+    for part in parts {
+        let selected = part.iter().flat_map(|&index| leaves[index].figures(index));
+        let selected: Vec<String> = [format!("count(*) AS {ROW_COUNT}")].into_iter().chain(selected).collect();
+        let answer = session.run(&format!("SELECT {} FROM {TABLE}", selected.join(", "))).map_err(failed)?;
+        let watch = watch(&answer);
+        let answered = answer.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        drop(watch);
+        let Some(row) = answered.into_iter().find(|batch| batch.num_rows() == 1) else {
+            return Err(Failure::internal("describe", "the query has no answer"));
+        };
+        figures.add(&row);
+    }
+    let rows = description(&leaves, &figures)?;
     let mut sink = output.open_presorted(&rows.schema())?;
     sink.write(&rows)?;
     sink.finish()?;
     Ok(Outcome::Done)
+}
+
+/// Maximum number of columns that one query is about. Planning takes time in proportion to the square of the number: 9.5 s for 400.
+const ONE_QUERY_LEAVES: usize = 32;
+/// Number of columns that each of several queries is about.
+const LEAVES_A_QUERY: usize = 8;
+const ROW_COUNT: &str = "row_count";
+
+/// The values that queries answered with, by name.
+#[derive(Default)]
+struct Figures(HashMap<String, ArrayRef>);
+
+impl Figures {
+    fn add(&mut self, row: &RecordBatch) {
+        let named = row.schema().fields().iter().zip(row.columns()).map(|(field, array)| (field.name().clone(), Arc::clone(array))).collect::<Vec<_>>();
+        self.0.extend(named);
+    }
+
+    fn get(&self, name: &str, index: usize) -> Option<&ArrayRef> {
+        self.0.get(&format!("{name}{index}"))
+    }
 }
 
 /// A column without fields.
@@ -128,23 +161,24 @@ impl Leaf {
     }
 }
 
-/// A row for each column, of the one row that the query answered with.
-fn description(leaves: &[Leaf], row: &RecordBatch) -> Result<RecordBatch> {
+/// A row for each column.
+fn description(leaves: &[Leaf], figures: &Figures) -> Result<RecordBatch> {
     let numbers = |name: &str| -> Vec<Option<i64>> {
         let of_leaf =
-            |index| row.column_by_name(&format!("{name}{index}"))?.as_primitive_opt::<Int64Type>()?.iter().next()?;
+            |index| figures.get(name, index)?.as_primitive_opt::<Int64Type>()?.iter().next()?;
         (0..leaves.len()).map(of_leaf).collect()
     };
     let floats = |name: &str| -> ArrayRef {
         let of_leaf =
-            |index| row.column_by_name(&format!("{name}{index}"))?.as_primitive_opt::<Float64Type>()?.iter().next()?;
+            |index| figures.get(name, index)?.as_primitive_opt::<Float64Type>()?.iter().next()?;
         Arc::new((0..leaves.len()).map(of_leaf).collect::<Float64Array>())
     };
     let integers = |name: &str| -> ArrayRef { Arc::new(Int64Array::from(numbers(name))) };
     let distinct = (0..leaves.len()).map(|index| {
-        row.column_by_name(&format!("distinct{index}"))?.as_primitive_opt::<UInt64Type>()?.iter().next()?
+        figures.get("distinct", index)?.as_primitive_opt::<UInt64Type>()?.iter().next()?
     });
-    let row_count = row.column(0).as_primitive_opt::<Int64Type>().map_or(0, |count| count.value(0));
+    let row_count = figures.0.get(ROW_COUNT).and_then(|count| count.as_primitive_opt::<Int64Type>());
+    let row_count = row_count.map_or(0, |count| count.value(0));
     let nulls = numbers("count").into_iter().map(|count| count.map(|count| row_count - count));
     let names = leaves.iter().map(|leaf| leaf.column.path());
     let types = leaves.iter().map(|leaf| leaf.column.field.data_type().to_string());
@@ -154,8 +188,8 @@ fn description(leaves: &[Leaf], row: &RecordBatch) -> Result<RecordBatch> {
         ("count", integers("count")),
         ("nulls", Arc::new(nulls.collect::<Int64Array>())),
         ("approx_distinct", Arc::new(distinct.collect::<UInt64Array>())),
-        ("min", texts(leaves, row, "min")?),
-        ("max", texts(leaves, row, "max")?),
+        ("min", texts(leaves, figures, "min")?),
+        ("max", texts(leaves, figures, "max")?),
         ("mean", floats("mean")),
         ("approx_q25", floats("low")),
         ("approx_q50", floats("middle")),
@@ -170,11 +204,11 @@ fn description(leaves: &[Leaf], row: &RecordBatch) -> Result<RecordBatch> {
 }
 
 /// The values called `name` as text.
-fn texts(leaves: &[Leaf], row: &RecordBatch, name: &str) -> Result<ArrayRef> {
+fn texts(leaves: &[Leaf], figures: &Figures, name: &str) -> Result<ArrayRef> {
     let failed = |error| Failure::encoding("describe", error);
     let options = encoder_options();
     let of_leaf = |(index, leaf): (usize, &Leaf)| {
-        let Some(array) = row.column_by_name(&format!("{name}{index}")) else { return Ok(None) };
+        let Some(array) = figures.get(name, index) else { return Ok(None) };
         let field = leaf.column.field.as_ref().clone().with_data_type(array.data_type().clone()).with_nullable(true);
         let batch =
             RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(array)]).map_err(failed)?;

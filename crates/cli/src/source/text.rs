@@ -144,7 +144,11 @@ impl TextOptions {
         if before.is_none() {
             for (path, data_type) in &self.types {
                 let segments: Vec<&str> = path.split('.').collect();
-                let found = fields.iter_mut().any(|field| replace(field, &segments, data_type));
+                // A column whose name is the whole path comes before fields of structs.
+                let found = match fields.iter_mut().find(|field| field.name() == path) {
+                    Some(column) => replace(column, &[path], data_type),
+                    None => fields.iter_mut().any(|field| replace(field, &segments, data_type)),
+                };
                 if !found {
                     let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
                     return Err(Failure::Usage(format!(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lath_format::FileMetaData;
-use lath_format::schema::print_schema;
+use lath_format::schema::{print_schema, write_path};
 use lath_format::schema::{ColumnDescriptor, Type};
 use lath_parquet::{ParquetFile, WriteSummary};
 
@@ -94,7 +94,7 @@ impl Properties {
     fn add(&mut self, metadata: &FileMetaData, has_chunk_keys: impl Fn(usize) -> bool) {
         let described = metadata.schema_descr().columns();
         for (index, described) in described.iter().enumerate() {
-            let column = self.columns.entry(described.path().string()).or_default();
+            let column = self.columns.entry(write_path(described.path().parts())).or_default();
             column.types.insert(type_text(described));
             column.has_chunk_keys |= has_chunk_keys(index);
             // A chunk that cannot be read is reported when rows are read.
@@ -108,7 +108,7 @@ impl Properties {
             let sorting = row_group.sorting_columns().into_iter().flatten().map(|sorting| {
                 let column = usize::try_from(sorting.column_idx).ok();
                 let path = column.and_then(|column| described.get(column));
-                let path = path.map_or_else(|| "?".to_owned(), |column| column.path().string());
+                let path = path.map_or_else(|| "?".to_owned(), |column| write_path(column.path().parts()));
                 let (descending, nulls_first) = (sorting.descending, sorting.nulls_first);
                 format!(
                     "{path}{}{}",

@@ -175,3 +175,66 @@ fn rows_are_found_in_the_order_that_was_asked_for() {
         assert_eq!(lath(["find", &trips, "--where", "TRUE", "--order-by", wrong]).code, 2, "{wrong}");
     }
 }
+
+#[test]
+fn every_type_is_described() {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, BinaryArray, DictionaryArray, Int64Array, StringArray, StructArray};
+    use arrow_cast::cast;
+    use arrow_schema::{DataType, Field, TimeUnit};
+
+    let bytes = BinaryArray::from_opt_vec(vec![Some(b"ab"), None, Some(b"abcd"), Some(b"")]);
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(86_400_000), None, Some(0), Some(172_800_000)]));
+    let of = |data_type: DataType| cast(&numbers, &data_type).unwrap();
+    let dictionary: DictionaryArray<Int32Type> =
+        StringArray::from(vec![Some("é"), None, Some("é"), Some("ab")]).iter().collect();
+    let field = Arc::new(Field::new("bytes", DataType::Binary, true));
+    let structure = StructArray::from(vec![(field, Arc::new(bytes.clone()) as ArrayRef)]);
+    let rows = RecordBatch::try_from_iter_with_nullable([
+        ("bytes", Arc::new(bytes.clone()) as ArrayRef, true),
+        ("large", cast(&bytes, &DataType::LargeBinary).unwrap(), true),
+        ("coded", cast(&bytes, &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Binary))).unwrap(), true),
+        ("text", Arc::new(dictionary), true),
+        ("struct", Arc::new(structure), true),
+        ("date64", of(DataType::Date64), true),
+        ("seconds", of(DataType::Timestamp(TimeUnit::Second, None)), true),
+        ("duration", of(DataType::Duration(TimeUnit::Millisecond)), true),
+        ("decimal", of(DataType::Decimal256(50, 2)), true),
+        ("half", of(DataType::Float16), true),
+        ("nothing", arrow_array::new_null_array(&DataType::Null, 4), true),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &rows.unwrap(), 3);
+    let columns = described(&[path.to_str().unwrap()]);
+    assert_eq!(columns.len(), 11);
+    for name in ["bytes", "large", "coded", "struct.bytes"] {
+        let column = &columns[name];
+        assert_eq!((&column["shortest"], &column["longest"]), (&json!(0), &json!(4)), "{name}");
+        assert_eq!((&column["min"], &column["max"], &column["nulls"]), (&json!(""), &json!("61626364"), &json!(1)), "{name}");
+    }
+    assert_eq!(columns["text"]["longest"], json!(2));
+    assert_eq!(columns["decimal"]["max"], json!("172800000.00"));
+    assert_eq!(columns["nothing"]["nulls"], json!(4));
+}
+
+#[test]
+fn many_columns_have_the_figures_that_few_have() {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array};
+
+    let column = |at: i64| Arc::new(Int64Array::from_iter_values((0..50).map(|row| row * at % 97))) as ArrayRef;
+    let names: Vec<String> = (0..75).map(|at| format!("c{at}")).collect();
+    let rows = RecordBatch::try_from_iter(names.iter().enumerate().map(|(at, name)| (name, column(at as i64)))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &rows, 20);
+    let path = path.to_str().unwrap();
+    for threads in ["1", "2"] {
+        let all = lath(["describe", path, "--threads", threads, "--format", "jsonl"]).json_lines(0);
+        assert_eq!(all.iter().map(|row| row["column"].as_str().unwrap()).collect::<Vec<_>>(), names);
+        let few = lath(["describe", path, "--columns", "c3,c40,c74", "--threads", threads, "--format", "jsonl"]).json_lines(0);
+        assert_eq!(few, [all[3].clone(), all[40].clone(), all[74].clone()]);
+    }
+}

@@ -21,12 +21,15 @@ mod inputs;
 #[cfg(unix)]
 mod interrupt;
 mod invocation;
+mod json_types;
 mod keyed_table;
 mod kv;
 mod merge;
 mod metadata;
 mod parquet_types;
 mod partitions;
+#[cfg(feature = "sql")]
+mod paths;
 #[cfg(all(unix, feature = "sql"))]
 mod prompt;
 mod rewrite;

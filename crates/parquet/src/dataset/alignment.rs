@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 pub struct Alignment {
     target: SchemaRef,
     sources: Vec<Source>,
-    paths: Option<Vec<String>>,
+    names: Option<Vec<Vec<String>>>,
 }
 
 /// Where a column comes from.
@@ -75,8 +75,8 @@ impl Alignment {
         }
         let reads_all = rank == file.fields().len()
             && paths.len() == roots.len()
-            && paths.iter().all(|path| file.fields().find(path).is_some());
-        Ok(Self { target: Arc::clone(target), sources, paths: (!reads_all).then_some(paths) })
+            && paths.iter().all(|names| names.len() == 1);
+        Ok(Self { target: Arc::clone(target), sources, names: (!reads_all).then_some(paths) })
     }
 
     /// The way from whole batches of schema `source`, all rows of which have the values `partition` (columns and rows of their
@@ -88,18 +88,18 @@ impl Alignment {
     pub fn from_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
         let resolved = resolve(target, source, partition, false, true);
         let Resolved { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
-        Ok(Self { target: Arc::clone(target), sources, paths: None })
+        Ok(Self { target: Arc::clone(target), sources, names: None })
     }
 
     /// The alignment of batches that have the target's schema already.
     pub(crate) fn identity(schema: &SchemaRef) -> Self {
         let sources = (0..schema.fields().len()).map(Source::Column).collect();
-        Self { target: Arc::clone(schema), sources, paths: None }
+        Self { target: Arc::clone(schema), sources, names: None }
     }
 
-    /// The paths to read of the file: those that it has of the target. `None` for all of its columns.
-    pub(crate) fn paths(&self) -> Option<&[String]> {
-        self.paths.as_deref()
+    /// What to read of the file, as names from the root down: what it has of the target. `None` for all of its columns.
+    pub(crate) fn names(&self) -> Option<&[Vec<String>]> {
+        self.names.as_deref()
     }
 
     /// A batch of the file or source, in the schema of the target.
@@ -132,8 +132,8 @@ impl Alignment {
 /// Where the columns of a target come from.
 struct Resolved {
     sources: Vec<Source>,
-    /// The paths to read of the file, and the columns that they are in.
-    paths: Vec<String>,
+    /// What to read of the file, as names from the root down, and the columns that it is in.
+    paths: Vec<Vec<String>>,
     roots: Vec<usize>,
 }
 
@@ -201,10 +201,10 @@ fn namesake(fields: &Fields, position: usize, others: &Fields) -> Option<usize> 
 }
 
 /// The paths of what both `file` and `target` have, which are fields of the same name; a field that the target has whole is one.
-fn collect_paths<'a>(file: &'a Field, target: &Field, above: &mut Vec<&'a str>, paths: &mut Vec<String>) {
-    above.push(file.name());
+fn collect_paths(file: &Field, target: &Field, above: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
+    above.push(file.name().clone());
     if !has_more(file.data_type(), target.data_type()) {
-        paths.push(above.join("."));
+        paths.push(above.clone());
     } else {
         match (file.data_type(), target.data_type()) {
             (DataType::Struct(fields), DataType::Struct(wanted)) => {
@@ -216,15 +216,15 @@ fn collect_paths<'a>(file: &'a Field, target: &Field, above: &mut Vec<&'a str>, 
                 }
                 if paths.len() == before {
                     // Nothing is wanted but where the struct is null: its first field has that too.
-                    above.extend(fields.first().map(|field| field.name().as_str()));
-                    paths.push(above.join("."));
+                    above.extend(fields.first().map(|field| field.name().clone()));
+                    paths.push(above.clone());
                     above.truncate(above.len() - usize::from(!fields.is_empty()));
                 }
             }
             (DataType::Map(entries, _), DataType::Map(wanted, _)) => collect_paths(entries, wanted, above, paths),
             (here, there) => match (list_element(here), list_element(there)) {
                 (Some(element), Some(wanted)) => collect_paths(element, wanted, above, paths),
-                _ => paths.push(above.join(".")),
+                _ => paths.push(above.clone()),
             },
         }
     }

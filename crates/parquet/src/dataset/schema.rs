@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
-use lath_format::schema::is_at_or_below;
+use lath_format::schema::{PathMatch, find_path, is_at_or_below, quoted_names};
 
 use super::dictionaries::Dictionaries;
 use super::file::DatasetFile;
@@ -101,7 +101,13 @@ impl DatasetSchema {
         let wanted = |field: &&FieldRef| paths.is_none_or(|paths| paths.iter().any(|path| path == field.name()));
         fields.extend(partition_fields.iter().filter(wanted).map(|field| with_strings(field, layout.strings)));
         if let Some(paths) = paths {
-            let position = |field: &FieldRef| paths.iter().position(|path| is_at_or_below(path, field.name()));
+            let is_root = |path: &str| self.whole.fields().find(path).is_some();
+            let leads = |path: &str, root: &str| match quoted_names(path) {
+                _ if is_root(path) => path == root,
+                Some(names) => names.first().is_some_and(|first| first == root),
+                None => is_at_or_below(path, root),
+            };
+            let position = |field: &FieldRef| paths.iter().position(|path| leads(path, field.name()));
             fields.sort_by_cached_key(|field| position(field).unwrap_or(usize::MAX));
         }
         Ok(Arc::new(Schema::new_with_metadata(fields, self.whole.metadata().clone())))
@@ -161,42 +167,60 @@ fn unite(files: &[DatasetFile], concurrency: usize) -> Result<SchemaRef> {
 
 /// The fields that `paths` lead to, in the order of `fields`, structs cut down to the fields that are asked for.
 fn choose(fields: &[FieldRef], paths: &[String]) -> Result<Vec<FieldRef>> {
-    let mut used = vec![false; paths.len()];
     let is_root = |path: &str| fields.iter().any(|field| field.name() == path);
-    // A root column whose name is the whole path wins over nested fields.
-    let (roots, nested): (Vec<usize>, Vec<usize>) = (0..paths.len()).partition(|&at| is_root(&paths[at]));
-    let mut chosen = Vec::new();
-    for field in fields {
-        let here: Vec<(usize, &str)> = nested.iter().map(|&at| (at, paths[at].as_str())).collect();
-        let part = cut(field, &here, &mut used);
-        if roots.iter().any(|&at| paths[at] == *field.name()) {
-            chosen.push(Arc::clone(field));
-        } else {
-            chosen.extend(part);
+    let mut leaves = Vec::new();
+    if !paths.iter().all(|path| is_root(path)) {
+        fields.iter().for_each(|field| collect_leaves(field, &mut Vec::new(), &mut leaves));
+    }
+    let mut wanted: Vec<Vec<String>> = Vec::with_capacity(paths.len());
+    for path in paths {
+        if is_root(path) {
+            wanted.push(vec![path.clone()]);
+            continue;
+        }
+        match find_path(path, &leaves) {
+            PathMatch::Names(names) => wanted.push(names),
+            PathMatch::Ambiguous(several) => {
+                let several: Vec<String> = several.iter().map(|path| format!("'{path}'")).collect();
+                return Err(Error::invalid(format!(
+                    "'{path}' may mean {}; write the one that is meant",
+                    several.join(" or ")
+                )));
+            }
+            PathMatch::Nothing => {
+                let names: Vec<String> = fields.iter().take(12).map(|field| format!("'{}'", field.name())).collect();
+                let more = fields.len().saturating_sub(12);
+                let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+                return Err(Error::invalid(format!("no column '{path}'; the files have {}{tail}", names.join(", "))));
+            }
         }
     }
-    match nested.iter().find(|&&at| !used[at]) {
-        None => Ok(chosen),
-        Some(&at) => {
-            let names: Vec<String> = fields.iter().take(12).map(|field| format!("'{}'", field.name())).collect();
-            let more = fields.len().saturating_sub(12);
-            let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-            Err(Error::invalid(format!("no column '{}'; the files have {}{tail}", paths[at], names.join(", "))))
-        }
-    }
+    let wanted: Vec<&[String]> = wanted.iter().map(Vec::as_slice).collect();
+    Ok(fields.iter().filter_map(|field| cut(field, &wanted)).collect())
 }
 
-/// `field` with only those fields below it that are at or below one of `paths`, which start at the field's own name.
-fn cut(field: &FieldRef, paths: &[(usize, &str)], used: &mut [bool]) -> Option<FieldRef> {
-    let mut below = Vec::new();
-    for &(at, path) in paths {
-        match path.strip_prefix(field.name().as_str()) {
-            Some("") => {
-                used[at] = true;
-                return Some(Arc::clone(field));
-            }
-            Some(rest) => below.extend(rest.strip_prefix('.').map(|rest| (at, rest))),
-            None => {}
+/// The names on the way to each leaf of a field.
+fn collect_leaves<'f>(field: &'f FieldRef, above: &mut Vec<&'f str>, leaves: &mut Vec<Vec<&'f str>>) {
+    above.push(field.name());
+    match field.data_type() {
+        DataType::Struct(fields) => fields.iter().for_each(|field| collect_leaves(field, above, leaves)),
+        DataType::Map(entries, _) => collect_leaves(entries, above, leaves),
+        other => match list_element(other) {
+            Some(element) => collect_leaves(element, above, leaves),
+            None => leaves.push(above.clone()),
+        },
+    }
+    above.pop();
+}
+
+/// `field` with only those fields below it that are at or below one of the lists of names, which start with the field's own.
+fn cut(field: &FieldRef, wanted: &[&[String]]) -> Option<FieldRef> {
+    let mut below: Vec<&[String]> = Vec::new();
+    for names in wanted {
+        match names.split_first() {
+            Some((first, [])) if first == field.name() => return Some(Arc::clone(field)),
+            Some((first, rest)) if first == field.name() => below.push(rest),
+            _ => {}
         }
     }
     if below.is_empty() {
@@ -204,27 +228,27 @@ fn cut(field: &FieldRef, paths: &[(usize, &str)], used: &mut [bool]) -> Option<F
     }
     let data_type = match field.data_type() {
         DataType::Struct(fields) => {
-            let kept: Fields = fields.iter().filter_map(|field| cut(field, &below, used)).collect();
+            let kept: Fields = fields.iter().filter_map(|field| cut(field, &below)).collect();
             (!kept.is_empty()).then_some(DataType::Struct(kept))
         }
         DataType::Map(entries, is_sorted) => match entries.data_type() {
             DataType::Struct(pair) if pair.len() == 2 => {
-                let inside: Vec<(usize, &str)> = below
+                let inside: Vec<&[String]> = below
                     .iter()
-                    .filter_map(|&(at, path)| {
-                        Some((at, path.strip_prefix(entries.name().as_str())?.strip_prefix('.')?))
-                    })
+                    .filter_map(|names| names.split_first().filter(|(first, _)| *first == entries.name()))
+                    .map(|(_, rest)| rest)
                     .collect();
-                let key = cut(&pair[0], &inside, used);
-                let value = cut(&pair[1], &inside, used);
-                let value_field = value.clone().unwrap_or_else(|| Arc::clone(&pair[1]));
+                let is_whole = inside.iter().any(|names| names.is_empty());
+                let key = cut(&pair[0], &inside);
+                let value = cut(&pair[1], &inside);
+                let value_field = value.clone().filter(|_| !is_whole).unwrap_or_else(|| Arc::clone(&pair[1]));
                 let entries_type = DataType::Struct(vec![Arc::clone(&pair[0]), value_field].into());
                 let entries = Arc::new(entries.as_ref().clone().with_data_type(entries_type));
-                (key.is_some() || value.is_some()).then_some(DataType::Map(entries, *is_sorted))
+                (is_whole || key.is_some() || value.is_some()).then_some(DataType::Map(entries, *is_sorted))
             }
             _ => None,
         },
-        other => list_element(other).and_then(|element| Some(with_element(other, cut(element, &below, used)?))),
+        other => list_element(other).and_then(|element| Some(with_element(other, cut(element, &below)?))),
     }?;
     Some(Arc::new(field.as_ref().clone().with_data_type(data_type)))
 }

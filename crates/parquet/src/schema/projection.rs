@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lath_format::schema::SchemaDescriptor;
+use lath_format::schema::{SchemaDescriptor, begins_with, quoted_names, spelled, write_path};
 
 use super::{Node, NodeKind};
 use crate::error::{Error, Result};
@@ -11,34 +11,49 @@ use crate::error::{Error, Result};
 ///
 /// A path is the names from the root down, joined by dots: either those of the Parquet schema (`l.list.element.x`) or those of
 /// the Arrow schema (`l.element.x`). A root column whose name is the whole path wins over nested fields, so that columns with
-/// dots in their names can be chosen. Where names repeat, a path chooses all that it fits.
+/// dots in their names can be chosen. Names in double quotes are taken as they are: beside a column `a.b`, `a."b"` is the field. A path
+/// that fits several lists of names is an error. Where names repeat, a path chooses all that it fits.
 ///
 /// Fields come out in the order of the file, whatever the order of the paths. A map keeps its keys, whole, whatever is
 /// chosen below it, and its values whole unless something below them is chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Projection {
     paths: Vec<String>,
+    names: Vec<Vec<String>>,
     leaves: Vec<usize>,
 }
 
 impl Projection {
     /// Chooses what lies at or below each of `paths`; no paths choose no columns.
     pub fn from_paths<P: Into<String>>(paths: impl IntoIterator<Item = P>) -> Self {
-        Self { paths: paths.into_iter().map(Into::into).collect(), leaves: Vec::new() }
+        Self { paths: paths.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// Chooses what lies at or below each list of names, from the root down, whatever is in the names.
+    pub fn from_names(names: impl IntoIterator<Item = Vec<String>>) -> Self {
+        Self { names: names.into_iter().collect(), ..Self::default() }
     }
 
     /// Chooses leaves by their numbers, counted from 0 in the order of the Parquet schema: the way to tell apart columns that have
     /// the same path.
     pub fn from_leaves(leaves: impl IntoIterator<Item = usize>) -> Self {
-        Self { paths: Vec::new(), leaves: leaves.into_iter().collect() }
+        Self { leaves: leaves.into_iter().collect(), ..Self::default() }
     }
 
     /// For each leaf of the schema, whether it is chosen.
     pub(super) fn select(&self, nodes: &[Node], descr: &SchemaDescriptor) -> Result<Vec<bool>> {
-        let mut selected = match self.paths.as_slice() {
-            [] => vec![false; descr.num_columns()],
-            paths => Paths::new(nodes, descr).select(paths)?,
-        };
+        let mut selected = vec![false; descr.num_columns()];
+        if !self.paths.is_empty() || !self.names.is_empty() {
+            let paths = Paths::new(nodes, descr);
+            selected = paths.select(&self.paths)?;
+            for names in &self.names {
+                let columns = paths.columns_below(names);
+                if columns.is_empty() {
+                    return Err(paths.unknown(&write_path(names)));
+                }
+                columns.into_iter().for_each(|column| selected[column] = true);
+            }
+        }
         for &leaf in &self.leaves {
             let count = selected.len();
             let chosen = selected.get_mut(leaf);
@@ -90,15 +105,42 @@ impl<'a> Paths<'a> {
         if let Some(leaves) = self.roots.get(path) {
             return Ok(leaves.iter().map(|&leaf| self.leaves[leaf].column).collect());
         }
+        if let Some(names) = quoted_names(path) {
+            let columns = self.columns_below(&names);
+            return if columns.is_empty() { Err(self.unknown(path)) } else { Ok(columns) };
+        }
         let dots = path.bytes().enumerate().filter(|&(_, byte)| byte == b'.').map(|(at, _)| at);
-        let columns: Vec<usize> = dots
-            .filter_map(|dot| self.roots.get(&path[..dot]))
-            .flatten()
-            .map(|&leaf| &self.leaves[leaf])
-            .filter(|leaf| leads_to(path, leaf.parquet) || leads_to(path, &leaf.arrow))
-            .map(|leaf| leaf.column)
-            .collect();
-        if columns.is_empty() { Err(self.unknown(path)) } else { Ok(columns) }
+        let mut meant: Vec<Vec<&str>> = Vec::new();
+        let mut columns = Vec::new();
+        for &leaf in dots.filter_map(|dot| self.roots.get(&path[..dot])).flatten() {
+            let leaf = &self.leaves[leaf];
+            let arrow = spelled(path, &leaf.arrow).map(|count| leaf.arrow[..count].to_vec());
+            let parquet = || {
+                let count = spelled(path, leaf.parquet)?;
+                Some(leaf.parquet[..count].iter().map(String::as_str).collect())
+            };
+            let Some(names) = arrow.or_else(parquet) else { continue };
+            columns.push(leaf.column);
+            if !meant.contains(&names) {
+                meant.push(names);
+            }
+        }
+        match meant.as_slice() {
+            [] => Err(self.unknown(path)),
+            [_] => Ok(columns),
+            several => {
+                let written: Vec<String> = several.iter().map(|names| format!("'{}'", write_path(names))).collect();
+                Err(Error::invalid(format!("'{path}' may mean {}; write the one that is meant", written.join(" or "))))
+            }
+        }
+    }
+
+    /// The columns at or below names.
+    fn columns_below(&self, names: &[String]) -> Vec<usize> {
+        let Some(leaves) = names.first().and_then(|root| self.roots.get(root.as_str())) else { return Vec::new() };
+        let leaves = leaves.iter().map(|&leaf| &self.leaves[leaf]);
+        let below = leaves.filter(|leaf| begins_with(&leaf.arrow, names) || begins_with(leaf.parquet, names));
+        below.map(|leaf| leaf.column).collect()
     }
 
     fn unknown(&self, path: &str) -> Error {
@@ -154,20 +196,6 @@ fn collect<'a>(node: &'a Node, arrow: &mut Vec<&'a str>, descr: &'a SchemaDescri
         NodeKind::List { element, .. } => collect(element, arrow, descr, leaves),
     }
     arrow.pop();
-}
-
-/// Whether `path` is the first one, two, … of `names`, joined by dots. Names may hold dots themselves.
-fn leads_to<S: AsRef<str>>(path: &str, names: &[S]) -> bool {
-    let mut rest = path;
-    for name in names {
-        let Some(after) = rest.strip_prefix(name.as_ref()) else { return false };
-        if after.is_empty() {
-            return true;
-        }
-        let Some(below) = after.strip_prefix('.') else { return false };
-        rest = below;
-    }
-    false
 }
 
 /// Number of characters to insert, remove or replace to make one name of the other, ignoring case; Levenshtein's distance.

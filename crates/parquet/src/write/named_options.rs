@@ -3,9 +3,10 @@
 use std::str::FromStr;
 
 use arrow_schema::Schema;
+use lath_format::schema::{PathMatch, begins_with, find_path, write_path};
 
 use super::options::{BloomFilter, ColumnOptions, SortingColumn, WriteOptions, parse_byte_size};
-use super::schema::leaf_paths;
+use super::schema::{leaf_at, names_in, parquet_schema};
 use crate::error::{Error, Result};
 
 impl WriteOptions {
@@ -14,14 +15,11 @@ impl WriteOptions {
     /// # Errors
     /// [`Error::Invalid`] if there is none, or if Parquet does not have the columns' types.
     pub fn columns_below(self, schema: &Schema, path: &str, options: &ColumnOptions) -> Result<Self> {
-        let leaves = leaf_paths(schema)?;
-        let below =
-            |leaf: &&String| leaf.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        let chosen: Vec<&String> = leaves.iter().filter(below).collect();
-        if chosen.is_empty() {
-            return Err(no_column(path, &leaves));
-        }
-        Ok(chosen.into_iter().fold(self, |all, leaf| all.column(leaf, options.clone())))
+        let schema = parquet_schema(schema)?;
+        let leaves: Vec<&[String]> = schema.columns().iter().map(|column| column.path().parts()).collect();
+        let names = names_in(path, &leaves).map_err(|error| no_column(path, &leaves, error))?;
+        let below = leaves.iter().filter(|leaf| begins_with(leaf, &names));
+        Ok(below.fold(self, |all, leaf| all.column(&write_path(leaf), options.clone())))
     }
 
     /// As [`sorting_columns`](Self::sorting_columns), with the columns looked for in `schema`.
@@ -29,11 +27,14 @@ impl WriteOptions {
     /// # Errors
     /// [`Error::Invalid`] if one is no leaf column.
     pub fn sorted_by(self, schema: &Schema, columns: impl IntoIterator<Item = SortingColumn>) -> Result<Self> {
-        let (leaves, columns): (_, Vec<_>) = (leaf_paths(schema)?, columns.into_iter().collect());
-        match columns.iter().find(|column| !leaves.contains(&column.path)) {
-            Some(unknown) => Err(no_column(&unknown.path, &leaves)),
-            None => Ok(self.sorting_columns(columns)),
-        }
+        let schema = parquet_schema(schema)?;
+        let leaves: Vec<&[String]> = schema.columns().iter().map(|column| column.path().parts()).collect();
+        let written = |column: SortingColumn| -> Result<SortingColumn> {
+            let leaf = leaf_at(&column.path, &leaves).map_err(|error| no_column(&column.path, &leaves, error))?;
+            let path = write_path(leaves[leaf]);
+            Ok(SortingColumn { path, ..column })
+        };
+        Ok(self.sorting_columns(columns.into_iter().map(written).collect::<Result<Vec<_>>>()?))
     }
 
     /// Sets an option by its name in SQL, from text. Names are those of the setters (`codec`, `row_group_rows`…); beside them
@@ -117,9 +118,13 @@ fn size(text: &str) -> Result<usize> {
     size.ok_or_else(|| Error::invalid(format!("{text} is not a size such as 500000, 64KiB, 128MiB or 1GiB")))
 }
 
-fn no_column(path: &str, leaves: &[String]) -> Error {
+/// The error for a path that means no column; `otherwise` for one that means several.
+fn no_column(path: &str, leaves: &[&[String]], otherwise: Error) -> Error {
     const SHOWN: usize = 20;
-    let mut known = leaves.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if matches!(find_path(path, leaves), PathMatch::Ambiguous(_)) {
+        return otherwise;
+    }
+    let mut known = leaves.iter().take(SHOWN).map(|leaf| write_path(leaf)).collect::<Vec<_>>().join(", ");
     if leaves.len() > SHOWN {
         known.push_str(", …");
     }

@@ -8,6 +8,7 @@ use lath_format::schema::KeyValue;
 use lath_format::schema::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
 use lath_format::schema::{ColumnDescPtr, ColumnDescriptor, SchemaDescPtr, SchemaDescriptor, Type};
 use lath_format::schema::{LogicalType, PhysicalType};
+use lath_format::schema::{PathMatch, find_path, write_path};
 
 use super::column_type;
 use super::options::{LeafOptions, WriteOptions};
@@ -127,8 +128,11 @@ impl WriteSchema {
             occurrences.push(*count);
             *count += 1;
         }
+        let paths: Vec<&[String]> = descr.columns().iter().map(|column| column.path().parts()).collect();
+        let keys = option_keys(options.column_paths(), &paths)?;
         let leaf = |((column, arrow_type), occurrence): ((&ColumnDescPtr, _), usize)| {
-            let mut options = options.leaf(&column.path().string(), occurrence);
+            let path = column.path().parts();
+            let mut options = options.leaf(keys.get(path).copied(), &write_path(path), occurrence);
             options.dictionary_bytes = options.dictionary_bytes.min(most_dictionary_bytes);
             let namesakes = namesakes.get(column.path().parts()).copied().unwrap_or(1);
             LeafSchema { column: Arc::clone(column), namesakes, occurrence, arrow_type, options: Arc::new(options) }
@@ -136,9 +140,7 @@ impl WriteSchema {
         let leaves: Vec<_> = descr.columns().iter().zip(arrow_types).zip(occurrences).map(leaf).collect();
         let is_encodable = striped.is_some();
         let striped = striped.unwrap_or_else(|| arrow.fields().clone());
-        let schema = Self { arrow, striped, descr, leaves, like: None, inherited, is_encodable };
-        options.column_paths().try_for_each(|path| schema.leaf_index(path).map(drop))?;
-        Ok(schema)
+        Ok(Self { arrow, striped, descr, leaves, like: None, inherited, is_encodable })
     }
 
     /// The leaf with this dotted path, which no other has.
@@ -147,7 +149,7 @@ impl WriteSchema {
     /// [`Error::Invalid`] if there is none, or several.
     pub(super) fn sorting_leaf(&self, path: &str) -> Result<usize> {
         let index = self.leaf_index(path)?;
-        match self.leaves.iter().filter(|leaf| leaf.column.path().string() == path).count() {
+        match self.leaves[index].namesakes {
             1 => Ok(index),
             count => Err(Error::invalid(format!(
                 "sorting column {path} is ambiguous: {count} columns have this name; rename them, or sort by another column"
@@ -155,13 +157,10 @@ impl WriteSchema {
         }
     }
 
-    /// The first leaf with this dotted path.
+    /// The first leaf with this path.
     pub(super) fn leaf_index(&self, path: &str) -> Result<usize> {
-        let is_named = |leaf: &LeafSchema| leaf.column.path().string() == path;
-        self.leaves.iter().position(is_named).ok_or_else(|| {
-            let paths: Vec<_> = self.leaves.iter().map(|leaf| leaf.column.path().string()).collect();
-            Error::invalid(format!("there is no leaf column {path}; there are {}", paths.join(", ")))
-        })
+        let paths: Vec<&[String]> = self.leaves.iter().map(|leaf| leaf.column.path().parts()).collect();
+        leaf_at(path, &paths)
     }
 
     /// What the metadata of the file holds: the caller's keys, those of the file that is copied, and the Arrow schema, by
@@ -190,9 +189,44 @@ pub fn parquet_schema(arrow: &Schema) -> Result<SchemaDescPtr> {
     types(arrow).map(|(descr, _)| descr)
 }
 
-/// The paths of the leaf columns that a file with `schema` has.
-pub(super) fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
-    Ok(parquet_schema(schema)?.columns().iter().map(|column| column.path().string()).collect())
+/// For the names of each leaf that options are set of by themselves, the path that they are set by.
+fn option_keys<'k, 'p>(
+    keys: impl Iterator<Item = &'k str>,
+    leaves: &[&'p [String]],
+) -> Result<HashMap<&'p [String], &'k str>> {
+    let written: HashMap<String, &'p [String]> = leaves.iter().map(|path| (write_path(path), *path)).collect();
+    let named = |key: &'k str| match written.get(key) {
+        Some(path) => Ok((*path, key)),
+        None => leaf_at(key, leaves).map(|at| (leaves[at], key)),
+    };
+    keys.map(named).collect()
+}
+
+/// The leaf that a text means: one that is written so, or one whose names it is.
+pub(super) fn leaf_at(text: &str, leaves: &[&[String]]) -> Result<usize> {
+    if let Some(at) = leaves.iter().position(|path| write_path(path) == text) {
+        return Ok(at);
+    }
+    let names = names_in(text, leaves)?;
+    let is_leaf = |path: &&[String]| **path == *names;
+    leaves.iter().position(is_leaf).ok_or_else(|| no_leaf(text, leaves))
+}
+
+/// The names of a leaf, or of what is above one, that a text means.
+pub(super) fn names_in(text: &str, leaves: &[&[String]]) -> Result<Vec<String>> {
+    match find_path(text, leaves) {
+        PathMatch::Names(names) => Ok(names),
+        PathMatch::Nothing => Err(no_leaf(text, leaves)),
+        PathMatch::Ambiguous(several) => {
+            let what = several.join(" or ");
+            Err(Error::invalid(format!("{text} may mean {what}; write the one that is meant")))
+        }
+    }
+}
+
+fn no_leaf(text: &str, leaves: &[&[String]]) -> Error {
+    let paths: Vec<String> = leaves.iter().map(|path| write_path(path)).collect();
+    Error::invalid(format!("there is no leaf column {text}; there are {}", paths.join(", ")))
 }
 
 /// The Parquet schema for rows of an Arrow schema, and the fields as levels are made by.

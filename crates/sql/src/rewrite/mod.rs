@@ -9,6 +9,7 @@
 //! | `floats` | decimals beside floats are floats |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
+//! | `octet_length` | byte strings have a length too |
 //! | `overflow` | integers, decimals and sums that grow out of their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `lists` | `IN` with columns in its list |
@@ -28,6 +29,7 @@ mod division;
 mod floats;
 mod intervals;
 mod multisets;
+mod octet_length;
 mod overflow;
 mod using_joins;
 mod lists;
@@ -48,6 +50,7 @@ pub(crate) use division::ExactDivision;
 pub(crate) use floats::DecimalsBesideFloats;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
 pub(crate) use multisets::Multisets;
+pub(crate) use octet_length::OctetLength;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use using_joins::merge_join_columns;
 pub(crate) use output::with_output_names;

@@ -54,7 +54,12 @@ fn globs_stand_for_the_names_that_fit_and_not_for_hidden_ones() {
     assert_eq!(names(&path, &["*/[0-9].parquet"]).unwrap(), ["b/2.parquet"]);
     assert_eq!(names(&path, &["c*"]).unwrap(), ["c/d/e.parquet"]);
     let all = names(&path, &["**/*.parquet"]).unwrap();
-    assert_eq!(all, ["_metadata.parquet", "_temporary/g.parquet", "a.parquet", "b/2.parquet", "c/d/e.parquet"]);
+    assert_eq!(all, ["_metadata.parquet", "a.parquet", "b/2.parquet", "c/d/e.parquet"]);
+    // Folders of other programs' own files are entered where the glob names them.
+    assert_eq!(names(&path, &["_temporary/*.parquet"]).unwrap(), ["_temporary/g.parquet"]);
+    assert_eq!(names(&path, &["_temp*/*.parquet"]).unwrap(), ["_temporary/g.parquet"]);
+    assert_eq!(names(&path, &["*/*.parquet"]).unwrap(), ["b/2.parquet"]);
+    assert_eq!(names(&path.join("_temporary"), &["../**/e.parquet"]).unwrap().len(), 1);
     write(&path.join("odd[1].parquet"), vec![("x", int64(0..3))]);
     assert_eq!(names(&path, &["odd[1].parquet"]).unwrap(), ["odd[1].parquet"]);
 }

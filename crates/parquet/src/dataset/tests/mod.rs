@@ -59,8 +59,8 @@ fn read(dataset: &Dataset, paths: Option<&[&str]>, strings: Strings) -> Result<V
         let open = file.open()?;
         let alignment = dataset.align(&target, file, &open)?;
         let mut builder = open.scan().strings(strings);
-        if let Some(paths) = alignment.paths() {
-            builder = builder.select(paths);
+        if let Some(names) = alignment.names() {
+            builder = builder.select(names.iter().map(|names| names.join(".")));
         }
         for batch in builder.build()? {
             let aligned = alignment.apply(&batch?)?;

@@ -50,7 +50,7 @@ impl Planner {
             }
             None => {
                 let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
-                let projection = alignment.paths().map(|paths| Projection::from_paths(paths.iter().cloned()));
+                let projection = alignment.names().map(|names| Projection::from_names(names.iter().cloned()));
                 (alignment, projection)
             }
         };

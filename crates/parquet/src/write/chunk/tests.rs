@@ -280,7 +280,7 @@ fn an_encoding_asked_of_one_column_must_be_one_of_its_type() {
     let schema = Schema::new(vec![Field::new("text", DataType::Utf8, false)]);
     let descriptor = ArrowSchemaConverter::new().convert(&schema).expect("a schema");
     let own = ColumnOptions::new().encoding(ValueEncoding::DeltaBinaryPacked);
-    let leaf = Arc::new(WriteOptions::default().column("text", own).leaf("text", 0));
+    let leaf = Arc::new(WriteOptions::default().column("text", own).leaf(Some("text"), "text", 0));
     let error = ChunkWriter::new(&descriptor.column(0), &DataType::Utf8, leaf).expect_err("strings have no deltas");
     assert!(error.to_string().contains("column text"), "{error}");
 }
@@ -290,7 +290,7 @@ fn a_value_that_does_not_fit_is_named_by_column_and_row() {
     let data_type = DataType::Decimal128(9, 2);
     let schema = Schema::new(vec![Field::new("price", data_type.clone(), true)]);
     let descriptor = ArrowSchemaConverter::new().convert(&schema).expect("a schema");
-    let leaf = Arc::new(WriteOptions::default().leaf("price", 0));
+    let leaf = Arc::new(WriteOptions::default().leaf(Some("price"), "price", 0));
     let mut writer = ChunkWriter::new(&descriptor.column(0), &data_type, leaf).expect("a type that is written");
     let write = |writer: &mut ChunkWriter, values: Vec<Option<i128>>| {
         let array: ArrayRef = Arc::new(Decimal128Array::from(values).with_data_type(data_type.clone()));
@@ -346,7 +346,7 @@ fn intervals_of_whole_milliseconds_are_written_and_others_refused() {
     same_values((&schema, &[batch]), (&read.0, &read.1)).expect("the same");
 
     let descriptor = ArrowSchemaConverter::new().convert(&schema).expect("a schema");
-    let leaf = Arc::new(WriteOptions::default().leaf("c", 0));
+    let leaf = Arc::new(WriteOptions::default().leaf(Some("c"), "c", 0));
     let mut writer = ChunkWriter::new(&descriptor.column(0), &data_type, leaf).expect("a type that is written");
     let mut striped = Vec::new();
     stripe(schema.field(0), &array(1), &mut striped).expect("a batch of the schema");

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lath_format::schema::{ARROW_SCHEMA_META_KEY, PhysicalType, SchemaDescPtr};
+use lath_format::schema::{ARROW_SCHEMA_META_KEY, PhysicalType, SchemaDescPtr, write_path};
 use lath_format::{ColumnChunk, ColumnOrder, CompressionCodec, Encoding, FileMetaData, PageType};
 use lath_kernels::bloom::BLOCK_LEN;
 
@@ -86,7 +86,7 @@ impl WriteOptions {
                 options = options.total_order(true);
             }
             options.key_values = key_values(&key_values_of_chunks, leaf, metadata.row_group_count());
-            let path = column.path().string();
+            let path = write_path(column.path().parts());
             let occurrence = occurrences.entry(path.clone()).or_insert(0usize);
             let namesakes = self.inherited.entry(path).or_default();
             match namesakes.get_mut(*occurrence) {
@@ -246,7 +246,7 @@ fn sorting(metadata: &FileMetaData) -> Vec<SortingColumn> {
     let named = first.iter().map_while(|sorting| {
         let column = columns.get(usize::try_from(sorting.column_idx).ok()?)?;
         let (descending, nulls_first) = (sorting.descending, sorting.nulls_first);
-        Some(SortingColumn { path: column.path().string(), descending, nulls_first })
+        Some(SortingColumn { path: write_path(column.path().parts()), descending, nulls_first })
     });
     named.collect()
 }

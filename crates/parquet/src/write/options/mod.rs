@@ -232,9 +232,10 @@ impl WriteOptions {
         self.columns.keys().map(String::as_str)
     }
 
-    /// The options in force for the leaf with this dotted path, before which there are `occurrence` with the same one.
-    pub(crate) fn leaf(&self, path: &str, occurrence: usize) -> LeafOptions {
-        let own = self.columns.get(path);
+    /// The options in force for the leaf with this path, whose own are set by `key`, and before which there are `occurrence` with the same
+    /// path.
+    pub(crate) fn leaf(&self, key: Option<&str>, path: &str, occurrence: usize) -> LeafOptions {
+        let own = key.and_then(|key| self.columns.get(key));
         let asked_for = own.unwrap_or(&ColumnOptions::new()).over(&self.all);
         let inherited = self.inherited.get(path).and_then(|namesakes| namesakes.get(occurrence));
         let mut leaf = match inherited {
@@ -262,7 +263,7 @@ impl WriteOptions {
             }
         }
         self.all.resolve().check("all columns")?;
-        self.columns.keys().try_for_each(|path| self.leaf(path, 0).check(&format!("column {path}")))
+        self.columns.keys().try_for_each(|path| self.leaf(Some(path), path, 0).check(&format!("column {path}")))
     }
 }
 
@@ -277,7 +278,7 @@ mod tests {
             .dictionary(false)
             .column("a.b", ColumnOptions::new().codec(Codec::Uncompressed))
             .column("a.b", ColumnOptions::new().encoding(ValueEncoding::DeltaBinaryPacked));
-        let (own, other) = (options.leaf("a.b", 0), options.leaf("a.c", 0));
+        let (own, other) = (options.leaf(Some("a.b"), "a.b", 0), options.leaf(Some("a.c"), "a.c", 0));
         assert_eq!((own.codec, other.codec), (Codec::Uncompressed, Codec::Snappy));
         assert_eq!((own.dictionary, other.dictionary), (false, false));
         assert_eq!((own.encoding, own.encoding_is_own), (ValueEncoding::DeltaBinaryPacked, true));
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn key_columns_get_bloom_filters() {
         let options = WriteOptions::profile(Profile::Lookup).key_columns(["id"]);
-        assert_eq!(options.leaf("id", 0).bloom_filter, Some(BloomFilter::DEFAULT));
-        assert_eq!(options.leaf("other", 0).bloom_filter, None);
+        assert_eq!(options.leaf(Some("id"), "id", 0).bloom_filter, Some(BloomFilter::DEFAULT));
+        assert_eq!(options.leaf(Some("other"), "other", 0).bloom_filter, None);
     }
 }

@@ -5,6 +5,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{DataType, Fields, Schema, SortOptions};
+use lath_format::schema::{PathMatch, find_path, write_path};
 
 use super::failed;
 use crate::error::{Error, Result};
@@ -25,11 +26,12 @@ impl SortKeys {
         if columns.is_empty() {
             return Err(Error::invalid("no columns are named to sort by"));
         }
+        let mut leaves = Vec::new();
+        collect_leaves(schema.fields(), &mut Vec::new(), &mut Vec::new(), &mut leaves);
         let mut paths = Vec::with_capacity(columns.len());
         let mut fields = Vec::with_capacity(columns.len());
         for column in columns {
-            let mut path = Vec::new();
-            let data_type = find(schema.fields(), &column.path, &mut path)
+            let leaf = find(&leaves, &column.path)
                 .ok_or_else(|| Error::invalid(format!("there is no column {} to sort by", column.path)))?;
             if count(schema.fields(), &column.path) > 1 {
                 return Err(Error::invalid(format!(
@@ -38,8 +40,8 @@ impl SortKeys {
                 )));
             }
             let options = SortOptions { descending: column.descending, nulls_first: column.nulls_first };
-            fields.push(SortField::new_with_options(data_type.clone(), options));
-            paths.push(path);
+            fields.push(SortField::new_with_options(leaf.data_type.clone(), options));
+            paths.push(leaf.way.clone());
         }
         Ok(Self { converter: RowConverter::new(fields).map_err(failed)?, paths })
     }
@@ -61,23 +63,40 @@ impl SortKeys {
     }
 }
 
-/// The type of the leaf that is named, and the way to it. Names may hold dots.
-fn find<'a>(fields: &'a Fields, path: &str, way: &mut Vec<usize>) -> Option<&'a DataType> {
+/// A leaf within structs.
+struct Leaf<'a> {
+    names: Vec<String>,
+    way: Vec<usize>,
+    data_type: &'a DataType,
+}
+
+impl AsRef<[String]> for Leaf<'_> {
+    fn as_ref(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// The type of the leaf that is named, and the way to it.
+fn find<'a>(leaves: &'a [Leaf<'_>], path: &str) -> Option<&'a Leaf<'a>> {
+    let is_written = |leaf: &&Leaf<'_>| write_path(&leaf.names) == path;
+    leaves.iter().find(is_written).or_else(|| match find_path(path, leaves) {
+        PathMatch::Names(names) => leaves.iter().find(|leaf| leaf.names == names),
+        _ => None,
+    })
+}
+
+fn collect_leaves<'a>(fields: &'a Fields, names: &mut Vec<String>, way: &mut Vec<usize>, leaves: &mut Vec<Leaf<'a>>) {
     for (index, field) in fields.iter().enumerate() {
-        let Some(rest) = path.strip_prefix(field.name().as_str()) else { continue };
+        names.push(field.name().clone());
         way.push(index);
-        match (field.data_type(), rest.strip_prefix('.')) {
-            (DataType::Struct(fields), Some(rest)) => {
-                if let Some(found) = find(fields, rest, way) {
-                    return Some(found);
-                }
-            }
-            (leaf, _) if rest.is_empty() && !leaf.is_nested() => return Some(leaf),
+        match field.data_type() {
+            DataType::Struct(fields) => collect_leaves(fields, names, way, leaves),
+            leaf if !leaf.is_nested() => leaves.push(Leaf { names: names.clone(), way: way.clone(), data_type: leaf }),
             _ => {}
         }
+        names.pop();
         way.pop();
     }
-    None
 }
 
 /// How many leaves the path leads to.
