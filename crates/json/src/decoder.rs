@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_json::ReaderBuilder;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 
-use crate::exact::{exact, is_number, with_text};
+use crate::exact::{exact, is_number, with_text, within};
 use crate::moment::{check, is_moment};
 
 /// A decoder of objects.
@@ -22,8 +22,14 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    pub(crate) fn new(schema: &SchemaRef, keeps_all_digits: &Arc<[bool]>, batch_rows: usize) -> Result<Self, ArrowError> {
-        let builder = |schema: Schema| ReaderBuilder::new(Arc::new(schema)).with_batch_size(batch_rows).with_coerce_primitive(true);
+    pub(crate) fn new(
+        schema: &SchemaRef,
+        keeps_all_digits: &Arc<[bool]>,
+        batch_rows: usize,
+    ) -> Result<Self, ArrowError> {
+        let builder = |schema: Schema| {
+            ReaderBuilder::new(Arc::new(schema)).with_batch_size(batch_rows).with_coerce_primitive(true)
+        };
         let with_text_of = |is_text| schema.fields().iter().map(|field| with_text(field, is_text)).collect::<Vec<_>>();
         let texts = builder(Schema::new(with_text_of(is_number)));
         // A field that the schema lacks is an error.
@@ -59,10 +65,13 @@ impl Decoder {
         let moments = self.moments.as_mut().map(|moments| moments.flush()).transpose()?.flatten();
         let Some(batch) = batch else { return Ok(None) };
         for (&at, texts) in self.moment_columns.iter().zip(moments.iter().flat_map(RecordBatch::columns)) {
-            check(batch.column(at), texts, self.schema.field(at).data_type())?;
+            let field = self.schema.field(at);
+            check(batch.column(at), texts, field.data_type()).map_err(|error| within(field, &error))?;
         }
         let columns = batch.columns().iter().zip(self.schema.fields()).zip(self.keeps_all_digits.iter());
-        let columns = columns.map(|((column, field), keeps)| exact(column, field.data_type(), *keeps));
+        let columns = columns.map(|((column, field), keeps)| {
+            exact(column, field.data_type(), *keeps).map_err(|error| within(field, &error))
+        });
         let columns = columns.collect::<Result<Vec<ArrayRef>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map(Some)

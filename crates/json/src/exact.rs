@@ -42,7 +42,9 @@ pub(crate) fn exact(array: &ArrayRef, target: &DataType, keeps_all_digits: bool)
     match target {
         DataType::Struct(fields) => {
             let array = array.as_struct();
-            let children = array.columns().iter().zip(fields).map(|(child, field)| below(child, field));
+            let child =
+                |(child, field): (&ArrayRef, &FieldRef)| below(child, field).map_err(|error| within(field, &error));
+            let children = array.columns().iter().zip(fields).map(child);
             let children = children.collect::<Result<Vec<_>, _>>()?;
             let nulls = array.nulls().cloned();
             Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), children, nulls, array.len())?))
@@ -96,7 +98,8 @@ fn numbers(array: &ArrayRef, target: &DataType, keeps_all_digits: bool) -> Resul
         ($type:ty, $precision:expr, $scale:expr, $native:expr) => {
             parsed::<$type>(array, target, |text| {
                 let value = $native(steps(text, *$scale)?)?;
-                <$type as arrow_array::types::DecimalType>::is_valid_decimal_precision(value, *$precision).then_some(value)
+                <$type as arrow_array::types::DecimalType>::is_valid_decimal_precision(value, *$precision)
+                    .then_some(value)
             })
         };
     }
@@ -149,6 +152,18 @@ fn parsed<T: ArrowPrimitiveType>(
     Ok(Arc::new(values.finish()))
 }
 
+/// The error of a value within a field.
+pub(crate) fn within(field: &Field, error: &ArrowError) -> ArrowError {
+    ArrowError::JsonError(format!("field '{}': {}", field.name(), plain(error)))
+}
+
+/// The message without the name of the library's error.
+pub(crate) fn plain(error: &ArrowError) -> String {
+    let message = error.to_string();
+    message.strip_prefix("Json error: ").unwrap_or(&message).to_owned()
+}
+
+/// The error of a text that is no value of a type.
 pub(crate) fn misfit(text: &str, target: &DataType) -> ArrowError {
     const MAX_CHARS: usize = 60;
     let is_number = double(text).is_some() || whole(text).is_some();

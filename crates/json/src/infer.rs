@@ -10,8 +10,8 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::exact::plain;
 use crate::number::{double, keeps_digits};
-use crate::rows::plain;
 
 /// The columns of the first `max_rows` objects of a text. Numbers become 64-bit integers, unsigned ones if one of them needs that, or
 /// doubles if some have a fraction or an exponent; text if no such type holds all of their digits.
@@ -205,7 +205,9 @@ mod tests {
 
     #[test]
     fn a_column_is_text_for_its_own_numbers_alone() {
-        let types = types("{\"a\":1.5,\"b\":0.12345678901234567890,\"c\":[18446744073709551615],\"d\":\"0.12345678901234567890\"}");
+        let types = types(
+            "{\"a\":1.5,\"b\":0.12345678901234567890,\"c\":[18446744073709551615],\"d\":\"0.12345678901234567890\"}",
+        );
         let list = DataType::List(Arc::new(Field::new_list_field(DataType::UInt64, true)));
         assert_eq!(types, [DataType::Float64, DataType::Utf8, list, DataType::Utf8]);
     }

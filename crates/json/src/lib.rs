@@ -14,7 +14,7 @@
 //!
 //! let cut = Rows::new(&b"{\"n\":1}\n{\"n\":2.5}\n"[..], infer_schema(&b"{\"n\":1}"[..], 1)?, 1024, |_| true)?;
 //! let error = cut.last().and_then(Result::err).map(|error| error.to_string());
-//! assert_eq!(error.as_deref(), Some("line 2: 2.5 is not a value of Int64"));
+//! assert_eq!(error.as_deref(), Some("line 2: field 'n': 2.5 is not a value of Int64"));
 //! # Ok::<(), lath_json::Error>(())
 //! ```
 

@@ -24,7 +24,9 @@ pub(crate) fn check(values: &ArrayRef, texts: &ArrayRef, target: &DataType) -> R
             }
             Ok(())
         }
-        DataType::List(element) => check(values.as_list::<i32>().values(), texts.as_list::<i32>().values(), element.data_type()),
+        DataType::List(element) => {
+            check(values.as_list::<i32>().values(), texts.as_list::<i32>().values(), element.data_type())
+        }
         DataType::LargeList(element) => {
             check(values.as_list::<i64>().values(), texts.as_list::<i64>().values(), element.data_type())
         }

@@ -116,10 +116,14 @@ mod tests {
     #[test]
     fn whole_numbers_may_be_written_in_any_way() {
         let large = i128::from(u64::MAX) + 1;
-        for (text, value) in [("2", 2), ("-0", 0), ("2.0", 2), ("1e3", 1000), ("25e-1", 0), ("18446744073709551616", large)] {
+        for (text, value) in
+            [("2", 2), ("-0", 0), ("2.0", 2), ("1e3", 1000), ("25e-1", 0), ("18446744073709551616", large)]
+        {
             assert_eq!(whole(text), Some(value).filter(|_| text != "25e-1"), "{text}");
         }
-        for text in ["2.5", "1e-1", "1e400", "", "-", ".", "1e", "0x1", "NaN", "true", "1.2.3", "1e99999999999999999999"] {
+        for text in
+            ["2.5", "1e-1", "1e400", "", "-", ".", "1e", "0x1", "NaN", "true", "1.2.3", "1e99999999999999999999"]
+        {
             assert_eq!(whole(text), None, "{text}");
         }
     }
@@ -137,7 +141,9 @@ mod tests {
     #[test]
     fn doubles_keep_the_digits_that_are_written() {
         let keeps = |text: &str| keeps_digits(double(text).unwrap(), text);
-        for text in ["1.5", "0.1", "9007199254740992", "0.30000000000000004", "1e300", "5e-324", "0.10000000000000001", "0"] {
+        for text in
+            ["1.5", "0.1", "9007199254740992", "0.30000000000000004", "1e300", "5e-324", "0.10000000000000001", "0"]
+        {
             assert!(keeps(text), "{text}");
         }
         for text in ["9007199254740993", "0.12345678901234567890", "18446744073709551617", "1234567890.12345678901"] {

@@ -9,6 +9,7 @@ use arrow_schema::{ArrowError, Field, SchemaRef};
 
 use crate::decoder::Decoder;
 use crate::error::{Error, Result};
+use crate::exact::plain;
 
 const CHUNK_BYTES: u64 = 256 << 10;
 
@@ -104,7 +105,9 @@ impl<R: BufRead> Rows<R> {
     /// Decodes the batch again, one object at a time, to find the one that failed.
     fn explain(&self, error: &ArrowError) -> Error {
         let at = |line, error: &ArrowError| Error::Line { line, what: plain(error) };
-        let Ok(mut decoder) = Decoder::new(&self.schema, &self.keeps_all_digits, 1) else { return at(self.line, error) };
+        let Ok(mut decoder) = Decoder::new(&self.schema, &self.keeps_all_digits, 1) else {
+            return at(self.line, error);
+        };
         let mut start = 0;
         loop {
             let blank = self.buffer[start..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -140,10 +143,4 @@ impl<R: BufRead> Iterator for Rows<R> {
 
 fn line_feeds(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
-}
-
-/// The message without the name of the library's error.
-pub(crate) fn plain(error: &ArrowError) -> String {
-    let message = error.to_string();
-    message.strip_prefix("Json error: ").unwrap_or(&message).to_owned()
 }

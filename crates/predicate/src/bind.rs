@@ -93,9 +93,7 @@ impl Binder<'_> {
                 Some(constant) => Ok(BoundOperand::Constant(constant)),
                 None => Ok(match resolve(name, self.context)? {
                     Resolved::Column(column) => BoundOperand::Column(self.add(column)),
-                    Resolved::Missing(name, field) => {
-                        BoundOperand::Constant(Constant { name, field, value: None })
-                    }
+                    Resolved::Missing(name, field) => BoundOperand::Constant(Constant { name, field, value: None }),
                 }),
             },
             Operand::Cast { operand, to, or_null } => {
@@ -423,7 +421,9 @@ impl Binder<'_> {
             let own = element_of(own).ok_or_else(|| not_alike(&bound, self, &field, own))?;
             placed = match value_type(own) {
                 DataType::Null => Some(Place::Below),
-                _ => Some(narrow(place.clone(), element_field, own).ok_or_else(|| not_alike(&bound, self, &field, own))?),
+                _ => Some(
+                    narrow(place.clone(), element_field, own).ok_or_else(|| not_alike(&bound, self, &field, own))?,
+                ),
             };
         }
         let test = match (value_type(element_field), placed) {

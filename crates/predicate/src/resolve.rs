@@ -51,7 +51,10 @@ pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Re
             column.wide = Some(FieldRef::clone(way.field));
         } else if is_float(way.field) || is_float(&column.field) {
             let (here, there) = (type_name(&column.field), type_name(way.field));
-            return Err(format!("column {:?} is {here} here and {there} in the first file; unite the schemas", way.name));
+            return Err(format!(
+                "column {:?} is {here} here and {there} in the first file; unite the schemas",
+                way.name
+            ));
         }
     }
     Ok(Resolved::Column(column))
@@ -82,7 +85,8 @@ fn find<'a>(name: &ColumnName, fields: &'a Fields) -> Result<Way<'a>, String> {
     follow(&name.name, &name.steps, fields).or_else(|failed| {
         let leading = name.steps.iter().take_while(|step| matches!(step, Step::Field(_))).count();
         let start = ColumnName { name: name.name.clone(), steps: name.steps[..leading].to_vec() };
-        let whole = joined(&start).filter(|whole| leading > 0 && fields.iter().any(|field| *field.name() == whole.text));
+        let whole =
+            joined(&start).filter(|whole| leading > 0 && fields.iter().any(|field| *field.name() == whole.text));
         whole.map_or(Err(failed), |whole| follow(&whole, &name.steps[leading..], fields))
     })
 }

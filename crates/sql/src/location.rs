@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::TryStreamExt;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
@@ -13,6 +12,7 @@ use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::session_state::SessionStateBuilder;
+use futures_util::TryStreamExt;
 use lath_parquet::{DatasetOptions, Runtime};
 
 use crate::boxed::Made;
@@ -98,7 +98,8 @@ impl Locations {
         let url = ListingTableUrl::parse(name)?;
         if JSON_EXTENSIONS.contains(&extension) {
             let store = state.runtime_env().object_store(&url)?;
-            let found = url.list_all_files(&state, &store, &format!(".{extension}")).await?;
+            let ending = format!(".{extension}");
+            let found = url.list_all_files(&state, &store, &ending).await?;
             let found: Vec<_> = found.map_ok(|file| file_path(file.location.as_ref())).try_collect().await?;
             return blocking(move || json_table(found)).await;
         }

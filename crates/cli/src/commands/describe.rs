@@ -69,7 +69,13 @@ struct Figures(HashMap<String, ArrayRef>);
 
 impl Figures {
     fn add(&mut self, row: &RecordBatch) {
-        let named = row.schema().fields().iter().zip(row.columns()).map(|(field, array)| (field.name().clone(), Arc::clone(array))).collect::<Vec<_>>();
+        let named = row
+            .schema()
+            .fields()
+            .iter()
+            .zip(row.columns())
+            .map(|(field, array)| (field.name().clone(), Arc::clone(array)))
+            .collect::<Vec<_>>();
         self.0.extend(named);
     }
 
@@ -164,19 +170,16 @@ impl Leaf {
 /// A row for each column.
 fn description(leaves: &[Leaf], figures: &Figures) -> Result<RecordBatch> {
     let numbers = |name: &str| -> Vec<Option<i64>> {
-        let of_leaf =
-            |index| figures.get(name, index)?.as_primitive_opt::<Int64Type>()?.iter().next()?;
+        let of_leaf = |index| figures.get(name, index)?.as_primitive_opt::<Int64Type>()?.iter().next()?;
         (0..leaves.len()).map(of_leaf).collect()
     };
     let floats = |name: &str| -> ArrayRef {
-        let of_leaf =
-            |index| figures.get(name, index)?.as_primitive_opt::<Float64Type>()?.iter().next()?;
+        let of_leaf = |index| figures.get(name, index)?.as_primitive_opt::<Float64Type>()?.iter().next()?;
         Arc::new((0..leaves.len()).map(of_leaf).collect::<Float64Array>())
     };
     let integers = |name: &str| -> ArrayRef { Arc::new(Int64Array::from(numbers(name))) };
-    let distinct = (0..leaves.len()).map(|index| {
-        figures.get("distinct", index)?.as_primitive_opt::<UInt64Type>()?.iter().next()?
-    });
+    let distinct = (0..leaves.len())
+        .map(|index| figures.get("distinct", index)?.as_primitive_opt::<UInt64Type>()?.iter().next()?);
     let row_count = figures.0.get(ROW_COUNT).and_then(|count| count.as_primitive_opt::<Int64Type>());
     let row_count = row_count.map_or(0, |count| count.value(0));
     let nulls = numbers("count").into_iter().map(|count| count.map(|count| row_count - count));

@@ -55,11 +55,13 @@ fn terms(order: &str, schema: &Schema) -> Result<Vec<String>> {
     };
     let term = |term: &str| {
         let term = term.trim();
-        let (path, rest) = match term.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').ok_or_else(|| wrong(term))?,
-            None => term.split_once(char::is_whitespace).unwrap_or((term, "")),
+        let mut is_quoted = false;
+        let is_end = |c: char| {
+            is_quoted ^= c == '"';
+            c.is_whitespace() && !is_quoted
         };
-        if path.is_empty() {
+        let (path, rest) = term.split_at(term.find(is_end).unwrap_or(term.len()));
+        if path.is_empty() || is_quoted {
             return Err(wrong(term));
         }
         let column = ColumnPath::find(path, schema, "--order-by")?;

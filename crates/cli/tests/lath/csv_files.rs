@@ -228,11 +228,16 @@ fn a_line_that_says_the_separator_is_no_row() {
         let args = [&["convert", "-", "--from", "csv", "--format", "jsonl"], options].concat();
         crate::invocation::lath_with_input(&args, text.as_bytes())
     };
-    for text in ["sep=;\r\na;b\r\n1,5;2\r\n", "\u{feff}sep=;\na;b\n1,5;2\n", "\"sep=;\"\na;b\n1,5;2\n", "SEP=;\na;b\n1,5;2\n"] {
+    for text in
+        ["sep=;\r\na;b\r\n1,5;2\r\n", "\u{feff}sep=;\na;b\n1,5;2\n", "\"sep=;\"\na;b\n1,5;2\n", "SEP=;\na;b\n1,5;2\n"]
+    {
         let expected = [serde_json::json!({"a": 1.5, "b": 2})];
         assert_eq!(rows(text, &["--decimal", ","]).json_lines(0), expected, "{text:?}");
     }
-    assert_eq!(rows("sep=|\na|b\n", &["--no-header"]).json_lines(0)[0], serde_json::json!({"column_1": "a", "column_2": "b"}));
+    assert_eq!(
+        rows("sep=|\na|b\n", &["--no-header"]).json_lines(0)[0],
+        serde_json::json!({"column_1": "a", "column_2": "b"})
+    );
     let late = rows("sep=;\na;b\n1;2\nx;3\n", &["--infer-rows", "1"]);
     assert!(late.code == 3 && late.stderr.contains("line 4"), "{}", late.stderr);
     assert_eq!(rows("sep=x,b\n1,2\n", &[]).json_lines(0)[0], serde_json::json!({"sep=x": 1, "b": 2}));

@@ -195,7 +195,11 @@ fn every_type_is_described() {
     let rows = RecordBatch::try_from_iter_with_nullable([
         ("bytes", Arc::new(bytes.clone()) as ArrayRef, true),
         ("large", cast(&bytes, &DataType::LargeBinary).unwrap(), true),
-        ("coded", cast(&bytes, &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Binary))).unwrap(), true),
+        (
+            "coded",
+            cast(&bytes, &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Binary))).unwrap(),
+            true,
+        ),
         ("text", Arc::new(dictionary), true),
         ("struct", Arc::new(structure), true),
         ("date64", of(DataType::Date64), true),
@@ -212,7 +216,11 @@ fn every_type_is_described() {
     for name in ["bytes", "large", "coded", "struct.bytes"] {
         let column = &columns[name];
         assert_eq!((&column["shortest"], &column["longest"]), (&json!(0), &json!(4)), "{name}");
-        assert_eq!((&column["min"], &column["max"], &column["nulls"]), (&json!(""), &json!("61626364"), &json!(1)), "{name}");
+        assert_eq!(
+            (&column["min"], &column["max"], &column["nulls"]),
+            (&json!(""), &json!("61626364"), &json!(1)),
+            "{name}"
+        );
     }
     assert_eq!(columns["text"]["longest"], json!(2));
     assert_eq!(columns["decimal"]["max"], json!("172800000.00"));
@@ -227,14 +235,16 @@ fn many_columns_have_the_figures_that_few_have() {
 
     let column = |at: i64| Arc::new(Int64Array::from_iter_values((0..50).map(|row| row * at % 97))) as ArrayRef;
     let names: Vec<String> = (0..75).map(|at| format!("c{at}")).collect();
-    let rows = RecordBatch::try_from_iter(names.iter().enumerate().map(|(at, name)| (name, column(at as i64)))).unwrap();
+    let rows =
+        RecordBatch::try_from_iter(names.iter().enumerate().map(|(at, name)| (name, column(at as i64)))).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder.path().join("a.parquet"), &rows, 20);
     let path = path.to_str().unwrap();
     for threads in ["1", "2"] {
         let all = lath(["describe", path, "--threads", threads, "--format", "jsonl"]).json_lines(0);
         assert_eq!(all.iter().map(|row| row["column"].as_str().unwrap()).collect::<Vec<_>>(), names);
-        let few = lath(["describe", path, "--columns", "c3,c40,c74", "--threads", threads, "--format", "jsonl"]).json_lines(0);
+        let few = lath(["describe", path, "--columns", "c3,c40,c74", "--threads", threads, "--format", "jsonl"])
+            .json_lines(0);
         assert_eq!(few, [all[3].clone(), all[40].clone(), all[74].clone()]);
     }
 }

@@ -11,7 +11,9 @@ use crate::files::write;
 use crate::invocation::{Run, lath};
 
 fn structure(fields: &[(&str, ArrayRef)]) -> ArrayRef {
-    let fields = fields.iter().map(|(name, array)| (Arc::new(Field::new(*name, array.data_type().clone(), true)), Arc::clone(array)));
+    let fields = fields
+        .iter()
+        .map(|(name, array)| (Arc::new(Field::new(*name, array.data_type().clone(), true)), Arc::clone(array)));
     Arc::new(StructArray::from(fields.collect::<Vec<_>>()))
 }
 
@@ -73,7 +75,8 @@ fn a_condition_is_of_the_column_or_of_the_field() {
             assert_eq!(line(&found), json!({"i": expected}), "{condition}");
         }
     }
-    let fields = lath(["sql", &format!("SELECT a.b AS f, \"a.b\" AS c FROM '{path}' WHERE i = 2"), "--format", "jsonl"]);
+    let fields =
+        lath(["sql", &format!("SELECT a.b AS f, \"a.b\" AS c FROM '{path}' WHERE i = 2"), "--format", "jsonl"]);
     assert_eq!(line(&fields), json!({"f": 2, "c": 102}));
     let field = lath(["sql", &format!("SELECT max(a.b) AS f FROM '{path}'"), "--format", "jsonl"]);
     assert_eq!(line(&field), json!({"f": 5}));
@@ -88,7 +91,8 @@ fn options_of_columns_are_for_the_column_or_for_the_field() {
         lath(["rewrite", &path, "-o", output, "--force", "--bloom", named]).text(0);
         let bytes = bytes::Bytes::from(std::fs::read(output).unwrap());
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
-        let with_filter = metadata.row_group(0).columns().iter().filter(|column| column.bloom_filter_offset().is_some());
+        let with_filter =
+            metadata.row_group(0).columns().iter().filter(|column| column.bloom_filter_offset().is_some());
         let names: Vec<Vec<String>> = with_filter.map(|column| column.column_path().parts().to_vec()).collect();
         let expected: Vec<&str> = match expected {
             "a.b column" => vec!["a.b"],
@@ -99,7 +103,7 @@ fn options_of_columns_are_for_the_column_or_for_the_field() {
     }
     for (named, first) in [("a.b:desc", 5), ("a.\"b\":desc", 5)] {
         lath(["rewrite", &path, "-o", output, "--force", "--sort-by", named]).text(0);
-        let rows = lath(["head", "-n", "1", output, "--select", "i", "--format", "jsonl"]);
+        let rows = lath(["head", "-n", "1", output, "--columns", "i", "--format", "jsonl"]);
         assert_eq!(line(&rows), json!({"i": first}), "{named}");
     }
 }
@@ -113,7 +117,8 @@ fn figures_and_groups_are_those_of_the_column_or_of_the_field() {
         assert_eq!(line(&described)["max"], json!(expected), "{named}");
     }
     assert_eq!(lath(["describe", &path, "--columns", "x.b.c"]).code, 2);
-    let ordered = lath(["find", &path, "--where", "TRUE", "--order-by", "a.\"b\":desc", "--limit", "1", "--format", "jsonl"]);
+    let ordered =
+        lath(["find", &path, "--where", "TRUE", "--order-by", "a.\"b\" desc", "--limit", "1", "--format", "jsonl"]);
     assert_eq!(line(&ordered)["i"], json!(5));
 }
 

@@ -73,9 +73,8 @@ impl Alignment {
                 *at = ranks[*at];
             }
         }
-        let reads_all = rank == file.fields().len()
-            && paths.len() == roots.len()
-            && paths.iter().all(|names| names.len() == 1);
+        let reads_all =
+            rank == file.fields().len() && paths.len() == roots.len() && paths.iter().all(|names| names.len() == 1);
         Ok(Self { target: Arc::clone(target), sources, names: (!reads_all).then_some(paths) })
     }
 

@@ -2,6 +2,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef};
+use lath_format::schema::quoted_names;
 
 use super::column::Values;
 use super::{ColumnStatistics, Precision, Statistics};
@@ -81,6 +82,13 @@ impl ParquetFile {
         let several = || self.locate(Error::invalid(format!("{path:?} means several columns")));
         let [mut node] = <[Node; 1]>::try_from(nodes).map_err(|_| several())?;
         // Structs on the way have nothing but the field that was asked for.
+        if let Some(names) = quoted_names(path).filter(|_| node.field.name() != path) {
+            for _ in 1..names.len() {
+                let NodeKind::Struct(children) = node.kind else { return Err(several()) };
+                node = children.into_iter().next().ok_or_else(several)?;
+            }
+            return Ok((Arc::new(Field::clone(&node.field).with_name(path)), node));
+        }
         let mut rest = path;
         while rest != node.field.name()
             && let Some(below) = rest.strip_prefix(node.field.name().as_str()).and_then(|below| below.strip_prefix('.'))

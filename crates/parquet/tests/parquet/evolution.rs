@@ -9,8 +9,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Float64Array, Int64Array, ListArray, NullArray, RecordBatch, StringArray, StructArray,
-    TimestampNanosecondArray, new_null_array,
+    Array, ArrayRef, BinaryArray, Float64Array, Int64Array, ListArray, NullArray, RecordBatch, StringArray,
+    StructArray, TimestampNanosecondArray, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
@@ -32,19 +32,78 @@ struct Family {
 
 fn numbers() -> Family {
     let values = vec![
-        0.1, 0.25, 0.5, -1.5, 2.5, 0.0, -0.0, 1.0, 2.0, -1.0, 100.0, 127.0, 128.0, 255.0, 256.0, 65535.0, 16_777_216.0,
-        16_777_217.0, 16_777_218.0, 2_147_483_647.0, 1e10, 0.100_000_001_490_116_12, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY,
+        0.1,
+        0.25,
+        0.5,
+        -1.5,
+        2.5,
+        0.0,
+        -0.0,
+        1.0,
+        2.0,
+        -1.0,
+        100.0,
+        127.0,
+        128.0,
+        255.0,
+        256.0,
+        65535.0,
+        16_777_216.0,
+        16_777_217.0,
+        16_777_218.0,
+        2_147_483_647.0,
+        1e10,
+        0.100_000_001_490_116_12,
+        1e300,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
     ];
     use DataType::{Decimal128, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
     Family {
         types: vec![
-            Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Float32, Float64,
-            Decimal128(9, 2), Decimal128(18, 4), DataType::Decimal256(40, 1), DataType::Null,
+            Int8,
+            Int16,
+            Int32,
+            Int64,
+            UInt8,
+            UInt16,
+            UInt32,
+            UInt64,
+            Float16,
+            Float32,
+            Float64,
+            Float32,
+            Float64,
+            Decimal128(9, 2),
+            Decimal128(18, 4),
+            DataType::Decimal256(40, 1),
+            DataType::Null,
         ],
         values: Arc::new(Float64Array::from(values)),
         literals: vec![
-            "0.1", "0.25", "2.5", "1", "2.0", "127", "128", "255", "300", "16777216", "16777217", "0.10000000149011612", "-0.0",
-            "-1.5", "1e10", "1e300", "1e400", "'NaN'", "'inf'", "9007199254740993", "NULL", "12345678901234567890123",
+            "0.1",
+            "0.25",
+            "2.5",
+            "1",
+            "2.0",
+            "127",
+            "128",
+            "255",
+            "300",
+            "16777216",
+            "16777217",
+            "0.10000000149011612",
+            "-0.0",
+            "-1.5",
+            "1e10",
+            "1e300",
+            "1e400",
+            "'NaN'",
+            "'inf'",
+            "9007199254740993",
+            "NULL",
+            "12345678901234567890123",
         ],
     }
 }
@@ -52,7 +111,22 @@ fn numbers() -> Family {
 fn moments() -> Family {
     let second = 1_000_000_000i64;
     let day = 86_400 * second;
-    let values = vec![0, 1, 1_000, 1_500, 1_000_000, 1_500_000, second, second / 2, -1, -second, day, day + 1, -day, 20_000 * day];
+    let values = vec![
+        0,
+        1,
+        1_000,
+        1_500,
+        1_000_000,
+        1_500_000,
+        second,
+        second / 2,
+        -1,
+        -second,
+        day,
+        day + 1,
+        -day,
+        20_000 * day,
+    ];
     let timestamp = |unit| DataType::Timestamp(unit, None);
     Family {
         types: vec![
@@ -65,8 +139,15 @@ fn moments() -> Family {
         ],
         values: Arc::new(TimestampNanosecondArray::from(values)),
         literals: vec![
-            "'1970-01-01'", "DATE '1970-01-02'", "TIMESTAMP '1970-01-01 00:00:00.5'", "'1970-01-01 00:00:01'",
-            "TIMESTAMP '1970-01-01 00:00:00.000000001'", "'1969-12-31 23:59:59.999999999'", "'2024-10-04'", "NULL", "'9999-12-31'",
+            "'1970-01-01'",
+            "DATE '1970-01-02'",
+            "TIMESTAMP '1970-01-01 00:00:00.5'",
+            "'1970-01-01 00:00:01'",
+            "TIMESTAMP '1970-01-01 00:00:00.000000001'",
+            "'1969-12-31 23:59:59.999999999'",
+            "'2024-10-04'",
+            "NULL",
+            "'9999-12-31'",
         ],
     }
 }
@@ -76,8 +157,16 @@ fn texts() -> Family {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
     Family {
         types: vec![
-            Utf8, LargeUtf8, Utf8View, Binary, LargeBinary, BinaryView, FixedSizeBinary(3), FixedSizeBinary(1),
-            DataType::Dictionary(Box::new(DataType::Int32), Box::new(Utf8)), DataType::Null,
+            Utf8,
+            LargeUtf8,
+            Utf8View,
+            Binary,
+            LargeBinary,
+            BinaryView,
+            FixedSizeBinary(3),
+            FixedSizeBinary(1),
+            DataType::Dictionary(Box::new(DataType::Int32), Box::new(Utf8)),
+            DataType::Null,
         ],
         values: Arc::new(StringArray::from(values)),
         literals: vec!["'abc'", "''", "'b'", "X'62'", "X'616263'", "X'00'", "'ab'", "'abcde'", "X'FF'", "NULL"],
@@ -147,7 +236,10 @@ fn found(dataset: &Dataset, predicate: &Predicate, pruning: Pruning) -> Result<V
 fn expected(whole: &RecordBatch, predicate: &Predicate) -> Result<Vec<i64>, lath_predicate::Error> {
     let truths = predicate.filter(&whole.schema())?.evaluate(whole)?;
     let ids = whole.column_by_name("id").unwrap().as_primitive::<Int64Type>();
-    Ok((0..whole.num_rows()).filter(|&row| truths.is_valid(row) && truths.value(row)).map(|row| ids.value(row)).collect())
+    Ok((0..whole.num_rows())
+        .filter(|&row| truths.is_valid(row) && truths.value(row))
+        .map(|row| ids.value(row))
+        .collect())
 }
 
 /// The columns of all files in the types of the table.
@@ -182,7 +274,8 @@ fn conditions_are_those_of_the_tables_types_whatever_the_files_have() {
             for at in 0..2 + random.usize(..2) {
                 let mut pick = || family.types[random.usize(..family.types.len())].clone();
                 let (x, y) = (pick(), pick());
-                let id: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| (at * ROWS + row) as i64)));
+                let id: ArrayRef =
+                    Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| (at * ROWS + row) as i64)));
                 let mut columns = vec![("id", id, false), ("x", column(&mut random, &family, &x), true)];
                 if random.u8(..4) > 0 {
                     columns.push(("y", column(&mut random, &family, &y), true));
@@ -196,7 +289,9 @@ fn conditions_are_those_of_the_tables_types_whatever_the_files_have() {
             for _ in 0..25 {
                 let text = match random.u8(..8) {
                     0 => "x < y OR x = y".to_owned(),
-                    1 => format!("{} AND {}", condition(&mut random, &family, "x"), condition(&mut random, &family, "y")),
+                    1 => {
+                        format!("{} AND {}", condition(&mut random, &family, "x"), condition(&mut random, &family, "y"))
+                    }
                     _ => condition(&mut random, &family, "x"),
                 };
                 let Ok(predicate) = Predicate::parse(&text) else { continue };
@@ -244,7 +339,8 @@ fn a_double_is_not_a_float_that_was_cut_from_it() {
 
 /// A struct column `s`, and a list column `l`.
 fn nested(names: &[&str], columns: Vec<ArrayRef>, list: Option<ArrayRef>) -> RecordBatch {
-    let fields: Fields = names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
+    let fields: Fields =
+        names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
     let rows = columns[0].len();
     let mut all: Vec<(&str, ArrayRef)> = vec![("s", Arc::new(StructArray::new(fields, columns, None)))];
     if let Some(list) = list {
@@ -263,7 +359,11 @@ fn fields_that_a_file_lacks_or_has_no_values_of_are_null() {
     let files = [
         nested(&["a", "b"], vec![double(1.5), text("x")], Some(double(0.1))),
         nested(&["a"], vec![Arc::new(NullArray::new(1))], None),
-        nested(&["a", "b"], vec![cast(&double(0.1), &DataType::Float32).unwrap(), Arc::new(BinaryArray::from_vec(vec![b"y"]))], Some(cast(&double(0.1), &DataType::Float32).unwrap())),
+        nested(
+            &["a", "b"],
+            vec![cast(&double(0.1), &DataType::Float32).unwrap(), Arc::new(BinaryArray::from_vec(vec![b"y"]))],
+            Some(cast(&double(0.1), &DataType::Float32).unwrap()),
+        ),
         RecordBatch::try_from_iter([("other", double(0.0))]).unwrap(),
     ];
     for (at, file) in files.iter().enumerate() {

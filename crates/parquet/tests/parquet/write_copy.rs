@@ -316,3 +316,58 @@ fn columns_of_one_name_inherit_each_its_own_options() {
     assert!(encodings(&file, 0).contains(&Encoding::DeltaBinaryPacked), "{:?}", encodings(&file, 0));
     assert!(encodings(&file, 1).contains(&Encoding::DeltaByteArray), "{:?}", encodings(&file, 1));
 }
+
+/// A file of two columns with Bloom filters, where that of `id` is said to have another length, or is overwritten.
+fn with_bad_filter(len: Option<i32>, is_overwritten: bool) -> Bytes {
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+    use parquet::file::properties::WriterProperties;
+
+    let ids = Arc::new(Int32Array::from_iter_values(0..100));
+    let rows = RecordBatch::try_from_iter([("id", ids.clone() as _), ("other", ids as _)]).unwrap();
+    let properties = WriterProperties::builder().set_bloom_filter_enabled(true).build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, rows.schema(), Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(bytes.clone())).unwrap();
+    let group = metadata.row_group(0).clone();
+    let offset = group.column(0).bloom_filter_offset().unwrap() as usize;
+    if is_overwritten {
+        bytes[offset..offset + 8].fill(0xff);
+    }
+    let mut columns = group.columns().to_vec();
+    columns[0] = columns[0].clone().into_builder().set_bloom_filter_length(len).build().unwrap();
+    let group = group.into_builder().set_column_metadata(columns).build().unwrap();
+    let metadata = metadata.into_builder().set_row_groups(vec![group]).build();
+    let mut file = bytes;
+    let footer_len = u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().unwrap()) as usize;
+    file.truncate(file.len() - 8 - footer_len);
+    ParquetMetaDataWriter::new(&mut file, &metadata).finish().unwrap();
+    file.into()
+}
+
+#[test]
+fn bloom_filters_are_copied_by_their_headers_and_left_out_where_they_are_none() {
+    for (len, is_overwritten, is_kept) in [
+        (Some(1 << 30), false, true),
+        (Some(-5), false, true),
+        (Some(3), false, true),
+        (None, true, false),
+        (Some(47), true, false),
+    ] {
+        let original = with_bad_filter(len, is_overwritten);
+        let (bytes, _) = copy(&[&ParquetFile::from_bytes(original.clone()).unwrap()], None).unwrap();
+        assert!(read(&bytes) == read(&original));
+        let reader = SerializedFileReader::new(bytes.clone()).unwrap();
+        let has_filter = |column: usize| reader.metadata().row_group(0).column(column).bloom_filter_offset().is_some();
+        assert_eq!((has_filter(0), has_filter(1)), (is_kept, true), "{len:?} {is_overwritten}");
+        let found = |value: i32| {
+            let predicate = lath_parquet::Predicate::parse(&format!("id = {value} AND other = {value}")).unwrap();
+            let file = ParquetFile::from_bytes(bytes.clone()).unwrap();
+            let scan = file.scan().predicate(predicate).build().unwrap();
+            scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>()
+        };
+        assert_eq!((found(7), found(700)), (1, 0));
+    }
+}

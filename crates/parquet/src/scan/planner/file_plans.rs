@@ -62,8 +62,7 @@ impl Planner {
             constants: self.constants(entry.partition()),
         };
         let columns = (alignment, projection.as_ref());
-        let plan =
-            FilePlan::new(file, columns, &self.layout, &conditions).map_err(|error| file.locate(error))?;
+        let plan = FilePlan::new(file, columns, &self.layout, &conditions).map_err(|error| file.locate(error))?;
         let plan = Arc::new(plan);
         // Plans with an older dynamic filter are not used again.
         let is_same =

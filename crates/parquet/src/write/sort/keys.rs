@@ -33,7 +33,7 @@ impl SortKeys {
         for column in columns {
             let leaf = find(&leaves, &column.path)
                 .ok_or_else(|| Error::invalid(format!("there is no column {} to sort by", column.path)))?;
-            if count(schema.fields(), &column.path) > 1 {
+            if leaves.iter().filter(|other| other.names == leaf.names).count() > 1 {
                 return Err(Error::invalid(format!(
                     "column {} to sort by is ambiguous: several columns have this name",
                     column.path
@@ -97,16 +97,6 @@ fn collect_leaves<'a>(fields: &'a Fields, names: &mut Vec<String>, way: &mut Vec
         names.pop();
         way.pop();
     }
-}
-
-/// How many leaves the path leads to.
-fn count(fields: &Fields, path: &str) -> usize {
-    let below = fields.iter().filter_map(|field| Some((field.data_type(), path.strip_prefix(field.name().as_str())?)));
-    let leaves = below.map(|(data_type, rest)| match (data_type, rest.strip_prefix('.')) {
-        (DataType::Struct(fields), Some(rest)) => count(fields, rest),
-        (leaf, _) => usize::from(rest.is_empty() && !leaf.is_nested()),
-    });
-    leaves.sum()
 }
 
 /// The child of a struct, null where the struct is.
