@@ -56,7 +56,7 @@ impl PartitionStream for JsonFile {
             for batch in rows {
                 let batch = batch.map_err(|error| failed(&path, &error));
                 let is_last = batch.is_err();
-                // Nobody waits for more rows.
+                // The stream that takes the rows may be gone.
                 if batches.blocking_send(batch).is_err() || is_last {
                     break;
                 }
