@@ -1,5 +1,6 @@
 //! The columns that the files of a dataset have in common, or all together.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
@@ -101,13 +102,16 @@ impl DatasetSchema {
         let wanted = |field: &&FieldRef| paths.is_none_or(|paths| paths.iter().any(|path| path == field.name()));
         fields.extend(partition_fields.iter().filter(wanted).map(|field| with_strings(field, layout.strings)));
         if let Some(paths) = paths {
-            let is_root = |path: &str| self.whole.fields().find(path).is_some();
-            let leads = |path: &str, root: &str| match quoted_names(path) {
-                _ if is_root(path) => path == root,
-                Some(names) => names.first().is_some_and(|first| first == root),
-                None => is_at_or_below(path, root),
+            let places = places(paths, self.whole.fields());
+            let position = |field: &FieldRef| {
+                let name = field.name().as_str();
+                let leads = |(names, path): &(Option<Vec<String>>, usize)| match names {
+                    Some(names) => names.first().is_some_and(|first| first == name),
+                    None => is_at_or_below(&paths[*path], name),
+                };
+                let within = places.within.iter().find(|within| leads(within)).map(|(_, at)| *at);
+                places.whole.get(name).copied().into_iter().chain(within).min()
             };
-            let position = |field: &FieldRef| paths.iter().position(|path| leads(path, field.name()));
             fields.sort_by_cached_key(|field| position(field).unwrap_or(usize::MAX));
         }
         Ok(Arc::new(Schema::new_with_metadata(fields, self.whole.metadata().clone())))
@@ -130,6 +134,27 @@ impl DatasetSchema {
         }
         Ok(fields)
     }
+}
+
+/// Where paths are in the order in which columns are asked for.
+struct Places<'p> {
+    /// By the whole text, which may be the name of a column.
+    whole: HashMap<&'p str, usize>,
+    /// Those that lead into columns: the names of a text with quotes, and the place.
+    within: Vec<(Option<Vec<String>>, usize)>,
+}
+
+fn places<'p>(paths: &'p [String], columns: &Fields) -> Places<'p> {
+    let is_odd = |name: &str| name.contains(['.', '"']);
+    let odd: HashSet<&str> = columns.iter().map(|field| field.name().as_str()).filter(|name| is_odd(name)).collect();
+    let mut places = Places { whole: HashMap::with_capacity(paths.len()), within: Vec::new() };
+    for (at, path) in paths.iter().enumerate() {
+        places.whole.entry(path).or_insert(at);
+        if is_odd(path) && !odd.contains(path.as_str()) {
+            places.within.push((quoted_names(path), at));
+        }
+    }
+    places
 }
 
 /// The schema of files that have these schemas, as [`DatasetOptions::union_schemas`](super::DatasetOptions::union_schemas) makes it.
