@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::Predicate;
 
 use super::column_path::ColumnPath;
-use super::engine::{TABLE, failed, session_over, watch};
+use super::engine::{TABLE, choose_columns, failed, session_and_rows, watch};
 use crate::args::DescribeArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
@@ -29,7 +29,7 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
     };
     let leaves: Vec<Leaf> = columns.into_iter().flat_map(leaves_of).collect();
     let (threads, memory) = (args.engine.threads.map(usize::from), args.engine.memory);
-    let session = session_over(&table, predicate, threads, memory)?;
+    let (session, rows) = session_and_rows(&table, predicate, threads, memory)?;
     let mut figures = Figures::default();
     // One query over very many columns takes more time than queries over some of them.
     let leaves_a_query = if leaves.len() <= ONE_QUERY_LEAVES { ONE_QUERY_LEAVES } else { LEAVES_A_QUERY };
@@ -38,7 +38,11 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
         true => vec![&[]],
         false => indices.chunks(leaves_a_query).collect(),
     };
-    for part in parts {
+    for part in &parts {
+        if parts.len() > 1 {
+            let names: Vec<&str> = part.iter().map(|&index| leaves[index].column.column()).collect();
+            choose_columns(&session, &rows, &names)?;
+        }
         let selected = part.iter().flat_map(|&index| leaves[index].figures(index));
         let selected: Vec<String> = [format!("count(*) AS {ROW_COUNT}")].into_iter().chain(selected).collect();
         let answer = session.run(&format!("SELECT {} FROM {TABLE}", selected.join(", "))).map_err(failed)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lath_parquet::{DatasetOptions, Predicate, Runtime};
-use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session};
+use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session, SomeColumns};
 
 use super::keyed_table::table_failure;
 use crate::catalog::{catalog_failure, path_of};
@@ -51,15 +51,39 @@ pub(super) fn session_over(
     threads: Option<usize>,
     memory: Option<usize>,
 ) -> Result<BlockingSession> {
+    session_and_rows(table, predicate, threads, memory).map(|(session, _)| session)
+}
+
+/// As [`session_over`], with the rows themselves, of which [`choose_columns`] makes tables of some columns.
+pub(super) fn session_and_rows(
+    table: &Table,
+    predicate: Option<Predicate>,
+    threads: Option<usize>,
+    memory: Option<usize>,
+) -> Result<(BlockingSession, Arc<LathTable>)> {
     let (session, runtime) = with_runtime(threads, memory, None)?;
     let mut rows = LathTable::new(table.dataset().clone(), &runtime);
     if let Some(predicate) = predicate {
         table.check(&predicate)?;
         rows = rows.with_condition(predicate);
     }
-    let registered = session.session().context().register_table(TABLE, Arc::new(rows));
+    let rows = Arc::new(rows);
+    let registered = session.session().context().register_table(TABLE, Arc::clone(&rows) as _);
     registered.map_err(|error| failed(Error::from(error)))?;
-    Ok(session)
+    Ok((session, rows))
+}
+
+/// Makes some columns of `rows` all that [`TABLE`] has, so that plans are made without the others.
+pub(super) fn choose_columns(session: &BlockingSession, rows: &Arc<LathTable>, names: &[&str]) -> Result<()> {
+    let schema = rows.dataset().schema();
+    let mut columns: Vec<usize> = names.iter().filter_map(|name| schema.index_of(name).ok()).collect();
+    columns.dedup();
+    let context = session.session().context();
+    let chosen = SomeColumns::new(rows, columns).and_then(|chosen| {
+        context.deregister_table(TABLE)?;
+        context.register_table(TABLE, Arc::new(chosen))
+    });
+    chosen.map(drop).map_err(|error| failed(Error::from(error)))
 }
 
 fn with_runtime(
