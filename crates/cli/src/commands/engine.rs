@@ -77,6 +77,7 @@ pub(super) fn session_and_rows(
 pub(super) fn choose_columns(session: &BlockingSession, rows: &Arc<LathTable>, names: &[&str]) -> Result<()> {
     let schema = rows.dataset().schema();
     let mut columns: Vec<usize> = names.iter().filter_map(|name| schema.index_of(name).ok()).collect();
+    columns.sort_unstable();
     columns.dedup();
     let context = session.session().context();
     let chosen = SomeColumns::new(rows, columns).and_then(|chosen| {
