@@ -50,7 +50,7 @@ Examples:
   lath check data/                             decode everything and compare it with the metadata
 
 FILES are Parquet files, directories (searched for *.parquet; names that start with . or _ are skipped),
-globs in quotes, URLs (s3://, gs://, az://, http://, https://), @LIST for a file with one location per line, or - for
+folders of tables (see lath table), globs in quotes, URLs (s3://, gs://, az://, http://, https://), @LIST for a file with one location per line, or - for
 standard input. A terminal gets a table, a pipe gets JSON lines.
 
 Exit codes: 0 success, 1 nothing found or a mismatch, 2 usage error, 3 corrupt input, 4 I/O error;
@@ -399,6 +399,9 @@ pub(crate) struct OpenArgs {
     /// AAD prefix, where the file does not store it
     #[arg(long, value_name = "TEXT", help_heading = "Decryption")]
     pub(crate) aad_prefix: Option<String>,
+    /// Read the Parquet files of tables (with a primary key, of Delta Lake, Iceberg or Hudi) as plain files, with rows that were deleted
+    #[arg(long, help_heading = "Decoding")]
+    pub(crate) plain_files: bool,
     /// Unit of the timestamps in INT96 columns [default: ns; check takes ms]
     #[arg(long, value_name = "UNIT", help_heading = "Decoding")]
     pub(crate) int96_unit: Option<TimestampUnit>,

@@ -60,7 +60,7 @@ fn table_of(catalog: Catalog, args: &SearchInputArgs, search: &Search<'_>) -> Re
 
 /// The catalog in the only folder that is searched, if it is about that folder alone and up to date.
 fn catalog_of_folder(args: &SearchInputArgs) -> Option<Catalog> {
-    let ([folder], false) = (args.files.as_slice(), args.open.has_keys()) else { return None };
+    let ([folder], false) = (args.files.as_slice(), args.open.has_keys() || args.open.plain_files) else { return None };
     match Catalog::in_folder(folder) {
         InFolder::Current(catalog) => Some(catalog),
         InFolder::Nothing => None,

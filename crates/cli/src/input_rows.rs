@@ -12,6 +12,7 @@ use crate::args::{FileArgs, FileFormat, SchemaChoice, TableArgs};
 use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Result};
 use crate::inputs::Inputs;
+use crate::keyed_input::KeyedInput;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::source::{InputFile, Source, TextOptions, format_of};
@@ -64,6 +65,11 @@ impl InputRows {
 
     /// Opens an input.
     pub(crate) fn open(&mut self, index: usize) -> Result<OpenInput> {
+        if let Some(folder) = self.inputs.keyed_folder(index) {
+            let rows = KeyedInput::open(folder)?.rows(None, None)?;
+            self.first.get_or_insert_with(|| Arc::clone(&rows.schema));
+            return Ok(OpenInput { rows, position: Arc::default(), parquet: None });
+        }
         let name = self.inputs.name(index);
         let by_name = self.format_of(index);
         if by_name == Some(FileFormat::Parquet) {

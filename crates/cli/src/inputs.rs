@@ -6,10 +6,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, Int96Unit, OpenOptions, ParquetFile};
+use lath_parquet::{
+    Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, FolderFormat, Int96Unit, OpenOptions, ParquetFile,
+};
 
 use crate::args::{InputArgs, OpenArgs, TableArgs};
 use crate::failure::{Failure, Result};
+use crate::keyed_input::KeyedInput;
 
 /// The files that a command works on, in order.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub(crate) struct Inputs {
 #[derive(Debug, Clone)]
 enum Input {
     File(Box<DatasetFile>),
+    /// The folder of a table with a primary key.
+    Table(PathBuf),
     Stdin,
 }
 
@@ -34,15 +39,20 @@ impl Inputs {
 
     /// Finds the files called `names`, which are opened as `args` say.
     pub(crate) fn find_in(names: &[PathBuf], args: &OpenArgs) -> Result<Self> {
-        let options = DatasetOptions::new();
+        let options = DatasetOptions::new().plain_files(args.plain_files);
         let mut files = Vec::new();
         for name in names {
             if name == Path::new("-") {
                 files.push(Input::Stdin);
+            } else if KeyedInput::is_meant(name, args) {
+                files.push(Input::Table(name.clone()));
             } else {
                 let found = DatasetFile::find(name, &options).map_err(|error| not_found(name, error))?;
                 files.extend(found.into_iter().map(|file| Input::File(Box::new(file))));
             }
+        }
+        if !args.plain_files {
+            check_single_files(names)?;
         }
         let stdin_count = files.iter().filter(|file| matches!(file, Input::Stdin)).count();
         if stdin_count > 1 {
@@ -60,15 +70,24 @@ impl Inputs {
     pub(crate) fn name(&self, index: usize) -> String {
         match &self.files[index] {
             Input::File(file) => file.location().to_owned(),
+            Input::Table(folder) => folder.display().to_string(),
             Input::Stdin => "standard input".to_owned(),
         }
     }
 
-    /// The path of the file at `index`; `None` for standard input and for URLs.
+    /// The path of the file at `index`; `None` for standard input, for URLs and for tables.
     pub(crate) fn path(&self, index: usize) -> Option<&Path> {
         match &self.files[index] {
             Input::File(file) => file.path(),
-            Input::Stdin => None,
+            Input::Table(_) | Input::Stdin => None,
+        }
+    }
+
+    /// The folder of the table with a primary key that the input at `index` is.
+    pub(crate) fn keyed_folder(&self, index: usize) -> Option<&Path> {
+        match &self.files[index] {
+            Input::Table(folder) => Some(folder),
+            Input::File(_) | Input::Stdin => None,
         }
     }
 
@@ -89,6 +108,7 @@ impl Inputs {
                 Some(path) => fs::metadata(path).map(|metadata| metadata.len()).ok(),
                 None => file.size(),
             },
+            Input::Table(_) => None,
             Input::Stdin => self.stdin.as_ref().map(|bytes| bytes.len() as u64),
         }
     }
@@ -104,6 +124,7 @@ impl Inputs {
         for index in indices {
             files.push(match &self.files[index] {
                 Input::File(file) => DatasetFile::clone(file),
+                Input::Table(folder) => return Err(not_files(folder)),
                 Input::Stdin => self.open(index)?.into(),
             });
         }
@@ -125,6 +146,7 @@ impl Inputs {
         let options = self.arguments.add_to(options.name(name.clone()));
         match &self.files[index] {
             Input::File(file) => file.open_with(options).map_err(|error| Failure::reading(&name, error)),
+            Input::Table(folder) => Err(not_files(folder)),
             Input::Stdin => {
                 let bytes = match &self.stdin {
                     Some(bytes) => bytes.clone(),
@@ -134,6 +156,31 @@ impl Inputs {
             }
         }
     }
+}
+
+/// The error for a table where files are needed.
+fn not_files(folder: &Path) -> Failure {
+    let folder = folder.display();
+    Failure::Usage(format!(
+        "{folder} is a table with a primary key, and this command takes files: lath convert {folder} -o FILE writes its rows to one, and \
+         lath table shows and changes the table itself; --plain-files takes its Parquet files with the rows that were deleted"
+    ))
+}
+
+/// Says of a single file that is named if it is one of a table, and refuses several of one table: a shell has made them of a glob.
+fn check_single_files(names: &[PathBuf]) -> Result<()> {
+    let files = || names.iter().map(PathBuf::as_path).filter(|name| name.is_file());
+    FolderFormat::check_files(files()).map_err(|error| not_found(Path::new("the files"), error))?;
+    for file in files() {
+        if let Some((folder, format)) = file.parent().and_then(FolderFormat::enclosing) {
+            eprintln!(
+                "note: {} is a file of {}, which is {format}: it may have rows that were replaced or deleted",
+                file.display(),
+                folder.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 fn read_stdin() -> Result<Bytes> {

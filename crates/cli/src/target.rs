@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use lath_parquet::{AtomicFile, AtomicFiles};
+use lath_parquet::{AtomicFile, AtomicFiles, FolderFormat};
 
 use crate::failure::{Failure, Result};
 use crate::interrupt;
@@ -50,6 +50,7 @@ impl Target {
         if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
             return Err(Failure::Usage(format!("{name} is a directory; give -o the name of a file")));
         }
+        FolderFormat::check_written(path).map_err(|error| Failure::Usage(error.to_string()))?;
         let file = AtomicFile::create_with(path, interrupt::uncommitted())
             .map_err(|error| Failure::writing_file(&name, error))?;
         Ok(Self::new(Sink::File(file), name))
@@ -84,6 +85,7 @@ pub(crate) struct OutputFiles {
 impl OutputFiles {
     /// Starts files in `folder`, which is created if necessary. Temporary files are named after `name`.
     pub(crate) fn create(folder: &Path, name: &str) -> Result<Self> {
+        FolderFormat::check_written(&folder.join(name)).map_err(|error| Failure::Usage(error.to_string()))?;
         let files = AtomicFiles::create_with(folder, name, interrupt::uncommitted());
         let name = if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() };
         match files {

@@ -38,8 +38,8 @@ mod statistics;
 mod write;
 
 pub use dataset::{
-    Alignment, Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileSource, KnownFooters, PartitionColumn,
-    Partitions, partition_directory, text_partition_directory, unite_schemas,
+    Alignment, Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileSource, FolderFormat, KnownFooters,
+    PartitionColumn, Partitions, partition_directory, text_partition_directory, unite_schemas,
 };
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, PageIndex, ParquetFile, Plan};

@@ -41,6 +41,7 @@ pub struct Opening {
     pub column_keys: Option<HashMap<String, Vec<u8>>>,
     pub aad_prefix: Option<Vec<u8>>,
     pub int96_unit: Option<String>,
+    pub plain_files: bool,
     pub revalidate: bool,
     pub requests_in_flight: Option<usize>,
     pub retries: Option<usize>,
@@ -57,6 +58,7 @@ impl Default for Opening {
             column_keys: None,
             aad_prefix: None,
             int96_unit: None,
+            plain_files: false,
             revalidate: true,
             requests_in_flight: None,
             retries: None,
@@ -75,6 +77,7 @@ impl Opening {
             .open_options(self.open_options()?)
             .union_schemas(self.union_schemas)
             .partitions(self.partitions)
+            .plain_files(self.plain_files)
             .revalidate(self.revalidate);
         for (column, data_type) in self.partition_types.iter().flatten() {
             options = options.partition_type(column, capsule::data_type_in(data_type.bind(py))?);

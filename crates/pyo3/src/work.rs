@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -123,6 +123,61 @@ fn wait<T: Send>(
     }
 }
 
+/// Whether the interpreter is about to end, and how many threads that are not Python's main thread are in calls of it, or wait to be.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+/// How long [`end_calls`] waits at most.
+const CALL_WAIT: Duration = Duration::from_secs(5);
+
+/// Calls Python on whatever thread this is, also on one of another library that asks for batches.
+///
+/// Once the interpreter ends, a thread that waits for the GIL waits for ever, and the process with it if the thread is joined at its end. So
+/// no call begins after [`end_calls`], except on Python's main thread.
+///
+/// # Errors
+/// What `call` raises, and an interruption once the interpreter ends.
+pub fn attach<T>(call: impl FnOnce(Python<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    if is_main_thread() {
+        return Python::attach(call);
+    }
+    let counted = CountedCall::begin();
+    if IS_ENDING.load(Ordering::SeqCst) {
+        return Err(Failure::interrupted());
+    }
+    let result = Python::attach(call);
+    drop(counted);
+    result
+}
+
+/// A call that [`end_calls`] waits for.
+struct CountedCall;
+
+impl CountedCall {
+    fn begin() -> Self {
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for CountedCall {
+    fn drop(&mut self) {
+        CALLS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Has no call of [`attach`] begin any more on other threads than Python's main one, and waits for those that have.
+#[pyfunction]
+pub fn end_calls(py: Python<'_>) {
+    IS_ENDING.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        let started = Instant::now();
+        while CALLS.load(Ordering::SeqCst) > 0 && started.elapsed() < CALL_WAIT {
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+}
+
 /// Values whose threads of [`drop_apart`] have not ended.
 static DROPPING: AtomicUsize = AtomicUsize::new(0);
 
@@ -150,6 +205,7 @@ pub fn wait_for_drops(py: Python<'_>) {
 /// Forgets threads that did not come along into a forked process.
 pub(crate) fn forget_drops() {
     DROPPING.store(0, Ordering::Release);
+    CALLS.store(0, Ordering::SeqCst);
 }
 
 struct Dropping<T>(Option<T>);

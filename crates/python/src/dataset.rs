@@ -4,11 +4,15 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use lath::{Dataset, DatasetOptions, Scan};
+use arrow_select::take::take;
+use lath::arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
+use lath::arrow::schema::Schema;
+use lath::{Dataset, DatasetOptions, FolderFormat, Scan};
 use lath_pyo3::opening::{Locations, Opening};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
+use crate::batch::PyBatch;
 use crate::literal::literals;
 use crate::options;
 use crate::residual::{Condition, Residual};
@@ -23,7 +27,7 @@ use lath_pyo3::{capsule, work};
 #[pyfunction]
 #[pyo3(signature = (
     paths, *, union_schemas = false, partitions = true, partition_types = None, footer_key = None, column_keys = None,
-    aad_prefix = None, int96_unit = None, revalidate = true, requests_in_flight = None, retries = None,
+    aad_prefix = None, int96_unit = None, plain_files = false, revalidate = true, requests_in_flight = None, retries = None,
     request_timeout = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
@@ -37,6 +41,7 @@ pub(crate) fn open(
     column_keys: Option<HashMap<String, Vec<u8>>>,
     aad_prefix: Option<Vec<u8>>,
     int96_unit: Option<String>,
+    plain_files: bool,
     revalidate: bool,
     requests_in_flight: Option<usize>,
     retries: Option<usize>,
@@ -50,6 +55,7 @@ pub(crate) fn open(
         column_keys,
         aad_prefix,
         int96_unit,
+        plain_files,
         revalidate,
         requests_in_flight,
         retries,
@@ -64,6 +70,13 @@ pub(crate) fn open(
     let (named, chosen) = (locations.clone(), options.clone());
     let dataset = OfProcess::new(work::run_to_end(py, move || Ok(Dataset::open(named, chosen)?))?);
     Ok(PyDataset { dataset, locations, opening, options, forked: OnceLock::new() })
+}
+
+/// Whether a path is the folder of a table with a primary key.
+#[pyfunction]
+#[pyo3(name = "_is_keyed_table")]
+pub(crate) fn is_keyed_table(path: PathBuf) -> bool {
+    FolderFormat::at(path) == Some(FolderFormat::KeyedTable)
 }
 
 /// What a dataset is called in errors.
@@ -138,6 +151,20 @@ impl PyDataset {
     /// What `lath.open` was called with, for another module that opens the same.
     fn _opening<'py>(&self, py: Python<'py>) -> PyResult<(Vec<PathBuf>, Bound<'py, PyDict>)> {
         Ok((self.locations.clone(), (&self.opening).into_pyobject(py)?))
+    }
+
+    /// A row for each file with the values of the partition columns.
+    fn _partition_rows(&self) -> PyResult<PyBatch> {
+        let dataset = self.dataset()?;
+        let mut columns = Vec::new();
+        for (place, column) in dataset.partitions().iter().enumerate() {
+            let rows: UInt32Array = dataset.files().iter().map(|file| file.partition().get(place).copied()).collect();
+            columns.push(take(column.values(), &rows, None).map_err(Failure::from)?);
+        }
+        let fields = dataset.partitions().iter().map(|column| column.field().clone()).collect::<Vec<_>>();
+        let options = RecordBatchOptions::new().with_row_count(Some(dataset.files().len()));
+        let rows = RecordBatch::try_new_with_options(Schema::new(fields).into(), columns, &options);
+        Ok(PyBatch::new(rows.map_err(Failure::from)?))
     }
 
     /// The files as a table provider of DataFusion, in a capsule.

@@ -31,6 +31,8 @@ use pyo3::prelude::*;
 fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::note_main_thread(module.py())?;
     fork::watch(module)?;
+    let end_calls = wrap_pyfunction!(work::end_calls, module)?;
+    module.py().import("atexit")?.call_method1("register", (end_calls,))?;
     memory::keep_freed();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("HAS_SQL", lath_cli::HAS_SQL)?;
@@ -56,6 +58,7 @@ fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::stream, module)?)?;
     module.add_function(wrap_pyfunction!(capsule::schema_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
+    module.add_function(wrap_pyfunction!(dataset::is_keyed_table, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::open, module)?)?;
     module.add_function(wrap_pyfunction!(expression::col, module)?)?;
     module.add_function(wrap_pyfunction!(expression::where_, module)?)?;

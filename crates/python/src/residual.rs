@@ -230,16 +230,16 @@ impl Tester {
 
     fn found(&self, batch: &RecordBatch) -> Result<BooleanArray, Failure> {
         let inputs = batch.project(&self.inputs)?;
-        let found = Python::attach(|py| {
+        let test = |py: Python<'_>| -> PyResult<Vec<RecordBatch>> {
             let result = self.residual.test.bind(py).call1((PyBatch::new(inputs),))?;
             let reader = capsule::reader_in(&result)?;
             if reader.schema().fields().iter().any(|field| field.data_type() != &DataType::Boolean) {
                 return Err(Failure::invalid("the expression is neither true nor false").into());
             }
             reader.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::from(error).into())
-        });
-        let found = found.map_err(|raised: PyErr| {
-            Python::attach(|py| match raised.is_instance_of::<PyKeyboardInterrupt>(py) {
+        };
+        let found = work::attach(|py| {
+            test(py).map_err(|raised| match raised.is_instance_of::<PyKeyboardInterrupt>(py) {
                 true => Failure::interrupted(),
                 false => Failure::invalid(format!("where: {}", raised.value(py))),
             })

@@ -478,6 +478,18 @@ impl PyTableScan {
         Ok(PyTableBatches { running: Mutex::new(running), origin: Origin::here() })
     }
 
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let all = self.snapshot.get(TABLE)?.schema();
+        let schema = match &self.columns {
+            Some(columns) => {
+                let places = columns.iter().map(|name| all.index_of(name)).collect::<Result<Vec<_>, _>>();
+                Arc::new(places.and_then(|places| all.project(&places)).map_err(Failure::from)?)
+            }
+            None => Arc::clone(all),
+        };
+        capsule::schema_out(py, &schema)
+    }
+
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

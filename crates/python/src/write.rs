@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lath::arrow::array::RecordBatch;
 use lath::arrow::schema::{Schema, SchemaRef};
-use lath::{Cancel, Error, ParquetWriter, WriteOptions, WriteSummary};
+use lath::{Cancel, Error, FolderFormat, ParquetWriter, WriteOptions, WriteSummary};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -93,6 +93,7 @@ impl PyWriter {
             Output::File(Box::new(work::run(py, || (), || Ok(ParquetWriter::new(file, &schema, options)?))?))
         } else {
             let path: PathBuf = target.extract()?;
+            FolderFormat::check_written(&path).map_err(Failure::from)?;
             let writer = ParquetWriter::create(&path, &schema, options);
             Output::Path(Box::new(writer.map_err(|error| failure(&path.display().to_string(), error))?))
         };

@@ -8,10 +8,13 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use lath_catalog::{Catalog, InFolder};
-use lath_parquet::{Dataset, DatasetOptions, Runtime};
+use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
+use lath_table::{Table, TableOptions};
 
 use crate::boxed::scan_by;
-use crate::error::{blocking, external, of_catalog};
+use crate::error::{blocking, external, of_catalog, of_table};
+use crate::keyed::KeyedTable;
+use crate::location::local_path;
 use crate::pushdown::{Pushed, support};
 use crate::table::{FileColumns, LathTable};
 
@@ -132,7 +135,8 @@ impl fmt::Debug for CatalogTable {
     }
 }
 
-/// Opens the files at some locations: by the catalog that lies in the only folder, if it is up to date. Blocks on I/O.
+/// Opens the table that some locations stand for: the one with a primary key whose folder is the only location, or the files, by the catalog
+/// that lies in the only folder if it is up to date. Blocks on I/O.
 pub(crate) fn open_locations<L: AsRef<str>>(
     locations: &[L],
     options: DatasetOptions,
@@ -140,6 +144,20 @@ pub(crate) fn open_locations<L: AsRef<str>>(
     file_columns: FileColumns,
 ) -> Result<Arc<dyn TableProvider>> {
     if let [location] = locations
+        && !options.reads_plain_files()
+        && let Some(folder) = keyed_folder(location.as_ref())
+    {
+        if file_columns != FileColumns::default() {
+            return plan_err!(
+                "{}: rows of a table with a primary key have neither file_name nor row_number",
+                folder.display()
+            );
+        }
+        let opened = Table::open_read_only(&folder, TableOptions::new().runtime(runtime)).map_err(of_table)?;
+        return Ok(Arc::new(KeyedTable::attached(&folder.display().to_string(), opened)?));
+    }
+    if let [location] = locations
+        && !options.reads_plain_files()
         && let InFolder::Current(catalog) = Catalog::in_folder(Path::new(location.as_ref()))
     {
         let table = CatalogTable::of(&catalog, options, runtime)?;
@@ -148,4 +166,19 @@ pub(crate) fn open_locations<L: AsRef<str>>(
     let locations = locations.iter().map(AsRef::as_ref);
     let dataset = Dataset::open(locations, options.runtime(runtime)).map_err(external)?;
     Ok(Arc::new(LathTable::new(dataset, runtime).add_file_columns(file_columns)?))
+}
+
+/// The folder of a table with a primary key that a location names, in the form by which commits are told apart.
+pub(crate) fn keyed_folder(location: &str) -> Option<PathBuf> {
+    let path = local_path(location)?;
+    let is_keyed = FolderFormat::at(path) == Some(FolderFormat::KeyedTable);
+    is_keyed.then(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+}
+
+/// The rows of a commit of a table with a primary key, or those of them for which `condition` is true, as a table of DataFusion.
+///
+/// # Errors
+/// If the table cannot be read.
+pub fn keyed_table(name: &str, table: Table, condition: Option<Predicate>) -> Result<Arc<dyn TableProvider>> {
+    Ok(Arc::new(KeyedTable::attached(name, table)?.with_condition(condition)))
 }

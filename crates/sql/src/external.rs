@@ -13,6 +13,7 @@ use datafusion::physical_plan::empty::EmptyExec;
 use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
 
 use crate::boxed::{changes_refused_by, create_by, insert_by, scan_by};
+use crate::catalog_table::keyed_folder;
 use crate::error::file_work;
 use crate::location::local_path;
 use crate::pushdown::support;
@@ -48,9 +49,16 @@ impl ExternalTables {
     async fn make(&self, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
         let mut dataset_options = DatasetOptions::new().runtime(&self.settings.runtime).revalidate(true);
         let mut options = Vec::new();
+        if let Some(folder) = command.locations.iter().find_map(|location| keyed_folder(location)) {
+            return plan_err!(
+                "{} is a table with a primary key; write STORED AS LATH instead of PARQUET",
+                folder.display()
+            );
+        }
         for (name, value) in &command.options {
             let name = name.strip_prefix("format.").unwrap_or(name);
             match name {
+                "plain_files" => dataset_options = dataset_options.plain_files(is_true(name, value)?),
                 "union" | "union_by_name" => dataset_options = dataset_options.union_schemas(is_true(name, value)?),
                 _ => options.push((name.to_owned(), value.clone())),
             }

@@ -60,7 +60,7 @@ mod value_lists;
 mod write;
 
 pub use blocking::{Answer, BlockingSession};
-pub use catalog_table::CatalogTable;
+pub use catalog_table::{CatalogTable, keyed_table};
 pub use error::{Error, Result};
 pub use mistake::Mistake;
 pub use progress::QueryProgress;

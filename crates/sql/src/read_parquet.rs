@@ -32,6 +32,7 @@ struct Arguments {
     locations: Vec<String>,
     union: bool,
     partitions: bool,
+    plain_files: bool,
     file_name: Option<String>,
     row_number: Option<String>,
 }
@@ -78,11 +79,12 @@ impl Arguments {
                 None => parsed.locations.extend(locations(function, value)?),
                 Some("union" | "union_by_name") => parsed.union = switch(function, "union", value)?,
                 Some("partitions" | "hive_partitioning") => parsed.partitions = switch(function, "partitions", value)?,
+                Some("plain_files") => parsed.plain_files = switch(function, "plain_files", value)?,
                 Some("file_name" | "filename") => parsed.file_name = column(function, "file_name", value)?,
                 Some("row_number" | "file_row_number") => parsed.row_number = column(function, "row_number", value)?,
                 Some(other) => {
                     return plan_err!(
-                        "{function}: there is no argument {other}; there are union, partitions, file_name and row_number"
+                        "{function}: there is no argument {other}; there are union, partitions, plain_files, file_name and row_number"
                     );
                 }
             }
@@ -99,7 +101,8 @@ impl Arguments {
     }
 
     fn open(&self, runtime: &Runtime) -> Result<Arc<dyn TableProvider>> {
-        let options = DatasetOptions::new().union_schemas(self.union).partitions(self.partitions);
+        let options =
+            DatasetOptions::new().union_schemas(self.union).partitions(self.partitions).plain_files(self.plain_files);
         let (file_name, row_number) = (self.file_name.clone(), self.row_number.clone());
         match self.locations.as_slice() {
             [path] if self.function == READ_CATALOG => {

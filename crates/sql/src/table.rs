@@ -227,7 +227,7 @@ pub(crate) fn no_change() -> DataFusionError {
 }
 
 /// Columns of a table that say where its rows are.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FileColumns {
     pub(crate) file_name: Option<String>,
     pub(crate) row_number: Option<String>,

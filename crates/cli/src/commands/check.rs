@@ -4,16 +4,19 @@ use std::io::Write;
 
 use lath_parquet::{Int96Unit, OpenOptions, Strings};
 
+use super::keyed_table::describe;
 use super::meta::chosen_columns;
 use crate::args::CheckArgs;
 use crate::check::{FilterSource, Kind, check};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
+use crate::keyed_input::KeyedInput;
 use crate::output::layout::printable;
 use crate::page_index::FileInfo;
 use crate::progress::Progress;
 use crate::quantity::plural;
 use crate::scan::Scan;
+use crate::table_failure::table_failure;
 use crate::target::Target;
 
 /// Prints the problems of each file.
@@ -25,6 +28,15 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
     let mut outcome = Outcome::Done;
     for index in 0..inputs.len() {
         let name = inputs.name(index);
+        if let Some(folder) = inputs.keyed_folder(index) {
+            let report = KeyedInput::open(folder)?.table.check().map_err(table_failure)?;
+            if !report.is_intact() {
+                outcome = worse(outcome, Outcome::Corrupt);
+            }
+            let text = if args.quiet && report.is_intact() { String::new() } else { describe(folder, &report) };
+            target.write_all(text.as_bytes()).map_err(|error| Failure::writing(target.name(), &error))?;
+            continue;
+        }
         let report = match check_file(&mut inputs, index, args, &scan, &mut progress) {
             Ok((sound, findings)) if findings.is_empty() => {
                 if args.quiet {

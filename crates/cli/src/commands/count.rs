@@ -2,15 +2,18 @@
 
 use lath_parquet::Predicate;
 
+use super::keyed_table::read::{explain_batches, unordered};
 use crate::args::CountArgs;
 use crate::catalog::{Search, open_table};
 use crate::commands::print;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
+use crate::keyed_input::KeyedInput;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::table::scan_failure;
+use crate::table_failure::table_failure;
 use crate::watch::Watch;
 
 /// Prints the total number of rows of all files.
@@ -23,6 +26,9 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
         if args.output.format.is_some() || args.output.output.is_some() {
             return Err(Failure::Usage("--format and -o are for the groups of --by".to_owned()));
         }
+    }
+    if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        return count_keyed(&keyed, args);
     }
     if let Some(text) = &args.predicate {
         return count_found(args, text);
@@ -41,6 +47,20 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
         progress.advance(1);
     }
     progress.clear();
+    print(&format!("{count}\n"))
+}
+
+/// Prints the number of rows of a table with a primary key, or the report of the scan.
+fn count_keyed(keyed: &KeyedInput, args: &CountArgs) -> Result<Outcome> {
+    keyed.refuse("--no-prune", !args.pruning.no_prune.is_empty())?;
+    let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
+    let scan = unordered(&keyed.snapshot, predicate);
+    if args.pruning.explain {
+        let columns: [String; 0] = [];
+        explain_batches(scan.select(columns).build().map_err(table_failure)?, args.json)?;
+        return Ok(Outcome::Done);
+    }
+    let count = scan.count().map_err(table_failure)?;
     print(&format!("{count}\n"))
 }
 

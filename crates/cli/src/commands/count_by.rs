@@ -3,9 +3,9 @@
 use lath_parquet::Predicate;
 
 use super::column_path::ColumnPath;
-use super::engine::{TABLE, failed, quoted, session_over, write_answer};
+use super::engine::{InputTable, TABLE, failed, quoted, write_answer};
 use crate::args::CountArgs;
-use crate::catalog::{Search, open_table};
+use crate::catalog::Search;
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::Output;
 
@@ -14,10 +14,10 @@ pub(super) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
     let search = Search { table: args.table, predicate: predicate.as_ref(), needs_all_files: false };
-    let table = open_table(&args.inputs, &search)?;
-    let schema = table.dataset().schema();
+    let table = InputTable::open(&args.inputs, &search)?;
+    let schema = table.schema();
     let columns = paths.iter().map(|path| ColumnPath::find(path, schema, "--by")).collect::<Result<Vec<_>>>()?;
-    let session = session_over(&table, predicate, args.decode.threads.map(usize::from), None)?;
+    let session = table.session(predicate, args.decode.threads.map(usize::from), None)?;
     let selected: Vec<String> =
         columns.iter().map(|column| format!("{} AS {}", column.expression(), quoted(&column.path(), '"'))).collect();
     // A column may be called so too.

@@ -10,10 +10,11 @@ use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::Predicate;
 
 use super::column_path::ColumnPath;
-use super::engine::{TABLE, choose_columns, failed, session_and_rows, watch};
+use super::engine::{InputTable, TABLE, choose_columns, failed, watch};
 use crate::args::DescribeArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
+use crate::keyed_input::KeyedInput;
 use crate::output::{CellFormatter, Output, encoder_options, in_utc};
 use crate::table::Table;
 
@@ -21,15 +22,18 @@ use crate::table::Table;
 pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
-    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
-    let schema = table.dataset().schema();
+    let table = match KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        Some(keyed) => InputTable::Keyed(keyed),
+        None => InputTable::Files(Table::open(&mut Inputs::find(&args.inputs)?, args.table)?),
+    };
+    let schema = table.schema();
     let columns: Vec<ColumnPath> = match &args.columns {
         Some(paths) => paths.iter().map(|path| ColumnPath::find(path, schema, "--columns")).collect::<Result<_>>()?,
         None => schema.fields().iter().map(ColumnPath::of).collect(),
     };
     let leaves: Vec<Leaf> = columns.into_iter().flat_map(leaves_of).collect();
     let (threads, memory) = (args.engine.threads.map(usize::from), args.engine.memory);
-    let (session, rows) = session_and_rows(&table, predicate, threads, memory)?;
+    let (session, rows) = table.session_and_rows(predicate, threads, memory)?;
     let mut figures = Figures::default();
     // One query over very many columns takes more time than queries over some of them.
     let leaves_a_query = if leaves.len() <= ONE_QUERY_LEAVES { ONE_QUERY_LEAVES } else { LEAVES_A_QUERY };
@@ -39,9 +43,9 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
         false => indices.chunks(leaves_a_query).collect(),
     };
     for part in &parts {
-        if parts.len() > 1 {
+        if let Some(rows) = rows.as_ref().filter(|_| parts.len() > 1) {
             let names: Vec<&str> = part.iter().map(|&index| leaves[index].column.column()).collect();
-            choose_columns(&session, &rows, &names)?;
+            choose_columns(&session, rows, &names)?;
         }
         let selected = part.iter().flat_map(|&index| leaves[index].figures(index));
         let selected: Vec<String> = [format!("count(*) AS {ROW_COUNT}")].into_iter().chain(selected).collect();

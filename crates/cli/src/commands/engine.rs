@@ -6,15 +6,17 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lath_parquet::{DatasetOptions, Predicate, Runtime};
-use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session, SomeColumns};
+use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session, SomeColumns, keyed_table};
 
-use super::keyed_table::table_failure;
-use crate::catalog::{catalog_failure, path_of};
+use crate::args::SearchInputArgs;
+use crate::catalog::{Search, catalog_failure, open_table, path_of};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
+use crate::keyed_input::KeyedInput;
 use crate::output::Output;
 use crate::scan::cores;
 use crate::table::{Table, scan_failure};
+use crate::table_failure::table_failure;
 use crate::watch::Watch;
 
 /// The name of the input files as a table.
@@ -44,35 +46,6 @@ pub(super) fn session(
     Ok(session)
 }
 
-/// An engine with `table` as [`TABLE`], or with those of its rows for which `predicate` is true.
-pub(super) fn session_over(
-    table: &Table,
-    predicate: Option<Predicate>,
-    threads: Option<usize>,
-    memory: Option<usize>,
-) -> Result<BlockingSession> {
-    session_and_rows(table, predicate, threads, memory).map(|(session, _)| session)
-}
-
-/// As [`session_over`], with the rows themselves, of which [`choose_columns`] makes tables of some columns.
-pub(super) fn session_and_rows(
-    table: &Table,
-    predicate: Option<Predicate>,
-    threads: Option<usize>,
-    memory: Option<usize>,
-) -> Result<(BlockingSession, Arc<LathTable>)> {
-    let (session, runtime) = with_runtime(threads, memory, None)?;
-    let mut rows = LathTable::new(table.dataset().clone(), &runtime);
-    if let Some(predicate) = predicate {
-        table.check(&predicate)?;
-        rows = rows.with_condition(predicate);
-    }
-    let rows = Arc::new(rows);
-    let registered = session.session().context().register_table(TABLE, Arc::clone(&rows) as _);
-    registered.map_err(|error| failed(Error::from(error)))?;
-    Ok((session, rows))
-}
-
 /// Makes some columns of `rows` all that [`TABLE`] has, so that plans are made without the others.
 pub(super) fn choose_columns(session: &BlockingSession, rows: &Arc<LathTable>, names: &[&str]) -> Result<()> {
     let schema = rows.dataset().schema();
@@ -85,6 +58,77 @@ pub(super) fn choose_columns(session: &BlockingSession, rows: &Arc<LathTable>, n
         context.register_table(TABLE, Arc::new(chosen))
     });
     chosen.map(drop).map_err(|error| failed(Error::from(error)))
+}
+
+/// What the arguments of a command name: files as one table, or a table with a primary key.
+pub(super) enum InputTable {
+    Files(Table),
+    Keyed(KeyedInput),
+}
+
+impl InputTable {
+    /// Opens what is searched.
+    pub(super) fn open(args: &SearchInputArgs, search: &Search<'_>) -> Result<Self> {
+        match KeyedInput::find(&args.files, &args.open)? {
+            Some(keyed) if args.catalog.is_none() => Ok(Self::Keyed(keyed)),
+            _ => open_table(args, search).map(Self::Files),
+        }
+    }
+
+    /// The columns.
+    pub(super) fn schema(&self) -> &SchemaRef {
+        match self {
+            Self::Files(table) => table.dataset().schema(),
+            Self::Keyed(keyed) => keyed.schema(),
+        }
+    }
+
+    /// Closes it; what of a catalog proved stale is read anew.
+    pub(super) fn close(self) {
+        if let Self::Files(table) = self {
+            table.close();
+        }
+    }
+
+    /// An engine with the rows as [`TABLE`], or with those for which `predicate` is true.
+    pub(super) fn session(
+        &self,
+        predicate: Option<Predicate>,
+        threads: Option<usize>,
+        memory: Option<usize>,
+    ) -> Result<BlockingSession> {
+        self.session_and_rows(predicate, threads, memory).map(|(session, _)| session)
+    }
+
+    /// As [`InputTable::session`], with the rows of files, of which [`choose_columns`] makes tables of some columns.
+    pub(super) fn session_and_rows(
+        &self,
+        predicate: Option<Predicate>,
+        threads: Option<usize>,
+        memory: Option<usize>,
+    ) -> Result<(BlockingSession, Option<Arc<LathTable>>)> {
+        let (session, runtime) = with_runtime(threads, memory, None)?;
+        let context = session.session().context();
+        let (rows, registered) = match self {
+            Self::Files(table) => {
+                if let Some(predicate) = &predicate {
+                    table.check(predicate)?;
+                }
+                let rows = LathTable::new(table.dataset().clone(), &runtime);
+                let rows = Arc::new(predicate.into_iter().fold(rows, LathTable::with_condition));
+                (Some(Arc::clone(&rows)), context.register_table(TABLE, rows))
+            }
+            Self::Keyed(keyed) => {
+                if let Some(predicate) = &predicate {
+                    predicate.filter(keyed.schema()).map_err(Failure::filtering)?;
+                }
+                let rows = keyed_table(TABLE, keyed.table.clone(), predicate);
+                (None, rows.and_then(|rows| context.register_table(TABLE, rows)))
+            }
+        };
+        registered.map_err(|error| failed(Error::from(error)))?;
+        Ok((session, rows))
+    }
 }
 
 fn with_runtime(

@@ -2,14 +2,17 @@
 
 use lath_parquet::Predicate;
 
+use super::keyed_table::read::{explain_batches, unordered, write};
 use super::print;
 use crate::args::{FindArgs, Format};
 use crate::catalog::{Search, open_table};
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
+use crate::keyed_input::KeyedInput;
 use crate::output::Output;
 use crate::scan::Scan;
 use crate::table::scan_failure;
+use crate::table_failure::table_failure;
 use crate::watch::Watch;
 
 /// Writes the rows that are found, up to the limit.
@@ -19,6 +22,9 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
         return super::find_ordered::run(args, order);
     }
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
+    if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        return find_keyed(&keyed, args, predicate);
+    }
     // With --explain no rows are written, so any format is accepted.
     let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;
     let strings = output.as_ref().map_or_else(Default::default, |output| output.strings(args.decode.strings));
@@ -65,4 +71,25 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     drop(batches);
     table.close();
     Ok(if found == 0 { Outcome::Nothing } else { Outcome::Done })
+}
+
+/// Writes the rows of a table with a primary key, in any order.
+fn find_keyed(keyed: &KeyedInput, args: &FindArgs, predicate: Predicate) -> Result<Outcome> {
+    keyed.refuse("--row-groups", args.row_groups.is_some())?;
+    keyed.refuse("--file-name", args.file_name.is_some())?;
+    keyed.refuse("--row-number", args.row_number.is_some())?;
+    keyed.refuse("--no-prune", !args.pruning.no_prune.is_empty())?;
+    let mut scan = unordered(&keyed.snapshot, Some(predicate)).limit(args.limit.unwrap_or(u64::MAX));
+    if let Some(columns) = &args.select {
+        scan = scan.select(columns);
+    }
+    if let Some(threads) = args.decode.threads {
+        scan = scan.threads(threads.into());
+    }
+    let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;
+    let batches = scan.build().map_err(table_failure)?;
+    match output {
+        Some(output) => write(&output, &batches.schema(), batches),
+        None => explain_batches(batches, matches!(args.output.format, Some(Format::Json | Format::Jsonl))),
+    }
 }

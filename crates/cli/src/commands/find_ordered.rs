@@ -8,9 +8,9 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use lath_parquet::Predicate;
 
 use super::column_path::ColumnPath;
-use super::engine::{TABLE, failed, quoted, session_over, write_answer};
+use super::engine::{InputTable, TABLE, failed, quoted, write_answer};
 use crate::args::FindArgs;
-use crate::catalog::{Search, open_table};
+use crate::catalog::Search;
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::Output;
 
@@ -19,8 +19,8 @@ pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
     let output = Output::new(&args.output)?;
     let search = Search { table: args.table, predicate: Some(&predicate), needs_all_files: false };
-    let table = open_table(&args.inputs, &search)?;
-    let all = table.dataset().schema();
+    let table = InputTable::open(&args.inputs, &search)?;
+    let all = table.schema();
     let selected: Vec<ColumnPath> = match &args.select {
         Some(paths) => paths.iter().map(|path| ColumnPath::find(path, all, "--select")).collect::<Result<_>>()?,
         None => all.fields().iter().map(ColumnPath::of).collect(),
@@ -35,7 +35,7 @@ pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let limit = args.limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
     let columns = names.iter().map(|name| quoted(name, '"')).collect::<Vec<_>>().join(", ");
     let query = format!("SELECT {columns} FROM {TABLE} ORDER BY {}{limit}", terms.join(", "));
-    let session = session_over(&table, Some(predicate), args.decode.threads.map(usize::from), None)?;
+    let session = table.session(Some(predicate), args.decode.threads.map(usize::from), None)?;
     let answer = session.run(&query).map_err(failed)?;
     let paths: Vec<&[String]> = selected.iter().map(ColumnPath::names).collect();
     let schema = chosen_schema(answer.schema(), &paths);

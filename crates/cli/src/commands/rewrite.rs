@@ -8,6 +8,7 @@ use crate::args::{Format, ReportArgs, RewriteArgs, TableArgs, WriteArgs};
 use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
+use crate::keyed_input::KeyedInput;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::scan::Scan;
@@ -20,6 +21,9 @@ use crate::{destination, summary};
 
 /// Writes all inputs to one file, or replaces each.
 pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
+    if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        return write_keyed(&keyed, args);
+    }
     let mut rewriting = Rewriting {
         inputs: Inputs::find(&args.inputs)?,
         predicate: args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?,
@@ -163,4 +167,39 @@ impl Rewriting<'_> {
         drop(watch);
         rows.finish()
     }
+}
+
+/// Writes the rows of a table with a primary key to one file, in the order of their keys or as they are sorted.
+fn write_keyed(keyed: &KeyedInput, args: &RewriteArgs) -> Result<Outcome> {
+    if args.in_place {
+        let folder = keyed.folder.display();
+        return Err(Failure::Usage(format!(
+            "{folder} is a table with a primary key, which writes its files itself: lath table compact {folder} does that; \
+             -o OUT writes its rows to a file"
+        )));
+    }
+    keyed.refuse("--row-groups", args.read.row_groups.is_some())?;
+    let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
+    let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    if let Some(path) = path {
+        destination::check(path, args.report.force, None)?;
+    }
+    summary::check(&args.report, path)?;
+    let threads = Scan::of(&args.read, Strings::Offsets).threads;
+    let request = ParquetRequest { write: &args.write, sorted_by: &args.sort.sort_by, threads, like: None };
+    let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?;
+    let source = keyed.rows(args.read.columns.as_deref(), predicate)?;
+    let mut summary = Summary::new(path);
+    let mut rows = output.open(&source.schema)?;
+    for batch in BackgroundIterator::new(source.batches) {
+        let batch = batch?;
+        rows.write(&batch)?;
+        summary.rows += batch.num_rows() as u64;
+    }
+    let written = rows.finish()?;
+    if path.is_some() {
+        summary.add_output(path, written.as_ref());
+        summary.report(&args.report)?;
+    }
+    Ok(Outcome::Done)
 }

@@ -2,19 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
+use std::iter;
 use std::ops::Range;
 
 use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
 use crate::failure::{Outcome, Result};
 use crate::inputs::Inputs;
+use crate::keyed_input::KeyedInput;
 use crate::output::Output;
 use crate::random::Random;
 use crate::scan::Scan;
 use crate::table::{Table, scan_failure};
+use crate::table_failure::table_failure;
 use crate::watch::Watch;
 
 /// Shows the first rows.
 pub(super) fn head(args: &RowsArgs) -> Result<Outcome> {
+    if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        return write_keyed(&keyed, &args.read, &args.output, Some(iter::once(0..args.rows).collect()));
+    }
     let stream = Stream::of_few_rows(args)?;
     let mut left = args.rows;
     let mut rows = Vec::new();
@@ -31,6 +37,11 @@ pub(super) fn head(args: &RowsArgs) -> Result<Outcome> {
 
 /// Shows the last rows.
 pub(super) fn tail(args: &RowsArgs) -> Result<Outcome> {
+    if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        let count = keyed.snapshot.count().map_err(table_failure)?;
+        let rows = iter::once(count.saturating_sub(args.rows)..count).collect();
+        return write_keyed(&keyed, &args.read, &args.output, Some(rows));
+    }
     let stream = Stream::of_few_rows(args)?;
     let mut left = args.rows;
     let mut rows = Vec::new();
@@ -48,6 +59,13 @@ pub(super) fn tail(args: &RowsArgs) -> Result<Outcome> {
 /// Shows a random sample of the rows.
 pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
     let SampleArgs { rows: args, seed } = args;
+    let seed = seed.unwrap_or_else(|| RandomState::new().hash_one("sample"));
+    if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        let count = keyed.snapshot.count().map_err(table_failure)?;
+        let drawn = draw(count, args.rows, &mut Random::new(seed));
+        let rows = drawn.into_iter().map(|row| row..row + 1).collect();
+        return write_keyed(&keyed, &args.read, &args.output, Some(rows));
+    }
     let stream = Stream::of_few_rows(args)?;
     let mut files = Vec::new();
     let mut total = 0;
@@ -57,7 +75,6 @@ pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
         total += row_count(&ranges);
         files.push((ranges, start..total));
     }
-    let seed = seed.unwrap_or_else(|| RandomState::new().hash_one("sample"));
     let drawn = draw(total, args.rows, &mut Random::new(seed));
     let rows = files.into_iter().enumerate().map(|(index, (ranges, place))| {
         let rows = drawn.range(place.clone()).map(|row| row - place.start);
@@ -68,7 +85,32 @@ pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
 
 /// Writes all rows.
 pub(super) fn cat(args: &CatArgs) -> Result<Outcome> {
+    if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
+        return write_keyed(&keyed, &args.read, &args.output, None);
+    }
     Stream::open(&args.inputs, &args.read, &args.output)?.write(None)
+}
+
+/// Writes rows of a table with a primary key in the order of their keys: those with these numbers, or all.
+fn write_keyed(
+    keyed: &KeyedInput,
+    read: &ReadArgs,
+    output: &OutputArgs,
+    rows: Option<Vec<Range<u64>>>,
+) -> Result<Outcome> {
+    keyed.refuse("--row-groups", read.row_groups.is_some())?;
+    let output = Output::new(output)?;
+    let columns = read.columns.as_deref();
+    let rows = match rows {
+        Some(rows) => keyed.rows_at(columns, rows)?,
+        None => keyed.rows(columns, None)?,
+    };
+    let mut sink = output.open(&rows.schema)?;
+    for batch in rows.batches {
+        sink.write(&batch?)?;
+    }
+    sink.finish()?;
+    Ok(Outcome::Done)
 }
 
 /// A table and the output that its rows are written to.

@@ -11,6 +11,7 @@ use super::print;
 use crate::args::SchemaArgs;
 use crate::failure::{Outcome, Result};
 use crate::inputs::Inputs;
+use crate::keyed_input::KeyedInput;
 use crate::output::layout::printable;
 use crate::parquet_type::schema_json;
 use crate::quantity::plural;
@@ -22,7 +23,23 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for index in 0..inputs.len() {
-        let (file, name) = (inputs.open(index)?, inputs.name(index));
+        let name = inputs.name(index);
+        if let Some(folder) = inputs.keyed_folder(index) {
+            let keyed = KeyedInput::open(folder)?;
+            let key: Vec<&String> =
+                keyed.snapshot.key_columns().iter().map(|&at| keyed.schema().field(at).name()).collect();
+            if args.json {
+                text.push_str(&json_text(&json!({ "file": name, "key": key, "arrow": arrow_json(keyed.schema()) })));
+            } else {
+                let key: Vec<&str> = key.into_iter().map(String::as_str).collect();
+                let mut described = format!("Primary key\n  {}\n\nArrow\n", key.join(", "));
+                keyed.schema().fields().iter().for_each(|field| describe_field(field, 1, &mut described));
+                places.insert(described.clone(), groups.len());
+                groups.push((described, vec![name]));
+            }
+            continue;
+        }
+        let file = inputs.open(index)?;
         if args.json {
             text.push_str(&json_text(&json!({
                 "file": name,

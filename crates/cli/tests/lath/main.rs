@@ -37,4 +37,5 @@ mod rows;
 mod search;
 #[cfg(feature = "sql")]
 mod sql;
+mod table_folder;
 mod terminal;

@@ -1,5 +1,6 @@
 //! From locations to the files that they stand for.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::address::Address;
+use super::folder_format::FolderFormat;
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 use lath_source::{Listed, Store, Version};
@@ -86,7 +88,7 @@ fn expand_list(path: &Path, options: &DatasetOptions, found: &mut Vec<Found>) ->
 
 fn expand_one(location: &OsStr, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
     match Address::parse(location)? {
-        Address::Local(path) => expand_path(path, found),
+        Address::Local(path) => expand_path(path, options, found),
         Address::Store(url) => expand_store(&url, options, found),
     }
 }
@@ -125,6 +127,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
     let base = &url[..url.len() - key.len()];
     let directory = prefix.trim_end_matches('/');
     let mut listed = store.list(directory).map_err(failed)?;
+    let marked = if options.plain_files { Vec::new() } else { marked_folders(&listed, base) };
     let wanted = |object: &Listed| {
         let Some(path) = object.url.strip_prefix(base) else { return false };
         match &pattern {
@@ -144,6 +147,11 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
         }
     };
     listed.retain(wanted);
+    for (folder, format) in &marked {
+        if listed.iter().any(|object| object.url[base.len()..].starts_with(folder)) {
+            return Err(format.refuse(&format!("{base}{folder}")));
+        }
+    }
     // As in a directory: the names at each level in order, where a slash is before any letter.
     listed.sort_by(|left, right| left.url.split('/').cmp(right.url.split('/')));
     if listed.is_empty() {
@@ -165,11 +173,25 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
     Ok(())
 }
 
-fn expand_path(path: PathBuf, found: &mut Vec<Found>) -> Result<()> {
+/// The folders of which an object says that they are more than plain files.
+fn marked_folders(listed: &[Listed], base: &str) -> Vec<(String, FolderFormat)> {
+    let paths = listed.iter().filter_map(|object| object.url.strip_prefix(base));
+    let mut marked: Vec<_> =
+        paths.filter_map(FolderFormat::by_object).map(|(folder, format)| (folder.to_owned(), format)).collect();
+    marked.dedup();
+    marked
+}
+
+fn expand_path(path: PathBuf, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
     match fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => {
+            if !options.plain_files
+                && let Some((folder, format)) = FolderFormat::enclosing_above(&path)
+            {
+                return Err(format.refuse(&folder.display().to_string()));
+            }
             let before = found.len();
-            walk(&path, found)?;
+            walk(&path, options, found)?;
             if found.len() == before {
                 let what = "no *.parquet file in this directory or below; give a glob if the names end otherwise";
                 return Err(nothing(&path, what));
@@ -177,19 +199,21 @@ fn expand_path(path: PathBuf, found: &mut Vec<Found>) -> Result<()> {
         }
         Ok(_) => found.push(Found::local(&path)),
         Err(error) => match path.to_str() {
-            Some(pattern) if pattern.contains(['*', '?', '[']) => expand_glob(pattern, found)?,
+            Some(pattern) if pattern.contains(['*', '?', '[']) => expand_glob(pattern, options, found)?,
             _ => return Err(unreachable(&path, error)),
         },
     }
     Ok(())
 }
 
-fn expand_glob(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
-    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
-    let paths = glob::glob_with(pattern, options).map_err(|error| {
+fn expand_glob(pattern: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+    let matching = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
+    let paths = glob::glob_with(pattern, matching).map_err(|error| {
         Error::invalid(format!("{pattern}: not a glob: {error}; write for example 'data/**/*.parquet'"))
     })?;
     let before = found.len();
+    // Folders whose files the pattern has reached, and which are known to be plain.
+    let mut plain: HashSet<PathBuf> = HashSet::new();
     for path in paths {
         let path = path.map_err(|error| {
             let path = error.path().to_owned();
@@ -202,10 +226,20 @@ fn expand_glob(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
             Ok(metadata) if metadata.is_dir() => {
                 // A folder that the glob fits is looked at as one that is given, but for those of other programs.
                 if !path.to_str().is_some_and(|path| is_within_passed_over(&format!("{path}/"), pattern)) {
-                    walk(&path, found)?;
+                    walk(&path, options, found)?;
                 }
             }
-            Ok(_) => found.push(Found::local(&path)),
+            Ok(_) => {
+                if !options.plain_files
+                    && let Some(parent) = path.parent().filter(|&parent| !plain.contains(parent))
+                {
+                    if let Some((folder, format)) = FolderFormat::enclosing(parent) {
+                        return Err(format.refuse(&folder.display().to_string()));
+                    }
+                    plain.insert(parent.to_owned());
+                }
+                found.push(Found::local(&path));
+            }
             Err(error) => return Err(unreachable(&path, error)),
         }
     }
@@ -216,11 +250,16 @@ fn expand_glob(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
 }
 
 /// Adds the Parquet files below `directory`, in the order of their names.
-fn walk(directory: &Path, found: &mut Vec<Found>) -> Result<()> {
+fn walk(directory: &Path, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(directory).map_err(|error| unreachable(directory, error))? {
         let entry = entry.map_err(|error| unreachable(directory, error))?;
         let name = entry.file_name();
+        if !options.plain_files
+            && let Some(format) = FolderFormat::by_entry(directory, &name)
+        {
+            return Err(format.refuse(&directory.display().to_string()));
+        }
         if !is_passed_over(name.as_encoded_bytes()) {
             // The entry itself would hold more memory, and is dropped.
             let kind = entry.file_type().map_err(|error| unreachable(&entry.path(), error))?;
@@ -233,7 +272,7 @@ fn walk(directory: &Path, found: &mut Vec<Found>) -> Result<()> {
         path.push(&name);
         // A symbolic link to a file is followed; one to a directory is not, so that no loop can arise.
         if kind.is_dir() {
-            walk(&path, found)?;
+            walk(&path, options, found)?;
         } else if is_parquet(&name) && (kind.is_file() || path.is_file()) {
             found.push(Found::local(&path));
         }

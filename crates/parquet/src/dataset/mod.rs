@@ -5,6 +5,7 @@ mod alignment;
 mod description;
 mod dictionaries;
 mod file;
+mod folder_format;
 mod footers_read;
 mod known_footers;
 mod known_parts;
@@ -21,6 +22,7 @@ mod unread_file;
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{Fields, Schema, SchemaRef};
@@ -33,6 +35,7 @@ use crate::schema::ArrowLayout;
 pub use alignment::Alignment;
 pub use description::DatasetDescription;
 pub use file::{DatasetFile, FileSource};
+pub use folder_format::FolderFormat;
 pub use known_footers::KnownFooters;
 pub use options::DatasetOptions;
 pub use partition::{PartitionColumn, Partitions, partition_directory, text_partition_directory};
@@ -72,6 +75,9 @@ impl Dataset {
     /// - `@` and the path of a text file with a location on each line; empty lines and those that start with `#` do not count;
     /// - a URL: `file://`, and with the feature `object-store` `s3://`, `gs://`, `az://`, `http://` and `https://`.
     ///
+    /// A folder of a keyed table, of Delta Lake, Iceberg or Hudi is an error wherever it is found, and so are several files of one, because
+    /// its files alone do not say which rows there are; see [`DatasetOptions::plain_files`].
+    ///
     /// Directories called `key=value` on the way to a file are partition columns: [`PartitionColumn`] has the rules.
     ///
     /// # Errors
@@ -80,8 +86,14 @@ impl Dataset {
     /// [`OpenOptions::open`](crate::OpenOptions::open).
     pub fn open<L: AsRef<OsStr>>(locations: impl IntoIterator<Item = L>, options: DatasetOptions) -> Result<Self> {
         let mut found = Vec::new();
+        let mut named = Vec::new();
         for location in locations {
+            let before = found.len();
             listing::expand(location.as_ref(), &options, &mut found)?;
+            named.extend((found.len() == before + 1).then(|| PathBuf::from(location.as_ref())));
+        }
+        if !options.plain_files && named.len() > 1 {
+            FolderFormat::check_files(named.iter().map(PathBuf::as_path))?;
         }
         let options = Arc::new(options);
         let files = found.into_iter().map(|found| DatasetFile::new(found, Arc::clone(&options))).collect();

@@ -20,6 +20,7 @@ pub struct DatasetOptions {
     pub(super) unites_schemas: bool,
     pub(super) finds_partitions: bool,
     pub(super) partition_types: Vec<(String, DataType)>,
+    pub(super) plain_files: bool,
     pub(super) footers: FooterCache,
     pub(super) files: Arc<FilePool>,
     pub(super) connections: Connections,
@@ -47,6 +48,7 @@ impl DatasetOptions {
             unites_schemas: false,
             finds_partitions: true,
             partition_types: Vec::new(),
+            plain_files: false,
             footers: runtime.footer_cache().clone(),
             files: Arc::clone(runtime.files()),
             connections: runtime.connections().clone(),
@@ -87,6 +89,21 @@ impl DatasetOptions {
     pub fn partitions(mut self, find: bool) -> Self {
         self.finds_partitions = find;
         self
+    }
+
+    /// Whether the Parquet files of a folder are read as plain ones where something else says which rows there are: those of a keyed table,
+    /// of Delta Lake, Iceberg or Hudi (off by default). They have rows that were replaced or deleted, and may lack others. Without this, such
+    /// a folder is an error; [`FolderFormat`](super::FolderFormat) says how it is known. A single file that is named by itself is read in any
+    /// case.
+    #[must_use]
+    pub fn plain_files(mut self, read: bool) -> Self {
+        self.plain_files = read;
+        self
+    }
+
+    /// Whether [`plain_files`](Self::plain_files) is on.
+    pub fn reads_plain_files(&self) -> bool {
+        self.plain_files
     }
 
     /// Sets the type of a partition column, instead of the one that its values suggest. Anything that Arrow parses from text.

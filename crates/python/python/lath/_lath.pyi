@@ -49,6 +49,7 @@ def open(
     column_keys: Mapping[str, bytes] | None = None,
     aad_prefix: bytes | None = None,
     int96_unit: Literal["ns", "us", "ms"] | None = None,
+    plain_files: bool = False,
     revalidate: bool = True,
     requests_in_flight: int | None = None,
     retries: int | None = None,
@@ -61,7 +62,9 @@ def open(
     called ``key=value`` on the way to a file are columns, unless ``partitions`` is false; ``partition_types`` sets their types.
 
     The schema is that of the first file, or with ``union_schemas`` that of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
-    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. ``revalidate`` says whether a local file is looked at before its
+    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. A folder of a table (with a primary key, of Delta Lake, Iceberg or Hudi)
+    is an error, because its files have rows that were deleted: :meth:`Table.open` opens the first kind, and ``plain_files`` reads the files
+    of all of them as they are. ``revalidate`` says whether a local file is looked at before its
     cached footer is used. The others are about object stores; ``request_timeout`` is in seconds.
 
     >>> import lath
@@ -75,6 +78,7 @@ def open(
 def command(arguments: Sequence[str], /) -> int:
     """Runs the ``lath`` command, and returns its exit code. From then on signals end the process, so that it is called once."""
 
+def _is_keyed_table(path: str | PathLike[str]) -> bool: ...
 def release_memory() -> None:
     """Gives memory that was freed back to the system. It is kept for two seconds, or for as many milliseconds as the environment
     variable ``MIMALLOC_PURGE_DELAY`` says, since the next table that is read needs as much; after that it is given back when more
@@ -251,6 +255,7 @@ class Dataset:
     def to_arrow(self) -> pyarrow.Table: ...
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self) -> pandas.DataFrame: ...
+    def _partition_rows(self) -> Batch: ...
     def _opening(self) -> tuple[list[Path], dict[str, Any]]: ...
     def __datafusion_table_provider__(self, session: Any) -> object:
         """The files as a table of the package ``datafusion``: its ``register_table`` takes a dataset. Needs ``lath[sql]``."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from lath._lath import Dataset, open
+from lath._lath import Dataset, Scan
 from lath._report import Report
+from lath._source import rows_of
 from lath._translate import polars_parts
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def scan_polars(
 
     What Lath can test of a filter rules out files, row groups and pages. Then the whole filter is applied to the rows that are left.
 
-    ``source`` is a dataset, or what :func:`lath.open` takes with ``options``. ``on_report`` is called with the report of each scan when
+    ``source`` is a dataset, the folder of a table with a primary key, or what :func:`lath.open` takes with ``options``. ``on_report`` is called with the report of each scan when
     it ends.
 
     >>> import polars as pl
@@ -35,7 +36,7 @@ def scan_polars(
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    dataset = source if isinstance(source, Dataset) else open(source, **options)
+    dataset = rows_of(source, options)
     schema = pl.DataFrame(dataset.scan(limit=0)).schema
 
     def read(
@@ -61,7 +62,7 @@ def scan_polars(
             yield frame
             if left == 0:
                 break
-        if on_report is not None and scan.report is not None:
+        if on_report is not None and isinstance(scan, Scan) and scan.report is not None:
             on_report(scan.report)
 
     return register_io_source(read, schema=schema, is_pure=True)

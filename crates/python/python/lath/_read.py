@@ -12,6 +12,7 @@ from lath._arguments import refuse
 from lath._errors import InvalidError
 from lath._lath import Column, Predicate, col, open
 from lath._progress import Progress
+from lath._source import keyed_folder, snapshot
 
 if TYPE_CHECKING:
     import pyarrow
@@ -50,7 +51,7 @@ def read_table(
     progress: Progress | None = None,
     **options: Any,
 ) -> pyarrow.Table:
-    """Reads files as a ``pyarrow.Table``.
+    """Reads files, or the table with a primary key in a folder, as a ``pyarrow.Table``.
 
     Arguments have the names and values of ``pyarrow.parquet.read_table``; checksums are verified unless
     ``page_checksum_verification`` is false. One that Lath does not have raises an error. ``filters`` are pyarrow's lists, in which
@@ -79,6 +80,11 @@ def read_table(
     )
     if coerce_int96_timestamp_unit is not None:
         options["int96_unit"] = coerce_int96_timestamp_unit
+    folder = keyed_folder(source, options)
+    if folder is not None:
+        refuse(read_dictionary=read_dictionary is None, progress=progress is None)
+        rows = snapshot(folder, options)
+        return rows.scan(columns, None if filters is None else condition(filters), threads=None if use_threads else 1).to_arrow()
     dataset = open(source, partitions=partitioning is not None, **options)
     return dataset.scan(
         columns,

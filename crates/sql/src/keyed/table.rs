@@ -15,6 +15,7 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use lath_parquet::Predicate;
 use lath_table::{Database, Snapshot, Table};
 
 use super::lookup::lookup;
@@ -49,6 +50,8 @@ pub(crate) struct KeyedTable {
     defaults: HashMap<String, Expr>,
     /// The commit that is read, once a statement has settled it.
     snapshot: Option<Snapshot>,
+    /// What all rows that are read satisfy.
+    condition: Option<Predicate>,
 }
 
 /// What of a table is read.
@@ -87,7 +90,13 @@ impl KeyedTable {
             default_texts: default_texts(snapshot.schema()),
             defaults: HashMap::new(),
             snapshot: None,
+            condition: None,
         })
+    }
+
+    /// The same, without rows for which `condition` is not true.
+    pub(crate) fn with_condition(self, condition: Option<Predicate>) -> Self {
+        Self { condition, ..self }
     }
 
     /// The table as the snapshot with this name has it.
@@ -237,7 +246,9 @@ impl KeyedTable {
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
         let is_rows = self.contents == Contents::Rows;
-        let looked_up = if is_rows { lookup(filters, &self.schema, &self.key_columns, &snapshot).await? } else { None };
+        let may_look_up = is_rows && self.condition.is_none();
+        let looked_up =
+            if may_look_up { lookup(filters, &self.schema, &self.key_columns, &snapshot).await? } else { None };
         let pushed = match (&looked_up, is_rows) {
             (None, true) => Pushed::new(filters, &self.schema),
             // Nothing of a condition is tested where rows are looked up or changes read.
@@ -262,8 +273,12 @@ impl KeyedTable {
                 (Reading::Rows, statistics)
             }
         };
+        let predicate = match (pushed.predicate, self.condition.clone()) {
+            (Some(pushed), Some(condition)) => Some(condition.and(pushed)),
+            (pushed, condition) => pushed.or(condition),
+        };
         // A predicate that is not a condition's whole meaning leaves fewer rows, too.
-        let statistics = if pushed.predicate.is_some() { statistics.to_inexact() } else { statistics };
+        let statistics = if predicate.is_some() { statistics.to_inexact() } else { statistics };
         let source = KeyedSource {
             name: self.name.clone(),
             partitions: if matches!(reading, Reading::Rows) { state.config().target_partitions().max(1) } else { 1 },
@@ -271,7 +286,7 @@ impl KeyedTable {
             snapshot,
             columns,
             schema,
-            predicate: pushed.predicate,
+            predicate,
             fetch: limit,
             statistics: Arc::new(statistics),
             metrics: ExecutionPlanMetricsSet::new(),

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use arrow_schema::Schema;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::sql::sqlparser::ast::Value;
-use lath_parquet::{Runtime, SortOptions, Uncommitted, WriteOptions};
+use lath_parquet::{FolderFormat, Runtime, SortOptions, Uncommitted, WriteOptions};
 
+use crate::error::external;
 use crate::location::local_path;
 
 /// What all statements of a session write with.
@@ -59,7 +60,10 @@ pub(crate) fn is_true(name: &str, value: &str) -> Result<bool> {
 /// If that is in a store.
 pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
     match local_path(location) {
-        Some(path) => Ok(path.to_owned()),
+        Some(path) => {
+            FolderFormat::check_written(path).map_err(external)?;
+            Ok(path.to_owned())
+        }
         None => plan_err!("{location}: files are written to local folders only"),
     }
 }

@@ -1,16 +1,17 @@
 //! `table compact`, `check`, `repair`, `backup`, `export`, `stats` and `snapshot`.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use lath_table::{CheckReport, Database, Error, Problem, Table, TableOptions, TableStatistics};
+use lath_table::{CheckReport, Database, Error, Table, TableOptions, TableStatistics};
 use serde_json::json;
 
-use super::failure::table_failure;
 use super::open::{open, open_for_reading, snapshot};
 use crate::args::{KeyedTableArgs, SnapshotArgs, TableCopyArgs, TableExportArgs, TableStatsArgs};
 use crate::commands::print;
 use crate::failure::{Outcome, Result};
 use crate::quantity::{bytes, grouped, plural};
+use crate::table_failure::table_failure;
 
 pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
     let table = open(args)?;
@@ -29,25 +30,25 @@ pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
 
 pub(super) fn check(args: &KeyedTableArgs) -> Result<Outcome> {
     let report = open_for_reading(args)?.check().map_err(table_failure)?;
-    print(&describe(args, &report.problems, &report))?;
+    print(&describe(&args.folder, &report))?;
     Ok(if report.is_intact() { Outcome::Done } else { Outcome::Corrupt })
 }
 
 pub(super) fn repair(args: &KeyedTableArgs) -> Result<Outcome> {
     let repaired = open(args)?.repair().map_err(table_failure)?;
     let mut text: String = repaired.found.iter().map(|problem| format!("found: {problem}\n")).collect();
-    text.push_str(&describe(args, &repaired.now.problems, &repaired.now));
+    text.push_str(&describe(&args.folder, &repaired.now));
     print(&text)?;
     Ok(if repaired.now.is_intact() { Outcome::Done } else { Outcome::Corrupt })
 }
 
 /// A line for each problem, or one for a table without problems.
-fn describe(args: &KeyedTableArgs, problems: &[Problem], report: &CheckReport) -> String {
-    if problems.is_empty() {
+pub(crate) fn describe(folder: &Path, report: &CheckReport) -> String {
+    if report.problems.is_empty() {
         let (rows, files) = (plural(report.rows, "row"), plural(report.files as u64, "file"));
-        return format!("{}: intact: {rows}, {files}\n", args.folder.display());
+        return format!("{}: intact: {rows}, {files}\n", folder.display());
     }
-    problems.iter().map(|problem| format!("{problem}\n")).collect()
+    report.problems.iter().map(|problem| format!("{problem}\n")).collect()
 }
 
 pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {

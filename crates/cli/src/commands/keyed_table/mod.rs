@@ -1,16 +1,14 @@
 //! `table`: tables with a primary key.
 
 mod changes;
-mod failure;
 mod keys;
 mod load;
 mod maintenance;
 mod open;
-mod read;
+pub(super) mod read;
 mod write;
 
-#[cfg(feature = "sql")]
-pub(crate) use failure::table_failure;
+pub(super) use maintenance::describe;
 
 use crate::args::KeyedTable;
 use crate::failure::{Outcome, Result};

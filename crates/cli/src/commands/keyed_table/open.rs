@@ -2,9 +2,9 @@
 
 use lath_table::{Database, Error, Snapshot, Table, TableOptions};
 
-use super::failure::table_failure;
 use crate::args::{KeyedTableArgs, TableReadArgs};
 use crate::failure::{Failure, Result};
+use crate::table_failure::table_failure;
 
 /// Opens a table for writing.
 pub(super) fn open(args: &KeyedTableArgs) -> Result<Table> {

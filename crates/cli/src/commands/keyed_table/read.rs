@@ -6,9 +6,8 @@ use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 use arrow_select::take::take_record_batch;
 use lath_parquet::Predicate;
-use lath_table::{Key, RangeScan, Snapshot, TableScan};
+use lath_table::{Key, RangeScan, Snapshot, TableBatches, TableScan};
 
-use super::failure::table_failure;
 use super::keys::{KeyFields, project};
 use super::open::snapshot;
 use crate::args::{Format, KeyRangeArgs, TableCountArgs, TableGetArgs, TableScanArgs};
@@ -16,6 +15,7 @@ use crate::commands::print;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::Output;
+use crate::table_failure::table_failure;
 
 pub(super) fn get(args: &TableGetArgs) -> Result<Outcome> {
     let snapshot = snapshot(&args.read)?;
@@ -58,7 +58,7 @@ pub(super) fn scan(args: &TableScanArgs) -> Result<Outcome> {
 }
 
 /// Writes rows; nothing is found if there are none.
-fn write(
+pub(in crate::commands) fn write(
     output: &Output<'_>,
     schema: &SchemaRef,
     batches: impl Iterator<Item = lath_table::Result<RecordBatch>>,
@@ -87,12 +87,16 @@ pub(super) fn count(args: &TableCountArgs) -> Result<Outcome> {
 }
 
 fn explain_scan(args: &TableScanArgs, snapshot: &Snapshot, predicate: Option<Predicate>) -> Result<Outcome> {
-    let mut batches = scan_of(args, snapshot, predicate).build().map_err(table_failure)?;
+    let batches = scan_of(args, snapshot, predicate).build().map_err(table_failure)?;
+    explain_batches(batches, matches!(args.output.format, Some(Format::Json | Format::Jsonl)))
+}
+
+/// Reads all rows of a scan, and says what that took.
+pub(in crate::commands) fn explain_batches(mut batches: TableBatches<'_>, is_json: bool) -> Result<Outcome> {
     let found: usize = batches
         .by_ref()
         .try_fold(0, |found, batch| batch.map(|batch| found + batch.num_rows()))
         .map_err(table_failure)?;
-    let is_json = matches!(args.output.format, Some(Format::Json | Format::Jsonl));
     let reports = batches.reports();
     let in_files: u64 = reports.iter().map(|report| report.rows_found).sum();
     let mut text: String = reports.iter().map(if is_json { explain::as_json } else { explain::as_text }).collect();
@@ -111,7 +115,7 @@ fn scan_of(args: &TableScanArgs, snapshot: &Snapshot, predicate: Option<Predicat
     }
 }
 
-fn unordered(snapshot: &Snapshot, predicate: Option<Predicate>) -> TableScan<'static> {
+pub(in crate::commands) fn unordered(snapshot: &Snapshot, predicate: Option<Predicate>) -> TableScan<'static> {
     match predicate {
         Some(predicate) => snapshot.scan().predicate(predicate),
         None => snapshot.scan(),

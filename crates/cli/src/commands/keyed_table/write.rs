@@ -6,7 +6,6 @@ use arrow_array::RecordBatch;
 use lath_parquet::Predicate;
 use lath_table::{Database, Durability, Table, TableOptions, Transaction};
 
-use super::failure::table_failure;
 use super::keys::KeyFields;
 use super::load::Load;
 use super::open::open;
@@ -17,6 +16,7 @@ use crate::input_rows::InputRows;
 use crate::inputs::Inputs;
 use crate::progress::Progress;
 use crate::quantity::plural;
+use crate::table_failure::table_failure;
 
 pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     let mut load = Load::new(&args.rows)?;

@@ -1,6 +1,7 @@
 //! Datasets of files written by the `parquet` crate.
 
 mod cache;
+mod folder_format;
 mod listing;
 mod partitions;
 mod schemas;

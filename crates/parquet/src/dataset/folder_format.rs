@@ -1,0 +1,208 @@
+//! Folders in which something other than their Parquet files says which rows there are.
+//!
+//! A keyed table masks rows of its files and has others in its store; Delta Lake, Iceberg and Hudi keep a log of files and deletions. Read
+//! as plain files, such a folder gives rows that were deleted, and lacks others. Formats are known by the names of files alone.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// What a folder is, if it is more than its Parquet files.
+///
+/// ```
+/// use lath_parquet::FolderFormat;
+///
+/// assert_eq!(FolderFormat::at(std::env::temp_dir()), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FolderFormat {
+    /// A table of Lath with a primary key.
+    KeyedTable,
+    /// A database of such tables.
+    Database,
+    /// A table of Delta Lake.
+    DeltaLake,
+    /// A table of Apache Iceberg.
+    Iceberg,
+    /// A table of Apache Hudi.
+    Hudi,
+}
+
+/// The folder of Iceberg's metadata, which is one of a table only if it has a file of this kind.
+const ICEBERG_FOLDER: &str = "metadata";
+const ICEBERG_FILE: &str = ".metadata.json";
+
+/// Names that tell a format alone.
+const MARKERS: [(&str, FolderFormat); 4] = [
+    ("table.lath", FolderFormat::KeyedTable),
+    ("database.lath", FolderFormat::Database),
+    ("_delta_log", FolderFormat::DeltaLake),
+    (".hoodie", FolderFormat::Hudi),
+];
+
+impl FolderFormat {
+    /// The format of a folder, by at most five calls of the operating system; `None` for a folder of plain files, and for what is no
+    /// folder.
+    pub fn at(folder: impl AsRef<Path>) -> Option<Self> {
+        let folder = folder.as_ref();
+        let is_there = |(name, _): &&(&str, Self)| fs::metadata(folder.join(name)).is_ok();
+        match MARKERS.iter().find(is_there) {
+            Some(&(_, format)) => Some(format),
+            None => has_iceberg_metadata(folder).then_some(Self::Iceberg),
+        }
+    }
+
+    /// The nearest folder with a format at `folder` or above it, through folders as these formats make them below their own:
+    /// `key=value`, `data` and `table-…`.
+    pub fn enclosing(folder: &Path) -> Option<(PathBuf, Self)> {
+        let mut folder = std::path::absolute(folder).ok()?;
+        loop {
+            if let Some(format) = Self::at(&folder) {
+                return Some((folder, format));
+            }
+            if !folder.file_name().is_some_and(is_inner_folder) || !folder.pop() {
+                return None;
+            }
+        }
+    }
+
+    /// The nearest folder with a format above `folder`.
+    pub(super) fn enclosing_above(folder: &Path) -> Option<(PathBuf, Self)> {
+        let mut folder = std::path::absolute(folder).ok()?;
+        (folder.file_name().is_some_and(is_inner_folder) && folder.pop()).then(|| Self::enclosing(&folder)).flatten()
+    }
+
+    /// The format that a folder has by the name of an entry.
+    pub(super) fn by_entry(folder: &Path, name: &OsStr) -> Option<Self> {
+        if name == ICEBERG_FOLDER {
+            return has_iceberg_metadata(folder).then_some(Self::Iceberg);
+        }
+        MARKERS.iter().find(|(marker, _)| name == *marker).map(|&(_, format)| format)
+    }
+
+    /// The folder that an object marks by its name, and the format.
+    pub(super) fn by_object(path: &str) -> Option<(&str, Self)> {
+        for (marker, format) in MARKERS {
+            let is_folder = matches!(format, Self::DeltaLake | Self::Hudi);
+            let parts = || path.match_indices(marker);
+            let is_marker = |&(start, _): &(usize, &str)| {
+                let (before, after) = (&path[..start], &path[start + marker.len()..]);
+                let is_whole = if is_folder { after.starts_with('/') } else { after.is_empty() };
+                is_whole && (before.is_empty() || before.ends_with('/'))
+            };
+            if let Some((start, _)) = parts().find(is_marker) {
+                return Some((&path[..start], format));
+            }
+        }
+        let (folder, name) = path.rsplit_once('/')?;
+        let table = folder.strip_suffix(ICEBERG_FOLDER).filter(|table| table.is_empty() || table.ends_with('/'))?;
+        name.contains(ICEBERG_FILE).then_some((table, Self::Iceberg))
+    }
+
+    /// The error for a folder whose files were to be read as plain ones.
+    pub(super) fn refuse(self, folder: &str) -> Error {
+        let instead = match self {
+            Self::KeyedTable => {
+                "name this folder alone for the command or SQL to read the table; Rust and Python open it by Table"
+            }
+            Self::Database => "its tables are read with lath table … --table NAME, and with lath sql --database",
+            Self::DeltaLake | Self::Iceberg | Self::Hudi => "Lath cannot read such tables yet",
+        };
+        let what = match self {
+            Self::KeyedTable | Self::Database => {
+                "its Parquet files have rows that were replaced or deleted, and lack the newest ones"
+            }
+            _ => "its Parquet files have rows and whole files that were replaced or deleted",
+        };
+        Error::invalid(format!(
+            "{folder} is {self}: {what}; {instead}; to read the plain files all the same, use the option plain_files (the command's \
+             --plain-files, read_parquet('…', plain_files => true) in SQL)"
+        ))
+    }
+
+    /// Refuses a file or folder that is to be written, if it would lie in a folder with a format: it would be no part of the table, which
+    /// removes files that it does not know.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check_written(path: &Path) -> Result<()> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let own = Self::at(path).map(|format| (path.to_owned(), format));
+        let Some((folder, format)) = own.or_else(|| Self::enclosing(parent)) else { return Ok(()) };
+        Err(Error::invalid(format!(
+            "{}: {} is {format}, of which the file would be no part, and which may remove it; write it elsewhere",
+            path.display(),
+            folder.display()
+        )))
+    }
+
+    /// Refuses files, each named by itself, if several are of one folder with a format: this is how a shell expands a glob.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check_files<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+        let mut counts: HashMap<&Path, usize> = HashMap::new();
+        for parent in files.into_iter().filter_map(Path::parent) {
+            *counts.entry(parent).or_default() += 1;
+        }
+        if counts.values().sum::<usize>() < 2 {
+            return Ok(());
+        }
+        let mut tables: HashMap<PathBuf, usize> = HashMap::new();
+        for (parent, count) in counts {
+            let Some((folder, format)) = Self::enclosing(parent) else { continue };
+            let total = tables.entry(folder.clone()).or_default();
+            *total += count;
+            if *total > 1 {
+                return Err(format.refuse(&folder.display().to_string()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FolderFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KeyedTable => "a table with a primary key",
+            Self::Database => "a database of tables with primary keys",
+            Self::DeltaLake => "a table of Delta Lake",
+            Self::Iceberg => "a table of Apache Iceberg",
+            Self::Hudi => "a table of Apache Hudi",
+        })
+    }
+}
+
+/// Whether a folder may be one that a table has below its own.
+fn is_inner_folder(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.contains(&b'=') || name == b"data" || name.starts_with(b"table-")
+}
+
+fn has_iceberg_metadata(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder.join(ICEBERG_FOLDER)) else { return false };
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().contains(ICEBERG_FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_mark_the_folder_of_their_table() {
+        let by_object = FolderFormat::by_object;
+        assert_eq!(by_object("lake/a/_delta_log/00.json"), Some(("lake/a/", FolderFormat::DeltaLake)));
+        assert_eq!(by_object("_delta_log/00.json"), Some(("", FolderFormat::DeltaLake)));
+        assert_eq!(by_object("lake/metadata/v1.metadata.json"), Some(("lake/", FolderFormat::Iceberg)));
+        assert_eq!(by_object("lake/.hoodie/hoodie.properties"), Some(("lake/", FolderFormat::Hudi)));
+        assert_eq!(by_object("lake/t/table.lath"), Some(("lake/t/", FolderFormat::KeyedTable)));
+        for plain in ["lake/metadata/a.json", "lake/my_delta_log/a", "lake/table.lath-log0", "a/metadata.json", "a"] {
+            assert_eq!(by_object(plain), None, "{plain}");
+        }
+    }
+}

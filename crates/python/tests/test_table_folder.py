@@ -1,0 +1,72 @@
+"""The folder of a table with a primary key is the table, and never its plain files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import lath
+
+SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Rows 0 to 9 in a file; since then 3 was replaced, 4 deleted and 10 put."""
+    folder = tmp_path / "people"
+    with lath.Table.create(folder, SCHEMA, key=["id"]) as people:
+        people.upsert(pa.table({"id": range(10), "name": [f"n{row}" for row in range(10)]}, SCHEMA))
+    assert lath.read_table(folder).num_rows == 10, "before the first flush"
+    with lath.Table.open(folder) as people:
+        people.flush()
+        people.upsert(pa.table({"id": [3, 10], "name": ["new", "n10"]}, SCHEMA))
+        people.delete([4])
+    return folder
+
+
+NAMES = {**{row: f"n{row}" for row in (0, 1, 2, 5, 6, 7, 8, 9, 10)}, 3: "new"}
+
+
+def test_the_folder_is_read_as_the_table(table: Path) -> None:
+    rows = lath.read_table(table)
+    assert dict(zip(rows["id"].to_pylist(), rows["name"].to_pylist())) == NAMES
+    assert lath.read_table(table, columns=["name"], filters=[("id", "==", 3)])["name"].to_pylist() == ["new"]
+    assert lath.sql(f"SELECT count(*) AS n FROM '{table}'").to_arrow().to_pylist() == [{"n": 10}]
+    lazy = lath.scan_polars(table)
+    assert lazy.filter(pl.col("id") > 8).select("name").collect()["name"].sort().to_list() == ["n10", "n9"]
+    view = lath.arrow_dataset(table)
+    assert duckdb.sql("SELECT name FROM view WHERE id = 3").fetchall() == [("new",)]
+    assert view.count_rows() == 10 and view.filter(pc.field("id") < 5).count_rows() == 4
+    with pytest.raises(OSError, match="read by Lath alone"):
+        view.replace_schema(view.schema).to_table()
+
+
+def test_its_files_are_not_read_by_mistake(table: Path) -> None:
+    for location in (table, table.parent, f"{table}/*.parquet"):
+        with pytest.raises(lath.InvalidError, match="a table with a primary key.*plain_files"):
+            lath.open(location)
+    plain = lath.open(table, plain_files=True)
+    assert (plain.count(), plain.count("id = 4")) == (10, 1)
+    assert lath.sql("SELECT count(*) AS n FROM t", t=plain).to_arrow().to_pylist() == [{"n": 10}]
+    with pytest.raises(lath.InvalidError, match="would be no part"):
+        lath.write_table(pa.table({"id": [1]}), table / "more.parquet")
+    with pytest.raises(lath.InvalidError, match="no option union_schemas"):
+        lath.read_table(table, union_schemas=True)
+
+
+@pytest.mark.parametrize("mark", ["_delta_log/0.json", "metadata/v1.metadata.json", ".hoodie/hoodie.properties"])
+def test_tables_of_other_formats_are_refused(tmp_path: Path, mark: str) -> None:
+    lath.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    (tmp_path / mark).parent.mkdir()
+    (tmp_path / mark).write_text("{}")
+    reads: list[Any] = [lath.open, lath.read_table, lath.scan_polars, lath.arrow_dataset]
+    for read in reads:
+        with pytest.raises(lath.InvalidError, match="Delta Lake|Iceberg|Hudi"):
+            read(tmp_path)
+    assert lath.open(tmp_path, plain_files=True).count() == 1
