@@ -33,16 +33,15 @@ pub enum FolderFormat {
     Hudi,
 }
 
-/// The folder of Iceberg's metadata, which is one of a table only if it has a file of this kind.
-const ICEBERG_FOLDER: &str = "metadata";
-const ICEBERG_FILE: &str = ".metadata.json";
+/// Files that tell a format by their names.
+const FILES: [(&str, FolderFormat); 2] =
+    [("table.lath", FolderFormat::KeyedTable), ("database.lath", FolderFormat::Database)];
 
-/// Names that tell a format alone.
-const MARKERS: [(&str, FolderFormat); 4] = [
-    ("table.lath", FolderFormat::KeyedTable),
-    ("database.lath", FolderFormat::Database),
-    ("_delta_log", FolderFormat::DeltaLake),
-    (".hoodie", FolderFormat::Hudi),
+/// Folders that tell a format if they have a file whose name ends so.
+const FOLDERS: [(&str, &str, FolderFormat); 3] = [
+    ("_delta_log", ".json", FolderFormat::DeltaLake),
+    ("metadata", ".metadata.json", FolderFormat::Iceberg),
+    (".hoodie", ".properties", FolderFormat::Hudi),
 ];
 
 impl FolderFormat {
@@ -50,11 +49,9 @@ impl FolderFormat {
     /// folder.
     pub fn at(folder: impl AsRef<Path>) -> Option<Self> {
         let folder = folder.as_ref();
-        let is_there = |(name, _): &&(&str, Self)| fs::metadata(folder.join(name)).is_ok();
-        match MARKERS.iter().find(is_there) {
-            Some(&(_, format)) => Some(format),
-            None => has_iceberg_metadata(folder).then_some(Self::Iceberg),
-        }
+        let file = FILES.iter().find(|(name, _)| fs::metadata(folder.join(name)).is_ok()).map(|&(_, format)| format);
+        let has_file = |(name, end, _): &&(&str, &str, Self)| has_file(&folder.join(name), end);
+        file.or_else(|| FOLDERS.iter().find(has_file).map(|&(_, _, format)| format))
     }
 
     /// The nearest folder with a format at `folder` or above it, through folders as these formats make them below their own:
@@ -79,29 +76,21 @@ impl FolderFormat {
 
     /// The format that a folder has by the name of an entry.
     pub(super) fn by_entry(folder: &Path, name: &OsStr) -> Option<Self> {
-        if name == ICEBERG_FOLDER {
-            return has_iceberg_metadata(folder).then_some(Self::Iceberg);
+        if let Some(&(marker, end, format)) = FOLDERS.iter().find(|(marker, _, _)| name == *marker) {
+            return has_file(&folder.join(marker), end).then_some(format);
         }
-        MARKERS.iter().find(|(marker, _)| name == *marker).map(|&(_, format)| format)
+        FILES.iter().find(|(marker, _)| name == *marker).map(|&(_, format)| format)
     }
 
     /// The folder that an object marks by its name, and the format.
     pub(super) fn by_object(path: &str) -> Option<(&str, Self)> {
-        for (marker, format) in MARKERS {
-            let is_folder = matches!(format, Self::DeltaLake | Self::Hudi);
-            let parts = || path.match_indices(marker);
-            let is_marker = |&(start, _): &(usize, &str)| {
-                let (before, after) = (&path[..start], &path[start + marker.len()..]);
-                let is_whole = if is_folder { after.starts_with('/') } else { after.is_empty() };
-                is_whole && (before.is_empty() || before.ends_with('/'))
-            };
-            if let Some((start, _)) = parts().find(is_marker) {
-                return Some((&path[..start], format));
-            }
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if let Some((_, format)) = FILES.iter().find(|(marker, _)| name == *marker) {
+            return Some((&path[..path.len() - name.len()], *format));
         }
-        let (folder, name) = path.rsplit_once('/')?;
-        let table = folder.strip_suffix(ICEBERG_FOLDER).filter(|table| table.is_empty() || table.ends_with('/'))?;
-        name.contains(ICEBERG_FILE).then_some((table, Self::Iceberg))
+        let (_, parent) = folder.rsplit_once('/').unwrap_or(("", folder));
+        let (marker, _, format) = FOLDERS.iter().find(|(marker, end, _)| parent == *marker && name.ends_with(end))?;
+        Some((&folder[..folder.len() - marker.len()], *format))
     }
 
     /// The error for a folder whose files were to be read as plain ones.
@@ -184,9 +173,10 @@ fn is_inner_folder(name: &OsStr) -> bool {
     name.contains(&b'=') || name == b"data" || name.starts_with(b"table-")
 }
 
-fn has_iceberg_metadata(folder: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(folder.join(ICEBERG_FOLDER)) else { return false };
-    entries.flatten().any(|entry| entry.file_name().to_string_lossy().contains(ICEBERG_FILE))
+/// Whether a folder has a file whose name ends so.
+fn has_file(folder: &Path, end: &str) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| entry.file_name().as_encoded_bytes().ends_with(end.as_bytes()))
 }
 
 #[cfg(test)]
