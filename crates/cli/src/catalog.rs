@@ -14,6 +14,8 @@ use crate::table::{Table, scan_failure};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search<'a> {
     pub(crate) table: TableArgs,
+    /// The columns that are read, by path; `None` for all.
+    pub(crate) columns: Option<&'a [String]>,
     /// What files are ruled out by; `None` if none is to be ruled out before it is opened.
     pub(crate) predicate: Option<&'a Predicate>,
     /// Whether every file is to be opened in its place: row groups are chosen by number.
@@ -47,6 +49,7 @@ fn table_of(catalog: Catalog, args: &SearchInputArgs, search: &Search<'_>) -> Re
         .open_options(OpenArguments::of(&args.open)?.add_to(OpenOptions::new()))
         .union_schemas(search.table.unites_schemas())
         .partitions(!search.table.no_partitions);
+    catalog.check_columns(search.columns, &options).map_err(|error| catalog_failure(catalog.path(), error))?;
     let dataset = match search.predicate {
         Some(predicate) => catalog.select(predicate, &options),
         None => catalog.dataset(&options),

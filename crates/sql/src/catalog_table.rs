@@ -94,8 +94,14 @@ impl CatalogTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let predicate = Pushed::new(filters, &self.of_files).predicate;
         let (path, options) = (self.path.clone(), self.options.clone());
+        let all = self.of_files.fields();
+        let names = |projection: &Vec<usize>| -> Vec<String> {
+            projection.iter().filter_map(|&at| all.get(at)).map(|field| field.name().clone()).collect()
+        };
+        let columns = projection.map(names);
         let select = move || {
             let catalog = Catalog::open_read_only(&path)?;
+            catalog.check_columns(columns.as_deref(), &options)?;
             match &predicate {
                 Some(predicate) => catalog.select(predicate, &options),
                 None => catalog.dataset(&options),

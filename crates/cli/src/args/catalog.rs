@@ -29,6 +29,11 @@ pub(crate) enum CatalogCommand {
     /// Show what a catalog has, and the space that it takes
     #[command(after_help = "Example:\n  lath catalog stats data/")]
     Stats(CatalogArgs),
+    /// Compare what a catalog has with its files: states, footers, page indexes and bounds
+    #[command(
+        after_help = "Prints a line for each problem and what to do. Exits 0 if there is none, 1 if files have changed, come or gone, 3 if the\ncatalog itself is damaged.\n\nExample:\n  lath catalog check data/"
+    )]
+    Check(CatalogArgs),
     /// Refresh a catalog again and again, until Ctrl-C
     #[command(after_help = "Example:\n  lath catalog watch data/ --every 2")]
     Watch(CatalogWatchArgs),

@@ -12,7 +12,8 @@ use crate::args::{CatalogAddArgs, CatalogArgs, CatalogCommand, CatalogRemoveArgs
 use crate::catalog::{catalog_failure, path_of};
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
-use crate::quantity::{bytes, grouped};
+use crate::output::layout::printable;
+use crate::quantity::{bytes, grouped, plural};
 
 /// How often a signal is looked for between two looks at the files.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -25,6 +26,7 @@ pub(super) fn run(command: &CatalogCommand) -> Result<Outcome> {
         CatalogCommand::List(args) => list(args),
         CatalogCommand::Remove(args) => remove(args),
         CatalogCommand::Stats(args) => stats(args),
+        CatalogCommand::Check(args) => check(args),
         CatalogCommand::Watch(args) => watch(args),
     }
 }
@@ -127,6 +129,24 @@ fn stats(args: &CatalogArgs) -> Result<Outcome> {
     line("page indexes", bytes(stats.page_index_bytes));
     line("Bloom filters", bytes(stats.filter_bytes));
     super::print(&text)
+}
+
+fn check(args: &CatalogArgs) -> Result<Outcome> {
+    let (catalog, path) = open_read_only(args)?;
+    let check = catalog.check().map_err(|error| catalog_failure(&path, error))?;
+    let shown = path.display();
+    let mut text: String =
+        check.problems.iter().map(|problem| format!("{}\n", printable(problem.to_string()))).collect();
+    let (advice, outcome) = match (check.problems.is_empty(), check.is_damaged()) {
+        (true, _) => (format!("sound: {}", plural(check.files, "file")), Outcome::Done),
+        (false, false) => (format!("bring it up to date with: lath catalog refresh {shown}"), Outcome::Nothing),
+        (false, true) => {
+            ("it is damaged: remove it, and make it anew with lath catalog add".to_owned(), Outcome::Corrupt)
+        }
+    };
+    text.push_str(&format!("{shown}: {advice}\n"));
+    super::print(&text)?;
+    Ok(outcome)
 }
 
 /// Refreshes the catalog until a signal comes.

@@ -34,7 +34,10 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
         return count_found(args, text);
     }
     if args.inputs.catalog.is_some() {
-        let table = open_table(&args.inputs, &Search { table: args.table, predicate: None, needs_all_files: false })?;
+        let table = open_table(
+            &args.inputs,
+            &Search { table: args.table, columns: Some(&[]), predicate: None, needs_all_files: false },
+        )?;
         let count = table.dataset().scan().count().map_err(scan_failure)?;
         table.close();
         return print(&format!("{count}\n"));
@@ -68,7 +71,8 @@ fn count_keyed(keyed: &KeyedInput, args: &CountArgs) -> Result<Outcome> {
 fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
     let predicate_of_files = args.pruning.no_prune.is_empty().then_some(&predicate);
-    let search = Search { table: args.table, predicate: predicate_of_files, needs_all_files: false };
+    let search =
+        Search { table: args.table, columns: Some(&[]), predicate: predicate_of_files, needs_all_files: false };
     let table = open_table(&args.inputs, &search)?;
     let options = Scan { columns: Some(Vec::new()), ..Scan::new(&args.decode, lath_parquet::Strings::Views) };
     let batches = table.search(&predicate, &options, &args.pruning)?.build().map_err(scan_failure)?;

@@ -13,7 +13,8 @@ use crate::output::Output;
 pub(super) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
-    let search = Search { table: args.table, predicate: predicate.as_ref(), needs_all_files: false };
+    let search =
+        Search { table: args.table, columns: Some(paths), predicate: predicate.as_ref(), needs_all_files: false };
     let table = InputTable::open(&args.inputs, &search)?;
     let schema = table.schema();
     let columns = paths.iter().map(|path| ColumnPath::find(path, schema, "--by")).collect::<Result<Vec<_>>>()?;

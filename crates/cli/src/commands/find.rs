@@ -30,6 +30,7 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     let strings = output.as_ref().map_or_else(Default::default, |output| output.strings(args.decode.strings));
     let search = Search {
         table: args.table,
+        columns: args.select.as_deref(),
         predicate: args.pruning.no_prune.is_empty().then_some(&predicate),
         needs_all_files: args.row_groups.is_some(),
     };

@@ -18,7 +18,12 @@ use crate::output::Output;
 pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
     let output = Output::new(&args.output)?;
-    let search = Search { table: args.table, predicate: Some(&predicate), needs_all_files: false };
+    let search = Search {
+        table: args.table,
+        columns: args.select.as_deref(),
+        predicate: Some(&predicate),
+        needs_all_files: false,
+    };
     let table = InputTable::open(&args.inputs, &search)?;
     let all = table.schema();
     let selected: Vec<ColumnPath> = match &args.select {

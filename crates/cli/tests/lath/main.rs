@@ -4,6 +4,7 @@
 
 mod arrow_file;
 mod catalog;
+mod catalog_check;
 mod check;
 mod check_collection;
 mod collection;

@@ -1,0 +1,199 @@
+//! Whether what a catalog has is what its files say.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use lath_parquet::DatasetOptions;
+use lath_store::Snapshot;
+
+use crate::bounds::{self, BOUNDS_LEN, Bounds};
+use crate::catalog::Catalog;
+use crate::column::{ColumnKind, PlanningColumn};
+use crate::entry::{Entry, ReadEntry};
+use crate::error::Result;
+use crate::facts::{self, Facts, ReadFacts, Wanted};
+use crate::roots;
+use crate::trees::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ENDS, PAGE_INDEXES, number_key};
+
+/// What [`Catalog::check`] has found.
+#[non_exhaustive]
+#[derive(Debug, Clone, Default)]
+pub struct CatalogCheck {
+    /// Number of files that the catalog has.
+    pub files: u64,
+    /// What is wrong, in the order of the files.
+    pub problems: Vec<CatalogProblem>,
+}
+
+/// Something that is wrong with a catalog.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CatalogProblem {
+    /// The store, or a record in it, is damaged.
+    Damaged(String),
+    /// What the catalog has of a file is not what the file says, though the file is in the state that the catalog has.
+    Differs {
+        /// Path or URL.
+        location: String,
+        /// What differs.
+        what: String,
+    },
+    /// A file is in another state than the catalog has.
+    Changed(String),
+    /// A file is not there any more.
+    Gone(String),
+    /// A file is there that the catalog does not have.
+    New(String),
+}
+
+impl CatalogCheck {
+    /// Whether the catalog itself is damaged: searches by it may miss rows.
+    pub fn is_damaged(&self) -> bool {
+        let is_damage =
+            |problem: &CatalogProblem| matches!(problem, CatalogProblem::Damaged(_) | CatalogProblem::Differs { .. });
+        self.problems.iter().any(is_damage)
+    }
+}
+
+impl fmt::Display for CatalogProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(what) => write!(f, "damaged: {what}"),
+            Self::Differs { location, what } => write!(f, "{location}: {what}"),
+            Self::Changed(location) => write!(f, "{location}: has changed since the catalog read it"),
+            Self::Gone(location) => write!(f, "{location}: is not there any more"),
+            Self::New(location) => write!(f, "{location}: is new"),
+        }
+    }
+}
+
+impl Catalog {
+    /// Checks the store, lists the locations, and compares what the catalog has of each file with the file: its state, footer, page index
+    /// and bounds. Footers and page indexes are read, and no rows. Filters that the catalog has made are not made again.
+    ///
+    /// ```no_run
+    /// # fn main() -> lath_catalog::Result<()> {
+    /// for problem in lath_catalog::Catalog::open_read_only("lake.catalog")?.check()?.problems {
+    ///     println!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the store or the storage of the files cannot be asked. What is damaged is a problem, not an error.
+    pub fn check(&self) -> Result<CatalogCheck> {
+        let mut check = CatalogCheck::default();
+        let store = self.store.check()?;
+        check.problems.extend(store.problems.iter().map(|problem| CatalogProblem::Damaged(problem.to_string())));
+        if let Err(error) = self.check_files(&mut check) {
+            match error {
+                crate::Error::Corrupt { what } => check.problems.push(CatalogProblem::Damaged(what)),
+                crate::Error::Store { source: lath_store::Error::Corrupt { .. } } => {
+                    check.problems.push(CatalogProblem::Damaged(error.to_string()));
+                }
+                other => return Err(other),
+            }
+        }
+        Ok(check)
+    }
+
+    fn check_files(&self, check: &mut CatalogCheck) -> Result<()> {
+        let snapshot = self.store.snapshot()?;
+        let options = Self::reading_options();
+        let columns = snapshot.tree(COLUMNS)?.map(PlanningColumn::read_all).transpose()?.unwrap_or_default();
+        let mut names = HashSet::new();
+        self.each_entry(&snapshot, |slot, entry| {
+            check.files += 1;
+            names.insert(entry.name.clone());
+            let location = self.folder.location_of(&entry.name)?;
+            check.problems.extend(check_file(&snapshot, &columns, slot, &entry, &location, &options)?);
+            Ok(())
+        })?;
+        let expected = self.state(&snapshot)?.files;
+        if check.files != u64::from(expected) {
+            let what = format!("{} files are listed, and {expected} are counted", check.files);
+            check.problems.push(CatalogProblem::Damaged(what));
+        }
+        for root in roots::read(&snapshot)? {
+            let found = self.find(&root, &options, true)?;
+            let new = found.into_iter().filter(|file| !names.contains(&file.name));
+            check.problems.extend(new.map(|file| CatalogProblem::New(file.location)));
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with one file.
+fn check_file(
+    snapshot: &Snapshot,
+    columns: &[PlanningColumn],
+    slot: u32,
+    entry: &Entry,
+    location: &str,
+    options: &Arc<DatasetOptions>,
+) -> Result<Option<CatalogProblem>> {
+    let wanted = Wanted { keys: Vec::new(), filter_budget_bytes: 0 };
+    let Some(Facts { version, read }) = facts::read(location, None, options, &wanted)? else {
+        return Ok(Some(CatalogProblem::Gone(location.to_owned())));
+    };
+    if version != entry.version {
+        return Ok(Some(CatalogProblem::Changed(location.to_owned())));
+    }
+    let what = match (&entry.read, &read) {
+        (None, Err(_)) => None,
+        (Some(own), Ok(file)) => difference(snapshot, columns, slot, own, file)?,
+        (Some(_), Err(why)) => Some(format!("the footer cannot be read, and the catalog has one ({why})")),
+        (None, Ok(_)) => Some("the footer can be read, and the catalog has none".to_owned()),
+    };
+    Ok(what.map(|what| CatalogProblem::Differs { location: location.to_owned(), what }))
+}
+
+/// What the catalog has of a file in the same state, and that differs.
+fn difference(
+    snapshot: &Snapshot,
+    columns: &[PlanningColumn],
+    slot: u32,
+    own: &ReadEntry,
+    file: &ReadFacts,
+) -> Result<Option<String>> {
+    if (own.rows, own.row_groups) != (file.rows, file.row_groups) {
+        let (rows, groups) = (own.rows, own.row_groups);
+        return Ok(Some(format!("the catalog has {rows} rows in {groups} row groups, unlike the file")));
+    }
+    let key = number_key(slot);
+    let value = |tree: &str| -> Result<Option<Vec<u8>>> {
+        Ok(snapshot
+            .tree(tree)?
+            .map(|tree| tree.get(&key).map(|value| value.map(<[u8]>::to_vec)))
+            .transpose()?
+            .flatten())
+    };
+    if value(ENDS)?.as_deref() != Some(&*file.end) {
+        return Ok(Some("the catalog has another footer than the file".to_owned()));
+    }
+    let page_index = file.page_index.as_ref().map(|(offset, bytes)| [&offset.to_le_bytes()[..], bytes].concat());
+    if value(PAGE_INDEXES)? != page_index {
+        return Ok(Some("the catalog has another page index than the file".to_owned()));
+    }
+    for (field, bounds) in &file.bounds {
+        let schema = Schema::new(vec![Arc::clone(field)]);
+        let Some(column) = columns.iter().find(|column| column.is_like(ColumnKind::File, &schema)) else { continue };
+        let own = bounds_of(snapshot, column.id, slot)?;
+        if own.is_some_and(|own| own.min > bounds.min || own.max < bounds.max) && *bounds != Bounds::NO_VALUE {
+            return Ok(Some(format!("the catalog has narrower bounds of column {:?} than the file", field.name())));
+        }
+    }
+    Ok(None)
+}
+
+/// The bounds that the catalog has of a column.
+fn bounds_of(snapshot: &Snapshot, column: u32, slot: u32) -> Result<Option<Bounds>> {
+    let key = BlockKey { kind: BlockKind::Bounds, column, block: slot / BLOCK_SLOTS };
+    let Some(blocks) = snapshot.tree(BLOCKS)? else { return Ok(None) };
+    let Some(block) = blocks.get(&key.to_bytes())? else { return Ok(None) };
+    let pairs: &[[u8; BOUNDS_LEN]] = block.as_chunks().0;
+    Ok(pairs.get((slot % BLOCK_SLOTS) as usize).map(bounds::from_bytes))
+}
