@@ -7,6 +7,7 @@ mod batches;
 mod command;
 mod dataset;
 mod expression;
+mod key;
 mod literal;
 mod memory;
 mod moment;

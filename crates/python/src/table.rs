@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
-use lath::table::{
-    ChangeRetention, Changes, Key, KeyValue, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
-};
+use lath::table::{ChangeRetention, Changes, Key, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction};
 use lath::{Cancel, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
 
 use crate::batch::PyBatch;
 use crate::expression::PyPredicate;
+use crate::key::KeyFields;
 use crate::residual::{Condition, Tester, next_tested};
 use crate::schema::PySchema;
 use crate::store::durability_of;
@@ -142,7 +141,8 @@ impl PyTable {
 
     /// Deletes the rows with these keys, if there are any.
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (table, keys) = (self.table()?, Wanted::of(keys)?);
+        let table = self.table()?;
+        let keys = Wanted::of(keys, &table.snapshot().map_err(Failure::from)?)?;
         work::run(
             py,
             || (),
@@ -166,8 +166,9 @@ impl PyTable {
 
     /// The row with this key, as a batch of one row; `None` if there is none.
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
-        let (table, key) = (self.table()?, key_of(key)?);
-        let row = py.detach(|| work::guard(|| Ok(table.get(key)?)))?;
+        let snapshot = self.table()?.snapshot().map_err(Failure::from)?;
+        let key = fields_of(&snapshot).key(key)?;
+        let row = py.detach(|| work::guard(|| Ok(snapshot.get(key)?)))?;
         Ok(row.map(PyBatch::new))
     }
 
@@ -377,13 +378,15 @@ impl PyTableSnapshot {
     }
 
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
-        let (snapshot, key) = (self.snapshot()?, key_of(key)?);
+        let snapshot = self.snapshot()?;
+        let key = fields_of(snapshot).key(key)?;
         let row = py.detach(|| work::guard(|| Ok(snapshot.get(key)?)))?;
         Ok(row.map(PyBatch::new))
     }
 
     fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
-        let (snapshot, keys) = (self.snapshot()?, Wanted::of(keys)?);
+        let snapshot = self.snapshot()?;
+        let keys = Wanted::of(keys, snapshot)?;
         let found = work::run(
             py,
             || (),
@@ -672,7 +675,7 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn of(keys: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn of(keys: &Bound<'_, PyAny>, snapshot: &Snapshot) -> PyResult<Self> {
         if keys.cast::<PyString>().is_ok() || keys.cast::<PyBytes>().is_ok() {
             return Err(PyTypeError::new_err("one key is not a list of keys: write [key]"));
         }
@@ -680,48 +683,11 @@ impl Wanted {
             let reader = capsule::reader_in(keys)?;
             return Ok(Self::Rows(reader.collect::<Result<_, _>>().map_err(Failure::from)?));
         }
-        for method in ["to_pylist", "tolist", "to_list"] {
-            if let Some(method) = keys.getattr_opt(method)? {
-                return Self::of(&method.call0()?);
-            }
-        }
-        Ok(Self::List(keys.try_iter()?.map(|key| key_of(&key?)).collect::<PyResult<_>>()?))
+        Ok(Self::List(fields_of(snapshot).keys(keys)?))
     }
 }
 
-/// A key: a value, or a tuple of the values of its columns.
-fn key_of(key: &Bound<'_, PyAny>) -> PyResult<Key> {
-    match key.cast::<PyTuple>() {
-        Ok(values) => Ok(Key::new(values.iter().map(|value| key_value(&value)).collect::<PyResult<Vec<_>>>()?)),
-        Err(_) => Ok(Key::new([key_value(key)?])),
-    }
-}
-
-fn key_value(value: &Bound<'_, PyAny>) -> PyResult<KeyValue> {
-    if let Ok(value) = value.cast::<PyBool>() {
-        return Ok(KeyValue::Boolean(value.is_true()));
-    }
-    if value.cast::<PyInt>().is_ok() {
-        return Ok(KeyValue::Integer(value.extract()?));
-    }
-    if let Ok(value) = value.cast::<PyFloat>() {
-        return Ok(KeyValue::Float(value.value()));
-    }
-    if let Ok(value) = value.cast::<PyString>() {
-        return Ok(KeyValue::Text(value.to_cow()?.into_owned()));
-    }
-    if let Ok(value) = value.cast::<PyBytes>() {
-        return Ok(KeyValue::Bytes(value.as_bytes().to_vec()));
-    }
-    for method in ["as_py", "item"] {
-        if let Some(method) = value.getattr_opt(method)? {
-            return key_value(&method.call0()?);
-        }
-    }
-    // Dates and times, which Arrow reads from their text.
-    if let Some(method) = value.getattr_opt("isoformat")? {
-        return Ok(KeyValue::Text(method.call0()?.extract()?));
-    }
-    let name = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!("no key has a value of the class {name}")))
+/// The key columns of a table.
+fn fields_of(snapshot: &Snapshot) -> KeyFields<'_> {
+    KeyFields::new(snapshot.schema(), snapshot.key_columns())
 }

@@ -79,3 +79,14 @@ fn level(name: &str) -> PyResult<StatisticsLevel> {
         other => Err(Failure::bug(format!("there are no statistics {other}")).into()),
     }
 }
+
+/// The options with the schema's metadata for the footer, where other libraries look for it: pandas's index is there. What was set by name
+/// is left as it is.
+pub(crate) fn with_metadata_of(schema: &Schema, options: WriteOptions, settings: &[Setting<'_>]) -> WriteOptions {
+    let is_set =
+        |key: &str| settings.iter().any(|(_, option, name, _)| &**option == "metadata" && name.as_deref() == Some(key));
+    let own = schema.metadata().iter().filter(|(key, _)| !key.starts_with("ARROW:") && !is_set(key));
+    let mut own: Vec<_> = own.collect();
+    own.sort_unstable();
+    own.into_iter().fold(options, |options, (key, value)| options.key_value_metadata(key, value.clone()))
+}

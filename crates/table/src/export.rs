@@ -39,10 +39,16 @@ impl Snapshot {
         let mut writer = None;
         let mut room = 0;
         let scan = RangeScan::new(Arc::clone(engine), Box::new(Arc::clone(pinned)), KeyRange::default());
+        // Other libraries look for it in the footer: pandas's index is there.
+        let mut metadata: Vec<_> = self.schema().metadata().iter().collect();
+        metadata.sort_unstable();
+        let options = metadata
+            .into_iter()
+            .fold(engine.options.write.clone(), |options, (key, value)| options.key_value_metadata(key, value.clone()));
         let mut start = |exported: &mut Exported| {
             let path = files.path(format!("part-{:05}.parquet", exported.files));
             exported.files += 1;
-            ParquetWriter::create(path, self.schema(), engine.options.write.clone())
+            ParquetWriter::create(path, self.schema(), options.clone())
         };
         for batch in scan.build()? {
             let batch = batch?;
