@@ -1,5 +1,6 @@
 //! Conditions of which Lath tests a part, and pyarrow or polars the rest, batch by batch.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{iter, thread};
@@ -11,7 +12,7 @@ use lath::arrow::array::{
     Array, ArrayRef, BooleanArray, GenericListArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions, StructArray,
 };
 use lath::arrow::buffer::BooleanBufferBuilder;
-use lath::arrow::schema::{DataType, Schema, SchemaRef};
+use lath::arrow::schema::{DataType, Schema, SchemaRef, TimeUnit};
 use lath_pyo3::capsule;
 use lath_pyo3::error::Failure;
 use lath_pyo3::work;
@@ -57,9 +58,15 @@ impl Condition {
             return Ok(None);
         }
         let py = condition.py();
-        let narrow = schema.fields().iter().filter(|field| has_narrow_floats(field.data_type()));
-        let narrow: Vec<&String> = narrow.map(|field| field.name()).collect();
-        let split = py.import("lath._residual")?.call_method1("split", (condition, narrow))?;
+        let mut kinds: HashMap<&String, Vec<&str>> = HashMap::new();
+        for field in schema.fields() {
+            let mut own = Vec::new();
+            add_kinds(field.data_type(), &mut own);
+            if !own.is_empty() {
+                kinds.insert(field.name(), own);
+            }
+        }
+        let split = py.import("lath._residual")?.call_method1("split", (condition, kinds))?;
         let Some((predicate, is_whole, rest)) =
             split.extract::<Option<(Option<Py<PyPredicate>>, bool, Py<PyAny>)>>()?
         else {
@@ -78,18 +85,28 @@ impl Condition {
     }
 }
 
-fn has_narrow_floats(data_type: &DataType) -> bool {
+/// Adds what makes other libraries compare values of a type other than exactly.
+fn add_kinds(data_type: &DataType, kinds: &mut Vec<&'static str>) {
     match data_type {
-        DataType::Float16 | DataType::Float32 => true,
-        DataType::Struct(fields) => fields.iter().any(|field| has_narrow_floats(field.data_type())),
+        DataType::Float16 | DataType::Float32 => kinds.push("narrow float"),
+        DataType::Float64 => kinds.push("float"),
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            kinds.push("decimal");
+        }
+        DataType::Int64 | DataType::UInt64 => kinds.push("long"),
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => {
+            kinds.push("coarse time");
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => kinds.push("nanoseconds"),
+        DataType::Struct(fields) => fields.iter().for_each(|field| add_kinds(field.data_type(), kinds)),
         DataType::List(item)
         | DataType::LargeList(item)
         | DataType::ListView(item)
         | DataType::LargeListView(item)
         | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => has_narrow_floats(item.data_type()),
-        DataType::Dictionary(_, values) => has_narrow_floats(values),
-        _ => false,
+        | DataType::Map(item, _) => add_kinds(item.data_type(), kinds),
+        DataType::Dictionary(_, values) => add_kinds(values, kinds),
+        _ => {}
     }
 }
 

@@ -226,7 +226,7 @@ fn errors_in_json_lines_name_the_line() {
 fn a_line_that_says_the_separator_is_no_row() {
     let rows = |text: &str, options: &[&str]| {
         let args = [&["convert", "-", "--from", "csv", "--format", "jsonl"], options].concat();
-        crate::invocation::lath_with_input(&args, text.as_bytes())
+        lath_with_input(&args, text.as_bytes())
     };
     for text in
         ["sep=;\r\na;b\r\n1,5;2\r\n", "\u{feff}sep=;\na;b\n1,5;2\n", "\"sep=;\"\na;b\n1,5;2\n", "SEP=;\na;b\n1,5;2\n"]

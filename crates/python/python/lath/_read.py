@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lath._arguments import refuse
 from lath._errors import InvalidError
-from lath._lath import Column, Predicate, col, open
+from lath._lath import Predicate, col, open
 from lath._progress import Progress
 from lath._source import keyed_folder, snapshot
 
@@ -84,11 +84,12 @@ def read_table(
     if folder is not None:
         refuse(read_dictionary=read_dictionary is None, progress=progress is None)
         rows = snapshot(folder, options)
-        return rows.scan(columns, None if filters is None else condition(filters), threads=None if use_threads else 1).to_arrow()
+        where = None if filters is None else condition(filters, rows.schema.names)
+        return rows.scan(columns, where, threads=None if use_threads else 1).to_arrow()
     dataset = open(source, partitions=partitioning is not None, **options)
     return dataset.scan(
         columns,
-        None if filters is None else condition(filters),
+        None if filters is None else condition(filters, dataset.schema.names),
         threads=None if use_threads else 1,
         dictionary_columns=read_dictionary,
         verify_checksums=page_checksum_verification,
@@ -96,48 +97,58 @@ def read_table(
     ).to_arrow()
 
 
-def condition(filters: Filters) -> Where:
-    """The condition that pyarrow's lists of filters say: one list is joined by AND, lists of lists by OR."""
+def condition(filters: Filters, names: Sequence[str]) -> Where:
+    """The condition that pyarrow's lists of filters say: one list is joined by AND, lists of lists by OR. ``names`` are the columns, which may
+    have dots."""
     if not isinstance(filters, (list, tuple)):
         return filters
     if not filters:
         raise InvalidError("filters: the list is empty; leave it out to read all rows")
     each: Any = list(filters)
     lists = [each] if isinstance(each[0], tuple) else each
-    return functools.reduce(operator.or_, [functools.reduce(operator.and_, map(_single, single)) for single in lists])
+    for filter in (filter for single in lists for filter in single):
+        _check(filter)
+    known = frozenset(names)
+    try:
+        # Values of every library mean what they mean to pyarrow.
+        return _joined(lists, lambda filter: _arrow_single(*filter, known))
+    except _NO_VALUE_OF_ARROW:
+        return _joined(lists, lambda filter: _single(*filter))
 
 
-def _single(filter: Any) -> Predicate:
+def _joined(lists: Any, single: Callable[[Any], Any]) -> Any:
+    return functools.reduce(operator.or_, [functools.reduce(operator.and_, map(single, some)) for some in lists])
+
+
+def _check(filter: Any) -> None:
     if not isinstance(filter, tuple) or len(filter) != 3:
         raise InvalidError(f"filters: {filter!r} is not (column, operator, value)")
-    name, symbol, value = filter
+    if filter[1] not in _COMPARISONS and filter[1] not in ("in", "not in"):
+        names = ", ".join(_COMPARISONS)
+        raise InvalidError(f"filters: there is no operator {filter[1]!r}; there are {names}, in and not in")
+
+
+#: What pyarrow raises for values that it does not know. The errors of pyarrow are of these classes, too.
+_NO_VALUE_OF_ARROW = (TypeError, ValueError, NotImplementedError, OverflowError)
+
+
+def _arrow_single(name: str, symbol: str, value: Any, names: Collection[str]) -> Any:
+    import pyarrow.compute as pc
+
+    column = pc.field(name) if name in names else pc.field(*name.split("."))
+    if symbol in ("in", "not in"):
+        found = column.isin(value)
+        return found if symbol == "in" else ~found
+    return _COMPARISONS[symbol](column, value)
+
+
+def _single(name: str, symbol: str, value: Any) -> Predicate:
     column = col(name)
     if symbol in ("in", "not in"):
-        return _within(column, value, symbol == "in")
-    if symbol not in _COMPARISONS:
-        raise InvalidError(f"filters: there is no operator {symbol!r}; there are {', '.join(_COMPARISONS)}, in and not in")
-    if _is_nan(value):
-        # Nothing compares with it for pyarrow, but that it differs from everything.
-        return column.is_not_null() if symbol == "!=" else column.is_null() & column.is_not_null()
+        found = column.isin([value for value in value if value is not None])
+        return found if symbol == "in" else ~found | column.is_null()
     compared: Predicate = _COMPARISONS[symbol](column, value)
-    if symbol in (">", ">=") and isinstance(value, (int, float)) and not isinstance(value, bool):
-        # For Lath NaN is above all numbers, for pyarrow it is not.
-        return compared & (column < float("nan"))
     return compared
-
-
-def _within(column: Column, values: Any, is_in: bool) -> Predicate:
-    some = [value for value in values if value is not None]
-    found = column.isin(some)
-    # For pyarrow null is in a list that has null, and in no other.
-    has_null = len(some) < len(list(values))
-    if is_in:
-        return found | column.is_null() if has_null else found
-    return ~found & column.is_not_null() if has_null else ~found | column.is_null()
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value
 
 
 _COMPARISONS: dict[str, Any] = {

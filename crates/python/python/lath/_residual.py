@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lath._errors import InvalidError
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 Residual = tuple[list[str] | None, Callable[[Batch], object]]
 
 
-def split(expression: Any, narrow: list[str]) -> tuple[Predicate | None, bool, Callable[[], Residual]] | None:
+def split(expression: Any, kinds: Mapping[str, list[str]]) -> tuple[Predicate | None, bool, Callable[[], Residual]] | None:
     """A condition of Lath that holds for all rows for which the expression is true, if there is one; whether it does for no others; and what
-    gives the test by the library. ``None`` for what is no expression. ``narrow`` are columns with floats of 32 bits or less."""
-    arrow = arrow_parts(expression, narrow)
+    gives the test by the library. ``None`` for what is no expression. ``kinds`` says of columns what makes these libraries compare other than exactly."""
+    arrow = arrow_parts(expression, kinds)
     if arrow is not None:
         return *arrow, lambda: _of_arrow(expression)
-    of_polars = polars_parts(expression, narrow)
+    of_polars = polars_parts(expression, kinds)
     if of_polars is not None:
         return *of_polars, lambda: _of_polars(expression)
     return None
@@ -102,30 +102,31 @@ _NOT_BY_ROW = frozenset(["StringExpr.ConcatVertical", "StringExpr.Strptime", "St
 
 def _check_rows_alone(node: Any, columns: dict[str, None]) -> None:
     """Collects the columns, and raises where a row is not tested by itself: sums, windows, sorting and so on would be those of a batch."""
-    kind, content = polars_kind(node)
-    if kind == "Column":
-        columns[content] = None
-    elif kind == "BinaryExpr":
-        _check_rows_alone(content["left"], columns)
-        _check_rows_alone(content["right"], columns)
-    elif kind == "Ternary":
-        for part in ("predicate", "truthy", "falsy"):
-            _check_rows_alone(content[part], columns)
-    elif kind == "Cast":
-        _check_rows_alone(content["expr"], columns)
-    elif kind == "Alias":
-        _check_rows_alone(content[0], columns)
-    elif kind == "Function":
-        name = _function_name(content["function"])
-        family = name.partition(".")[0]
-        if name not in _BY_ROW and (family not in _FAMILIES_BY_ROW or name in _NOT_BY_ROW):
-            raise Untranslatable(f"polars's {name}")
-        for argument in content["input"]:
-            _check_rows_alone(argument, columns)
-        if name == "Boolean.IsIn" and polars_kind(content["input"][1])[0] != "Literal":
-            raise Untranslatable("is_in with what is not a list of values")
-    elif kind != "Literal" or polars_kind(content)[0] not in ("Dyn", "Scalar"):
-        raise Untranslatable(f"polars's {kind}")
+    nodes = [node]
+    while nodes:
+        kind, content = polars_kind(nodes.pop())
+        parts: list[Any] = []
+        if kind == "Column":
+            columns[content] = None
+        elif kind == "BinaryExpr":
+            parts = [content["left"], content["right"]]
+        elif kind == "Ternary":
+            parts = [content[part] for part in ("predicate", "truthy", "falsy")]
+        elif kind == "Cast":
+            parts = [content["expr"]]
+        elif kind == "Alias":
+            parts = [content[0]]
+        elif kind == "Function":
+            name = _function_name(content["function"])
+            family = name.partition(".")[0]
+            if name not in _BY_ROW and (family not in _FAMILIES_BY_ROW or name in _NOT_BY_ROW):
+                raise Untranslatable(f"polars's {name}")
+            if name == "Boolean.IsIn" and polars_kind(content["input"][1])[0] != "Literal":
+                raise Untranslatable("is_in with what is not a list of values")
+            parts = content["input"]
+        elif kind != "Literal" or polars_kind(content)[0] not in ("Dyn", "Scalar"):
+            raise Untranslatable(f"polars's {kind}")
+        nodes.extend(reversed(parts))
 
 
 def _function_name(function: Any) -> str:

@@ -9,17 +9,26 @@ import functools
 import json
 import math
 import operator
+import re
 import struct
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from lath._errors import InvalidError
+from lath._errors import InvalidError, LimitError
 from lath._lath import Column, Predicate, col, schema_metadata
 
 
 class Untranslatable(Exception):
     """A part of an expression that Lath cannot test."""
+
+
+#: What is raised for values that Lath does not take as literals, and for expressions that nest too deeply.
+_NOT_TAKEN = (TypeError, ValueError, OverflowError, RecursionError, LimitError)
+
+
+#: For columns, names of what makes these libraries compare values of their types other than exactly.
+Kinds = Mapping[str, Collection[str]]
 
 
 def predicate(expression: Any) -> Predicate | None:
@@ -32,26 +41,26 @@ def predicate(expression: Any) -> Predicate | None:
             return _arrow_condition(_Arrow(expression).tree)
         if _is_of("polars", "Expr", expression):
             return _polars_condition(polars_tree(expression))
-    except Untranslatable as reason:
+    except (Untranslatable, *_NOT_TAKEN) as reason:
         raise InvalidError(
             f"where: Lath cannot test {reason}: say it in SQL or with lath.col, or filter what is read"
         ) from None
     return None
 
 
-def arrow_parts(expression: Any, narrow: Collection[str] = ()) -> tuple[Predicate | None, bool] | None:
+def arrow_parts(expression: Any, kinds: Kinds = {}) -> tuple[Predicate | None, bool] | None:
     """A condition that holds for all rows for which an expression of pyarrow is true, if there is one, and whether it does for no
-    others; ``None`` for what is no such expression. ``narrow`` are columns with floats of 32 bits or less."""
+    others; ``None`` for what is no such expression. ``kinds`` says of columns what makes these libraries compare other than exactly."""
     if not _is_of("pyarrow.compute", "Expression", expression):
         return None
     try:
         tree = _Arrow(expression).tree
     except Untranslatable:
         return None, False
-    return _parts(_arrow_conjuncts(tree), _arrow_condition, lambda node: _arrow_widens(node, narrow))
+    return _parts(_arrow_conjuncts(tree), _arrow_condition, lambda node: _arrow_widens(node, kinds))
 
 
-def polars_parts(expression: Any, narrow: Collection[str] = ()) -> tuple[Predicate | None, bool] | None:
+def polars_parts(expression: Any, kinds: Kinds = {}) -> tuple[Predicate | None, bool] | None:
     """As :func:`arrow_parts`, of an expression of polars."""
     if not _is_of("polars", "Expr", expression):
         return None
@@ -59,7 +68,7 @@ def polars_parts(expression: Any, narrow: Collection[str] = ()) -> tuple[Predica
         tree = polars_tree(expression)
     except Untranslatable:
         return None, False
-    return _parts(_polars_conjuncts(tree), _polars_condition, lambda node: _polars_widens(node, narrow))
+    return _parts(_polars_conjuncts(tree), _polars_condition, lambda node: _polars_widens(node, kinds))
 
 
 def _parts(
@@ -71,7 +80,7 @@ def _parts(
         try:
             if not widens(node):
                 known.append(condition_of(node))
-        except Untranslatable:
+        except (Untranslatable, *_NOT_TAKEN):
             pass
     return (functools.reduce(operator.and_, known) if known else None), len(known) == len(conjuncts)
 
@@ -156,24 +165,32 @@ class _Arrow:
         self.tree = self._parse()
 
     def _parse(self) -> Any:
-        """A tree of tuples: ("column", names), ("literal", scalar) or ("call", name, arguments, options)."""
-        kind, value = self._next()
-        if kind == "literal":
-            return ("literal", self._values[int(value)][0])
-        if kind == "field_ref":
-            return ("column", [value])
-        if kind == "nested_field_ref":
-            return ("column", [self._parse()[1][0] for _ in range(int(value))])
-        if kind != "call":
-            raise Untranslatable(f"the step {kind}")
-        arguments, options = [], None
-        while self._steps[self._at][0] != "end":
-            if self._steps[self._at][0] == "options":
-                options = self._values[int(self._next()[1])][0]
+        """A tree of tuples: ("column", names), ("literal", scalar) or ("call", name, arguments, options). Hundreds of conditions may be
+        joined, so that calls nest deeper than those of Python may."""
+        whole: list[Any] = []
+        # The calls that are open, the innermost last: name, arguments and options.
+        calls: list[tuple[str, list[Any], list[Any]]] = []
+        while not whole:
+            kind, value = self._next()
+            if kind == "call":
+                calls.append((value, [], []))
+                continue
+            if kind == "options" and calls:
+                calls[-1][2].append(self._values[int(value)][0])
+                continue
+            if kind == "literal":
+                node: Any = ("literal", self._values[int(value)][0])
+            elif kind == "field_ref":
+                node = ("column", [value])
+            elif kind == "nested_field_ref":
+                node = ("column", [self._next()[1] for _ in range(int(value))])
+            elif kind == "end" and calls:
+                name, arguments, options = calls.pop()
+                node = ("call", name, arguments, options[0] if options else None)
             else:
-                arguments.append(self._parse())
-        self._next()
-        return ("call", value, arguments, options)
+                raise Untranslatable(f"the step {kind}")
+            (calls[-1][1] if calls else whole).append(node)
+        return whole[0]
 
     def _next(self) -> tuple[str, str]:
         if self._at >= len(self._steps):
@@ -184,33 +201,89 @@ class _Arrow:
 
 def _arrow_leaves(node: Any) -> Iterator[Any]:
     """The columns, literals and lists of a tree."""
-    if node[0] == "call":
-        for argument in node[2]:
-            yield from _arrow_leaves(argument)
-        if node[1] == "is_in" and node[3] is not None:
-            yield ("list", node[3].as_py()["value_set"])
-    else:
-        yield node
+    nodes = [node]
+    while nodes:
+        node = nodes.pop()
+        if node[0] == "call":
+            nodes.extend(reversed(node[2]))
+            if node[1] == "is_in" and node[3] is not None:
+                yield ("list", _arrow_list(node[3]))
+        else:
+            yield node
 
 
 def _arrow_columns_of(node: Any) -> list[str]:
     return list(dict.fromkeys(names[0] for kind, names in _arrow_leaves(node) if kind == "column"))
 
 
-def _arrow_widens(node: Any, narrow: Collection[str]) -> bool:
-    """Whether narrow floats may be compared with a wide one. Values in lists pyarrow makes narrow, to infinity if need be."""
-    if not any(name in narrow for name in _arrow_columns_of(node)):
+#: Floats have all integers up to this.
+_MOST_EXACT = 2**53
+
+
+def _is_blurred(value: Any, kinds: Collection[str]) -> bool:
+    """Whether these libraries compare an integer with a float that may be the nearest one alone."""
+    if isinstance(value, float):
+        return "long" in kinds and math.isfinite(value) and abs(value) >= _MOST_EXACT
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return is_integer and abs(value) > _MOST_EXACT and ("float" in kinds or "narrow float" in kinds)
+
+
+def _kinds_of(names: Iterable[str], kinds: Kinds) -> frozenset[str]:
+    return frozenset(kind for name in names for kind in kinds.get(name, ()))
+
+
+def _arrow_widens(node: Any, kinds: Kinds) -> bool:
+    """Whether pyarrow may compare other than exactly: narrow floats with a wide one, and integers with floats. It makes values in lists the
+    type of the column: narrow floats, to infinity if need be, and whole days."""
+    import pyarrow as pa
+
+    own = _kinds_of(_arrow_columns_of(node), kinds)
+    if not own:
         return False
-    return any(
-        (kind == "literal" and _is_wide(content.as_py())) or (kind == "list" and any(map(_is_beyond_narrow, content)))
-        for kind, content in _arrow_leaves(node)
-    )
+    for kind, content in _arrow_leaves(node):
+        if kind == "literal" and pa.types.is_decimal(content.type) and own & {"float", "narrow float"}:
+            return True
+        if kind == "literal" and (pa.types.is_floating(content.type) or pa.types.is_integer(content.type)):
+            value = content.as_py()
+            if ("narrow float" in own and _is_wide(value)) or _is_blurred(value, own):
+                return True
+        elif kind == "list":
+            if "narrow float" in own and any(map(_is_beyond_narrow, content)):
+                return True
+            if any(_is_blurred(value, own) or _is_cast_in_list(value, own) for value in content):
+                return True
+    return False
+
+
+def _is_cast_in_list(value: Any, kinds: frozenset[str]) -> bool:
+    """Whether pyarrow may make another value of one in a list, which it casts to the type of the column: zeros of floats have signs there."""
+    if isinstance(value, float) and "decimal" in kinds:
+        return True
+    is_zero = not isinstance(value, (bool, str, bytes)) and value == 0
+    return (is_zero and not kinds.isdisjoint(("float", "narrow float"))) or ("coarse time" in kinds and _is_moment(value))
+
+
+def _is_moment(value: Any) -> bool:
+    import datetime as dt
+
+    return isinstance(value, dt.datetime)
 
 
 def _arrow_conjuncts(node: Any) -> list[Any]:
-    if node[0] == "call" and node[1] in ("and_kleene", "and"):
-        return [conjunct for argument in node[2] for conjunct in _arrow_conjuncts(argument)]
-    return [node]
+    return _flat(node, lambda part: part[2] if part[0] == "call" and part[1] in ("and_kleene", "and") else None)
+
+
+def _flat(node: Any, parts_of: Callable[[Any], list[Any] | None]) -> list[Any]:
+    """The parts of what is joined by one operator, in order, however deeply it nests."""
+    found, nodes = [], [node]
+    while nodes:
+        node = nodes.pop()
+        parts = parts_of(node)
+        if parts is None:
+            found.append(node)
+        else:
+            nodes.extend(reversed(parts))
+    return found
 
 
 def _arrow_condition(node: Any) -> Predicate:
@@ -219,22 +292,22 @@ def _arrow_condition(node: Any) -> Predicate:
     if node[0] != "call":
         raise Untranslatable(f"the value {node[1]} alone")
     _, name, arguments, options = node
-    chosen = {} if options is None else options.as_py()
     if name in ("and_kleene", "or_kleene"):
-        left, right = map(_arrow_condition, arguments)
-        return left & right if name == "and_kleene" else left | right
+        parts = _flat(node, lambda part: part[2] if part[0] == "call" and part[1] == name else None)
+        return functools.reduce(operator.and_ if name == "and_kleene" else operator.or_, map(_arrow_condition, parts))
     if name == "invert":
         return ~_arrow_condition(arguments[0])
     if name in _COMPARISONS:
         return _arrow_comparison(name, *arguments)
     if name == "is_valid":
         return _arrow_column(arguments[0]).is_not_null()
-    if name == "is_null" and not chosen.get("nan_is_null"):
-        return _arrow_column(arguments[0]).is_null()
     if name == "is_in":
-        return _arrow_is_in(arguments[0], chosen)
+        return _arrow_is_in(arguments[0], options)
     if name == "if_else":
         return _arrow_if_valid(*arguments)
+    chosen = {} if options is None else options.as_py()
+    if name == "is_null" and not chosen.get("nan_is_null"):
+        return _arrow_column(arguments[0]).is_null()
     if name in ("starts_with", "ends_with", "match_substring", "match_like") and not chosen.get("ignore_case"):
         column, pattern = _arrow_column(arguments[0]), chosen["pattern"]
         if name == "starts_with":
@@ -265,18 +338,36 @@ def _arrow_comparison(name: str, left: Any, right: Any) -> Predicate:
     return _compare(name, _arrow_column(left), _arrow_value(value), is_number, nan_is_largest=False)
 
 
-def _arrow_is_in(argument: Any, options: dict[str, Any], nulls_stay: bool = False) -> Predicate:
+def _arrow_list(options: Any) -> list[Any]:
+    """The values of a list, null among them."""
+    import pyarrow as pa
+
+    values = options["value_set"].values
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    is_temporal = pa.types.is_temporal(values.type)
+    if is_temporal or pa.types.is_nested(values.type):
+        return [_arrow_value(value) for value in values]
+    listed: list[Any] = values.to_pylist()
+    if any(isinstance(value, float) and value == 0 for value in listed):
+        # To pyarrow, zeros of different signs are different values of a list.
+        raise Untranslatable("is_in with a zero")
+    return listed
+
+
+def _arrow_is_in(argument: Any, options: Any, nulls_stay: bool = False) -> Predicate:
     column = _arrow_column(argument)
-    values = options["value_set"]
+    values = _arrow_list(options)
     some = [value for value in values if value is not None]
     has_null = len(some) < len(values)
+    matching = options["null_matching_behavior"].as_py()
     # MATCH finds null where it is in the list, SKIP does not; the others are not what filters have.
-    if options["null_matching_behavior"] not in (0, 1):
+    if matching not in (0, 1):
         raise Untranslatable("is_in with this way of matching null")
     found = column.isin(some)
     if nulls_stay:
         return found
-    if has_null and options["null_matching_behavior"] == 0:
+    if has_null and matching == 0:
         return found | column.is_null()
     return found & column.is_not_null()
 
@@ -287,7 +378,7 @@ def _arrow_if_valid(condition: Any, then: Any, otherwise: Any) -> Predicate:
     is_list = then[0] == "call" and then[1] == "is_in" and then[2][0] == condition[2][0]
     if not (is_known and is_list and otherwise[1].as_py() is None):
         raise Untranslatable("pyarrow's if_else")
-    return _arrow_is_in(then[2][0], then[3].as_py(), nulls_stay=True)
+    return _arrow_is_in(then[2][0], then[3], nulls_stay=True)
 
 
 def _arrow_column(node: Any) -> Column:
@@ -303,11 +394,15 @@ def _arrow_column(node: Any) -> Column:
 def _arrow_value(scalar: Any) -> Any:
     import pyarrow as pa
 
-    if pa.types.is_timestamp(scalar.type) and scalar.type.unit == "ns" and scalar.is_valid:
+    if not scalar.is_valid:
+        return None
+    is_timestamp = pa.types.is_timestamp(scalar.type)
+    if is_timestamp or pa.types.is_time(scalar.type):
         # Beyond what datetime has.
-        if scalar.value % 1000:
-            raise Untranslatable("a timestamp in nanoseconds")
-        return scalar.cast(pa.timestamp("us", scalar.type.tz)).as_py()
+        if scalar.type.unit == "ns" and scalar.value % 1000:
+            raise Untranslatable(f"a value of the type {scalar.type}")
+        if scalar.type.unit == "ns":
+            scalar = scalar.cast(pa.timestamp("us", scalar.type.tz) if is_timestamp else pa.time64("us"))
     if pa.types.is_duration(scalar.type) or pa.types.is_nested(scalar.type):
         raise Untranslatable(f"a value of the type {scalar.type}")
     return scalar.as_py()
@@ -322,27 +417,69 @@ def polars_tree(expression: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return json.loads(expression.meta.serialize(format="json"))
+            written = expression.meta.serialize(format="json")
+            try:
+                return json.loads(written)
+            except RecursionError:
+                return _loads(written)
         except (pl.exceptions.PolarsError, ValueError) as reason:
             raise Untranslatable(f"this expression ({reason})") from None
 
 
-def _polars_conjuncts(node: Any) -> list[Any]:
+_TOKEN = re.compile(r'\s*(?:([{}\[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}\[\],:"]+))')
+
+
+def _loads(text: str) -> Any:
+    """As ``json.loads``, however deeply the text nests."""
+    whole: list[Any] = []
+    # The lists and objects that are open, the innermost last, and the keys of these objects.
+    opened: list[Any] = [whole]
+    keys: list[str] = []
+    is_key = False
+    for token in _TOKEN.finditer(text):
+        mark, string, other = token.groups()
+        if mark in ("}", "]"):
+            opened.pop()
+            is_key = False
+            continue
+        if mark in (",", ":"):
+            is_key = mark == "," and isinstance(opened[-1], dict)
+            continue
+        if is_key:
+            keys.append(json.loads(string))
+            continue
+        value: Any = {} if mark == "{" else [] if mark == "[" else json.loads(string or other)
+        if isinstance(opened[-1], dict):
+            opened[-1][keys.pop()] = value
+        else:
+            opened[-1].append(value)
+        if mark:
+            opened.append(value)
+            is_key = mark == "{"
+    return whole[0]
+
+
+def _polars_operands(node: Any, names: Collection[str]) -> list[Any] | None:
     content = node.get("BinaryExpr") if isinstance(node, dict) else None
-    if content is not None and content["op"] in ("And", "LogicalAnd"):
-        return [*_polars_conjuncts(content["left"]), *_polars_conjuncts(content["right"])]
-    return [node]
+    return [content["left"], content["right"]] if content is not None and content["op"] in names else None
 
 
-def _polars_widens(node: Any, narrow: Collection[str]) -> bool:
-    """As :func:`_arrow_widens`. polars makes literals narrow that have no type of their own, to infinity if need be, but no values in lists."""
+def _polars_conjuncts(node: Any) -> list[Any]:
+    return _flat(node, lambda part: _polars_operands(part, ("And", "LogicalAnd")))
+
+
+def _polars_widens(node: Any, kinds: Kinds) -> bool:
+    """As :func:`_arrow_widens`. polars makes literals narrow that have no type of their own, to infinity if need be, but no values in lists; and
+    points in time as coarse as the column."""
     values: list[Any] = []
+    all_values: list[Any] = []
     columns: list[str] = []
 
-    def visit(part: Any) -> None:
+    parts = [node]
+    while parts:
+        part = parts.pop()
         if isinstance(part, list):
-            for each in part:
-                visit(each)
+            parts.extend(part)
         elif isinstance(part, dict):
             for kind, content in part.items():
                 if kind == "Column":
@@ -351,12 +488,22 @@ def _polars_widens(node: Any, narrow: Collection[str]) -> bool:
                     family, scalar = polars_kind(content)
                     if isinstance(scalar, dict):
                         some = _polars_list(part) if "List" in scalar else [_polars_value(part)]
+                        all_values.extend(some)
                         values.extend(value for value in some if family != "Dyn" or _is_beyond_narrow(value))
                 else:
-                    visit(content)
+                    parts.append(content)
+    own = _kinds_of(columns, kinds)
+    if "narrow float" in own and any(map(_is_wide, values)):
+        return True
+    if "nanoseconds" in own and any(map(_is_moment, all_values)) and not _is_same_in_micros(node):
+        return True
+    return any(_is_blurred(value, own) or ("coarse time" in own and _is_moment(value)) for value in all_values)
 
-    visit(node)
-    return any(name in narrow for name in columns) and any(map(_is_wide, values))
+
+def _is_same_in_micros(node: Any) -> bool:
+    """Whether a comparison of nanoseconds is the same for whole microseconds, which polars makes of them."""
+    kind, content = polars_kind(node)
+    return kind == "BinaryExpr" and content["op"] in ("GtEq", "Lt") and polars_kind(content["left"])[0] == "Column"
 
 
 def polars_kind(node: Any) -> tuple[str, Any]:
@@ -381,10 +528,10 @@ def _polars_condition(node: Any) -> Predicate:
         return _polars_column(node) == True  # noqa: E712
     if kind == "BinaryExpr":
         name, left, right = content["op"], content["left"], content["right"]
-        if name in ("And", "LogicalAnd"):
-            return _polars_condition(left) & _polars_condition(right)
-        if name in ("Or", "LogicalOr"):
-            return _polars_condition(left) | _polars_condition(right)
+        for names, join in ((("And", "LogicalAnd"), operator.and_), (("Or", "LogicalOr"), operator.or_)):
+            if name in names:
+                parts = _flat(node, lambda part, names=names: _polars_operands(part, names))  # type: ignore[misc]
+                return functools.reduce(join, map(_polars_condition, parts))
         if name in _POLARS_COMPARISONS:
             return _polars_comparison(_POLARS_COMPARISONS[name], left, right)
         raise Untranslatable(f"polars's {name}")
@@ -467,8 +614,8 @@ def _polars_value(node: Any) -> Any:
     type_name, value = polars_kind(scalar)
     if type_name in ("Boolean", "String") or type_name.startswith(("Int", "UInt")):
         return value
-    # JSON has no NaN and no infinities.
-    if type_name.startswith("Float") and isinstance(value, (int, float)):
+    # JSON has no NaN and no infinities, and the bits of floats of 16.
+    if type_name in ("Float", "Float32", "Float64") and isinstance(value, (int, float)):
         # Of 32 bits, the text is the shortest that leads to them.
         return _narrowed(float(value)) if type_name == "Float32" else float(value)
     if type_name in ("Binary", "BinaryOwned"):
@@ -503,8 +650,12 @@ def _polars_list(node: Any) -> list[Any]:
         written = scalar.get("List") if family == "Scalar" and isinstance(scalar, dict) else None
         if isinstance(written, list):
             try:
-                values: list[Any] = pl.read_ipc_stream(io.BytesIO(bytes(written))).to_series().to_list()
+                listed = pl.read_ipc_stream(io.BytesIO(bytes(written))).to_series()
             except (pl.exceptions.PolarsError, ValueError) as reason:
                 raise Untranslatable(f"a list of polars ({reason})") from None
+            is_fine = listed.dtype == pl.Time or listed.dtype == pl.Datetime("ns") or listed.dtype == pl.Duration
+            if listed.dtype.is_nested() or is_fine:
+                raise Untranslatable(f"a list of the type {listed.dtype}")
+            values: list[Any] = listed.to_list()
             return values
     raise Untranslatable("is_in with what is not a list of values")

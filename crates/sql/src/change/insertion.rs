@@ -17,8 +17,8 @@ use datafusion::sql::sqlparser::ast::{
     Insert, Query, SetExpr, SqliteOnConflict, Statement as SqlStatement, TableFactor, TableObject, Visit, Visitor,
 };
 
-use super::assignments::normal;
 use super::conflict::is_plain;
+use crate::dialect::normal;
 
 /// Plans an insertion of the rows of a query that has VALUES among its tables; `None` if a statement is not one.
 pub(crate) async fn plan_insertion(state: &SessionState, statement: &Statement) -> Result<Option<LogicalPlan>> {

@@ -1,6 +1,6 @@
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::{directory, int64, options, read, table, write};

@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::execution::SessionState;
-use datafusion::sql::parser::Statement;
+use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{Cte, Ident, Query, SetExpr, TableFactor, TableWithJoins, VisitorMut, With};
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 
 use super::visit;
-use crate::grammar::parse;
 
 /// The columns of each table that a statement names, by the text of its part of `FROM`.
 pub(super) struct FactorColumns(HashMap<String, Result<Vec<String>, String>>);
@@ -78,10 +77,7 @@ impl FactorColumns {
 
 /// `SELECT * FROM` a table.
 fn all_of(with: Option<With>, factor: TableFactor) -> Result<Statement> {
-    let mut statement = match parse("SELECT * FROM t")?.pop_front() {
-        Some(statement) => statement,
-        None => return plan_err!("there is no statement"),
-    };
+    let mut statement = DFParserBuilder::new("SELECT * FROM t").build()?.parse_statement()?;
     let mut replace = Replace { with, factor: Some(factor) };
     let _ = visit(&mut statement, &mut replace);
     Ok(statement)

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::{Rewrite, constraint};
-use crate::change::normal;
+use crate::dialect::normal;
 
 /// A part of `FROM`: its tables, and the columns that joins made of several.
 #[derive(Debug, Default)]

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
     JoinConstraint, JoinOperator, Query, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
 };
 
-use crate::grammar::explained;
+use crate::statement::explained;
 use columns::FactorColumns;
 
 /// Rewrites every select of a statement that needs it. Columns of its tables are looked up for that.

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::columns::FactorColumns;
 use super::merge::{Merged, Side};
-use crate::change::normal;
+use crate::dialect::normal;
 
 /// Rewrites what a select and its order say of merged columns.
 pub(super) fn rewrite(
