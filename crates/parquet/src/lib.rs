@@ -66,6 +66,6 @@ pub use schema::{PARQUET_TYPE_KEY, Projection};
 pub use statistics::{ColumnStatistics, PageStatistics, Precision, Statistics};
 pub use write::{
     AtomicFile, AtomicFiles, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches,
-    PageVersion, ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter,
+    PageVersion, ParquetWriter, Profile, RowOrder, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter,
     StatisticsLevel, Uncommitted, ValueEncoding, WriteOptions, WriteSummary, parquet_schema, parse_byte_size,
 };

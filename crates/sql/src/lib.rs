@@ -21,6 +21,7 @@ mod boxed;
 mod caret;
 mod catalog_table;
 mod change;
+mod declared_order;
 mod definition;
 mod dialect;
 mod effect;

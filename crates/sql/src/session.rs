@@ -25,6 +25,7 @@ use lath_parquet::{Dataset, Runtime, Uncommitted};
 use lath_table::{Database, TableOptions};
 
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
+use crate::declared_order::VerifiedOrder;
 use crate::definition::{Definitions, take_temporary};
 use crate::error::of_table;
 use crate::external::ExternalTables;
@@ -386,7 +387,7 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and those that move conditions down where
-/// they can be trusted.
+/// they can be trusted; last the one that has declared orders verified.
 fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
@@ -402,6 +403,7 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == running.name()) {
         *rule = Arc::new(RunningFilters(running));
     }
+    rules.push(Arc::new(VerifiedOrder));
     rules
 }
 

@@ -24,7 +24,7 @@ use lath_parquet::{Predicate, Runtime, ScanPlan, SortingColumn};
 use crate::field_projection::FieldProjection;
 use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
-use crate::stream::{SharedWork, TaskStream, Watched};
+use crate::stream::{DeclaredOrder, SharedWork, TaskStream, Watched};
 
 /// The tasks of a scan, shared by as many partitions as are to work at the same time.
 #[derive(Debug, Clone)]
@@ -37,6 +37,8 @@ pub(crate) struct LathSource {
     pub(crate) projection: Option<Arc<FieldProjection>>,
     /// The columns by which the rows of each partition are sorted.
     pub(crate) ordering: Vec<SortingColumn>,
+    /// Whether an operator above relies on that, so that it is verified while rows are read.
+    pub(crate) verifies_order: bool,
     /// The condition of the scan when it was planned.
     pub(crate) predicate: Option<Predicate>,
     pub(crate) statistics: Arc<Statistics>,
@@ -94,6 +96,8 @@ impl DataSource for LathSource {
             ScanMetrics::new(&self.metrics, args.partition, &self.rows_done),
             BaselineMetrics::new(&self.metrics, args.partition),
         );
+        let order = if self.verifies_order { self.ordering.as_slice() } else { &[] };
+        let stream = stream.verifying(DeclaredOrder::new(self.plan.schema(), order));
         let Some(projection) = self.projection.clone() else { return Ok(Box::pin(stream)) };
         let projected = stream.map(move |batch| projection.apply(&batch?));
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(self.schema()), projected)))

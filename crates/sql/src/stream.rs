@@ -13,7 +13,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{DynamicFilterTracker, DynamicFilterTracking};
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures_util::Stream;
-use lath_parquet::{DynamicFilter, Runtime, Scan, ScanBatches, ScanTask};
+use lath_parquet::{DynamicFilter, Error, RowOrder, Runtime, Scan, ScanBatches, ScanTask, SortingColumn};
 
 use crate::error::external;
 use crate::metrics::ScanMetrics;
@@ -95,6 +95,42 @@ pub(crate) struct TaskStream {
     /// Rows of the task that is being read.
     task_rows: u64,
     baseline: BaselineMetrics,
+    /// Where an operator above relies on the order of rows.
+    order: Option<DeclaredOrder>,
+}
+
+/// The order that files say their rows have, to be verified.
+pub(crate) struct DeclaredOrder {
+    order: RowOrder,
+    columns: String,
+    /// The file and row group that is read.
+    place: String,
+}
+
+impl DeclaredOrder {
+    /// `None` if there is nothing to verify.
+    pub(crate) fn new(schema: &SchemaRef, columns: &[SortingColumn]) -> Option<Self> {
+        let order = RowOrder::new(schema, columns)?;
+        let columns: Vec<&str> = columns.iter().map(|column| column.path.as_str()).collect();
+        Some(Self { order, columns: columns.join(", "), place: String::new() })
+    }
+
+    fn begin(&mut self, task: &ScanTask) {
+        self.place = format!("{}, row group {}", task.location(), task.row_group());
+    }
+
+    fn verify(&mut self, batch: &RecordBatch) -> lath_parquet::Result<()> {
+        if self.order.first_disorder(batch)?.is_none() {
+            return Ok(());
+        }
+        let Self { columns, place, .. } = self;
+        Err(Error::Invalid {
+            what: format!(
+                "{place}: its footer says that the rows are sorted by {columns}, and they are not; write the file again, sorted or without \
+                 that claim, as lath rewrite --sort-by does (lath check finds such files)"
+            ),
+        })
+    }
 }
 
 impl TaskStream {
@@ -107,7 +143,12 @@ impl TaskStream {
         baseline: BaselineMetrics,
     ) -> Self {
         let left = limit.unwrap_or(usize::MAX);
-        Self { schema, work, runtime, reading: None, left, metrics, task_rows: 0, baseline }
+        Self { schema, work, runtime, reading: None, left, metrics, task_rows: 0, baseline, order: None }
+    }
+
+    /// The same stream, whose rows are found to be in this order, or are an error.
+    pub(crate) fn verifying(self, order: Option<DeclaredOrder>) -> Self {
+        Self { order, ..self }
     }
 
     /// Reads on to the next batch or the end of a task.
@@ -123,6 +164,9 @@ impl TaskStream {
             none => {
                 let Some(task) = self.work.take() else { return Ok(Step::End) };
                 self.task_rows = task.row_count();
+                if let Some(order) = &mut self.order {
+                    order.begin(&task);
+                }
                 let mut scan = Scan::of_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
                 if let Some(watched) = &self.work.watched {
                     scan = scan.dynamic_filter(&watched.filter);
@@ -134,6 +178,9 @@ impl TaskStream {
             Some(batch) => {
                 let batch = if batch.num_rows() > self.left { batch.slice(0, self.left) } else { batch };
                 self.left -= batch.num_rows();
+                if let Some(order) = &mut self.order {
+                    order.verify(&batch).map_err(external)?;
+                }
                 Ok(Step::Batch(batch))
             }
             None => {

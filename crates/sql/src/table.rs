@@ -172,6 +172,7 @@ impl LathTable {
             testable,
             projection: None,
             ordering,
+            verifies_order: false,
             partitions,
             predicate,
             statistics: Arc::new(of_rows),

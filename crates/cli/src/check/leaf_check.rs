@@ -147,7 +147,7 @@ impl LeafCheck<'_> {
         if let Some(what) = self.probe.as_ref().and_then(FilterCheck::finding) {
             report(&place, what);
         }
-        if chunk.offset_index().is_some() && self.pages.is_none() {
+        if chunk.offset_index().is_some() && self.pages.is_none() && metadata.indexes.is_some() {
             report(&place, "the offset index is missing, or its pages do not follow each other".to_owned());
         }
         for (index, (page, observed)) in self.pages.iter().flatten().zip(&self.observed_pages).enumerate() {

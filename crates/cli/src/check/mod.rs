@@ -6,6 +6,7 @@ mod leaf;
 mod leaf_check;
 mod observed;
 mod size_statistics;
+mod sorting;
 mod task;
 
 use std::fmt;
@@ -43,6 +44,14 @@ pub(crate) enum Kind {
     Corrupt,
     /// A bug in Lath.
     Internal,
+}
+
+impl Finding {
+    /// What cannot be read of a whole file, by a message that begins with its name.
+    pub(crate) fn corrupt(name: &str, message: &str) -> Self {
+        let what = message.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
+        Self { kind: Kind::Corrupt, place: String::new(), what: what.to_owned() }
+    }
 }
 
 impl fmt::Display for Finding {
@@ -96,6 +105,7 @@ pub(crate) fn check(
     for result in results.into_iter().flatten() {
         findings.extend(result?);
     }
+    findings.extend(sorting::check(file, columns, &scan));
     Ok(findings)
 }
 

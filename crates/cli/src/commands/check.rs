@@ -7,7 +7,7 @@ use lath_parquet::{Int96Unit, OpenOptions, Strings};
 use super::keyed_table::describe;
 use super::meta::chosen_columns;
 use crate::args::CheckArgs;
-use crate::check::{FilterSource, Kind, check};
+use crate::check::{FilterSource, Finding, Kind, check};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::keyed_input::KeyedInput;
@@ -88,18 +88,27 @@ fn check_file(
     args: &CheckArgs,
     scan: &Scan,
     progress: &mut Progress,
-) -> Result<(String, Vec<crate::check::Finding>)> {
+) -> Result<(String, Vec<Finding>)> {
     let name = inputs.name(index);
     // Statistics are of the stored type, not of the writer's Arrow type.
     // Milliseconds hold every INT96, so that none is reported as out of range.
     let options = OpenOptions::new().arrow_schema_hint(false).int96_unit(Int96Unit::Milliseconds);
     let file = inputs.open_with(index, options)?;
-    let indexes = Some(file.page_index().map_err(|error| Failure::reading(&name, error))?);
+    let (indexes, broken) = match file.page_index() {
+        Ok(indexes) => (Some(indexes), None),
+        Err(error) => match Failure::reading(&name, error) {
+            // The rest is checked without it.
+            Failure::Corrupt(what) => (None, Some(Finding::corrupt(&name, &what))),
+            other => return Err(other),
+        },
+    };
     let metadata = file.metadata();
     let columns = chosen_columns(metadata, args.columns.as_deref(), &name)?;
     // Bloom filters of encrypted files are not checked.
     let bytes = (!inputs.are_decrypted()).then(|| FilterSource::of(&file));
-    let findings = check(&file, &name, FileInfo { metadata, indexes }, &columns, bytes.as_ref(), scan, progress)?;
+    let info = FileInfo { metadata, indexes };
+    let found = check(&file, &name, info, &columns, bytes.as_ref(), scan, progress)?;
+    let findings = broken.into_iter().chain(found).collect();
     let sound = format!(
         "{}, {}, {}",
         plural(file.row_count(), "row"),

@@ -15,6 +15,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::metadata::{
     ColumnChunkMetaDataBuilder, LevelHistogram, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
+    SortingColumn,
 };
 use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::{Statistics, ValueStatistics};
@@ -396,4 +397,58 @@ fn a_column_that_cannot_be_decoded_does_not_hide_those_that_are_read_with_it() {
     let run = lath(["check", changed.to_str().unwrap()]);
     let text = run.text(3);
     assert!(text.contains("column id: corrupt data: ") && text.contains("column name: minimum name 1 in"), "{text}");
+}
+
+#[test]
+fn rows_that_are_not_sorted_as_the_metadata_says_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("b"), Some("c"), None, Some("a")]));
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3, 4]));
+    let batch = RecordBatch::try_from_iter_with_nullable([("text", texts, true), ("id", ids, false)]).unwrap();
+    let sorted = |columns: &[(i32, bool)]| {
+        let column =
+            |&(column_idx, descending): &(i32, bool)| SortingColumn { column_idx, descending, nulls_first: false };
+        let sorting = Some(columns.iter().map(column).collect());
+        write_batch(&path, &batch, WriterProperties::builder().set_sorting_columns(sorting).build());
+        lath(["check", path.to_str().unwrap()])
+    };
+    for (columns, expected) in [
+        ([(1, false)].as_slice(), None),
+        (&[(1, true)], Some("row group 0: sorted by id by its metadata, and row 1 does not follow the row before it")),
+        (
+            &[(0, false)],
+            Some("row group 0: sorted by text by its metadata, and row 3 does not follow the row before it"),
+        ),
+        (&[(1, false), (0, false)], None),
+    ] {
+        let run = sorted(columns);
+        match expected {
+            Some(expected) => assert!(run.text(1).contains(expected), "{}", run.text(1)),
+            None => assert!(run.text(0).contains("ok"), "{}", run.text(0)),
+        }
+    }
+}
+
+#[test]
+fn an_order_that_rows_do_not_have_is_an_error_where_a_query_relies_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![3, 1, 2]));
+    let batch = RecordBatch::try_from_iter([("id", ids)]).unwrap();
+    let sorting = vec![SortingColumn { column_idx: 0, descending: false, nulls_first: false }];
+    write_batch(&path, &batch, WriterProperties::builder().set_sorting_columns(Some(sorting)).build());
+    let sql = |query: &str| lath(["sql", &query.replace("FILE", &format!("'{}'", path.display()))]);
+    for query in [
+        "SELECT id FROM FILE ORDER BY id NULLS LAST",
+        "SELECT id FROM FILE ORDER BY id NULLS LAST LIMIT 2",
+        "SELECT id, row_number() OVER (ORDER BY id NULLS LAST) FROM FILE",
+    ] {
+        let run = sql(query);
+        assert_ne!(run.code, 0, "{query}: {}", String::from_utf8_lossy(&run.stdout));
+        assert!(run.stderr.contains("row group 0: its footer says that the rows are sorted by id"), "{}", run.stderr);
+    }
+    // No order is relied on here.
+    assert!(sql("SELECT sum(id) AS s FROM FILE").text(0).contains('6'));
+    assert!(sql("SELECT id FROM FILE ORDER BY id DESC").text(0).contains('3'));
 }

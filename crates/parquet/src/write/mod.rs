@@ -41,7 +41,8 @@ pub use options::{
     WriteOptions, parse_byte_size,
 };
 pub use schema::parquet_schema;
-pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter};
+pub(crate) use sort::has_one_order;
+pub use sort::{MergedBatches, RowOrder, SortOptions, SortedBatches, Sorter, SortingWriter};
 pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
 pub use target::{AtomicFile, AtomicFiles, Uncommitted};
 

@@ -1,5 +1,6 @@
 //! The end of a plan that writes: rows on their way into files.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::io::BufWriter;
@@ -47,7 +48,8 @@ pub(crate) fn file_sink(
     settings: &WriteSettings,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let work = Work {
-        schema: Arc::clone(schema),
+        // What files say of their rows and columns need not be true of these.
+        schema: Arc::new(schema.as_ref().clone().with_metadata(HashMap::new())),
         place,
         partition_by,
         options,

@@ -45,9 +45,14 @@ pub(super) fn run(args: &MetaArgs) -> Result<Outcome> {
 
 impl Subject {
     fn new(file: &ParquetFile, name: String, file_bytes: Option<u64>, args: &MetaArgs) -> Result<Self> {
-        let has_indexes = args.json || args.pages;
-        if has_indexes {
-            file.page_index().map_err(|error| Failure::reading(&name, error))?;
+        let mut has_indexes = args.json || args.pages;
+        if has_indexes && let Err(error) = file.page_index() {
+            match Failure::reading(&name, error) {
+                // The footer says enough without it.
+                Failure::Corrupt(what) => eprintln!("note: the page index is not shown: {what}"),
+                other => return Err(other),
+            }
+            has_indexes = false;
         }
         let count = file.metadata().row_group_count();
         let row_groups = match &args.row_groups {

@@ -10,13 +10,14 @@ use arrow_schema::DataType;
 use super::{ScanPlan, ScanTask};
 use crate::error::Result;
 use crate::statistics::{ColumnStatistics, Precision};
-use crate::write::SortingColumn;
+use crate::write::{SortingColumn, has_one_order};
 
 impl ScanPlan {
     /// The columns by which the rows of all tasks are sorted, one task after the other, the most significant column first. Empty if
     /// nothing is known.
     ///
-    /// Files say by which columns the rows of a row group are sorted; this is believed. Statistics say whether the row groups follow
+    /// Files say by which columns the rows of a row group are sorted; this is believed, and [`RowOrder`](crate::RowOrder) finds out while
+    /// they are read whether it is true. Statistics say whether the row groups follow
     /// one another: these have to be known, and without nulls, if there are several tasks. Only columns of integers, decimals, times,
     /// booleans, strings and bytes are looked at. A plan that was read from its written form knows nothing.
     pub fn ordering(&self) -> Vec<SortingColumn> {
@@ -159,15 +160,5 @@ impl ScanTask {
         let columns = file.column_in_row_groups(path, row_groups)?;
         let is_same = columns.iter().all(|column| column.field.data_type() == data_type);
         Ok(if is_same { columns } else { Vec::new() })
-    }
-}
-
-/// Whether everyone sorts values of a type in the same way: zeros and NaNs of floats have several orders.
-fn has_one_order(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => true,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
-        DataType::Interval(_) => false,
-        other => other.is_integer() || other.is_temporal() || other.is_decimal(),
     }
 }

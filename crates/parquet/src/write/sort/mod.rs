@@ -4,6 +4,7 @@ mod check;
 mod keys;
 mod memory;
 mod merge;
+mod row_order;
 mod spill;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,8 @@ use crate::error::{Error, Result};
 
 pub(super) use check::SortCheck;
 pub use merge::MergedBatches;
+pub use row_order::RowOrder;
+pub(crate) use row_order::has_one_order;
 
 /// Rows of the batches that come out.
 const BATCH_ROWS: usize = 8_192;

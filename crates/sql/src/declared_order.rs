@@ -1,0 +1,70 @@
+//! Where a plan relies on the order that files say of their rows, it is verified while they are read.
+//!
+//! Files can say that rows are sorted that are not, and DataFusion leaves out the sort where they say so.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::sink::DataSinkExec;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::sorts::partial_sort::PartialSortExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrderMode};
+
+use crate::source::LathSource;
+
+/// The rule that has scans verify their order. It comes last, when it is settled who relies on which order.
+#[derive(Debug)]
+pub(crate) struct VerifiedOrder;
+
+impl PhysicalOptimizerRule for VerifiedOrder {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        // What the answer is sorted by, if it is, may be what was asked for.
+        let is_relied_on = plan.output_ordering().is_some();
+        verified(plan, is_relied_on)
+    }
+
+    fn name(&self) -> &str {
+        "lath_verified_order"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The plan, with scans that verify their order where an operator relies on the order of `plan`, or on one within it.
+fn verified(plan: Arc<dyn ExecutionPlan>, is_relied_on: bool) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(exec) = plan.downcast_ref::<DataSourceExec>() {
+        let source = exec.data_source().downcast_ref::<LathSource>();
+        return Ok(match source.filter(|source| is_relied_on && !source.ordering.is_empty()) {
+            Some(source) => DataSourceExec::from_data_source(LathSource { verifies_order: true, ..source.clone() }),
+            None => plan,
+        });
+    }
+    let (required, maintained) = (plan.required_input_ordering(), plan.maintains_input_order());
+    let relies = relies_on_input(&plan);
+    let mut has_changed = false;
+    let mut children = Vec::new();
+    for (at, child) in plan.children().into_iter().enumerate() {
+        let is_required = required.get(at).is_some_and(Option::is_some);
+        let is_passed_on = is_relied_on && maintained.get(at) == Some(&true);
+        let new = verified(Arc::clone(child), relies || is_required || is_passed_on)?;
+        has_changed |= !Arc::ptr_eq(child, &new);
+        children.push(new);
+    }
+    if has_changed { plan.with_new_children(children) } else { Ok(plan) }
+}
+
+/// Whether the operator makes use of an order that its input happens to have.
+fn relies_on_input(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        return *aggregate.input_order_mode() != InputOrderMode::Linear;
+    }
+    // The first rows are known to be all as soon as a later one has passed them.
+    let stops_early = plan.downcast_ref::<SortExec>().is_some_and(|sort| sort.fetch().is_some());
+    stops_early || plan.is::<PartialSortExec>() || plan.is::<DataSinkExec>()
+}
