@@ -35,6 +35,8 @@ pub(crate) struct ChunkWriter {
     conversion: Conversion,
     order: Order,
     encoding: PageEncoding,
+    /// What a sample chooses from.
+    candidates: Vec<PageEncoding>,
     encoder: ValueEncoder,
     /// Tried where the options and the type allow it.
     dictionary: Option<Dictionary>,
@@ -97,6 +99,13 @@ impl ChunkWriter {
             }
             None => PageEncoding::Plain,
         };
+        // Readers that make a dictionary of the column again may know no other encoding of values that no dictionary holds.
+        let is_dictionary =
+            matches!(arrow_type, DataType::Dictionary(..)) && column.physical_type() == Type::BYTE_ARRAY;
+        let (encoding, candidates) = match is_dictionary && !options.encoding_is_own {
+            true => (PageEncoding::Plain, vec![PageEncoding::Plain]),
+            false => (encoding, PageEncoding::candidates(column.physical_type(), options.preview_encodings)),
+        };
         let levels = |level: i16| {
             u8::try_from(level)
                 .map(Levels::new)
@@ -109,6 +118,7 @@ impl ChunkWriter {
             conversion: Conversion::new(column, arrow_type)?,
             order,
             encoding,
+            candidates,
             encoder: ValueEncoder::default(),
             trial: if dictionary.is_some() { Trial::Open } else { Trial::None },
             dictionary,
@@ -294,8 +304,7 @@ impl ChunkWriter {
         });
         let pays = match &mut self.sampler {
             Some(sampler) if self.choice.is_none() => {
-                let candidates = PageEncoding::candidates(self.column.physical_type(), self.options.preview_encodings);
-                let choice = sampler.choose(&self.page.pieces, &candidates, &mut self.encoder, trial)?;
+                let choice = sampler.choose(&self.page.pieces, &self.candidates, &mut self.encoder, trial)?;
                 self.encoding = choice.encoding;
                 self.choice.insert(choice).with_dictionary
             }

@@ -11,7 +11,10 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetOptions, DeleteMask, ParquetFile, Runtime, Scan, ScanTask, Strings};
+use lath_parquet::{
+    ColumnOptions, Dataset, DatasetOptions, DeleteMask, Encoding, ParquetFile, Profile, Runtime, Scan, ScanTask,
+    Strings, ValueEncoding, WriteOptions,
+};
 use parquet::arrow::ArrowWriter;
 use parquet::data_type::Int64Type as Int64Values;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
@@ -201,4 +204,28 @@ fn columns_of_the_same_name_are_told_apart() {
     assert_eq!(file.scan().select_leaves([2]).count().unwrap(), 1);
     assert!(file.scan().select_leaves([3]).build().is_err());
     assert!(Dataset::of([file]).unwrap().scan().select_leaves([1]).build().is_err());
+}
+
+#[test]
+fn values_of_dictionary_columns_are_plain_where_no_dictionary_holds_them() {
+    let texts: Vec<String> = (0..20_000).map(|at| format!("a long text that nothing else has, number {at}")).collect();
+    let texts = StringArray::from(texts);
+    let codes = cast(&texts, &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))).unwrap();
+    let batch = RecordBatch::try_from_iter([("codes", codes), ("texts", Arc::new(texts) as ArrayRef)]).unwrap();
+    let encodings = |options: WriteOptions| {
+        let bytes = crate::writing::write(&batch.schema(), std::slice::from_ref(&batch), options).unwrap().0;
+        let file = ParquetFile::from_bytes(bytes).unwrap();
+        [0, 1].map(|leaf| {
+            let all = file.metadata().chunk(0, leaf).unwrap().encodings();
+            all.into_iter().filter(|encoding| *encoding != Encoding::Rle).collect::<Vec<_>>()
+        })
+    };
+    let compact = || WriteOptions::profile(Profile::Compact);
+    let [of_codes, of_texts] = encodings(compact());
+    assert_eq!((of_codes, of_texts), (vec![Encoding::Plain], vec![Encoding::DeltaByteArray]));
+    let delta = ValueEncoding::DeltaLengthByteArray;
+    assert_eq!(encodings(compact().encoding(delta).dictionary(false))[0], [Encoding::Plain]);
+    // Asked for of the column itself, it is what the caller wants.
+    let own = compact().column("codes", ColumnOptions::new().encoding(delta).dictionary(false));
+    assert_eq!(encodings(own)[0], [Encoding::DeltaLengthByteArray]);
 }
