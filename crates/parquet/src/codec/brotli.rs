@@ -2,6 +2,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 
+use super::{LARGE_PAGE_BYTES, check_room};
 use crate::error::{Error, Result};
 
 /// Memory that is taken for output before the input has shown that it yields more.
@@ -47,7 +48,13 @@ fn decompress(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
         );
         match result {
             BrotliResult::ResultSuccess => return Ok(written),
-            BrotliResult::NeedsMoreOutput if dst.len() < len => dst.resize(len.min(2 * dst.len()), 0),
+            BrotliResult::NeedsMoreOutput if dst.len() < len => {
+                let next = len.min(2 * dst.len());
+                if next > LARGE_PAGE_BYTES / 2 {
+                    check_room(len)?;
+                }
+                dst.resize(next, 0);
+            }
             BrotliResult::NeedsMoreOutput => return Err(Error::corrupt("Brotli: more data than the page header says")),
             BrotliResult::NeedsMoreInput => return Err(Error::corrupt("Brotli: data ends within the stream")),
             BrotliResult::ResultFailure => return Err(Error::corrupt("Brotli: malformed stream")),

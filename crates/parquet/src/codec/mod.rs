@@ -21,6 +21,13 @@ use lath_format::CompressionCodec;
 
 use crate::error::{Error, Result};
 
+/// Pages of so many bytes are decompressed only if there is memory for them.
+const LARGE_PAGE_BYTES: usize = 64 << 20;
+/// The page, its values, and what is written of them, which grows by doubling.
+const COPIES_OF_LARGE_PAGE: usize = 4;
+/// No codec but Brotli makes more bytes of one; a page that says so is refused by its codec.
+const MAX_RATIO: usize = 40_000;
+
 /// Decompresses the pages of a column chunk; keeps what a codec can use again.
 #[derive(Debug)]
 pub(crate) enum Decompressor {
@@ -79,6 +86,10 @@ impl Decompressor {
             // What codecs make of nothing differs among writers, and some store nothing at all.
             return Ok(());
         }
+        // Of Brotli it is seen while it yields more and more.
+        if !matches!(self, Self::Brotli(_)) && len <= src.len().saturating_mul(MAX_RATIO) {
+            check_room(len)?;
+        }
         let written = match self {
             Self::Uncompressed => {
                 dst.clear();
@@ -98,6 +109,25 @@ impl Decompressor {
         }
         Ok(())
     }
+}
+
+/// Whether there is memory for a page of `len` bytes and what is made of it. Without, the process would be aborted in the middle of
+/// decoding; so the memory for a large page is asked for, and given back, before it is taken.
+fn check_room(len: usize) -> Result<()> {
+    if len < LARGE_PAGE_BYTES {
+        return Ok(());
+    }
+    let is_there = |bytes: usize| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+    let needed = len.saturating_mul(COPIES_OF_LARGE_PAGE);
+    if is_there(needed) {
+        return Ok(());
+    }
+    let mut room = needed / 2;
+    while room > 0 && !is_there(room) {
+        room /= 2;
+    }
+    let what = format!("bytes of memory for a page of {len} bytes, decompressed");
+    Err(Error::limit(what, room as u64, needed as u64))
 }
 
 /// Refuses a stated length that no input of `src_len` bytes can have if every byte yields at most `ratio`.
