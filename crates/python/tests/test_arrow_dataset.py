@@ -101,7 +101,7 @@ def test_every_member_answers_in_a_process_that_ends(days: Path) -> None:
 
 def test_a_filtered_dataset_hands_its_filter_on(days: Path) -> None:
     view = lath.arrow_dataset(days).filter(pc.field("id") >= 2000)
-    assert duckdb.sql("SELECT count(*), min(day) FROM view WHERE id < 2010").fetchall() == [(10, 2)]
+    assert duckdb.connect().execute("SELECT count(*), min(day) FROM view WHERE id < 2010").fetchall() == [(10, 2)]
     assert view.report is not None and view.report.row_groups_pruned > 10
     assert view.head(2)["id"].to_pylist() == [2000, 2001]
     with pytest.raises(ValueError, match="filtered"):

@@ -41,7 +41,7 @@ def test_the_folder_is_read_as_the_table(table: Path) -> None:
     lazy = lath.scan_polars(table)
     assert lazy.filter(pl.col("id") > 8).select("name").collect()["name"].sort().to_list() == ["n10", "n9"]
     view = lath.arrow_dataset(table)
-    assert duckdb.sql("SELECT name FROM view WHERE id = 3").fetchall() == [("new",)]
+    assert duckdb.connect().execute("SELECT name FROM view WHERE id = 3").fetchall() == [("new",)]
     assert view.count_rows() == 10 and view.filter(pc.field("id") < 5).count_rows() == 4
     with pytest.raises(OSError, match="read by Lath alone"):
         view.replace_schema(view.schema).to_table()

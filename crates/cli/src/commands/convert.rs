@@ -23,7 +23,8 @@ use crate::{destination, summary};
 /// Reads all inputs, and writes them as one table.
 pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     let (write, sorted_by, threads) = (&args.write, &args.sort.sort_by, threads(&args.decode));
-    let request = ParquetRequest { write, sorted_by, threads, like: None };
+    let keeps_rows = args.inputs.len() == 1;
+    let request = ParquetRequest { write, sorted_by, threads, like: None, keeps_rows };
     let output = Output::settle(args.destination.format, args.destination.output.as_deref())?
         .with_parquet(request)?
         .with_csv(&args.csv, &args.text)?;

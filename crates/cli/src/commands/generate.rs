@@ -61,7 +61,13 @@ fn tpch(args: &TpchArgs) -> Result<Outcome> {
 }
 
 fn settle<'a>(format: Option<Format>, path: Option<&'a Path>, write: &'a WriteArgs) -> Result<Output<'a>> {
-    Output::settle(format, path)?.with_parquet(ParquetRequest { write, sorted_by: &[], threads: cores(), like: None })
+    Output::settle(format, path)?.with_parquet(ParquetRequest {
+        write,
+        sorted_by: &[],
+        threads: cores(),
+        like: None,
+        keeps_rows: false,
+    })
 }
 
 /// The format of all tables, and the extension of their files.

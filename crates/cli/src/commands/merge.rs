@@ -38,7 +38,8 @@ fn merge(args: &MergeArgs, mut inputs: Inputs, scan: &Scan) -> Result<()> {
     summary::check(&args.report, path)?;
     let first = if inputs.len() > 0 { Some(inputs.open(0)?) } else { None };
     let like = first.as_ref();
-    let request = ParquetRequest { write: &args.write, sorted_by: &args.sort.sort_by, threads: scan.threads, like };
+    let (write, sorted_by, threads) = (&args.write, args.sort.sort_by.as_slice(), scan.threads);
+    let request = ParquetRequest { write, sorted_by, threads, like, keeps_rows: false };
     let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?;
     let mut summary = Summary::new(path);
     summary.bytes_before = (0..inputs.len()).map(|index| inputs.byte_len(index)).sum();

@@ -88,7 +88,9 @@ impl Rewriting<'_> {
     fn write(&self, table: &Table, bytes_before: Option<u64>, path: Option<&Path>) -> Result<()> {
         let first = if table.len() == 0 { None } else { Some(table.file(0)?) };
         let like = first.as_ref();
-        let request = ParquetRequest { write: self.write, sorted_by: self.sort_by, threads: self.scan.threads, like };
+        let (write, sorted_by, threads) = (self.write, self.sort_by, self.scan.threads);
+        let keeps_rows = self.predicate.is_none() && table.len() == 1 && self.scan.row_groups.is_none();
+        let request = ParquetRequest { write, sorted_by, threads, like, keeps_rows };
         let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?;
         summary::check(self.report, path)?;
         let mut summary = Summary::new(path);
@@ -128,7 +130,8 @@ impl Rewriting<'_> {
         let Some(first) = files.first() else { return Err(Failure::Usage("there is no input".to_owned())) };
         summary.add_partitions(table.partitions(), first.schema(), self.scan.columns.as_deref());
         let mut progress = Progress::new("rows", 0, false);
-        let mut copied = CopiedFile::like(output.target()?, first, self.scan.columns.as_deref())?;
+        let keeps_rows = files.len() == 1 && self.scan.row_groups.is_none();
+        let mut copied = CopiedFile::like(output.target()?, first, self.scan.columns.as_deref(), keeps_rows)?;
         for (index, file) in files.iter().enumerate() {
             let name = table.name(index);
             summary.add_input(file);

@@ -89,7 +89,7 @@ impl Splitting<'_> {
             return self.copy(part, path, progress);
         }
         let (write, threads, like) = (&self.args.write, self.scan.threads, self.files.first());
-        let request = ParquetRequest { write, sorted_by: &[], threads, like };
+        let request = ParquetRequest { write, sorted_by: &[], threads, like, keeps_rows: false };
         let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(request)?;
         let scan = self.table.read(&self.scan)?.file_rows(part.row_ranges());
         let batches = scan.build().map_err(scan_failure)?;
@@ -104,7 +104,7 @@ impl Splitting<'_> {
     }
 
     fn copy(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
-        let mut copied = CopiedFile::like(Target::file(path)?, &self.files[0], None)?;
+        let mut copied = CopiedFile::like(Target::file(path)?, &self.files[0], None, false)?;
         for piece in &part.0 {
             copied.row_group(&self.files[piece.file], self.table.name(piece.file), piece.row_group)?;
             progress.advance(piece.rows.end - piece.rows.start);

@@ -178,7 +178,10 @@ impl<'a> Output<'a> {
             Some(request) => write_options(request, schema),
             None => {
                 let write = &WriteArgs::default();
-                write_options(&ParquetRequest { write, sorted_by: &[], threads: cores(), like: None }, schema)
+                write_options(
+                    &ParquetRequest { write, sorted_by: &[], threads: cores(), like: None, keeps_rows: false },
+                    schema,
+                )
             }
         }
     }

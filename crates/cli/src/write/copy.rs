@@ -3,6 +3,7 @@
 use lath_format::schema::is_at_or_below;
 use lath_parquet::{Error, ParquetFile, ParquetWriter, Projection, WriteOptions, WriteSummary};
 
+use super::footer_keys::{self, Kept, Outcome};
 use crate::failure::{Failure, Result};
 use crate::target::Target;
 
@@ -13,11 +14,17 @@ pub(crate) struct CopiedFile {
 }
 
 impl CopiedFile {
-    /// Starts a file with `columns` of `file` (all if `None`) and its key-value metadata.
-    pub(crate) fn like(target: Target, file: &ParquetFile, columns: Option<&[String]>) -> Result<Self> {
+    /// Starts a file with `columns` of `file` (all if `None`) and its key-value metadata, as far as they are true of the copy:
+    /// `keeps_rows` says whether it gets all rows of the file and no others.
+    pub(crate) fn like(
+        target: Target,
+        file: &ParquetFile,
+        columns: Option<&[String]>,
+        keeps_rows: bool,
+    ) -> Result<Self> {
         let name = target.name().to_owned();
         let projection = columns.map(|columns| Projection::from_paths(columns.iter().cloned()));
-        let options = WriteOptions::default().threads(1);
+        let options = adapted_keys(WriteOptions::default().threads(1), file, columns, keeps_rows);
         match ParquetWriter::new_like(target, file, projection.as_ref(), options) {
             Ok(writer) => Ok(Self { writer, name }),
             Err(error) => Err(Failure::writing_file(&name, error)),
@@ -39,6 +46,32 @@ impl CopiedFile {
         target.finish()?;
         Ok(summary)
     }
+}
+
+/// The options with what becomes of keys of `file` that are not true of the copy.
+fn adapted_keys(
+    options: WriteOptions,
+    file: &ParquetFile,
+    columns: Option<&[String]>,
+    keeps_rows: bool,
+) -> WriteOptions {
+    let is_chosen =
+        |name: &String| columns.is_none_or(|columns| columns.iter().any(|column| is_at_or_below(column, name)));
+    let names = || file.schema().fields().iter().map(|field| field.name().clone());
+    let kept_names: Vec<String> = names().filter(is_chosen).collect();
+    let lacks_columns = kept_names.len() < names().count();
+    let kept = Kept { columns: &kept_names, lacks_columns, has_same_rows: keeps_rows };
+    let keys = file.metadata().key_value_metadata().into_iter();
+    keys.filter_map(|pair| Some((footer_keys::adapt(&pair.key, pair.value.as_deref()?, kept)?, pair.key))).fold(
+        options,
+        |options, ((outcome, note), key)| {
+            footer_keys::say(note);
+            match outcome {
+                Outcome::Changed(value) => options.key_value_metadata(key, value),
+                Outcome::Dropped => options.without_key_value_metadata(key),
+            }
+        },
+    )
 }
 
 /// Whether row groups of all files can be in one file, which takes the same Parquet schema, and pages that can be read without the

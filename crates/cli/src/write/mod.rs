@@ -1,6 +1,7 @@
 //! Writing Parquet: options, and copies of row groups.
 
 mod copy;
+mod footer_keys;
 mod options;
 
 pub(crate) use copy::{CopiedFile, are_copyable, are_in_file_order};

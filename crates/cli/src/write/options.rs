@@ -3,6 +3,7 @@
 use arrow_schema::Schema;
 use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, SortingColumn, ValueEncoding, WriteOptions};
 
+use super::footer_keys::{self, Kept, Outcome};
 use crate::args::{Choice, ProfileName, WriteArgs};
 use crate::failure::{Failure, Result};
 
@@ -16,11 +17,13 @@ pub(crate) struct ParquetRequest<'a> {
     pub(crate) threads: usize,
     /// The file whose properties are taken over where no option is given.
     pub(crate) like: Option<&'a ParquetFile>,
+    /// Whether all rows of that file are written in their order, and no others.
+    pub(crate) keeps_rows: bool,
 }
 
 /// The options for a file with `schema`. The schema's metadata becomes the file's.
 pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Result<WriteOptions> {
-    let ParquetRequest { write: args, sorted_by, threads, like } = *request;
+    let ParquetRequest { write: args, sorted_by, threads, like, keeps_rows } = *request;
     let mut options = match args.profile {
         None => WriteOptions::default(),
         Some(ProfileName::Compatible) => WriteOptions::profile(Profile::Compatible),
@@ -60,8 +63,20 @@ pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Re
     }
     let mut notes: Vec<(&String, &String)> = schema.metadata().iter().collect();
     notes.sort_unstable();
+    let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let lacks_columns =
+        like.map_or(!keeps_rows, |file| file.schema().fields().iter().any(|field| !columns.contains(field.name())));
+    let kept = Kept { columns: &columns, lacks_columns, has_same_rows: keeps_rows && sorted_by.is_empty() };
     for (key, value) in notes {
-        options = options.key_value_metadata(key, Some(value.clone()));
+        let value = match footer_keys::adapt(key, value, kept) {
+            None => value.clone(),
+            Some((outcome, note)) => {
+                footer_keys::say(note);
+                let Outcome::Changed(value) = outcome else { continue };
+                value
+            }
+        };
+        options = options.key_value_metadata(key, Some(value));
     }
     // Without the option, an error of the schema is none of its.
     if !sorted_by.is_empty() {
@@ -178,7 +193,7 @@ mod tests {
             .column("a.c", ColumnOptions::new().codec(Codec::Snappy))
             .column("ab", ColumnOptions::new().bloom_filter(BloomFilter::FalsePositiveRate(0.001)))
             .threads(1);
-        let request = ParquetRequest { write: &args, sorted_by: &[], threads: 1, like: None };
+        let request = ParquetRequest { write: &args, sorted_by: &[], threads: 1, like: None, keeps_rows: false };
         let options = write_options(&request, &schema()).unwrap();
         assert_eq!(format!("{options:?}"), format!("{expected:?}"));
         let by_struct = [SortingColumn::ascending("a")];

@@ -450,3 +450,49 @@ fn the_summary_says_what_is_not_as_it_was() {
     let run = lath(["rewrite", &input, "-o", &output, "--where", "id >= 0", "--json", "--force"]);
     assert_eq!(run.json_lines(0)[0]["changes"], json!([]));
 }
+
+#[test]
+fn footer_keys_that_are_not_true_of_the_new_file_are_changed_or_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (path_in(&folder, "source.parquet"), path_in(&folder, "target.parquet"));
+    let geo = r#"{"primary_column":"name","columns":{"name":{"encoding":"WKB","bbox":[0,0,1,1]}}}"#;
+    let keys = [("geo", geo), ("mine", "stays"), ("iceberg.schema", "{}")];
+    let keys = keys.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(keys.to_vec())).build();
+    let rows = numbered(0..10);
+    let file = fs::File::create(&source).unwrap();
+    let mut writer = ArrowWriter::try_new(file, rows.schema(), Some(properties)).unwrap();
+    for start in [0, 5] {
+        writer.write(&rows.slice(start, 5)).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    let rewritten = |options: &[&str]| {
+        let mut args = vec!["rewrite", source.as_str(), "-o", target.as_str(), "--force"];
+        args.extend(options);
+        let run = lath(&args);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let written = metadata(&target);
+        let pairs = written.file_metadata().key_value_metadata().unwrap();
+        let value = |key: &str| pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
+        assert_eq!(value("mine").as_deref(), Some("stays"));
+        (value("geo"), value("iceberg.schema").is_some(), run.stderr)
+    };
+    let without_box = geo.replace(r#","bbox":[0,0,1,1]"#, "");
+    for recoded in [&[][..], &["--codec", "zstd"]] {
+        let with = |options: &[&'static str]| rewritten(&[options, recoded].concat());
+        let (kept, has_iceberg, stderr) = with(&[]);
+        assert_eq!((kept.as_deref(), has_iceberg), (Some(geo), true));
+        assert!(!stderr.contains("note:"), "{stderr}");
+        let (kept, has_iceberg, stderr) = with(&["--row-groups", "1"]);
+        let same = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!((kept.map(|kept| same(&kept)), has_iceberg), (Some(same(&without_box)), true));
+        assert!(stderr.contains("note: the key geo is kept without bbox of name"), "{stderr}");
+        let (kept, has_iceberg, stderr) = with(&["--columns", "id"]);
+        assert_eq!((kept, has_iceberg), (None, false));
+        assert!(
+            stderr.contains("note: the key geo is of columns that are not in the file and is left out"),
+            "{stderr}"
+        );
+    }
+}

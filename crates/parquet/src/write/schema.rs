@@ -86,6 +86,10 @@ impl WriteSchema {
             // The hint of all columns would be one of other columns than there are.
             let schema_options = SchemaOptions { strings: Strings::Offsets, ..file.schema_options() };
             let (hint, _) = file.build_schema(&schema_options, projection)?;
+            // The file's own keys are beside it, as far as they stay.
+            let (fields, mut metadata) = (hint.fields().clone(), hint.metadata().clone());
+            metadata.retain(|key, _| inherited.iter().all(|pair| pair.key != *key));
+            let hint = Schema::new_with_metadata(fields, metadata);
             for pair in inherited.iter_mut().filter(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
                 pair.value = Some(encode_hint(&hint));
             }
@@ -168,7 +172,8 @@ impl WriteSchema {
     pub(super) fn key_values(&self, options: &WriteOptions) -> Vec<KeyValue> {
         let own = options.key_values().iter().filter(|(key, _)| key != ARROW_SCHEMA_META_KEY);
         let own: Vec<_> = own.map(|(key, value)| KeyValue { key: key.clone(), value: value.clone() }).collect();
-        let inherited = self.inherited.iter().filter(|pair| own.iter().all(|own| own.key != pair.key)).cloned();
+        let is_kept = |pair: &&KeyValue| own.iter().all(|own| own.key != pair.key) && !options.leaves_out(&pair.key);
+        let inherited = self.inherited.iter().filter(is_kept).cloned();
         let inherited: Vec<_> = inherited.collect();
         own.into_iter().chain(inherited).collect()
     }

@@ -111,7 +111,7 @@ def condition(filters: Filters, names: Sequence[str]) -> Where:
     known = frozenset(names)
     try:
         # Values of every library mean what they mean to pyarrow.
-        return _joined(lists, lambda filter: _arrow_single(*filter, known))
+        return _joined(lists, lambda filter: _arrow_single(filter, known))
     except _NO_VALUE_OF_ARROW:
         return _joined(lists, lambda filter: _single(*filter))
 
@@ -132,9 +132,10 @@ def _check(filter: Any) -> None:
 _NO_VALUE_OF_ARROW = (TypeError, ValueError, NotImplementedError, OverflowError)
 
 
-def _arrow_single(name: str, symbol: str, value: Any, names: Collection[str]) -> Any:
+def _arrow_single(filter: tuple[str, str, Any], names: Collection[str]) -> Any:
     import pyarrow.compute as pc
 
+    name, symbol, value = filter
     column = pc.field(name) if name in names else pc.field(*name.split("."))
     if symbol in ("in", "not in"):
         found = column.isin(value)

@@ -18,6 +18,7 @@ use lath_table::{Database, Error, Table};
 use super::table::KeyedTable;
 use crate::error::of_table;
 use crate::grammar::parse;
+use crate::rewrite::merge_join_columns;
 
 /// The tables of a session.
 #[derive(Debug)]
@@ -150,7 +151,8 @@ impl SessionTables {
                 match Box::pin(self.check_views(state, &query)).await {
                     Ok(()) => {
                         let view = CreateView { if_not_exists: false, temporary: false, ..view };
-                        let statement = Statement::Statement(Box::new(SqlStatement::CreateView(view)));
+                        let mut statement = Statement::Statement(Box::new(SqlStatement::CreateView(view)));
+                        Box::pin(merge_join_columns(state, &mut statement)).await?;
                         Box::pin(state.statement_to_plan(statement)).await
                     }
                     Err(error) => Err(error),

@@ -19,7 +19,8 @@ impl Clauses<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> Checked {
         let CreateTable {
             or_replace: _,
-            temporary,
+            // Kept in memory.
+            temporary: _,
             external: _,
             dynamic,
             global,
@@ -81,12 +82,7 @@ impl Clauses<'_> {
         } = create;
         let after = name.span();
         let from_start = Span::empty();
-        self.refuse_if(
-            *temporary || global.is_some(),
-            "TEMPORARY",
-            from_start,
-            "write CREATE VIEW, or drop the table",
-        )?;
+        self.refuse_if(global.is_some(), "GLOBAL", from_start, "write CREATE TEMPORARY TABLE")?;
         let kinds = [
             (*dynamic, "DYNAMIC"),
             (*transient, "TRANSIENT"),

@@ -44,6 +44,7 @@ pub struct WriteOptions {
     /// What the rows are sorted by if another file says the truth.
     presumed_sorting: Vec<SortingColumn>,
     key_value_metadata: Vec<(String, Option<String>)>,
+    left_out_keys: Vec<String>,
     created_by: Option<String>,
     threads: Option<usize>,
     memory_budget_bytes: Option<usize>,
@@ -158,6 +159,13 @@ impl WriteOptions {
         self
     }
 
+    /// Leaves out a key of the file that is copied by [`ParquetWriter::new_like`](crate::ParquetWriter::new_like).
+    #[must_use]
+    pub fn without_key_value_metadata(mut self, key: impl Into<String>) -> Self {
+        self.left_out_keys.push(key.into());
+        self
+    }
+
     /// Sets what the file says about its writer. Default: [`Self::DEFAULT_CREATED_BY`].
     #[must_use]
     pub fn created_by(mut self, name: impl Into<String>) -> Self {
@@ -213,6 +221,11 @@ impl WriteOptions {
 
     pub(crate) fn key_values(&self) -> &[(String, Option<String>)] {
         &self.key_value_metadata
+    }
+
+    /// Whether a key of the file that is copied is left out.
+    pub(crate) fn leaves_out(&self, key: &str) -> bool {
+        self.left_out_keys.iter().any(|left_out| left_out == key)
     }
 
     pub(crate) fn creator(&self) -> &str {

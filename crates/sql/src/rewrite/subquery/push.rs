@@ -203,7 +203,8 @@ fn push_projection(
 pub(super) fn numbered(partition: &[Column], order: Vec<SortExpr>) -> Result<Expr> {
     let function = WindowFunctionDefinition::WindowUDF(row_number_udwf());
     let number = Expr::from(WindowFunction::new(function, vec![]));
-    number.partition_by(partition.iter().cloned().map(Expr::Column).collect()).order_by(order).build()
+    let number = number.partition_by(partition.iter().cloned().map(Expr::Column).collect());
+    if order.is_empty() { number.build() } else { number.order_by(order).build() }
 }
 
 fn push_distinct_on(on: &DistinctOn, domain: &Domain<'_>) -> Result<Pushed> {
