@@ -13,6 +13,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -37,9 +38,9 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
-    CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, ExactDivision, IntervalWindows,
-    Multisets, OctetLength, StandardCasts, Unnesting, at_time_zone_function, checked_sum, merge_join_columns,
-    uuid_function, with_output_names,
+    CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, EquijoinKeys, ExactDivision,
+    IntervalWindows, Multisets, OctetLength, StandardCasts, Unnesting, at_time_zone_function, checked_sum,
+    merge_join_columns, uuid_function, with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -382,6 +383,10 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let simplify = SimplifyExpressions::new();
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == simplify.name()) {
         *rule = Arc::new(Simplified(simplify));
+    }
+    let keys = ExtractEquijoinPredicate::new();
+    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == keys.name()) {
+        *rule = Arc::new(EquijoinKeys(keys));
     }
     rules
 }

@@ -10,6 +10,7 @@
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `octet_length` | byte strings have a length too |
+//! | `null_safe_joins` | equalities are no keys of joins that take nulls as equal |
 //! | `overflow` | integers, decimals and sums that grow out of their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `lists` | `IN` with columns in its list |
@@ -33,6 +34,7 @@ mod multisets;
 mod numbers;
 mod octet_length;
 mod output;
+mod null_safe_joins;
 mod overflow;
 mod patterns;
 mod rows;
@@ -52,6 +54,7 @@ pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
 pub(crate) use multisets::Multisets;
 pub(crate) use octet_length::OctetLength;
 pub(crate) use output::with_output_names;
+pub(crate) use null_safe_joins::EquijoinKeys;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use statement::rewrite;
 pub(crate) use subquery::Unnesting;

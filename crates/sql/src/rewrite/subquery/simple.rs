@@ -1,8 +1,10 @@
 //! DataFusion 55 answers these rightly, with fewer joins: conditions of WHERE in which null counts as false, over subqueries whose outer
 //! columns stand in conditions only, and aggregates that are null for no rows, correlated by equalities.
 
+use std::collections::HashSet;
+
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, FetchType, LogicalPlan, Operator};
@@ -66,7 +68,7 @@ fn has_scalars_only(expr: &Expr, schema: &DFSchema) -> Result<bool> {
 
 /// Whether outer columns, all of `schema`, stand in conditions only, above which rows are neither grouped nor counted.
 fn is_row_set(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
-    if reaches_beyond(plan, schema)? {
+    if reaches_beyond(plan, schema)? || has_shared_names(plan)? {
         return Ok(false);
     }
     let mut plan = plan;
@@ -88,6 +90,24 @@ fn is_row_set(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
             _ => return Ok(false),
         };
     }
+}
+
+/// Whether columns of different tables in correlated conditions, and the answer, have one name: DataFusion puts all under one alias, and
+/// compares the wrong one.
+fn has_shared_names(plan: &LogicalPlan) -> Result<bool> {
+    let mut columns: HashSet<Column> = plan.schema().columns().into_iter().collect();
+    plan.apply(|node| {
+        if let LogicalPlan::Filter(filter) = node {
+            for condition in split_conjunction(&filter.predicate) {
+                if has_outer(std::slice::from_ref(condition))? {
+                    columns.extend(condition.column_refs().into_iter().cloned());
+                }
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    let names: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    Ok(names.len() < columns.len())
 }
 
 /// Whether a condition is false or null where one of its sides is null.
@@ -119,7 +139,7 @@ pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     if !is_correlated(plan)? {
         return Ok(true);
     }
-    if reaches_beyond(plan, schema)? {
+    if reaches_beyond(plan, schema)? || has_shared_names(plan)? {
         return Ok(false);
     }
     let mut plan = plan;

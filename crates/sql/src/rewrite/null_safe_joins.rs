@@ -1,0 +1,36 @@
+//! Equalities stay apart from the keys of joins that take nulls as equal.
+//!
+//! DataFusion 55 makes `a = b` a key of a join by `IS NOT DISTINCT FROM`, where it would be true of two nulls.
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{NullEquality, Result};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+/// DataFusion's rule for joins whose keys are compared by `=`.
+#[derive(Debug)]
+pub(crate) struct EquijoinKeys(pub(crate) ExtractEquijoinPredicate);
+
+impl OptimizerRule for EquijoinKeys {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        match &plan {
+            LogicalPlan::Join(join) if join.null_equality == NullEquality::NullEqualsNull && !join.on.is_empty() => {
+                Ok(Transformed::no(plan))
+            }
+            _ => self.0.rewrite(plan, config),
+        }
+    }
+}
