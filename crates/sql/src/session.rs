@@ -39,7 +39,7 @@ use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, EquijoinKeys, ExactDivision,
-    IntervalWindows, Multisets, OctetLength, StandardCasts, Unnesting, at_time_zone_function, checked_sum,
+    IntervalWindows, Multisets, OctetLength, OrderedInnerJoins, StandardCasts, Unnesting, at_time_zone_function, checked_sum,
     merge_join_columns, uuid_function, with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
@@ -387,6 +387,10 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let keys = ExtractEquijoinPredicate::new();
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == keys.name()) {
         *rule = Arc::new(EquijoinKeys(keys));
+    }
+    let joins = EliminateCrossJoin::new();
+    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == joins.name()) {
+        *rule = Arc::new(OrderedInnerJoins(joins));
     }
     rules
 }

@@ -54,7 +54,7 @@ pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
 pub(crate) use multisets::Multisets;
 pub(crate) use octet_length::OctetLength;
 pub(crate) use output::with_output_names;
-pub(crate) use null_safe_joins::EquijoinKeys;
+pub(crate) use null_safe_joins::{EquijoinKeys, OrderedInnerJoins};
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use statement::rewrite;
 pub(crate) use subquery::Unnesting;

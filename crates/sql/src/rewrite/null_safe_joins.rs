@@ -1,10 +1,12 @@
 //! Equalities stay apart from the keys of joins that take nulls as equal.
 //!
-//! DataFusion 55 makes `a = b` a key of a join by `IS NOT DISTINCT FROM`, where it would be true of two nulls.
+//! DataFusion 55 makes `a = b` a key of a join by `IS NOT DISTINCT FROM`, where it would be true of two nulls. So does its rule that
+//! orders inner joins, which gives all of them the equality of one.
 
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{NullEquality, Result};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{JoinType, LogicalPlan};
+use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
@@ -32,5 +34,33 @@ impl OptimizerRule for EquijoinKeys {
             }
             _ => self.0.rewrite(plan, config),
         }
+    }
+}
+
+/// DataFusion's rule that makes inner joins of cross joins, for plans whose inner joins all compare by `=`.
+#[derive(Debug)]
+pub(crate) struct OrderedInnerJoins(pub(crate) EliminateCrossJoin);
+
+impl OptimizerRule for OrderedInnerJoins {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.0.apply_order()
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let is_null_safe = plan.exists(|node| match node {
+            LogicalPlan::Join(join) => {
+                Ok(join.join_type == JoinType::Inner && join.null_equality == NullEquality::NullEqualsNull)
+            }
+            _ => Ok(false),
+        })?;
+        if is_null_safe { Ok(Transformed::no(plan)) } else { self.0.rewrite(plan, config) }
     }
 }
