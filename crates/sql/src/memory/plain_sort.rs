@@ -92,22 +92,22 @@ impl PlainSortExec {
 
 /// The type with plain strings for views; `None` if there are no views.
 fn without_views(data_type: &DataType) -> Option<DataType> {
-    let of_field = |field: &Arc<Field>| {
+    let plain_field = |field: &Arc<Field>| {
         let plain = without_views(field.data_type())?;
         Some(Arc::new(field.as_ref().clone().with_data_type(plain)))
     };
     match data_type {
         DataType::Utf8View => Some(DataType::LargeUtf8),
         DataType::BinaryView => Some(DataType::LargeBinary),
-        DataType::List(field) => of_field(field).map(DataType::List),
-        DataType::LargeList(field) => of_field(field).map(DataType::LargeList),
+        DataType::List(field) => plain_field(field).map(DataType::List),
+        DataType::LargeList(field) => plain_field(field).map(DataType::LargeList),
         DataType::Struct(fields) => {
-            let plain: Vec<Option<Arc<Field>>> = fields.iter().map(of_field).collect();
+            let plain: Vec<Option<Arc<Field>>> = fields.iter().map(plain_field).collect();
             if plain.iter().all(Option::is_none) {
                 return None;
             }
             let fields: Fields =
-                fields.iter().zip(plain).map(|(field, plain)| plain.unwrap_or(Arc::clone(field))).collect();
+                fields.iter().zip(plain).map(|(field, plain)| plain.unwrap_or_else(|| Arc::clone(field))).collect();
             Some(DataType::Struct(fields))
         }
         _ => None,

@@ -154,12 +154,12 @@ impl Records {
 
     /// Reads a record into `columns`; `false` at the end.
     fn read_record(&mut self, columns: &mut [Fields], lines: &mut Vec<u64>) -> Result<bool> {
-        if let [column] = columns {
-            if self.skip_blank_line()? {
-                column.end_value(false, &self.nulls);
-                lines.push(self.line().saturating_sub(1));
-                return Ok(true);
-            }
+        if let [column] = columns
+            && self.skip_blank_line()?
+        {
+            column.end_value(false, &self.nulls);
+            lines.push(self.line().saturating_sub(1));
+            return Ok(true);
         }
         if !self.skip_line_ends()? {
             return Ok(false);
