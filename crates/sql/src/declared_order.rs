@@ -12,7 +12,9 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::sorts::partial_sort::PartialSortExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrderMode};
+use datafusion::physical_plan::{
+    ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
+};
 
 use crate::source::LathSource;
 
@@ -47,16 +49,14 @@ fn verified(plan: Arc<dyn ExecutionPlan>, is_relied_on: bool) -> Result<Arc<dyn 
     }
     let (required, maintained) = (plan.required_input_ordering(), plan.maintains_input_order());
     let relies = relies_on_input(&plan);
-    let mut has_changed = false;
     let mut children = Vec::new();
     for (at, child) in plan.children().into_iter().enumerate() {
         let is_required = required.get(at).is_some_and(Option::is_some);
         let is_passed_on = is_relied_on && maintained.get(at) == Some(&true);
         let new = verified(Arc::clone(child), relies || is_required || is_passed_on)?;
-        has_changed |= !Arc::ptr_eq(child, &new);
         children.push(new);
     }
-    if has_changed { plan.with_new_children(children) } else { Ok(plan) }
+    replace_children_if_necessary(plan, children)
 }
 
 /// Whether the operator makes use of an order that its input happens to have.

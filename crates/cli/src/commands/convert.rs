@@ -23,13 +23,14 @@ use crate::{destination, summary};
 /// Reads all inputs, and writes them as one table.
 pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     let (write, sorted_by, threads) = (&args.write, &args.sort.sort_by, threads(&args.decode));
-    let keeps_rows = args.inputs.len() == 1;
+    let inputs = Inputs::find(&args.inputs)?;
+    let keeps_rows = inputs.len() == 1;
     let request = ParquetRequest { write, sorted_by, threads, like: None, keeps_rows };
     let output = Output::settle(args.destination.format, args.destination.output.as_deref())?
         .with_parquet(request)?
         .with_csv(&args.csv, &args.text)?;
     let rows = InputRows {
-        inputs: Inputs::find(&args.inputs)?,
+        inputs,
         format: args.from,
         text: TextOptions::of(&args.text)?,
         scan: Scan::new(&args.decode, output.strings(args.decode.strings)),
