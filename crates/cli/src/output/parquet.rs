@@ -1,8 +1,5 @@
 //! Parquet.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lath_parquet::{ParquetWriter, WriteOptions, WriteSummary};
@@ -20,9 +17,7 @@ pub(super) struct ParquetSink {
 impl ParquetSink {
     pub(super) fn new(target: Target, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
         let name = target.name().to_owned();
-        // What the metadata hold is among the options, as far as it is true of the file.
-        let schema = Arc::new(schema.as_ref().clone().with_metadata(HashMap::new()));
-        match ParquetWriter::new(target, &schema, options) {
+        match ParquetWriter::new(target, schema, options) {
             Ok(writer) => Ok(Self { writer, name }),
             Err(error) => Err(Failure::writing_file(&name, error)),
         }

@@ -66,9 +66,10 @@ fn adapted_keys(
         options,
         |options, ((outcome, note), key)| {
             footer_keys::say(note);
+            let without = options.without_key_value_metadata(key.as_str());
             match outcome {
-                Outcome::Changed(value) => options.key_value_metadata(key, value),
-                Outcome::Dropped => options.without_key_value_metadata(key),
+                Outcome::Changed(value) => without.key_value_metadata(key, value),
+                Outcome::Dropped => without,
             }
         },
     )

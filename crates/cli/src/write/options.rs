@@ -72,6 +72,7 @@ pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Re
             None => value.clone(),
             Some((outcome, note)) => {
                 footer_keys::say(note);
+                options = options.without_key_value_metadata(key);
                 let Outcome::Changed(value) = outcome else { continue };
                 value
             }

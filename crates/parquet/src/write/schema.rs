@@ -58,10 +58,15 @@ impl WriteSchema {
         let (descr, hint) = match options.inherited_schema() {
             // Readers then make the same of it as of the other file.
             Some(other) if other.descr.root_schema().get_fields() == descr.root_schema().get_fields() => {
-                (Arc::clone(&other.descr), other.hint.clone())
+                let has_all = arrow.metadata().keys().all(|key| !options.leaves_out(key));
+                let hint = other.hint.clone();
+                (
+                    Arc::clone(&other.descr),
+                    hint.map(|hint| if has_all { hint } else { encode_hint(&adapted(arrow, options)) }),
+                )
             }
-            Some(other) => (renamed(&descr, other.descr.name())?, Some(encode_hint(arrow))),
-            None => (descr, Some(encode_hint(arrow))),
+            Some(other) => (renamed(&descr, other.descr.name())?, Some(encode_hint(&adapted(arrow, options)))),
+            None => (descr, Some(encode_hint(&adapted(arrow, options)))),
         };
         let hint = hint.map(|hint| KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(hint) });
         Self::of(Arc::clone(arrow), descr, Some(striped), hint.into_iter().collect(), options)
@@ -82,16 +87,13 @@ impl WriteSchema {
         let descr = without_unknown(descr)?;
 
         let mut inherited = metadata.key_value_metadata();
-        if !is_whole {
-            // The hint of all columns would be one of other columns than there are.
+        let has_all = arrow.metadata().keys().all(|key| !options.leaves_out(key));
+        if !is_whole || !has_all {
+            // The hint of all columns would be one of other columns than there are, or with keys that are left out.
             let schema_options = SchemaOptions { strings: Strings::Offsets, ..file.schema_options() };
             let (hint, _) = file.build_schema(&schema_options, projection)?;
-            // The file's own keys are beside it, as far as they stay.
-            let (fields, mut metadata) = (hint.fields().clone(), hint.metadata().clone());
-            metadata.retain(|key, _| inherited.iter().all(|pair| pair.key != *key));
-            let hint = Schema::new_with_metadata(fields, metadata);
             for pair in inherited.iter_mut().filter(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
-                pair.value = Some(encode_hint(&hint));
+                pair.value = Some(encode_hint(&adapted(&hint, options)));
             }
         }
         let converted = guard(|| ArrowSchemaConverter::new().convert(&arrow)).ok();
@@ -264,6 +266,18 @@ fn without_unknown(descr: SchemaDescPtr) -> Result<SchemaDescPtr> {
     let root = descr.root_schema_ptr();
     let known = without_unknown_types(&root)?;
     Ok(if Arc::ptr_eq(&root, &known) { descr } else { Arc::new(SchemaDescriptor::new(known)) })
+}
+
+/// The schema with what the options make of its metadata, which readers take from the Arrow schema that a file keeps.
+fn adapted(arrow: &Schema, options: &WriteOptions) -> Schema {
+    let mut metadata = arrow.metadata().clone();
+    metadata.retain(|key, _| !options.leaves_out(key));
+    for (key, value) in options.key_values() {
+        if let Some(value) = value.as_ref().filter(|_| arrow.metadata().contains_key(key)) {
+            metadata.insert(key.clone(), value.clone());
+        }
+    }
+    Schema::new_with_metadata(arrow.fields().clone(), metadata)
 }
 
 /// The Arrow schema as a file keeps it: as its rows are read again.

@@ -159,7 +159,8 @@ impl WriteOptions {
         self
     }
 
-    /// Leaves out a key of the file that is copied by [`ParquetWriter::new_like`](crate::ParquetWriter::new_like).
+    /// Leaves out a key of the file that is copied by [`ParquetWriter::new_like`](crate::ParquetWriter::new_like), or of the metadata of
+    /// the Arrow schema, unless it is set to another value.
     #[must_use]
     pub fn without_key_value_metadata(mut self, key: impl Into<String>) -> Self {
         self.left_out_keys.push(key.into());
