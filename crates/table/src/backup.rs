@@ -10,12 +10,12 @@ use crate::database::Database;
 use crate::dropped_tables::folder_name;
 use crate::engine::{database_path, store_path};
 use crate::error::{Error, Result};
-use crate::export::assert_empty;
 use crate::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_number, table_number};
 use crate::link::link_or_copy;
 use crate::manifest::Manifest;
 use crate::named_snapshots::{named_snapshots, tables_of};
 use crate::table::Table;
+use crate::unfinished::Unfinished;
 
 /// What [`Table::backup`] or [`Database::backup`] has made.
 #[non_exhaustive]
@@ -32,7 +32,8 @@ impl Table {
     /// meanwhile, and flush and compact.
     ///
     /// No Parquet file is ever changed, so files become hard links where the file system has them, and are copied elsewhere. The store
-    /// is copied. The backup is complete and durable when this returns; a folder that an interrupted backup has left has no table.
+    /// is copied. The backup is complete and durable when this returns; what a backup that was killed has left has no
+    /// table, and the next backup into the same folder removes it.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -87,8 +88,7 @@ struct Backup<'p> {
 impl Backup<'_> {
     /// While the snapshot lives, none of the files that it or its named snapshots have is removed.
     fn make(&self, snapshot: &Snapshot, store: &Path) -> Result<BackedUp> {
-        assert_empty(self.target)?;
-        fs::create_dir_all(self.target).map_err(Error::io("create", self.target))?;
+        let unfinished = Unfinished::begin(self.target, store)?;
         let versions = named_snapshots(snapshot)?;
         let mut files: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         for version in versions.iter().chain([snapshot]) {
@@ -106,8 +106,10 @@ impl Backup<'_> {
         }
         sync_folder(self.target)?;
         // Last, since there is no table without a store.
-        snapshot.backup(store)?;
-        settle_dropped(store)?;
+        let copy = unfinished.store();
+        snapshot.backup(&copy)?;
+        settle_dropped(&copy)?;
+        unfinished.finish(store)?;
         Ok(made)
     }
 

@@ -79,12 +79,25 @@ impl Snapshot {
     }
 }
 
+/// Whether files of this name are written before they are whole.
+fn is_partial(name: &str) -> bool {
+    let rest = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    let number = rest.and_then(|rest| rest.rsplit_once(".lath-")).map(|(_, number)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// An error if the folder has anything in it; it need not be there.
 pub(crate) fn assert_empty(folder: &Path) -> Result<()> {
-    match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
-        Ok(false) => Ok(()),
-        Ok(true) => Err(Error::NotEmpty { folder: folder.to_owned() }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io("list", folder)(error)),
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("list", folder)(error)),
+    };
+    for entry in entries {
+        // What an export that was killed has left is removed when the next one begins.
+        if !is_partial(&entry.map_err(Error::io("list", folder))?.file_name().to_string_lossy()) {
+            return Err(Error::NotEmpty { folder: folder.to_owned() });
+        }
     }
+    Ok(())
 }

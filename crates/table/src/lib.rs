@@ -90,6 +90,7 @@ mod store_file;
 mod stored_rows;
 mod table;
 mod transaction;
+mod unfinished;
 mod unsorted_lookup;
 mod upgrade;
 mod vacuum;

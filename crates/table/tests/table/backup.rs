@@ -163,3 +163,50 @@ fn a_database_is_backed_up_with_all_its_tables() {
         assert!(report.is_intact(), "{report:?}");
     }
 }
+
+#[test]
+fn what_a_killed_backup_has_left_is_no_table_and_the_next_one_removes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = Table::create(folder.path().join("table"), &batch(&[]).schema(), &["id"], options()).unwrap();
+    table.upsert(&batch(&[(1, 1), (2, 2)])).unwrap();
+    table.flush().unwrap();
+    let path = folder.path().join("backup");
+    table.backup(&path).unwrap();
+    // As a process leaves it that was killed before it gave the store its name.
+    std::fs::rename(path.join("table.lath"), path.join("unfinished.lath")).unwrap();
+    std::fs::write(path.join("stray.parquet"), b"half").unwrap();
+    let marker = "A backup was begun here and has not ended. The next one into this folder removes what is here.\n";
+    std::fs::write(path.join("unfinished-backup"), marker).unwrap();
+    assert!(matches!(Table::open(&path, options()), Err(Error::NoTable { .. })));
+    table.backup(&path).unwrap();
+    let names: Vec<_> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        names.iter().all(|name| !name.to_str().unwrap().contains("unfinished") && name != "stray.parquet"),
+        "{names:?}"
+    );
+    let backup = Table::open(&path, options()).unwrap();
+    assert_eq!(rows(&backup.snapshot().unwrap()), [(1, 1), (2, 2)]);
+    drop(backup);
+    // A complete one stays, and so does a folder with anything else.
+    std::fs::write(path.join("unfinished-backup"), marker).unwrap();
+    assert!(matches!(table.backup(&path), Err(Error::NotEmpty { .. })));
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("unfinished-backup"), "notes of somebody").unwrap();
+    assert!(matches!(table.backup(&other), Err(Error::NotEmpty { .. })));
+}
+
+#[test]
+fn what_a_killed_export_has_left_does_not_refuse_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = Table::create(folder.path().join("table"), &batch(&[]).schema(), &["id"], options()).unwrap();
+    table.upsert(&batch(&[(1, 1)])).unwrap();
+    let path = folder.path().join("exported");
+    std::fs::create_dir_all(path.join(".part.lath-0.partial")).unwrap();
+    std::fs::write(path.join(".part.lath-0.partial").join("part-00000.parquet"), b"half").unwrap();
+    assert_eq!(table.export(&path).unwrap().rows, 1);
+    let names: Vec<_> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().any(|name| name == "part-00000.parquet"), "{names:?}");
+    std::fs::write(path.join("more"), b"").unwrap();
+    assert!(matches!(table.export(&path), Err(Error::NotEmpty { .. })));
+}

@@ -1,0 +1,82 @@
+//! A folder that is being filled: if that is interrupted, the next one to fill it begins anew.
+//!
+//! A file says that what is in the folder is of no use yet. The store gets its name last, so that there is no table before.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The file that is there until the folder is complete, and what it says.
+const MARKER: &str = "unfinished-backup";
+const CONTENTS: &[u8] =
+    b"A backup was begun here and has not ended. The next one into this folder removes what is here.\n";
+
+/// What the store is called until everything else is there.
+const STORE: &str = "unfinished.lath";
+
+/// A folder that is not complete yet.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    folder: PathBuf,
+}
+
+impl Unfinished {
+    /// Makes the folder, whose store will be at `store`, or clears what an interrupted process has left in it.
+    pub(crate) fn begin(folder: &Path, store: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let marker = folder.join(MARKER);
+        let is_unfinished = fs::read(&marker).is_ok_and(|contents| CONTENTS.starts_with(&contents));
+        if is_unfinished && !store.exists() {
+            clear(folder, &marker)?;
+        } else if fs::read_dir(folder).map_err(Error::io("list", folder))?.next().is_some() {
+            return Err(Error::NotEmpty { folder: folder.to_owned() });
+        }
+        fs::write(&marker, CONTENTS)
+            .and_then(|()| fs::File::open(&marker)?.sync_all())
+            .map_err(Error::io("write", &marker))?;
+        sync(folder)?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// Where the store is to be made.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.join(STORE)
+    }
+
+    /// Gives the store, which is closed, its name.
+    pub(crate) fn finish(self, store: &Path) -> Result<()> {
+        let made = self.store();
+        fs::rename(&made, store).map_err(Error::io("rename", &made))?;
+        sync(&self.folder)?;
+        for name in [format!("{STORE}-log0"), format!("{STORE}-log1"), format!("{STORE}-lock"), MARKER.to_owned()] {
+            let path = self.folder.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &path)(error)),
+                _ => {}
+            }
+        }
+        sync(&self.folder)
+    }
+}
+
+/// Removes everything in a folder, the marker last.
+fn clear(folder: &Path, marker: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let path = entry.map_err(Error::io("list", folder))?.path();
+        if path == marker {
+            continue;
+        }
+        let removed =
+            if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(Error::io("remove", &path))?;
+    }
+    Ok(())
+}
+
+fn sync(folder: &Path) -> Result<()> {
+    #[cfg(unix)]
+    fs::File::open(folder).and_then(|open| open.sync_all()).map_err(Error::io("sync", folder))?;
+    Ok(())
+}
