@@ -22,7 +22,7 @@ pub(crate) fn table_failure(error: Error) -> Failure {
             lath_parquet::Error::Invalid { .. } => Failure::Usage(text),
             _ => Failure::Corrupt(text),
         },
-        Error::Io { .. } => Failure::Io(text),
+        Error::Io { .. } | Error::InUse { .. } => Failure::Io(text),
         Error::Corrupt { .. } | Error::Format { .. } => Failure::Corrupt(text),
         Error::Internal { .. } => Failure::Internal(text),
         Error::NoTable { folder } => {

@@ -53,6 +53,7 @@ mod store;
 mod transaction;
 mod tree;
 mod trie;
+mod users;
 mod writer_lock;
 
 pub use check::{CheckReport, Problem};
@@ -73,3 +74,4 @@ pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;
 pub use transaction::{Savepoint, Transaction, TreeMut};
 pub use tree::{Cursor, Entry, Range, Tree, prefix_range};
+pub use users::{StoreUser, store_users};

@@ -1,6 +1,7 @@
 //! How a store is opened.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use crate::storage::DEFAULT_CAPACITY_BYTES;
 
@@ -43,6 +44,7 @@ pub struct Options {
     pub(crate) checkpoint_space_bytes: u64,
     pub(crate) background_checkpoints: bool,
     pub(crate) verify_nodes: bool,
+    pub(crate) wait: Duration,
 }
 
 impl Default for Options {
@@ -56,6 +58,7 @@ impl Default for Options {
             checkpoint_space_bytes: Self::DEFAULT_CHECKPOINT_SPACE_BYTES,
             background_checkpoints: true,
             verify_nodes: false,
+            wait: Duration::ZERO,
         }
     }
 }
@@ -135,6 +138,14 @@ impl Options {
     #[must_use]
     pub fn verify_nodes(mut self, verify: bool) -> Self {
         self.verify_nodes = verify;
+        self
+    }
+
+    /// Sets how long [`open`](Self::open) waits for other processes that have the store open in a way that excludes this one, before it returns
+    /// [`Error::Busy`](crate::Error::Busy). The default is not to wait.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
         self
     }
 

@@ -5,6 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::arena::{Arena, FIRST_LEN, FIRST_UNIT, WriteArena};
 use crate::engine::Engine;
@@ -24,6 +26,9 @@ use crate::store::Store;
 use crate::transaction::Transaction;
 use crate::trie::Writer;
 
+/// How long opening waits at a time for other processes.
+const WAIT_INTERVAL: Duration = Duration::from_millis(10);
+
 /// This many commits of the log are replayed in one transaction.
 const REPLAY_BATCH: u64 = 256;
 
@@ -36,7 +41,16 @@ impl Options {
     /// commits, [`Error::Io`](crate::Error::Io).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
         let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
-        self.open_storage(Arc::new(storage.capacity_bytes(self.capacity_bytes)))
+        let storage = Arc::new(storage.capacity_bytes(self.capacity_bytes));
+        let started = Instant::now();
+        loop {
+            match self.open_storage(Arc::<FileStorage>::clone(&storage)) {
+                Err(Error::Busy) if started.elapsed() < self.wait => {
+                    thread::sleep(WAIT_INTERVAL.min(self.wait.saturating_sub(started.elapsed())));
+                }
+                opened => return opened,
+            }
+        }
     }
 
     /// Opens a new store in memory, which is dropped with its last handle.

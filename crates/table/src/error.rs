@@ -4,8 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_schema::ArrowError;
+use lath_store::StoreUser;
 
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -14,6 +16,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub enum Error {
+    /// Other processes have the table open in a way that excludes this one: one writes, or some read what no process writes to.
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// Those that have the table open, as far as the system tells.
+        users: Vec<StoreUser>,
+        /// How long they were waited for.
+        waited: Duration,
+    },
     /// The store with the hot rows and the list of files failed.
     Store {
         /// The store's error.
@@ -211,6 +222,15 @@ impl fmt::Display for Error {
             }
             Self::Store { source: lath_store::Error::Busy } => {
                 write!(f, "another process has the table open for writing: close it there, or open it read-only")
+            }
+            Self::InUse { folder, users, waited } => {
+                write!(f, "{} is in use", folder.display())?;
+                let mut separator = ": ";
+                for user in users {
+                    write!(f, "{separator}{user}")?;
+                    separator = ", ";
+                }
+                write!(f, "; waited for {} s: try again when it has ended, or wait longer", waited.as_secs_f32())
             }
             Self::Store { source } => write!(f, "the table's store: {source}"),
             Self::Parquet { source } => write!(f, "a file of the table: {source}"),

@@ -1,5 +1,7 @@
 //! How a table is opened.
 
+use std::time::Duration;
+
 use lath_parquet::{Codec, Profile, Runtime, WriteOptions};
 pub use lath_store::Durability;
 
@@ -24,6 +26,7 @@ pub struct TableOptions {
     pub(crate) cache_bytes: u64,
     pub(crate) runtime: Option<Runtime>,
     pub(crate) write: WriteOptions,
+    pub(crate) wait: Duration,
     pub(crate) store: lath_store::Options,
 }
 
@@ -50,6 +53,9 @@ impl TableOptions {
     /// The limit of the log in the default of [`store_options`](Self::store_options): 384 MiB. From one flush, which makes a checkpoint, to the
     /// next it seldom becomes so long: then no other checkpoint writes the hot rows once more.
     pub const DEFAULT_LOG_LIMIT_BYTES: u64 = 384 << 20;
+
+    /// How long opening waits for other processes: five seconds.
+    pub const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 
     /// The space that waits for a checkpoint in the default of [`store_options`](Self::store_options): 256 MiB. With the 64 MiB of stores,
     /// upserts of rows anywhere in a hot tree of 150 MB made a checkpoint every 40,000 rows, each of which wrote all of the tree.
@@ -154,6 +160,14 @@ impl TableOptions {
         self
     }
 
+    /// Sets how long opening waits for a process that has the table open in a way that excludes this one: a writer for another one, and for
+    /// readers of a table that no process writes to. The default is [five seconds](Self::DEFAULT_WAIT).
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
     /// Sets how the store is opened: its capacity, the length of its log. Durability and access are set by the table. The default is that of
     /// stores, but for the [limit of the log](Self::DEFAULT_LOG_LIMIT_BYTES) and the
     /// [space that waits for a checkpoint](Self::DEFAULT_CHECKPOINT_SPACE_BYTES).
@@ -190,6 +204,7 @@ impl Default for TableOptions {
             write: WriteOptions::profile(Profile::Lookup)
                 .codec(Codec::Zstd { level: 1 })
                 .row_group_rows(Self::DEFAULT_ROW_GROUP_ROWS),
+            wait: Self::DEFAULT_WAIT,
             store: lath_store::Options::new()
                 .log_limit_bytes(Self::DEFAULT_LOG_LIMIT_BYTES)
                 .checkpoint_space_bytes(Self::DEFAULT_CHECKPOINT_SPACE_BYTES),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lath_store::Store;
+use lath_store::{Store, store_users};
 
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
@@ -13,11 +13,21 @@ use crate::options::TableOptions;
 /// A loss of power while the store is created can leave its files empty. Then there is no table yet: a store without trees is opened. But
 /// where there are other files beside it, a store without contents is one that has lost them.
 pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, create: bool) -> Result<Store> {
-    let options =
-        options.store.clone().durability(options.durability).verify_nodes(true).read_only(read_only).create(create);
+    let waited = options.wait;
+    let options = options
+        .store
+        .clone()
+        .durability(options.durability)
+        .verify_nodes(true)
+        .wait(options.wait)
+        .read_only(read_only)
+        .create(create);
     match options.open(path) {
         Err(lath_store::Error::Corrupt { .. }) if !create && !read_only && is_alone(path)? => {
             Ok(options.create(true).open(path)?)
+        }
+        Err(lath_store::Error::Busy) => {
+            Err(Error::InUse { folder: path.parent().unwrap_or(path).to_owned(), users: store_users(path), waited })
         }
         opened => Ok(opened?),
     }

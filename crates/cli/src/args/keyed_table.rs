@@ -1,6 +1,7 @@
 //! Arguments of `table`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
@@ -132,6 +133,14 @@ pub(crate) struct KeyedTableArgs {
     /// The name of the table, if the folder is a database of several
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
+    /// Wait so long for another process that writes to the table, or, before writing, for those that read it while no process writes
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
+    pub(crate) wait: Duration,
+}
+
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is expected, such as 5 or 0.5".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// A table, and what is read of it.

@@ -114,3 +114,63 @@ fn a_table_has_one_writer_and_is_not_created_twice() {
     let again = Table::create(&path, &batch(&[]).schema(), &["account"], options()).unwrap_err();
     assert!(matches!(again, lath_table::Error::Exists { .. }), "{again}");
 }
+
+const HELD: &str = "LATH_TEST_TABLE_HELD";
+
+/// Another process that has the table open, for reading or writing, until its standard input ends. It has it when this returns.
+fn hold(path: &std::path::Path, how: &str) -> (std::process::Child, impl Send + use<>) {
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "processes::a_writer_waits_for_others_and_then_says_which_process_it_is", "--nocapture"])
+        .env(HELD, format!("{how}:{}", path.display()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = std::io::BufReader::new(process.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("it is open") {
+        line.clear();
+        assert!(std::io::BufRead::read_line(&mut output, &mut line).unwrap() > 0, "the other process has ended");
+    }
+    // With its output closed it would fail to say that it succeeded.
+    (process, output)
+}
+
+#[test]
+fn a_writer_waits_for_others_and_then_says_which_process_it_is() {
+    if let Ok(held) = std::env::var(HELD) {
+        let (how, path) = held.split_once(':').unwrap();
+        let table = match how {
+            "read" => Table::open_read_only(path, options()),
+            _ => Table::open(path, options()),
+        };
+        let table = table.unwrap();
+        println!("it is open");
+        std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+        return drop(table);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    drop(Table::create(&path, &batch(&[]).schema(), &["account"], options()).unwrap());
+    for (how, does) in [("read", "reads it"), ("write", "writes to it")] {
+        let (mut other, output) = hold(&path, how);
+        let error = Table::open(&path, options().wait(Duration::from_millis(50))).unwrap_err();
+        assert!(matches!(error, lath_table::Error::InUse { .. }), "{error}");
+        if cfg!(target_os = "linux") {
+            let text = error.to_string();
+            assert!(text.contains(&format!("process {} ", other.id())) && text.contains(does), "{text}");
+        }
+        // Whoever waits long enough gets the table as soon as the other has ended.
+        let input = other.stdin.take();
+        let ended = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            drop(input);
+            let status = other.wait().unwrap();
+            drop(output);
+            status
+        });
+        let table = Table::open(&path, options().wait(Duration::from_secs(100))).unwrap();
+        table.upsert(&batch(&[(1, 2)])).unwrap();
+        assert!(ended.join().unwrap().success());
+    }
+}

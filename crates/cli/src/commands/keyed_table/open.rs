@@ -6,11 +6,16 @@ use crate::args::{KeyedTableArgs, TableReadArgs};
 use crate::failure::{Failure, Result};
 use crate::table_failure::table_failure;
 
+/// How a table is opened.
+pub(super) fn options(args: &KeyedTableArgs) -> TableOptions {
+    TableOptions::new().wait(args.wait)
+}
+
 /// Opens a table for writing.
 pub(super) fn open(args: &KeyedTableArgs) -> Result<Table> {
     let opened = match &args.table {
-        Some(name) => Database::open(&args.folder, TableOptions::new()).and_then(|database| database.table(name)),
-        None => Table::open(&args.folder, TableOptions::new()),
+        Some(name) => Database::open(&args.folder, options(args)).and_then(|database| database.table(name)),
+        None => Table::open(&args.folder, options(args)),
     };
     opened.map_err(|error| explain(args, error))
 }
@@ -18,10 +23,8 @@ pub(super) fn open(args: &KeyedTableArgs) -> Result<Table> {
 /// Opens a table for reading, while another process may write.
 pub(super) fn open_for_reading(args: &KeyedTableArgs) -> Result<Table> {
     let opened = match &args.table {
-        Some(name) => {
-            Database::open_read_only(&args.folder, TableOptions::new()).and_then(|database| database.table(name))
-        }
-        None => Table::open_read_only(&args.folder, TableOptions::new()),
+        Some(name) => Database::open_read_only(&args.folder, options(args)).and_then(|database| database.table(name)),
+        None => Table::open_read_only(&args.folder, options(args)),
     };
     opened.map_err(|error| explain(args, error))
 }
@@ -40,7 +43,7 @@ pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
 fn explain(args: &KeyedTableArgs, error: Error) -> Failure {
     let is_missing = matches!(error, Error::NoTable { .. } | Error::NoSuchTable { .. });
     if is_missing
-        && let Ok(database) = Database::open_read_only(&args.folder, TableOptions::new())
+        && let Ok(database) = Database::open_read_only(&args.folder, options(args))
         && let Ok(names) = database.table_names()
     {
         let folder = args.folder.display();

@@ -4,11 +4,11 @@ use std::fs;
 
 use arrow_array::RecordBatch;
 use lath_parquet::Predicate;
-use lath_table::{Database, Durability, Table, TableOptions, Transaction};
+use lath_table::{Database, Durability, Table, Transaction};
 
 use super::keys::KeyFields;
 use super::load::Load;
-use super::open::open;
+use super::open::{open, options};
 use crate::args::{CreateArgs, TableDeleteArgs, UpsertArgs};
 use crate::commands::print;
 use crate::failure::{Failure, Outcome, Result};
@@ -24,8 +24,8 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     let was_there = fs::exists(&args.table.folder).unwrap_or(true);
     let was_empty = fs::read_dir(&args.table.folder).map_or(true, |mut entries| entries.next().is_none());
     let table = match &args.table.table {
-        None => Table::create_clustered(&args.table.folder, &schema, &args.key, &args.cluster_by, TableOptions::new()),
-        Some(name) => Database::open_or_create(&args.table.folder, TableOptions::new())
+        None => Table::create_clustered(&args.table.folder, &schema, &args.key, &args.cluster_by, options(&args.table)),
+        Some(name) => Database::open_or_create(&args.table.folder, options(&args.table))
             .and_then(|database| database.create_clustered_table(name, &schema, &args.key, &args.cluster_by)),
     };
     let table = table.map_err(table_failure)?;
@@ -37,7 +37,7 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     if loaded.is_err() {
         match &args.table.table {
             Some(name) => drop(
-                Database::open_or_create(&args.table.folder, TableOptions::new())
+                Database::open_or_create(&args.table.folder, options(&args.table))
                     .and_then(|database| database.drop_table(name)),
             ),
             // Then the folder has nothing but the table.
