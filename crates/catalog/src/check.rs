@@ -181,7 +181,7 @@ fn difference(
     for (field, bounds) in &file.bounds {
         let schema = Schema::new(vec![Arc::clone(field)]);
         let Some(column) = columns.iter().find(|column| column.is_like(ColumnKind::File, &schema)) else { continue };
-        let own = bounds_of(snapshot, column.id, slot)?;
+        let own = stored_bounds(snapshot, column.id, slot)?;
         if own.is_some_and(|own| own.min > bounds.min || own.max < bounds.max) && *bounds != Bounds::NO_VALUE {
             return Ok(Some(format!("the catalog has narrower bounds of column {:?} than the file", field.name())));
         }
@@ -190,7 +190,7 @@ fn difference(
 }
 
 /// The bounds that the catalog has of a column.
-fn bounds_of(snapshot: &Snapshot, column: u32, slot: u32) -> Result<Option<Bounds>> {
+fn stored_bounds(snapshot: &Snapshot, column: u32, slot: u32) -> Result<Option<Bounds>> {
     let key = BlockKey { kind: BlockKind::Bounds, column, block: slot / BLOCK_SLOTS };
     let Some(blocks) = snapshot.tree(BLOCKS)? else { return Ok(None) };
     let Some(block) = blocks.get(&key.to_bytes())? else { return Ok(None) };

@@ -93,7 +93,7 @@ fn key_value(value: &Bound<'_, PyAny>, data_type: Option<&DataType>) -> PyResult
     if value.is_none() {
         return Err(no_null());
     }
-    if let Some(moment) = moment_of(value)? {
+    if let Some(moment) = to_moment(value)? {
         return moment.in_type(value, data_type);
     }
     if let Some(DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale)) =
@@ -170,7 +170,7 @@ fn unscaled(value: &Bound<'_, PyAny>, scale: i8) -> PyResult<Option<i128>> {
 }
 
 /// The date, time or duration that a value is in its library.
-fn moment_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Moment>> {
+fn to_moment(value: &Bound<'_, PyAny>) -> PyResult<Option<Moment>> {
     if value.cast::<PyInt>().is_ok() || value.cast::<PyString>().is_ok() || value.cast::<PyBytes>().is_ok() {
         return Ok(None);
     }

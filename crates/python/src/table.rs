@@ -167,7 +167,7 @@ impl PyTable {
     /// The row with this key, as a batch of one row; `None` if there is none.
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
         let snapshot = self.table()?.snapshot().map_err(Failure::from)?;
-        let key = fields_of(&snapshot).key(key)?;
+        let key = key_fields(&snapshot).key(key)?;
         let row = py.detach(|| work::guard(|| Ok(snapshot.get(key)?)))?;
         Ok(row.map(PyBatch::new))
     }
@@ -379,7 +379,7 @@ impl PyTableSnapshot {
 
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
         let snapshot = self.snapshot()?;
-        let key = fields_of(snapshot).key(key)?;
+        let key = key_fields(snapshot).key(key)?;
         let row = py.detach(|| work::guard(|| Ok(snapshot.get(key)?)))?;
         Ok(row.map(PyBatch::new))
     }
@@ -683,11 +683,11 @@ impl Wanted {
             let reader = capsule::reader_in(keys)?;
             return Ok(Self::Rows(reader.collect::<Result<_, _>>().map_err(Failure::from)?));
         }
-        Ok(Self::List(fields_of(snapshot).keys(keys)?))
+        Ok(Self::List(key_fields(snapshot).keys(keys)?))
     }
 }
 
 /// The key columns of a table.
-fn fields_of(snapshot: &Snapshot) -> KeyFields<'_> {
+fn key_fields(snapshot: &Snapshot) -> KeyFields<'_> {
     KeyFields::new(snapshot.schema(), snapshot.key_columns())
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::schema::PySchema;
-use crate::write_settings::{self, Setting, with_metadata_of};
+use crate::write_settings::{self, Setting, with_schema_metadata};
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin};
 use lath_pyo3::progress::Watcher;
@@ -86,7 +86,7 @@ impl PyWriter {
         settings: Vec<Setting<'_>>,
     ) -> PyResult<Self> {
         let schema = SchemaRef::from(capsule::schema_in(schema)?);
-        let options = with_metadata_of(&schema, options(&schema, &settings)?, &settings);
+        let options = with_schema_metadata(&schema, options(&schema, &settings)?, &settings);
         let output = if target.hasattr("write")? {
             let file = PythonFile(target.clone().unbind());
             let schema = schema.clone();

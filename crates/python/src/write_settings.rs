@@ -82,7 +82,7 @@ fn level(name: &str) -> PyResult<StatisticsLevel> {
 
 /// The options with the schema's metadata for the footer, where other libraries look for it: pandas's index is there. What was set by name
 /// is left as it is.
-pub(crate) fn with_metadata_of(schema: &Schema, options: WriteOptions, settings: &[Setting<'_>]) -> WriteOptions {
+pub(crate) fn with_schema_metadata(schema: &Schema, options: WriteOptions, settings: &[Setting<'_>]) -> WriteOptions {
     let is_set =
         |key: &str| settings.iter().any(|(_, option, name, _)| &**option == "metadata" && name.as_deref() == Some(key));
     let own = schema.metadata().iter().filter(|(key, _)| !key.starts_with("ARROW:") && !is_set(key));

@@ -119,7 +119,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def rows_of(make: Callable[[], Any]) -> list[int] | None:
+def found_rows(make: Callable[[], Any]) -> list[int] | None:
     """The rows that are found; ``None`` if the library refuses."""
     try:
         with warnings.catch_warnings():
@@ -161,7 +161,7 @@ def check_arrow(data: lath.Dataset, chance: random.Random) -> list[str | None]:
     filter = reduce(chance.choice([operator.and_, operator.or_]), parts)
     if chance.random() < 0.2:
         filter = ~filter
-    expected = rows_of(lambda: ROWS.filter(filter))
+    expected = found_rows(lambda: ROWS.filter(filter))
     return [differs(f"pyarrow {filter}", expected, lambda: data.find(filter, ["row"]).to_arrow()["row"].to_pylist())]
 
 
@@ -176,7 +176,7 @@ def check_polars(data: lath.Dataset, frame: pl.DataFrame, chance: random.Random)
             filter = ~filter
     except Exception:  # noqa: BLE001
         return []
-    expected = rows_of(lambda: frame.filter(filter).to_arrow())
+    expected = found_rows(lambda: frame.filter(filter).to_arrow())
     return [differs(f"polars {filter}", expected, lambda: data.find(filter, ["row"]).to_arrow()["row"].to_pylist())]
 
 
@@ -186,7 +186,7 @@ def check_lists(file: Path, chance: random.Random) -> list[str | None]:
     if chance.random() < 0.4:
         filters = [(name, chance.choice(["in", "not in"]), some)]
     # Read by pyarrow, NaN in a list would rule out row groups that have it.
-    expected = rows_of(lambda: ROWS.filter(pq.filters_to_expression(filters)))
+    expected = found_rows(lambda: ROWS.filter(pq.filters_to_expression(filters)))
     found = differs(f"{filters}", expected, lambda: lath.read_table(file, columns=["row"], filters=filters)["row"].to_pylist())
     return [found]
 
@@ -204,7 +204,7 @@ def check_columns(data: lath.Dataset, chance: random.Random) -> list[str | None]
     if name in ("i64", "u64") and isinstance(value, float) or name == "f64" and isinstance(value, int):
         # Lath compares exactly, and pyarrow what is left of a large integer.
         return []
-    expected = rows_of(lambda: ROWS.filter(OPERATORS[compare](pc.field(name), value)))
+    expected = found_rows(lambda: ROWS.filter(OPERATORS[compare](pc.field(name), value)))
     is_null = isinstance(value, pa.Scalar) and not value.is_valid or value is pd.NaT or value is pd.NA
     if expected is not None and name == "f64" and compare in (">", ">=") and not is_null:
         expected = sorted({*expected, *(row for row in range(24) if ROWS["f64"][row].as_py() != ROWS["f64"][row].as_py())})

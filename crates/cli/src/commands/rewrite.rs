@@ -189,7 +189,8 @@ fn write_keyed(keyed: &KeyedInput, args: &RewriteArgs) -> Result<Outcome> {
     }
     summary::check(&args.report, path)?;
     let threads = Scan::of(&args.read, Strings::Offsets).threads;
-    let request = ParquetRequest { write: &args.write, sorted_by: &args.sort.sort_by, threads, like: None };
+    let request =
+        ParquetRequest { write: &args.write, sorted_by: &args.sort.sort_by, threads, like: None, keeps_rows: false };
     let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?;
     let source = keyed.rows(args.read.columns.as_deref(), predicate)?;
     let mut summary = Summary::new(path);

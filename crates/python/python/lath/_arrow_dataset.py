@@ -14,7 +14,7 @@ from pyarrow.fs import LocalFileSystem
 from lath._lath import Dataset, Scan, TableScan, open
 from lath._progress import Progress
 from lath._report import Report
-from lath._source import TableSource, rows_of
+from lath._source import TableSource, open_rows
 
 
 class ArrowDataset(pads.FileSystemDataset):  # type: ignore[misc]
@@ -272,4 +272,4 @@ def arrow_dataset(
     >>> duckdb.sql("SELECT count(*) FROM view WHERE price > 12 AND minutes < 30").fetchall()[0][0] == view.report.rows_found
     True
     """
-    return ArrowDataset(rows_of(source, options))
+    return ArrowDataset(open_rows(source, options))

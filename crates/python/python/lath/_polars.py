@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lath._lath import Dataset, Scan
 from lath._report import Report
-from lath._source import rows_of
+from lath._source import open_rows
 from lath._translate import polars_parts
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def scan_polars(
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    dataset = rows_of(source, options)
+    dataset = open_rows(source, options)
     schema = pl.DataFrame(dataset.scan(limit=0)).schema
 
     def read(

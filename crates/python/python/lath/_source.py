@@ -52,7 +52,7 @@ class TableSource:
         return self._rows.count()
 
 
-def rows_of(
+def open_rows(
     source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]], options: dict[str, Any]
 ) -> Dataset | TableSource:
     """A dataset, as it is or of what :func:`lath.open` takes; or the table in a folder."""

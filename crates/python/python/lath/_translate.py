@@ -228,7 +228,7 @@ def _is_blurred(value: Any, kinds: Collection[str]) -> bool:
     return is_integer and abs(value) > _MOST_EXACT and ("float" in kinds or "narrow float" in kinds)
 
 
-def _kinds_of(names: Iterable[str], kinds: Kinds) -> frozenset[str]:
+def _all_kinds(names: Iterable[str], kinds: Kinds) -> frozenset[str]:
     return frozenset(kind for name in names for kind in kinds.get(name, ()))
 
 
@@ -237,7 +237,7 @@ def _arrow_widens(node: Any, kinds: Kinds) -> bool:
     type of the column: narrow floats, to infinity if need be, and whole days."""
     import pyarrow as pa
 
-    own = _kinds_of(_arrow_columns_of(node), kinds)
+    own = _all_kinds(_arrow_columns_of(node), kinds)
     if not own:
         return False
     for kind, content in _arrow_leaves(node):
@@ -273,12 +273,12 @@ def _arrow_conjuncts(node: Any) -> list[Any]:
     return _flat(node, lambda part: part[2] if part[0] == "call" and part[1] in ("and_kleene", "and") else None)
 
 
-def _flat(node: Any, parts_of: Callable[[Any], list[Any] | None]) -> list[Any]:
+def _flat(node: Any, split: Callable[[Any], list[Any] | None]) -> list[Any]:
     """The parts of what is joined by one operator, in order, however deeply it nests."""
     found, nodes = [], [node]
     while nodes:
         node = nodes.pop()
-        parts = parts_of(node)
+        parts = split(node)
         if parts is None:
             found.append(node)
         else:
@@ -492,7 +492,7 @@ def _polars_widens(node: Any, kinds: Kinds) -> bool:
                         values.extend(value for value in some if family != "Dyn" or _is_beyond_narrow(value))
                 else:
                     parts.append(content)
-    own = _kinds_of(columns, kinds)
+    own = _all_kinds(columns, kinds)
     if "narrow float" in own and any(map(_is_wide, values)):
         return True
     if "nanoseconds" in own and any(map(_is_moment, all_values)) and not _is_same_in_micros(node):

@@ -133,9 +133,15 @@ impl Item {
                 let (name, qualifier) = parts.split_last()?;
                 (normal(name), Some(qualifier.iter().map(normal).collect()))
             }
+            // A subquery has the name of its column.
+            SqlExpr::Subquery(query) => match &*query.body {
+                SetExpr::Select(select) => (select.projection.first().and_then(Self::new)?.key, None),
+                _ => return None,
+            },
             other => (other.to_string(), None),
         };
-        let is_column = matches!(value, SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_));
+        let is_column =
+            matches!(value, SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_) | SqlExpr::Subquery(_));
         let name = if is_column { key.clone() } else { expr.to_string() };
         Some(Self { name, key, qualifier, is_column, is_unnamed: true })
     }
