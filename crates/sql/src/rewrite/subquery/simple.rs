@@ -19,10 +19,12 @@ pub(super) fn is_condition(expr: &Expr, schema: &DFSchema) -> Result<bool> {
         Expr::InSubquery(InSubquery { expr, subquery, negated: true }) => {
             let plan = &subquery.subquery;
             let has_nulls = expr.nullable(schema).unwrap_or(true) || plan.schema().field(0).is_nullable();
-            Ok(has_column(expr) && is_row_set(plan, schema)? && (!has_nulls || !is_correlated(plan)?))
+            let is_simple = has_column(expr) && is_plain_join(expr, plan, schema)? && is_row_set(plan, schema)?;
+            Ok(is_simple && (!has_nulls || !is_correlated(plan)?))
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated: false }) => {
-            Ok(has_column(expr) && is_row_set(&subquery.subquery, schema)?)
+            let plan = &subquery.subquery;
+            Ok(has_column(expr) && is_plain_join(expr, plan, schema)? && is_row_set(plan, schema)?)
         }
         other => is_alternative(other, schema),
     }
@@ -40,12 +42,23 @@ fn is_alternative(expr: &Expr, schema: &DFSchema) -> Result<bool> {
         Expr::Not(expr) if matches!(expr.as_ref(), Expr::Exists(_)) => is_alternative(expr, schema),
         Expr::InSubquery(InSubquery { expr, subquery, negated: false }) => {
             // Names of generated columns occur twice in the join that marks rows.
-            let (relation, field) = subquery.subquery.schema().qualified_field(0);
-            let is_column = relation.is_some() && expr.get_type(schema).is_ok_and(|own| own == *field.data_type());
-            Ok(is_column && has_column(expr) && is_row_set(&subquery.subquery, schema)?)
+            let is_column = subquery.subquery.schema().qualified_field(0).0.is_some();
+            Ok(is_column
+                && has_own_type(expr, &subquery.subquery, schema)
+                && has_column(expr)
+                && is_row_set(&subquery.subquery, schema)?)
         }
         other => has_scalars_only(other, schema),
     }
+}
+
+/// Whether DataFusion can join to a correlated subquery, which it cannot where it has to cast a column that a condition uses too.
+fn is_plain_join(expr: &Expr, plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
+    Ok(!is_correlated(plan)? || has_own_type(expr, plan, schema))
+}
+
+fn has_own_type(expr: &Expr, plan: &LogicalPlan, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|own| own == *plan.schema().field(0).data_type())
 }
 
 fn has_column(expr: &Expr) -> bool {
@@ -137,7 +150,8 @@ fn below_names(plan: &LogicalPlan) -> &LogicalPlan {
 /// Whether a scalar subquery can be left to DataFusion.
 pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     if !is_correlated(plan)? {
-        return Ok(true);
+        // DataFusion takes the answer as never null where the column is not, though there may be no row.
+        return Ok(plan.schema().field(0).is_nullable() || is_total(plan));
     }
     if reaches_beyond(plan, schema)? || has_shared_names(plan)? {
         return Ok(false);
@@ -176,6 +190,16 @@ pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
         };
     }
     Ok(true)
+}
+
+/// Whether a plan has one row, whatever it finds.
+fn is_total(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => is_total(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => is_total(&alias.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        _ => false,
+    }
 }
 
 /// Whether an expression of columns that are null is null.
