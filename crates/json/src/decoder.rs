@@ -62,7 +62,7 @@ impl Decoder {
     /// The objects since the last batch, if there are any.
     pub(crate) fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         let batch = self.texts.flush()?;
-        let moments = self.moments.as_mut().map(|moments| moments.flush()).transpose()?.flatten();
+        let moments = self.moments.as_mut().map(arrow_json::reader::Decoder::flush).transpose()?.flatten();
         let Some(batch) = batch else { return Ok(None) };
         for (&at, texts) in self.moment_columns.iter().zip(moments.iter().flat_map(RecordBatch::columns)) {
             let field = self.schema.field(at);

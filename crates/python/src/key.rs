@@ -72,8 +72,11 @@ fn is_temporal(data_type: &Bound<'_, PyAny>) -> bool {
     data_type.str().is_ok_and(|name| name.to_cow().is_ok_and(|name| is_arrow(&name)))
 }
 
+/// Makes a moment of a number of units.
+type MakeMoment = fn(i128) -> Moment;
+
 /// What a series of polars in nanoseconds counts.
-fn polars_unit(series: &Bound<'_, PyAny>) -> PyResult<Option<fn(i128) -> Moment>> {
+fn polars_unit(series: &Bound<'_, PyAny>) -> PyResult<Option<MakeMoment>> {
     let Some(data_type) = series.getattr_opt("dtype")? else { return Ok(None) };
     let name = data_type.str()?;
     let name = name.to_cow()?;

@@ -14,7 +14,7 @@ use lath_table::{Table, TableOptions};
 use crate::boxed::scan_by;
 use crate::error::{blocking, external, of_catalog, of_table};
 use crate::keyed::KeyedTable;
-use crate::location::local_path;
+use crate::local_path::local_path;
 use crate::pushdown::{Pushed, support};
 use crate::table::{FileColumns, LathTable};
 

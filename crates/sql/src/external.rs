@@ -15,7 +15,7 @@ use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
 use crate::boxed::{changes_refused_by, create_by, insert_by, scan_by};
 use crate::catalog_table::keyed_folder;
 use crate::error::file_work;
-use crate::location::local_path;
+use crate::local_path::local_path;
 use crate::pushdown::support;
 use crate::table::{LathTable, no_change};
 use crate::write::{Place, WriteSettings, file_schema, file_sink, is_true, written_path};

@@ -35,6 +35,7 @@ mod json_table;
 mod keyed;
 mod lines;
 mod literal;
+mod local_path;
 mod location;
 mod memory;
 mod metrics;

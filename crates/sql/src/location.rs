@@ -19,6 +19,7 @@ use crate::boxed::Made;
 use crate::catalog_table::open_locations;
 use crate::error::blocking;
 use crate::json_table::json_table;
+use crate::local_path::local_path;
 use crate::table::FileColumns;
 
 const JSON_EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
@@ -32,15 +33,6 @@ pub(crate) struct Locations {
 /// Whether a name is that of files rather than of a table.
 pub(crate) fn is_location(name: &str) -> bool {
     name.contains("://") || name.contains(['/', '*', '?']) || extension(name).is_some() || Path::new(name).exists()
-}
-
-/// The path of a location in the local file system; `None` for one in a store.
-pub(crate) fn local_path(location: &str) -> Option<&Path> {
-    match location.split_once("://") {
-        None => Some(Path::new(location)),
-        Some(("file", path)) if path.starts_with('/') => Some(Path::new(path)),
-        Some(_) => None,
-    }
 }
 
 /// The extension of a format that is known.

@@ -381,7 +381,7 @@ mod tests {
         store.engine.poison();
         drop(store);
         let (sender, opened) = mpsc::channel();
-        std::thread::spawn(move || sender.send(options.open_storage(storage).map(drop)));
+        thread::spawn(move || sender.send(options.open_storage(storage).map(drop)));
         let Ok(Err(error)) = opened.recv_timeout(Duration::from_secs(20)) else { panic!("it opens, or never ends") };
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     }

@@ -132,7 +132,7 @@ fn an_empty_line_is_the_null_of_a_single_column() {
     let numbers = lath_with_input(&["convert", "-", "--from", "csv", "--format", "csv"], b"n\n1\n\n\"\"\n2\n");
     assert_eq!(numbers.text(0), "n\n1\n\"\"\n\"\"\n2\n");
     let query = "SELECT * FROM (VALUES ('a'), (NULL), ('')) AS t(s)";
-    assert_eq!(lath(&["sql", "--format", "csv", query]).text(0), "s\na\n\n\"\"\n");
+    assert_eq!(lath(["sql", "--format", "csv", query]).text(0), "s\na\n\n\"\"\n");
 }
 
 #[test]

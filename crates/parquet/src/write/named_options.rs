@@ -19,7 +19,7 @@ impl WriteOptions {
         let leaves: Vec<&[String]> = schema.columns().iter().map(|column| column.path().parts()).collect();
         let names = names_in(path, &leaves).map_err(|error| no_column(path, &leaves, error))?;
         let below = leaves.iter().filter(|leaf| begins_with(leaf, &names));
-        Ok(below.fold(self, |all, leaf| all.column(&write_path(leaf), options.clone())))
+        Ok(below.fold(self, |all, leaf| all.column(write_path(leaf), options.clone())))
     }
 
     /// As [`sorting_columns`](Self::sorting_columns), with the columns looked for in `schema`.

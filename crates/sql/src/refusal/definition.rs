@@ -176,7 +176,7 @@ impl Clauses<'_> {
                     self.refuse("COLLATE", after, "texts are ordered by their bytes; leave it out")?;
                 }
                 ColumnOption::CharacterSet(_) => {
-                    self.refuse("CHARACTER SET", after, "texts are UTF-8; leave it out")?
+                    self.refuse("CHARACTER SET", after, "texts are UTF-8; leave it out")?;
                 }
                 ColumnOption::Generated { .. } => {
                     self.refuse(self.generated_word(after), after, NOT_COMPUTED)?;

@@ -140,8 +140,7 @@ impl Item {
             },
             other => (other.to_string(), None),
         };
-        let is_column =
-            matches!(value, SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_) | SqlExpr::Subquery(_));
+        let is_column = matches!(value, SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_) | SqlExpr::Subquery(_));
         let name = if is_column { key.clone() } else { expr.to_string() };
         Some(Self { name, key, qualifier, is_column, is_unnamed: true })
     }

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::Value;
 use lath_parquet::{FolderFormat, Runtime, SortOptions, Uncommitted, WriteOptions};
 
 use crate::error::external;
-use crate::location::local_path;
+use crate::local_path::local_path;
 
 /// What all statements of a session write with.
 #[derive(Debug, Clone)]

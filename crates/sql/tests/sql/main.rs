@@ -7,6 +7,7 @@ mod conflicts;
 mod database;
 mod definitions;
 mod dynamic;
+mod foreign;
 mod join_order;
 mod logic;
 mod memory;

@@ -13,52 +13,17 @@ use datafusion::logical_expr::interval_arithmetic::{Interval, apply_operator};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
 
 use super::decimal::{DecimalOperation, decimal_text};
 use super::integer::{Overflowing, Side, combine};
+use super::operation::Operation;
 use super::sql_name;
 
 /// Longest text of an expression in an error; of a longer one only a part is shown.
 const MAX_TEXT_BYTES: usize = 80;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Operation {
-    Add,
-    Subtract,
-    Multiply,
-    Negate,
-}
-
-impl Operation {
-    fn operator(self) -> Option<Operator> {
-        match self {
-            Self::Add => Some(Operator::Plus),
-            Self::Subtract => Some(Operator::Minus),
-            Self::Multiply => Some(Operator::Multiply),
-            Self::Negate => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Add => "add_checked",
-            Self::Subtract => "subtract_checked",
-            Self::Multiply => "multiply_checked",
-            Self::Negate => "negate_checked",
-        }
-    }
-
-    /// The operation as SQL has it, on texts.
-    fn write(self, sides: &[String]) -> String {
-        match (self.operator(), sides) {
-            (Some(operator), [left, right]) => format!("{left} {operator} {right}"),
-            _ => format!("-({})", sides.concat()),
-        }
-    }
-}
 
 /// An operation that is an error where its result does not fit.
 #[derive(Debug, PartialEq, Eq, Hash)]

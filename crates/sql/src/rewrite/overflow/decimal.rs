@@ -1,7 +1,7 @@
 //! Decimal arithmetic with the types that Arrow gives results, whose values have no more digits than the type.
 
-use super::arithmetic::Operation;
 use super::integer::Side;
+use super::operation::Operation;
 
 /// The first number that a decimal of 128 bits has too few digits for.
 pub(super) const DIGITS_END: u128 = 10_u128.pow(38);

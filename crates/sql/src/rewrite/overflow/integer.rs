@@ -5,7 +5,7 @@ use std::fmt::Display;
 use arrow_array::ArrowPrimitiveType;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 
-use super::arithmetic::Operation;
+use super::operation::Operation;
 
 /// An integer type whose operations say whether they wrapped.
 pub(super) trait Overflowing: ArrowPrimitiveType<Native: Display> {

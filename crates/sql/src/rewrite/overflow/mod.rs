@@ -7,6 +7,7 @@
 mod arithmetic;
 mod decimal;
 mod integer;
+mod operation;
 mod sum;
 mod sum_accumulator;
 mod sum_groups;
@@ -24,7 +25,8 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{AggregateUDF, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
 use datafusion::optimizer::AnalyzerRule;
 
-use arithmetic::{Arithmetic, Operation};
+use arithmetic::Arithmetic;
+use operation::Operation;
 use sum::Sum;
 
 /// The `sum` that replaces DataFusion's.
