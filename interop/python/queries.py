@@ -95,7 +95,10 @@ class Query:
     def __init__(self, chance):
         self.chance = chance
         kinds = [self.rows, self.first_rows, self.groups, self.join, self.half_join, self.window, self.sets, self.totals, self.subquery, self.subquery]
-        self.text = chance.choice(kinds)()
+        kind = chance.choice(kinds)
+        self.text = kind()
+        # DataFusion by itself refuses these, or answers them wrongly.
+        self.beyond_datafusion = kind == self.subquery or "EXCEPT ALL" in self.text or "INTERSECT ALL" in self.text
 
     def comparison(self):
         return self.chance.choice(["=", "<>", "<", "<=", ">", ">="])
@@ -328,7 +331,8 @@ def main(lath, queries):
                     context.register_parquet(name, f"{folder}/{name}/")
                 peers["datafusion"] = lambda text: rows_of(context.sql(text).to_arrow_table())
             for _ in range(min(PER_TABLES, queries - batch * PER_TABLES)):
-                text = Query(chance).text
+                query = Query(chance)
+                text = query.text
                 try:
                     own = ask_lath(lath, folder, text)
                 except RuntimeError as error:
@@ -337,6 +341,8 @@ def main(lath, queries):
                     continue
                 found += len(own)
                 for name, ask in peers.items():
+                    if name == "datafusion" and query.beyond_datafusion:
+                        continue
                     try:
                         other = ask(text)
                     except (duckdb.InternalException, duckdb.FatalException) as error:
