@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, Result};
+use datafusion::common::{Column, DFSchema, Result, plan_err};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::{Names, columns};
@@ -37,6 +37,7 @@ impl<'a> Domain<'a> {
 
     /// A plan of the distinct values, with names of its own.
     pub(super) fn instance(&self) -> Result<(LogicalPlan, Vec<Column>)> {
+        check_repeatable(&self.outer)?;
         let relation = format!("__outer_{}", self.names.next());
         let own: Vec<String> = (0..self.columns.len()).map(|at| format!("{relation}_{at}")).collect();
         let values = self.columns.iter().zip(&own).map(|(column, name)| Expr::Column(column.clone()).alias(name));
@@ -70,6 +71,25 @@ impl<'a> Domain<'a> {
         })?;
         Ok(bound.data)
     }
+}
+
+/// The rows around a subquery are read a second time for their distinct values, and both times they have to be the same.
+fn check_repeatable(outer: &LogicalPlan) -> Result<()> {
+    let mut is_repeatable = true;
+    outer.apply(|node| {
+        is_repeatable &= !matches!(node, LogicalPlan::Limit(_));
+        node.apply_expressions(|expr| {
+            is_repeatable &= !expr.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    if is_repeatable {
+        return Ok(());
+    }
+    plan_err!(
+        "a subquery depends on rows that LIMIT or a random value has chosen, which may be others each time; \
+         put these rows into a table first: CREATE TEMPORARY TABLE t AS SELECT …"
+    )
 }
 
 /// Calls `found` for outer columns in a plan, without the subqueries in its expressions: what these use is their own affair once they are
