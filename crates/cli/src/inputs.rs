@@ -12,7 +12,7 @@ use lath_parquet::{
 
 use crate::args::{InputArgs, OpenArgs, TableArgs};
 use crate::failure::{Failure, Result};
-use crate::keyed_input::KeyedInput;
+use crate::table_folder::is_table_folder;
 
 /// The files that a command works on, in order.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Inputs {
         for name in names {
             if name == Path::new("-") {
                 files.push(Input::Stdin);
-            } else if KeyedInput::is_meant(name, args) {
+            } else if is_table_folder(name, args) {
                 files.push(Input::Table(name.clone()));
             } else {
                 let found = DatasetFile::find(name, &options).map_err(|error| not_found(name, error))?;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{FolderFormat, Predicate};
+use lath_parquet::Predicate;
 use lath_table::{Key, RangeBatches, Snapshot, Table, TableOptions};
 
 use crate::args::OpenArgs;
 use crate::failure::{Failure, Result};
 use crate::source::Source;
 use crate::table_failure::table_failure;
+use crate::table_folder::is_table_folder;
 
 /// A table as its last commit left it.
 pub(crate) struct KeyedInput {
@@ -22,15 +23,10 @@ pub(crate) struct KeyedInput {
 }
 
 impl KeyedInput {
-    /// Whether a name is that of such a folder, and means the table.
-    pub(crate) fn is_meant(name: &Path, args: &OpenArgs) -> bool {
-        !args.plain_files && FolderFormat::at(name) == Some(FolderFormat::KeyedTable)
-    }
-
     /// The table that is named, if the only name is the folder of one.
     pub(crate) fn find(names: &[PathBuf], args: &OpenArgs) -> Result<Option<Self>> {
         match names {
-            [folder] if Self::is_meant(folder, args) => Self::open(folder).map(Some),
+            [folder] if is_table_folder(folder, args) => Self::open(folder).map(Some),
             _ => Ok(None),
         }
     }

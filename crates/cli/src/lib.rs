@@ -27,6 +27,7 @@ mod statistic;
 mod summary;
 mod table;
 mod table_failure;
+mod table_folder;
 mod target;
 mod terminal;
 mod type_name;

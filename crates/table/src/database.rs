@@ -19,7 +19,7 @@ use crate::options::TableOptions;
 use crate::row_order::cluster_ids;
 use crate::schema::TableSchema;
 use crate::table::{Table, put_empty_table};
-use crate::views::view_of;
+use crate::view_text::view_text;
 
 /// Maximum length of a table's name in bytes.
 const NAME_LEN: usize = 255;
@@ -173,7 +173,7 @@ impl Database {
         let cluster = cluster_ids(&schema, cluster_columns)?;
         let mut transaction = self.tables.store.begin()?;
         let newest = self.tables.store.snapshot()?;
-        if number_of(&newest, name)?.is_some() || view_of(&newest, name)?.is_some() {
+        if number_of(&newest, name)?.is_some() || view_text(&newest, name)?.is_some() {
             return Err(Error::TableExists { name: name.to_owned() });
         }
         let number =

@@ -97,6 +97,7 @@ mod vacuum;
 mod value_codec;
 mod value_columns;
 mod view;
+mod view_text;
 mod views;
 
 pub use backup::BackedUp;

@@ -1,11 +1,12 @@
 //! Texts of views, which a database keeps for the SQL engine above it.
 
-use lath_store::{Durability, Snapshot};
+use lath_store::Durability;
 
 use crate::database::{Database, check_name};
 use crate::error::{Error, Result};
 use crate::layout::VIEWS;
 use crate::open_tables::number_of;
+use crate::view_text::view_text;
 
 impl Database {
     /// The names of the views of the last commit, in ascending order.
@@ -26,7 +27,7 @@ impl Database {
     /// # Errors
     /// [`Error::Store`], [`Error::Corrupt`].
     pub fn view(&self, name: &str) -> Result<Option<String>> {
-        view_of(&self.store().snapshot()?, name)
+        view_text(&self.store().snapshot()?, name)
     }
 
     /// Keeps the text of a view, instead of the one that the view with this name had. A name is one that a table may have, and that none
@@ -64,19 +65,11 @@ impl Database {
     /// [`Error::Store`].
     pub fn drop_view(&self, name: &str) -> Result<bool> {
         let mut transaction = self.store().begin()?;
-        if view_of(&self.store().snapshot()?, name)?.is_none() {
+        if view_text(&self.store().snapshot()?, name)?.is_none() {
             return Ok(false);
         }
         transaction.tree(VIEWS)?.remove(name.as_bytes())?;
         transaction.commit_with(Durability::Sync)?;
         Ok(true)
     }
-}
-
-/// The text of a view of a commit.
-pub(crate) fn view_of(snapshot: &Snapshot, name: &str) -> Result<Option<String>> {
-    let Some(views) = snapshot.tree(VIEWS)? else { return Ok(None) };
-    let Some(text) = views.get(name.as_bytes())? else { return Ok(None) };
-    let text = std::str::from_utf8(text).map_err(|_| Error::corrupt("the text of a view is not UTF-8"))?;
-    Ok(Some(text.to_owned()))
 }
