@@ -233,6 +233,7 @@ impl From<table::Error> for Failure {
                 Kind::Exists
             }
             table::Error::NoTable { .. } | table::Error::NoDatabase { .. } => Kind::NotFound,
+            table::Error::InUse { .. } => Kind::Busy,
             table::Error::Corrupt { .. } => Kind::Corrupt,
             table::Error::Format { .. } => Kind::Unsupported,
             table::Error::KeyTooLong { .. } => Kind::Limit,
