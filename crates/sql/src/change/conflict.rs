@@ -94,7 +94,17 @@ fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<Sql
         columns => columns.iter().map(ToString::to_string).collect(),
     };
     let TableObject::TableName(name) = &insert.table else { return plan_err!("{} is not a table", insert.table) };
-    let equal = |key: &String| format!("{name}.{key} = excluded.{key}", key = quoted(key));
+    // Joins tell the zeros of floats apart, and their NaN; keys do not.
+    let equal = |key: &String| {
+        let is_float = schema.field_with_name(key).is_ok_and(|field| field.data_type().is_floating());
+        let key = quoted(key);
+        match is_float {
+            true => format!(
+                "{name}.{key} = CASE WHEN isnan(excluded.{key}) THEN CAST('NaN' AS DOUBLE) ELSE excluded.{key} + 0e0 END"
+            ),
+            false => format!("{name}.{key} = excluded.{key}"),
+        }
+    };
     let text = format!(
         "MERGE INTO {name} USING (SELECT 1) AS excluded({columns}) ON {on} WHEN MATCHED THEN UPDATE SET x = 1 \
          WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})",
