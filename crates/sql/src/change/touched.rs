@@ -1,11 +1,14 @@
 //! Which rows of the table a MERGE has changed already.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Schema};
 use datafusion::common::{Result, exec_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 
@@ -28,7 +31,8 @@ impl KeySet {
 
     /// Adds the keys of rows, and says for each whether it is new.
     pub(super) fn add(&mut self, keys: &RecordBatch, memory: &MemoryReservation) -> Result<Vec<bool>> {
-        let rows = self.converter.convert_columns(keys.columns())?;
+        let keys: Vec<ArrayRef> = keys.columns().iter().map(with_one_zero).collect();
+        let rows = self.converter.convert_columns(&keys)?;
         let mut are_new = Vec::with_capacity(rows.num_rows());
         let mut bytes = 0;
         for row in &rows {
@@ -49,6 +53,21 @@ impl KeySet {
                 described(keys, row)?
             ),
         }
+    }
+}
+
+/// Floats with one zero and one NaN, as keys of tables have them.
+fn with_one_zero(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Float64 => {
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            Arc::new(column.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
+        }
+        DataType::Float32 => {
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
+        }
+        _ => Arc::clone(column),
     }
 }
 
