@@ -35,14 +35,14 @@ pub(super) async fn plan_in_order(state: &SessionState, query: &LogicalPlan) -> 
     let plan = plan.transform_up(|node| match node.downcast_ref::<CoalescePartitionsExec>() {
         None => Ok(Transformed::no(node)),
         Some(coalesced) => {
-            let ordered = PartitionsInOrder::new(Arc::clone(coalesced.input()));
+            let ordered = PartitionsInOrder::join(Arc::clone(coalesced.input()));
             Ok(Transformed::yes(match coalesced.fetch() {
                 None => ordered,
                 fetch => Arc::new(GlobalLimitExec::new(ordered, 0, fetch)),
             }))
         }
     });
-    plan.data().map(PartitionsInOrder::new)
+    plan.data().map(PartitionsInOrder::join)
 }
 
 /// The rows of the first partition, then those of the second, and so on.
@@ -53,8 +53,8 @@ struct PartitionsInOrder {
 }
 
 impl PartitionsInOrder {
-    #[expect(clippy::new_ret_no_self, reason = "a plan of one partition stays as it is")]
-    fn new(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    /// The plan with one partition.
+    fn join(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         if input.output_partitioning().partition_count() == 1 {
             return input;
         }
@@ -83,7 +83,7 @@ impl ExecutionPlan for PartitionsInOrder {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         let [input] = children.as_slice() else { return internal_err!("partitions in order have one input") };
-        Ok(Self::new(Arc::clone(input)))
+        Ok(Self::join(Arc::clone(input)))
     }
 
     fn apply_expressions(
