@@ -131,7 +131,7 @@ fn within_the_environment_of_a_bucket() {
             assert_eq!(rows(&file.open().unwrap()).unwrap(), expected(bytes));
         }
     }
-    assert_eq!(names(&open("s3://lath/t/*/*.parquet").unwrap()), ["t/_temporary/x.parquet", all[0], all[1]]);
+    assert_eq!(names(&open("s3://lath/t/*/*.parquet").unwrap()), all[..2]);
     assert_eq!(names(&open("s3://lath/t/year=202[6-9]/**/*.parquet").unwrap()), all[1..]);
     assert_eq!(names(&open("s3://lath").unwrap()), [&all[..], &["t.parquet"]].concat());
     assert_eq!(
