@@ -291,7 +291,7 @@ fn names_and_folders_that_do_not_fit_are_refused() {
 
     assert!(matches!(Table::create(folder.path(), &batch([]).schema(), &["id"], options()), Err(Error::Exists { .. })));
     assert!(matches!(Table::open(folder.path(), options()), Err(Error::NoTable { .. })));
-    assert!(matches!(Database::create(folder.path(), options()), Err(Error::Store { .. })));
+    assert!(matches!(Database::create(folder.path(), options()), Err(Error::InUse { .. })));
     drop(database);
     assert!(matches!(Database::create(folder.path(), options()), Err(Error::Exists { .. })));
 
