@@ -5,7 +5,8 @@
 //!
 //! | module | what it has |
 //! | --- | --- |
-//! | `status` | codes of errors, their text, and the border that no panic crosses |
+//! | `call` | runs a function of the interface: a panic becomes an error, the last error's text is kept |
+//! | `status` | codes of errors, and failures that have one |
 //! | `pointers` | checks of the pointers that C gives, and the slices and references made of them |
 //! | `kernels` | Bloom filters, hashes, and the encodings of pages |
 //! | `files` | Parquet files as Arrow streams |
@@ -13,6 +14,7 @@
 #![expect(unsafe_code, reason = "C gives pointers, and calls functions by names that are not mangled")]
 
 #[cfg(feature = "files")]
+mod call;
 mod files;
 mod kernels;
 mod pointers;
@@ -21,11 +23,12 @@ mod status;
 mod store;
 mod version;
 
+pub use call::lath_last_error_message;
 #[cfg(feature = "files")]
 pub use files::*;
 pub use kernels::*;
 pub use pointers::{Buffer, Bytes, lath_buffer_free};
-pub use status::{Status, lath_last_error_message, lath_status_name};
+pub use status::{Status, lath_status_name};
 #[cfg(feature = "store")]
 pub use store::*;
 pub use version::{lath_simd_tier, lath_version};

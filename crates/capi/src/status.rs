@@ -1,13 +1,9 @@
-//! Codes of errors, their text, and the border that no panic crosses.
+//! Codes of errors, and failures that have one.
 
 use std::any::Any;
-use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ffi::{CStr, c_char};
 
 use lath_kernels::KernelError;
-
-use crate::pointers::Pointers;
 
 /// What became of a call. After anything but `LATH_STATUS_OK`, `lath_last_error_message` has the text, and outputs have no meaning
 /// unless the function says otherwise.
@@ -47,8 +43,8 @@ pub enum Status {
 /// A code and its text.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    status: Status,
-    message: String,
+    pub(crate) status: Status,
+    pub(crate) message: String,
 }
 
 impl Failure {
@@ -58,11 +54,6 @@ impl Failure {
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(Status::Invalid, message)
-    }
-
-    #[cfg(feature = "files")]
-    pub(crate) fn message(&self) -> &str {
-        &self.message
     }
 
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
@@ -86,44 +77,6 @@ impl From<KernelError> for Failure {
         };
         Self::new(status, error.to_string())
     }
-}
-
-thread_local! {
-    static LAST_MESSAGE: RefCell<CString> = RefCell::default();
-}
-
-/// Runs what a function of the interface does: makes a code of its result, and of a panic.
-///
-/// # Safety
-/// Whatever `work` asks of [`Pointers`] about a pointer has to be as its methods say.
-#[inline]
-pub(crate) unsafe fn call(work: impl FnOnce(Pointers) -> Result<(), Failure>) -> Status {
-    // SAFETY: the caller of this function promises the same.
-    let pointers = unsafe { Pointers::as_promised() };
-    // What `work` changes is behind pointers of the caller, who is told that it has no meaning after an error.
-    match catch_unwind(AssertUnwindSafe(|| work(pointers))) {
-        Ok(Ok(())) => Status::Ok,
-        Ok(Err(failure)) => keep(failure),
-        Err(panic) => keep(Failure::of_panic(&*panic)),
-    }
-}
-
-/// Keeps the text for [`lath_last_error_message`].
-#[cold]
-fn keep(failure: Failure) -> Status {
-    let mut text = failure.message.into_bytes();
-    text.retain(|&byte| byte != 0);
-    let text = CString::new(text).unwrap_or_default();
-    // A thread that is ending has nobody to read it.
-    let _ = LAST_MESSAGE.try_with(|last| *last.borrow_mut() = text);
-    failure.status
-}
-
-/// The text of the last error that a function of Lath returned on this thread, in UTF-8 and ended by a zero byte; an empty text if
-/// there was none. It is valid until the next error on this thread, or the thread's end.
-#[unsafe(no_mangle)]
-pub extern "C" fn lath_last_error_message() -> *const c_char {
-    LAST_MESSAGE.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// The name of a code in a few words, as a constant text ended by a zero byte. Any number may be given.
@@ -152,29 +105,6 @@ pub extern "C" fn lath_status_name(status: i32) -> *const c_char {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn message() -> String {
-        // SAFETY: the text ends with a zero byte and stays until the next error of this thread.
-        unsafe { CStr::from_ptr(lath_last_error_message()) }.to_str().unwrap().to_owned()
-    }
-
-    #[test]
-    fn a_panic_becomes_a_code_and_its_text() {
-        // SAFETY: no pointer is used.
-        let status = unsafe { call(|_| panic!("seven is {}", 7)) };
-        assert_eq!(status, Status::Internal);
-        assert_eq!(message(), "a bug in Lath, please report it: seven is 7");
-        // SAFETY: no pointer is used.
-        assert_eq!(unsafe { call(|_| Ok(())) }, Status::Ok);
-    }
-
-    #[test]
-    fn every_thread_has_its_own_text() {
-        // SAFETY: no pointer is used.
-        unsafe { call(|_| Err(Failure::invalid("here\0 and here"))) };
-        let elsewhere = std::thread::spawn(message).join().unwrap();
-        assert_eq!((message().as_str(), elsewhere.as_str()), ("here and here", ""));
-    }
 
     #[test]
     fn every_code_has_a_name() {

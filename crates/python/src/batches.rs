@@ -16,8 +16,10 @@ use pyo3::types::PyCapsule;
 
 use crate::batch::PyBatch;
 use crate::residual::Tester;
-use crate::scan::SCAN;
 use crate::schema::PySchema;
+
+/// What a scan is called in errors.
+pub(crate) const SCAN: &str = "the scan";
 
 /// The batches of a scan, which `cancel` stops, as `tester` leaves them.
 pub(crate) fn running(stream: ScanStream, tester: Option<Tester>, cancel: Cancel) -> Running {

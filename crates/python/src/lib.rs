@@ -11,6 +11,7 @@ mod key;
 mod literal;
 mod memory;
 mod moment;
+mod open_store;
 mod options;
 mod report;
 mod residual;

@@ -7,7 +7,7 @@ use lath::{Cancel, Scan, ScanProgress, Strings};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::batches::{PyBatches, running};
+use crate::batches::{PyBatches, SCAN, running};
 use crate::report;
 use crate::residual::{Residual, Tester, all_tested};
 use crate::schema::PySchema;
@@ -17,9 +17,6 @@ use lath_pyo3::fork::OfProcess;
 use lath_pyo3::progress::{Watcher, of_scan};
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, work};
-
-/// What a scan is called in errors.
-pub(crate) const SCAN: &str = "the scan";
 
 /// Rows and columns to read. Each time that it is iterated, or given to another library, it reads them anew.
 #[pyclass(name = "Scan", module = "lath", frozen)]

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMapping, PyMemoryView, PyTuple};
 
-use crate::store::{OpenStore, STORE, ended};
+use crate::open_store::{OpenStore, STORE, ended};
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin};
 use lath_pyo3::work;

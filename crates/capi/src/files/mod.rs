@@ -9,8 +9,9 @@ use lath::arrow::array::ffi::FFI_ArrowSchema;
 use lath::arrow::array::ffi_stream::FFI_ArrowArrayStream;
 use lath::{Error, Scan, Strings};
 
+use crate::call::call;
 use crate::pointers::{Buffer, Pointers};
-use crate::status::{Failure, Status, call};
+use crate::status::{Failure, Status};
 
 /// For `lath_dataset_open`: columns of any file are columns of the table, and null where a file has them not. Otherwise the files have
 /// the same columns.

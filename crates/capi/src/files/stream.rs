@@ -32,7 +32,7 @@ impl Iterator for Reader {
             Err(panic) => Some(Failure::of_panic(&*panic)),
         };
         self.batches = None;
-        next.map(|failure| Err(ArrowError::ExternalError(failure.message().into())))
+        next.map(|failure| Err(ArrowError::ExternalError(failure.message.into())))
     }
 }
 

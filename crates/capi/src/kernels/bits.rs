@@ -2,8 +2,9 @@
 
 use lath_kernels::bitpack;
 
+use crate::call::call;
 use crate::pointers::Pointers;
-use crate::status::{Status, call};
+use crate::status::Status;
 
 /// Unpacks `count` values of `width` bits, at most 8, least significant bit first, as the RLE/bit-packed hybrid and DELTA_BINARY_PACKED
 /// store them. `src` needs no alignment, and may be longer than the values are.

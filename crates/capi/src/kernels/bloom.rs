@@ -2,8 +2,9 @@
 
 use lath_kernels::bloom;
 
+use crate::call::call;
 use crate::pointers::{Bytes, Pointers};
-use crate::status::{Failure, Status, call};
+use crate::status::{Failure, Status};
 
 /// Filters whose places are copied to the stack at a time: a multiple of the checks in a word.
 const FILTERS: usize = 512;

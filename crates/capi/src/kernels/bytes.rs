@@ -2,8 +2,9 @@
 
 use lath_kernels::{bytes, bytesearch};
 
+use crate::call::call;
 use crate::pointers::Pointers;
-use crate::status::{Status, call};
+use crate::status::Status;
 
 /// How many of the bytes equal `needle`: of levels, say, those that are a given one.
 ///

@@ -2,8 +2,9 @@
 
 use lath_kernels::delta;
 
+use crate::call::call;
 use crate::pointers::Pointers;
-use crate::status::{Failure, Status, call};
+use crate::status::{Failure, Status};
 
 /// What `lath_delta_decode_i32` and `lath_delta_decode_i64` do.
 fn decode_page<T: delta::Integer>(

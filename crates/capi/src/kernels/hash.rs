@@ -2,8 +2,9 @@
 
 use lath_kernels::{ByteStrings, xxhash};
 
+use crate::call::call;
 use crate::pointers::Pointers;
-use crate::status::{Failure, Status, call};
+use crate::status::{Failure, Status};
 
 /// The hash of some bytes.
 ///

@@ -2,8 +2,9 @@
 
 use lath_kernels::rle;
 
+use crate::call::call;
 use crate::pointers::Pointers;
-use crate::status::{Status, call};
+use crate::status::Status;
 
 /// A decoder of the RLE/bit-packed hybrid, at some value. One thread at a time may use it.
 #[derive(Debug)]

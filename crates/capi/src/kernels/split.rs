@@ -2,8 +2,9 @@
 
 use lath_kernels::byte_stream_split;
 
+use crate::call::call;
 use crate::pointers::Pointers;
-use crate::status::{Status, call};
+use crate::status::Status;
 
 /// Decodes values `first` and following of a page of `value_count` values of `width` bytes each: as many as `out_len` bytes have room
 /// for, which is a multiple of the width.

@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Snapshot, lent};
+use crate::call::call;
 use crate::pointers::{Bytes, Pointers};
-use crate::status::{Status, call};
+use crate::status::Status;
 
 /// A position among the keys of a tree. One thread at a time may use it.
 pub struct Cursor {

@@ -11,8 +11,9 @@ use lath_store::{Durability, Error, Options};
 
 pub use self::cursor::*;
 pub use self::transaction::*;
+use crate::call::call;
 use crate::pointers::{Buffer, Bytes, Pointers};
-use crate::status::{Failure, Status, call};
+use crate::status::{Failure, Status};
 
 /// For `lath_store_open`: do not create the store, but fail if it is not there.
 pub const LATH_STORE_EXISTING: u32 = 1;

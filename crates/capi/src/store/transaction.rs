@@ -5,8 +5,9 @@ use std::ffi::c_char;
 use lath_store::TreeMut;
 
 use super::{Store, lent, remove};
+use crate::call::call;
 use crate::pointers::{Bytes, Pointers};
-use crate::status::{Failure, Status, call};
+use crate::status::{Failure, Status};
 
 /// Changes that become visible together, or not at all. One at a time is open in a store. It may move between threads; one at a time
 /// may use it.

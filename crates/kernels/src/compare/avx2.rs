@@ -16,7 +16,7 @@
 use std::arch::x86_64::*;
 
 use super::blocks::{BLOCK, test, test_pairs};
-use super::codes::{Truth, judge};
+use super::truth::{Truth, check_codes};
 use crate::KernelError;
 use crate::tier::avx2;
 
@@ -429,12 +429,12 @@ avx2! {
         } else {
             return gather(codes, truth, out);
         }
-        judge(codes, largest_lane(largest.get()), truth)
+        check_codes(codes, largest_lane(largest.get()), truth)
     }
 
     fn gather(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
         let low = _mm256_set1_epi32(31);
-        judge(codes, crate::gather::max_index(codes).unwrap_or(0), truth)?;
+        check_codes(codes, crate::gather::max_index(codes).unwrap_or(0), truth)?;
         let words: *const i32 = truth.words().as_ptr().cast();
         test(codes, false, out, |block| {
             if is_one_code(block) {

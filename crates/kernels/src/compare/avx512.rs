@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use super::avx2;
 use super::blocks::{BLOCK, test, test_pairs};
-use super::codes::{Truth, judge};
+use super::truth::{Truth, check_codes};
 use crate::KernelError;
 use crate::tier::avx512;
 
@@ -282,6 +282,6 @@ avx512! {
             }
             join(masks)
         });
-        judge(codes, _mm512_reduce_max_epu32(largest.get()), truth)
+        check_codes(codes, _mm512_reduce_max_epu32(largest.get()), truth)
     }
 }

@@ -34,14 +34,16 @@ mod set;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod truth;
 
 pub use crate::levels::count;
 pub use bits::{and, and_not, or};
-pub use codes::{Truth, codes};
+pub use codes::codes;
 pub use comparison::Comparison;
 pub use number::Number;
 pub use set::{NumberSet, set_slot_count};
 pub use strings::{compare_strings, strings_any_of, strings_start_with};
+pub use truth::Truth;
 
 use crate::KernelError;
 

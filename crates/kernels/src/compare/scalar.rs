@@ -5,7 +5,7 @@
 //! ```
 
 use super::blocks::{BLOCK, test, test_pairs};
-use super::codes::Truth;
+use super::truth::{Truth, check_codes};
 use crate::KernelError;
 
 /// A bit for each flag, all of which are 0 or 1.
@@ -122,7 +122,7 @@ floats! {
 
 pub(super) fn codes(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
     let largest = codes.iter().copied().max().unwrap_or(0);
-    super::codes::judge(codes, largest, truth)?;
+    check_codes(codes, largest, truth)?;
     test(codes, false, out, |block| mask(block, |code| truth.bit(code)));
     Ok(())
 }

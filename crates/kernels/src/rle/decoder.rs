@@ -1,13 +1,10 @@
-//! Walks runs, and hands a tier's kernels the values to unpack.
+//! Walks runs, and gives a tier's kernels the values to unpack.
 
-#[cfg(target_arch = "aarch64")]
-use super::neon;
+use super::bits;
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512, short_runs};
-use super::{bits, scalar};
+use super::short_runs;
 use crate::KernelError;
 use crate::bitpack::packed_len;
-use crate::tier::dispatch;
 use crate::varint::read_uleb128;
 
 /// A decoder of the RLE/bit-packing hybrid that stops and resumes at any value.
@@ -104,44 +101,6 @@ impl Decoder {
     /// How many of the values that [`Decoder::decode_bits`] has written since the start were ones.
     pub fn ones(&self) -> usize {
         self.ones
-    }
-
-    /// Decodes the next values into `out`.
-    ///
-    /// # Errors
-    /// If a run's header or value is truncated, too long, or wider than the width.
-    pub fn decode_u32(&mut self, src: &[u8], out: &mut [u32]) -> Result<usize, KernelError> {
-        dispatch!(decode_u32(self, src, out): avx512 avx2 neon)
-    }
-
-    /// Decodes the next values, of a width of at most 8, into `out`.
-    ///
-    /// # Errors
-    /// As [`Decoder::decode_u32`], or if the width is over 8.
-    pub fn decode_u8(&mut self, src: &[u8], out: &mut [u8]) -> Result<usize, KernelError> {
-        self.check_width(8)?;
-        dispatch!(decode_u8(self, src, out): avx512 avx2 neon)
-    }
-
-    /// Decodes the next `count` values, of width 1, into the bits of `out` from bit `out_bit_offset` on (bit 0 of byte
-    /// 0 is the least significant). Bits outside of that range are left as they are, and those within it to which no value
-    /// came are anything. [`Decoder::ones`] counts along.
-    ///
-    /// # Errors
-    /// As [`Decoder::decode_u32`], or if the width is over 1, or `out` has too few bits.
-    pub fn decode_bits(
-        &mut self,
-        src: &[u8],
-        out: &mut [u8],
-        out_bit_offset: usize,
-        count: usize,
-    ) -> Result<usize, KernelError> {
-        self.check_width(1)?;
-        let expected = out_bit_offset.saturating_add(count).div_ceil(8);
-        if out.len() < expected {
-            return Err(KernelError::LengthMismatch { expected, actual: out.len() });
-        }
-        dispatch!(decode_bits(self, src, out, out_bit_offset, count): avx2)
     }
 
     /// Passes over the next `count` values.
@@ -318,9 +277,5 @@ impl Decoder {
         }
         self.position = position;
         Ok(())
-    }
-
-    fn check_width(&self, max: u32) -> Result<(), KernelError> {
-        if self.width > max { Err(KernelError::WidthOutOfRange { width: self.width, max }) } else { Ok(()) }
     }
 }

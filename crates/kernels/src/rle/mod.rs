@@ -22,6 +22,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bits;
+mod decode;
 mod decoder;
 mod encode;
 mod entries;

@@ -15,7 +15,7 @@ use super::output::Output;
 use super::pool::Pool;
 use super::row_group::RowGroups;
 use super::schema::WriteSchema;
-use super::sort::SortCheck;
+use super::sort_keys::SortCheck;
 use super::stripe::stripe;
 use super::summary::WriteSummary;
 use super::target::AtomicFile;

@@ -29,6 +29,7 @@ mod sample;
 mod schema;
 mod segments;
 mod sort;
+mod sort_keys;
 mod statistics;
 mod stripe;
 mod striped;

@@ -14,7 +14,6 @@ mod history;
 mod kill;
 mod log_damage;
 mod model;
-mod modules;
 mod operations;
 mod processes;
 mod reading;

@@ -4,8 +4,9 @@ use arrow_array::RecordBatch;
 use arrow_row::Rows;
 use arrow_select::interleave::interleave_record_batch;
 
-use super::{BATCH_ROWS, failed};
+use super::BATCH_ROWS;
 use crate::error::Result;
+use crate::write::sort_keys::failed;
 
 /// Rows of batches in memory, in order.
 #[derive(Debug)]

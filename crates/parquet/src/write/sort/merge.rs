@@ -8,10 +8,11 @@ use arrow_row::Rows;
 use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave_record_batch;
 
-use super::keys::SortKeys;
-use super::{BATCH_ROWS, failed};
+use super::BATCH_ROWS;
 use crate::error::{Error, Result};
 use crate::write::SortingColumn;
+use crate::write::sort_keys::SortKeys;
+use crate::write::sort_keys::failed;
 
 /// The rows of sorted inputs, in order; where keys are equal, those of earlier inputs come first.
 ///

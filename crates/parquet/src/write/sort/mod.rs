@@ -1,7 +1,5 @@
 //! Rows in the order of some columns: sorting, on disk where memory does not suffice, and merging sorted inputs.
 
-mod check;
-mod keys;
 mod memory;
 mod merge;
 mod row_order;
@@ -15,16 +13,15 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use arrow_row::Rows;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 
-use self::keys::SortKeys;
 use self::memory::SortedInMemory;
 use self::spill::Run;
 use super::footprint::batch_bytes;
+use super::sort_keys::SortKeys;
 use super::{ParquetWriter, SortingColumn, WriteSummary};
 use crate::error::{Error, Result};
 
-pub(super) use check::SortCheck;
 pub use merge::MergedBatches;
 pub use row_order::RowOrder;
 pub(crate) use row_order::has_one_order;
@@ -232,13 +229,5 @@ impl<W: Write> SortingWriter<W> {
             writer.write(&batch?)?;
         }
         writer.finish()
-    }
-}
-
-/// An error of Arrow as one of ours.
-fn failed(error: ArrowError) -> Error {
-    match error {
-        ArrowError::IoError(_, error) => Error::io("use a temporary file", error),
-        other => Error::invalid(format!("the rows cannot be sorted: {other}")),
     }
 }

@@ -4,9 +4,9 @@ use arrow_array::{Array, RecordBatch, downcast_primitive_array};
 use arrow_row::OwnedRow;
 use arrow_schema::{DataType, Schema};
 
-use super::keys::SortKeys;
 use crate::error::Result;
 use crate::write::SortingColumn;
+use crate::write::sort_keys::SortKeys;
 
 /// Looks at rows, batch after batch, and finds the first that does not follow the one before it.
 ///

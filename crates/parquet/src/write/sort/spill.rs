@@ -12,8 +12,8 @@ use arrow_schema::{ArrowError, DataType, SchemaRef};
 
 use std::sync::Arc;
 
-use super::failed;
 use crate::error::{Error, Result};
+use crate::write::sort_keys::failed;
 
 const BUFFER_BYTES: usize = 256 << 10;
 

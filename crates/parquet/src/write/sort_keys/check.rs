@@ -5,7 +5,7 @@ use arrow_row::OwnedRow;
 use arrow_schema::Schema;
 use lath_format::SortingColumn as SortingColumnMetaData;
 
-use super::keys::SortKeys;
+use super::SortKeys;
 use crate::error::Result;
 use crate::write::SortingColumn;
 

@@ -1,15 +1,18 @@
 //! The keys by which rows are ordered, as byte strings that compare like them.
 
+mod check;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, Rows, SortField};
-use arrow_schema::{DataType, Fields, Schema, SortOptions};
+use arrow_schema::{ArrowError, DataType, Fields, Schema, SortOptions};
 use lath_format::schema::{PathMatch, find_path, write_path};
 
-use super::failed;
 use crate::error::{Error, Result};
 use crate::write::SortingColumn;
+
+pub(super) use self::check::SortCheck;
 
 /// What makes keys of batches.
 #[derive(Debug)]
@@ -107,4 +110,12 @@ fn within(child: ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
     let both = NullBuffer::union(child.nulls(), nulls);
     let data = child.to_data().into_builder().nulls(both);
     data.build().map_or(child, make_array)
+}
+
+/// An error of Arrow as one of Lath.
+pub(super) fn failed(error: ArrowError) -> Error {
+    match error {
+        ArrowError::IoError(_, error) => Error::io("use a temporary file", error),
+        other => Error::invalid(format!("the rows cannot be sorted: {other}")),
+    }
 }
