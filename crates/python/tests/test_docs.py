@@ -12,11 +12,16 @@ import pytest
 import lath
 from conftest import REPOSITORY
 
-SOURCES = [REPOSITORY / "docs/python.md", REPOSITORY / "docs/python-reference.md", Path(lath.__file__)]
+SOURCES = [
+    REPOSITORY / "docs/python.md",
+    REPOSITORY / "docs/python-reference.md",
+    Path(lath.__file__),
+    REPOSITORY / "docs/tables.md",
+]
 NAMES = [name for name in [*lath.__all__, "ArrowDataset", "Result", "Session", "arrow_dataset"] if name != "__version__"]
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=["guide", "reference", "package"])
+@pytest.mark.parametrize("source", SOURCES, ids=["guide", "reference", "package", "tables"])
 def test_examples_are_true(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     monkeypatch.chdir(tmp_path)

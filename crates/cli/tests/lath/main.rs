@@ -13,6 +13,8 @@ mod csv_files;
 mod csv_types;
 #[cfg(feature = "sql")]
 mod describe;
+#[cfg(all(unix, feature = "sql"))]
+mod documents;
 mod exit_codes;
 mod files;
 mod find;

@@ -1,0 +1,141 @@
+//! The shell sessions of the documentation, typed on a terminal: the commands print what the pages say.
+//!
+//! A session is a fenced block whose first line starts with `$ `. A line that starts with `> ` continues the command above it,
+//! and the other lines are output. In output, `…` stands for any text, and a line of `…` for any lines. The sessions of a page
+//! run one after the other in a folder that has nothing but the sample data as `examples/`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::invocation::BINARY;
+
+/// Runs from a clone, as the README starts.
+const FROM_A_CLONE: &str = "cargo run --release -p lath-cli -- ";
+/// Printed before the output of each command.
+const SEPARATOR: &str = "==== next command";
+
+/// A command of a session, and the output that the page promises.
+struct Step {
+    line_number: usize,
+    command: String,
+    expected: Vec<String>,
+}
+
+#[test]
+fn commands_of_the_documentation_print_what_it_says() {
+    let mut commands = 0;
+    for page in pages() {
+        let steps = steps(&fs::read_to_string(&page).unwrap());
+        if steps.is_empty() {
+            continue;
+        }
+        let Some(outputs) = outputs(&steps) else { return };
+        assert_eq!(outputs.len(), steps.len(), "{}: a command ended the shell: {outputs:?}", page.display());
+        for (step, output) in steps.iter().zip(outputs) {
+            let found: Vec<&str> = output.lines().map(str::trim_end).collect();
+            let expected: Vec<&str> = step.expected.iter().map(String::as_str).collect();
+            assert!(
+                matches(&expected, &found),
+                "{}:{}: {}\nprints\n{}\ninstead of\n{}",
+                page.display(),
+                step.line_number,
+                step.command,
+                found.join("\n"),
+                expected.join("\n")
+            );
+        }
+        commands += steps.len();
+    }
+    assert!(commands > 20, "only {commands} commands were found");
+}
+
+/// The README, and the pages of `docs/`.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![repository().join("README.md")];
+    let docs = fs::read_dir(repository().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages.sort();
+    pages
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn steps(page: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut lines = page.lines().enumerate().peekable();
+    while let Some((_, line)) = lines.next() {
+        if !line.starts_with("```") {
+            continue;
+        }
+        let is_session = lines.peek().is_some_and(|(_, first)| first.starts_with("$ "));
+        for (index, line) in lines.by_ref().take_while(|(_, line)| !line.starts_with("```")) {
+            if !is_session {
+            } else if let Some(command) = line.strip_prefix("$ ") {
+                let command = command.replace(FROM_A_CLONE, "lath ");
+                steps.push(Step { line_number: index + 1, command, expected: Vec::new() });
+            } else if let Some(step) = steps.last_mut() {
+                match line.strip_prefix("> ") {
+                    Some(more) if step.expected.is_empty() => write!(step.command, "\n{more}").unwrap(),
+                    _ => step.expected.push(line.trim_end().to_owned()),
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// What each command prints on a terminal of 160 columns; `None` where there is no `script` to make one.
+fn outputs(steps: &[Step]) -> Option<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let session = tempfile::NamedTempFile::new().unwrap();
+    let mut text = "stty cols 160 rows 50 -echo\n".to_owned();
+    for step in steps {
+        writeln!(text, "echo '{SEPARATOR}'\n{}", step.command).unwrap();
+    }
+    fs::write(session.path(), text).unwrap();
+    let samples = folder.path().join("examples");
+    std::os::unix::fs::symlink(repository().join("examples"), samples).unwrap();
+    let binaries = Path::new(BINARY).parent().unwrap().to_str().unwrap();
+    let output = Command::new("script")
+        .args(["-qec", &format!("bash {}", session.path().display()), "/dev/null"])
+        .current_dir(folder.path())
+        .env("PATH", format!("{binaries}:{}", std::env::var("PATH").unwrap()))
+        .envs([("TERM", "xterm"), ("NO_COLOR", "1"), ("LC_ALL", "C.UTF-8")])
+        .env_remove("COLUMNS")
+        .stdin(std::process::Stdio::null())
+        .output();
+    match output {
+        Ok(output) => {
+            let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+            Some(text.split(&format!("{SEPARATOR}\n")).skip(1).map(str::to_owned).collect())
+        }
+        Err(error) => {
+            eprintln!("SKIPPED: there is no terminal to test on, because `script` cannot be run: {error}");
+            None
+        }
+    }
+}
+
+/// Whether the lines that were found are those of the page.
+fn matches(expected: &[&str], found: &[&str]) -> bool {
+    match expected.split_first() {
+        None => found.is_empty(),
+        Some((&"…", rest)) => (0..=found.len()).any(|skipped| matches(rest, &found[skipped..])),
+        Some((line, rest)) => {
+            found.split_first().is_some_and(|(first, others)| line_matches(line, first) && matches(rest, others))
+        }
+    }
+}
+
+fn line_matches(expected: &str, found: &str) -> bool {
+    match expected.split_once('…') {
+        None => expected == found,
+        Some((start, rest)) => found.strip_prefix(start).is_some_and(|found| {
+            found.char_indices().map(|(at, _)| at).chain([found.len()]).any(|at| line_matches(rest, &found[at..]))
+        }),
+    }
+}
