@@ -17,11 +17,12 @@ SOURCES = [
     REPOSITORY / "docs/python-reference.md",
     Path(lath.__file__),
     REPOSITORY / "docs/tables.md",
+    REPOSITORY / "README.md",
 ]
 NAMES = [name for name in [*lath.__all__, "ArrowDataset", "Result", "Session", "arrow_dataset"] if name != "__version__"]
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=["guide", "reference", "package", "tables"])
+@pytest.mark.parametrize("source", SOURCES, ids=["guide", "reference", "package", "tables", "readme"])
 def test_examples_are_true(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     monkeypatch.chdir(tmp_path)

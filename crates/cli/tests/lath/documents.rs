@@ -139,3 +139,27 @@ fn line_matches(expected: &str, found: &str) -> bool {
         }),
     }
 }
+
+/// Rust in the guides is copied from the programs in `examples/`, which are compiled with the other tests.
+#[test]
+fn rust_of_the_documentation_is_that_of_the_examples() {
+    let examples: Vec<String> = fs::read_dir(repository().join("examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .map(|path| unindented(&fs::read_to_string(path).unwrap()))
+        .collect();
+    for name in ["README.md", "docs/files.md", "docs/needles.md", "docs/store.md"] {
+        let page = fs::read_to_string(repository().join(name)).unwrap();
+        let blocks = page.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        for block in blocks {
+            let block = unindented(block);
+            assert!(examples.iter().any(|example| example.contains(&block)), "{name}: in no example:\n{block}");
+        }
+    }
+}
+
+/// The lines without their indentation.
+fn unindented(text: &str) -> String {
+    text.lines().fold(String::new(), |text, line| text + line.trim() + "\n")
+}
