@@ -163,3 +163,86 @@ fn rust_of_the_documentation_is_that_of_the_examples() {
 fn unindented(text: &str) -> String {
     text.lines().fold(String::new(), |text, line| text + line.trim() + "\n")
 }
+
+#[test]
+fn every_page_is_in_the_summary_of_the_book() {
+    let docs = repository().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let listed: Vec<PathBuf> = links(&summary).map(|(_, target)| docs.join(target)).collect();
+    for page in pages_below(&docs).iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+        assert!(listed.contains(page), "docs/SUMMARY.md lacks {}", page.display());
+    }
+}
+
+#[test]
+fn links_of_the_documentation_lead_somewhere() {
+    let repository = repository();
+    let mut pages = pages_below(&repository.join("docs"));
+    for name in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        pages.push(repository.join(name));
+    }
+    let mut checked = 0;
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for (line_number, target) in links(&text).filter(|(_, target)| !target.contains("://")) {
+            let place = format!("{}:{line_number}: {target}", page.display());
+            let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
+            let file = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
+            assert!(file.exists(), "{place}: there is no such file");
+            if let Some(anchor) = anchor {
+                let headings = fs::read_to_string(&file).unwrap();
+                assert!(anchors(&headings).any(|heading| heading == anchor), "{place}: there is no such heading");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "only {checked} links were found");
+}
+
+fn pages_below(folder: &Path) -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            pages.extend(pages_below(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    pages
+}
+
+/// The targets of links and images outside of code, with the numbers of their lines.
+fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_code = false;
+    text.lines().enumerate().flat_map(move |(index, line)| {
+        let fence = line.trim_start().starts_with("```");
+        in_code ^= fence;
+        let prose = if in_code || fence { "" } else { line };
+        let code_spans = prose.split('`').enumerate().filter(|(part, _)| part % 2 == 0);
+        // A link whose text is code is cut in two by that: its target stays whole.
+        let targets = code_spans.flat_map(|(_, text)| text.split("](").skip(1).chain(html_targets(text)));
+        targets
+            .filter_map(|rest| rest.split([')', '"', ' ']).next())
+            .map(move |target| (index + 1, target))
+            .collect::<Vec<_>>()
+    })
+}
+
+/// What follows `src="` and `srcset="`.
+fn html_targets(text: &str) -> impl Iterator<Item = &str> {
+    ["src=\"", "srcset=\""].into_iter().flat_map(move |attribute| text.split(attribute).skip(1))
+}
+
+/// The anchors of headings, as GitHub and mdBook make them.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let mut in_code = false;
+    let headings = text.lines().filter(move |line| {
+        in_code ^= line.starts_with("```");
+        !in_code && line.starts_with('#')
+    });
+    headings.map(|heading| {
+        let words = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = words.chars().filter(|character| character.is_alphanumeric() || " -_".contains(*character));
+        kept.map(|character| if character == ' ' { '-' } else { character }).collect()
+    })
+}
