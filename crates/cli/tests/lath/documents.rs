@@ -88,7 +88,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// What each command prints on a terminal of 160 columns; `None` where there is no `script` to make one.
+/// The output of each command on a terminal of 160 columns; `None` where there is no `script` to make one.
 fn outputs(steps: &[Step]) -> Option<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let session = tempfile::NamedTempFile::new().unwrap();
@@ -120,7 +120,7 @@ fn outputs(steps: &[Step]) -> Option<Vec<String>> {
     }
 }
 
-/// Whether the lines that were found are those of the page.
+/// Whether the output is the page's.
 fn matches(expected: &[&str], found: &[&str]) -> bool {
     match expected.split_first() {
         None => found.is_empty(),
@@ -228,7 +228,7 @@ fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// What follows `src="` and `srcset="`.
+/// The texts behind `src="` and `srcset="`.
 fn html_targets(text: &str) -> impl Iterator<Item = &str> {
     ["src=\"", "srcset=\""].into_iter().flat_map(move |attribute| text.split(attribute).skip(1))
 }
