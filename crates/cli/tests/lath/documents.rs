@@ -178,7 +178,7 @@ fn every_page_is_in_the_summary_of_the_book() {
 fn links_of_the_documentation_lead_somewhere() {
     let repository = repository();
     let mut pages = pages_below(&repository.join("docs"));
-    for name in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+    for name in ["README.md", "AGENTS.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
         pages.push(repository.join(name));
     }
     let mut checked = 0;
@@ -197,6 +197,21 @@ fn links_of_the_documentation_lead_somewhere() {
         }
     }
     assert!(checked > 100, "only {checked} links were found");
+}
+
+/// The recipes of CONTRIBUTING name files that have to change; a file that moves is named anew.
+#[test]
+fn files_that_recipes_name_exist() {
+    let repository = repository();
+    let text = fs::read_to_string(repository.join("CONTRIBUTING.md")).unwrap();
+    let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let is_path =
+        |span: &&str| span.contains('/') && (span.ends_with(".rs") || span.ends_with(".md") || span.ends_with(".slt"));
+    let paths: Vec<&str> = spans.filter(is_path).collect();
+    for path in &paths {
+        assert!(repository.join(path).exists(), "CONTRIBUTING.md names {path}, which does not exist");
+    }
+    assert!(paths.len() > 50, "only {} paths were found", paths.len());
 }
 
 fn pages_below(folder: &Path) -> Vec<PathBuf> {
