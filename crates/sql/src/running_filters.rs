@@ -3,6 +3,9 @@
 //! DataFusion looks for the columns of such a condition by their names in what lies below. Where two columns have the name, the condition may
 //! go to the other one, whose rows are left out, or stay though they are not to be there. Such plans keep their filters where they are, and run
 //! without the other conditions. (Version 55; joins that `join_order` has made have no two columns of a name.)
+//!
+//! Joins find the least and the greatest of their keys for such conditions, which version 55 cannot for lists of lists, structs and maps: a
+//! join by them was an error. They run without these conditions, too.
 
 use std::sync::Arc;
 
@@ -43,11 +46,15 @@ pub(crate) struct RunningFilters(pub(crate) FilterPushdown);
 
 impl PhysicalOptimizerRule for RunningFilters {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        if !has_ambiguous(&plan, set_by) {
+        let is_ambiguous = has_ambiguous(&plan, set_by);
+        if !is_ambiguous && !has_nested_keys(&plan)? {
             return self.0.optimize(plan, config);
         }
         let mut without = config.clone();
         without.optimizer.enable_join_dynamic_filter_pushdown = false;
+        if !is_ambiguous {
+            return self.0.optimize(plan, &without);
+        }
         without.optimizer.enable_topk_dynamic_filter_pushdown = false;
         without.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
         self.0.optimize(plan, &without)
@@ -68,6 +75,18 @@ fn has_ambiguous(plan: &Arc<dyn ExecutionPlan>, conditions: fn(&Arc<dyn Executio
         .iter()
         .any(|(child, condition)| collect_columns(condition).iter().any(|column| is_ambiguous(child, column.name())))
         || plan.children().into_iter().any(|child| has_ambiguous(child, conditions))
+}
+
+/// Whether a join compares lists, structs or maps.
+fn has_nested_keys(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        for (key, _) in join.on() {
+            if key.data_type(&join.left().schema())?.is_nested() {
+                return Ok(true);
+            }
+        }
+    }
+    plan.children().into_iter().try_fold(false, |any, child| Ok(any || has_nested_keys(child)?))
 }
 
 /// An expression that a condition is or may be about, and the plan whose columns it has.

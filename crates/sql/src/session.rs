@@ -12,6 +12,7 @@ use datafusion::execution::memory_pool::UnboundedMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
@@ -40,8 +41,9 @@ use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, EquijoinKeys, ExactDivision,
-    IntervalWindows, Multisets, OctetLength, OrderedInnerJoins, StandardCasts, Unnesting, at_time_zone_function,
-    checked_sum, merge_join_columns, uuid_function, with_output_names,
+    IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames, StandardCasts,
+    Unnesting, at_time_zone_function, checked_sum, map_extract_function, merge_join_columns, uuid_function,
+    with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -150,9 +152,12 @@ impl Session {
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
         };
         let tables = Arc::new(SessionTables::new(database));
+        let map_access = Arc::new(MapAccess::new());
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
+            // The first planner that knows an access plans it.
+            .with_expr_planners(vec![Arc::clone(&map_access) as Arc<dyn ExprPlanner>])
             .with_default_features()
             .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
@@ -169,6 +174,8 @@ impl Session {
         state.register_expr_planner(Arc::new(ExactDivision))?;
         state.register_udf(Arc::new(at_time_zone_function()))?;
         state.register_udf(Arc::new(uuid_function()))?;
+        state.register_udf(Arc::new(map_extract_function()))?;
+        state.register_function_rewrite(map_access)?;
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
@@ -368,10 +375,12 @@ impl DatabaseFolder {
 /// DataFusion's rules, before and after them those of Lath's that need types before and after coercion.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
+    rules.insert(0, Arc::new(PeerFrames));
     rules.insert(0, Arc::new(IntervalWindows::new()));
     rules.insert(0, Arc::new(DecimalsBesideFloats));
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));
+    rules.push(Arc::new(NestedExtremes::new()));
     rules.push(Arc::new(ComparedIntervals::new()));
     rules.push(Arc::new(StandardCasts));
     rules.push(Arc::new(CheckedArithmetic::new()));

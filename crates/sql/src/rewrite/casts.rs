@@ -15,14 +15,14 @@ use arrow_schema::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, plan_err};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     TryCast, Volatility, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
+
+use super::expressions::rewrite_expressions;
 
 /// Has casts to timestamps go by UTC, and such to integers round.
 #[derive(Debug)]
@@ -35,16 +35,8 @@ impl AnalyzerRule for StandardCasts {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let changed = plan.transform_up_with_subqueries(|plan| {
-            let mut schema = merge_schema(&plan.inputs());
-            if let LogicalPlan::TableScan(scan) = &plan {
-                schema.merge(&scan.projected_schema);
-            }
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed =
-                    expr.transform_up(|expr| by_utc(expr, &schema)?.transform_data(|expr| rounded(expr, &schema)))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
+            rewrite_expressions(plan, |expr, schema| {
+                expr.transform_up(|expr| by_utc(expr, schema)?.transform_data(|expr| rounded(expr, schema)))
             })
         })?;
         Ok(changed.data)

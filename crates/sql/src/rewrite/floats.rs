@@ -9,13 +9,13 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Union, cast,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
+
+use super::expressions::rewrite_expressions;
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 8] = ["coalesce", "nvl", "ifnull", "nullif", "greatest", "least", "make_array", "nvl2"];
@@ -31,15 +31,8 @@ impl AnalyzerRule for DecimalsBesideFloats {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let changed = plan.transform_up_with_subqueries(|plan| {
-            let mut schema = merge_schema(&plan.inputs());
-            if let LogicalPlan::TableScan(scan) = &plan {
-                schema.merge(&scan.projected_schema);
-            }
-            let names = NamePreserver::new(&plan);
-            let changed = plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                Ok(expr.transform_up(|expr| beside_floats(expr, &schema))?.update_data(|expr| name.restore(expr)))
-            })?;
+            let changed =
+                rewrite_expressions(plan, |expr, schema| expr.transform_up(|expr| beside_floats(expr, schema)))?;
             match changed.data {
                 LogicalPlan::Union(union) => of_union(union),
                 plan if changed.transformed => Ok(Transformed::yes(plan.recompute_schema()?)),

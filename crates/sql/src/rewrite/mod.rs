@@ -6,9 +6,14 @@
 //! | `casts` | timestamps without a zone beside such with one are in UTC; numbers are rounded to integers |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
 //! | `division` | quotients of decimals keep their digits |
+//! | `expressions` | nothing by itself: the walk of the rules that rewrite expressions by their types |
+//! | `extremes` | `min` and `max` of lists, structs and maps |
+//! | `field_access` | fields behind subscripts: `lists[1].name` |
 //! | `floats` | decimals beside floats are floats |
+//! | `frames` | windows in the order of byte strings, durations, structs and maps |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
+//! | `maps` | values of maps by keys of any type |
 //! | `octet_length` | byte strings have a length too |
 //! | `null_safe_joins` | equalities are no keys of joins that take nulls as equal |
 //! | `overflow` | integers, decimals and sums that grow out of their type are an error |
@@ -27,9 +32,14 @@ mod at_time_zone;
 mod casts;
 mod date_arithmetic;
 mod division;
+mod expressions;
+mod extremes;
+mod field_access;
 mod floats;
+mod frames;
 mod intervals;
 mod lists;
+mod maps;
 mod multisets;
 mod null_safe_joins;
 mod numbers;
@@ -49,8 +59,11 @@ pub(crate) use at_time_zone::at_time_zone_function;
 pub(crate) use casts::StandardCasts;
 pub(crate) use date_arithmetic::DateArithmetic;
 pub(crate) use division::ExactDivision;
+pub(crate) use extremes::NestedExtremes;
 pub(crate) use floats::DecimalsBesideFloats;
+pub(crate) use frames::PeerFrames;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
+pub(crate) use maps::{MapAccess, map_extract_function};
 pub(crate) use multisets::Multisets;
 pub(crate) use null_safe_joins::{EquijoinKeys, OrderedInnerJoins};
 pub(crate) use octet_length::OctetLength;

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::{lists, numbers, output, patterns, rows, types, windows};
+use super::{field_access, lists, numbers, output, patterns, rows, types, windows};
 use crate::statement::explained;
 
 /// Rewrites the expressions of a statement, before it is planned.
@@ -59,7 +59,8 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
-        let steps = [numbers::rewrite, types::rewrite, patterns::rewrite, rows::rewrite, lists::rewrite];
+        let steps =
+            [numbers::rewrite, types::rewrite, patterns::rewrite, rows::rewrite, lists::rewrite, field_access::rewrite];
         match steps.into_iter().try_for_each(|step| step(expr)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

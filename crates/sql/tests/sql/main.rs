@@ -16,6 +16,7 @@ mod partitions;
 mod queries;
 mod table;
 mod tpch;
+mod types;
 mod write;
 
 use std::path::Path;

@@ -1,0 +1,34 @@
+//! The walk of rules that rewrite the expressions of a plan by the types of their columns.
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+/// Rewrites the expressions of one node of a plan. Columns of its answer keep their names.
+pub(super) fn rewrite_expressions(
+    plan: LogicalPlan,
+    rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let mut schema = merge_schema(&plan.inputs());
+    match &plan {
+        // Conditions of a scan may be of columns that it does not return.
+        LogicalPlan::TableScan(scan) if !scan.filters.is_empty() => {
+            schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
+        }
+        LogicalPlan::Dml(change) => {
+            schema.merge(&DFSchema::try_from_qualified_schema(change.table_name.clone(), &change.target.schema())?);
+        }
+        _ => {}
+    }
+    let names = match plan {
+        LogicalPlan::Window(_) => NamePreserver::new_for_projection(),
+        _ => NamePreserver::new(&plan),
+    };
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let rewritten = rewrite(expr, &schema)?;
+        Ok(if rewritten.transformed { rewritten.update_data(|expr| name.restore(expr)) } else { rewritten })
+    })
+}
