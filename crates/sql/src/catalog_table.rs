@@ -16,7 +16,7 @@ use crate::error::{blocking, external, of_catalog, of_table};
 use crate::keyed::KeyedTable;
 use crate::local_path::local_path;
 use crate::pushdown::{Pushed, support};
-use crate::table::{FileColumns, LathTable};
+use crate::table::{FileColumns, LathTable, with_distinct_names};
 
 /// The files of a [`Catalog`] as a table of DataFusion. A query opens those files alone that the catalog does not rule out by the query's
 /// conditions.
@@ -63,6 +63,12 @@ impl CatalogTable {
     fn of(catalog: &Catalog, options: DatasetOptions, runtime: &Runtime) -> Result<Self> {
         let options = options.runtime(runtime);
         let schema = catalog.schema(&options).map_err(of_catalog)?;
+        if !Arc::ptr_eq(&with_distinct_names(&schema), &schema) {
+            return plan_err!(
+                "files of {} have columns of equal names, which catalogs do not tell apart; read the files",
+                catalog.path().display()
+            );
+        }
         Ok(Self {
             path: catalog.path().to_owned(),
             options,

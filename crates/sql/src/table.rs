@@ -1,7 +1,8 @@
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
 use datafusion::common::{Result, Statistics, plan_datafusion_err, plan_err};
@@ -10,8 +11,11 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::projection::ProjectionExec;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
 use crate::boxed::{changes_refused_by, insert_by, scan_by};
@@ -26,6 +30,9 @@ use crate::statistics;
 ///
 /// Conditions that Lath answers as SQL does are left to the scan. Of columns, counts, smallest and largest values and numbers of nulls
 /// are known from footers, so that `count(*)`, `min` and `max` need not read rows where they are exact.
+///
+/// Where several columns have one name, SQL knows the second as `name_1`, the third as `name_2`; conditions on such tables are tested after
+/// rows are read.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -45,7 +52,9 @@ use crate::statistics;
 pub struct LathTable {
     dataset: Dataset,
     runtime: Runtime,
-    /// The dataset's columns, then those of [`FileColumns`].
+    /// The dataset's columns, by names that differ.
+    of_files: SchemaRef,
+    /// The same, then those of [`FileColumns`].
     schema: SchemaRef,
     file_columns: FileColumns,
     /// The condition that all rows of the table satisfy.
@@ -57,9 +66,16 @@ pub struct LathTable {
 impl LathTable {
     /// The table of a dataset, whose scans share `runtime`.
     pub fn new(dataset: Dataset, runtime: &Runtime) -> Self {
-        let schema = Arc::clone(dataset.schema());
-        let file_columns = FileColumns::default();
-        Self { dataset, runtime: runtime.clone(), schema, file_columns, condition: None, statistics: Arc::default() }
+        let of_files = with_distinct_names(dataset.schema());
+        Self {
+            dataset,
+            runtime: runtime.clone(),
+            schema: Arc::clone(&of_files),
+            of_files,
+            file_columns: FileColumns::default(),
+            condition: None,
+            statistics: Arc::default(),
+        }
     }
 
     /// The same, with columns that say which file each row is in, and the number that it has there, from 0.
@@ -71,7 +87,7 @@ impl LathTable {
     }
 
     pub(crate) fn add_file_columns(self, file_columns: FileColumns) -> Result<Self> {
-        Ok(Self { schema: file_columns.add_to(self.dataset.schema())?, file_columns, ..self })
+        Ok(Self { schema: file_columns.add_to(&self.of_files)?, file_columns, ..self })
     }
 
     /// The table of those rows for which `condition` is true.
@@ -85,6 +101,23 @@ impl LathTable {
     /// The dataset.
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
+    }
+
+    /// Whether columns have other names than in the files, so that nothing that goes by names can be left to the scan.
+    fn is_renamed(&self) -> bool {
+        !Arc::ptr_eq(&self.of_files, self.dataset.schema())
+    }
+
+    /// The rows of a scan with the names that SQL has for the columns at `projection`.
+    fn with_own_names(&self, plan: Arc<dyn ExecutionPlan>, projection: &[usize]) -> Result<Arc<dyn ExecutionPlan>> {
+        if !self.is_renamed() {
+            return Ok(plan);
+        }
+        let schema = plan.schema();
+        let columns = projection.iter().zip(schema.fields()).enumerate().map(|(at, (&column, field))| {
+            (Arc::new(Column::new(field.name(), at)) as Arc<dyn PhysicalExpr>, self.schema.field(column).name().clone())
+        });
+        Ok(Arc::new(ProjectionExec::try_new(columns.collect::<Vec<_>>(), plan)?))
     }
 
     /// About how many rows of the files `filters` are true for.
@@ -107,7 +140,7 @@ impl LathTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (schema, of_files) = (&self.schema, self.dataset.schema());
+        let (schema, of_files) = (&self.schema, &self.of_files);
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
         let Pushed { predicate, answered, rest } = Pushed::new(filters, of_files);
@@ -117,13 +150,15 @@ impl LathTable {
         // The scan has the columns of files first.
         let file_columns = self.file_columns.chosen(schema, &columns);
         columns.retain(|&column| column < of_files.fields().len());
+        if self.is_renamed() {
+            // Scans choose columns by name, so that all columns are read, in the order that they have.
+            columns = (0..of_files.fields().len()).collect();
+        }
         let places: Vec<usize> = columns.iter().copied().chain(file_columns.places(schema)).collect();
-        let mut scan = self
-            .dataset
-            .scan()
-            .runtime(&self.runtime)
-            .batch_size(state.config().batch_size())
-            .select_columns(columns.iter().copied());
+        let mut scan = self.dataset.scan().runtime(&self.runtime).batch_size(state.config().batch_size());
+        if !self.is_renamed() {
+            scan = scan.select_columns(columns.iter().copied());
+        }
         if let Some(predicate) = predicate.clone() {
             scan = scan.predicate(predicate);
         }
@@ -137,7 +172,8 @@ impl LathTable {
             scan = scan.row_number_column(name);
         }
         // Of a few rows of any kind no plan depends, so that no file is opened for what footers say.
-        let collects = state.config().collect_statistics() && (limit.is_none() || predicate.is_some());
+        let collects =
+            state.config().collect_statistics() && (limit.is_none() || predicate.is_some()) && !self.is_renamed();
         let (dataset, known) = (self.dataset.clone(), Arc::clone(&self.statistics));
         // Both statistics and plans read files.
         let read = move || {
@@ -167,7 +203,10 @@ impl LathTable {
         let metrics = ExecutionPlanMetricsSet::new();
         add_planning(&metrics, &plan.report());
         let partitions = state.config().target_partitions().min(plan.tasks().len()).max(1);
-        let testable = Arc::new(plan.schema().project(&(0..columns.len()).collect::<Vec<_>>())?);
+        // Conditions and orders are by names.
+        let testable = if self.is_renamed() { 0 } else { columns.len() };
+        let testable = Arc::new(plan.schema().project(&(0..testable).collect::<Vec<_>>())?);
+        let ordering = if self.is_renamed() { Vec::new() } else { ordering };
         let source = LathSource {
             testable,
             projection: None,
@@ -185,7 +224,7 @@ impl LathTable {
         };
         let source: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(source);
         let kept: Vec<usize> = projection.iter().filter_map(|at| places.iter().position(|place| place == at)).collect();
-        with_rest(source, kept, &rest)
+        self.with_own_names(with_rest(source, kept, &rest)?, projection)
     }
 
     async fn plan_insert(
@@ -210,6 +249,9 @@ impl TableProvider for LathTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        if self.is_renamed() {
+            return Ok(vec![TableProviderFilterPushDown::Unsupported; filters.len()]);
+        }
         Ok(filters.iter().map(|filter| support(filter, self.dataset.schema())).collect())
     }
 
@@ -218,6 +260,27 @@ impl TableProvider for LathTable {
     insert_by!(LathTable, plan_insert);
 
     changes_refused_by!(|_| no_change());
+}
+
+/// The columns, of which the second of a name is `name_1`, if they do not differ in names.
+pub(crate) fn with_distinct_names(schema: &SchemaRef) -> SchemaRef {
+    let mut taken: HashSet<&str> = HashSet::with_capacity(schema.fields().len());
+    if schema.fields().iter().all(|field| taken.insert(field.name())) {
+        return Arc::clone(schema);
+    }
+    let mut taken: HashSet<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let mut seen = HashSet::new();
+    let fields = schema.fields().iter().map(|field| {
+        if seen.insert(field.name()) {
+            return Arc::clone(field);
+        }
+        let mut names = (1_usize..).map(|number| format!("{}_{number}", field.name()));
+        let free = names.find(|name| !taken.contains(name)).unwrap_or_else(|| field.name().clone());
+        taken.insert(free.clone());
+        Arc::new(field.as_ref().clone().with_name(free))
+    });
+    let fields: Fields = fields.collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// Why rows are neither deleted nor changed.

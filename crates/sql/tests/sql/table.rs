@@ -7,7 +7,7 @@ use crate::{answer, sorted, wait};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, StringViewArray, StructArray};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::{Dataset, DatasetOptions, ParquetWriter, SortingColumn, WriteOptions};
 use lath_sql::Session;
 use std::sync::Arc;
@@ -47,6 +47,33 @@ fn files_are_tables_by_their_names() {
         let error = session.sql("SELECT * FROM nothing").await.unwrap_err().to_string();
         assert!(error.contains("nothing"), "{error}");
     });
+}
+
+#[test]
+fn columns_of_one_name_have_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let column = |from: i64| Arc::new(Int64Array::from_iter_values(from..from + 4)) as ArrayRef;
+    let fields = ["id", "id", "id_1", "a", "id"].map(|name| Field::new(name, DataType::Int64, false));
+    let columns = vec![column(0), column(10), column(20), column(30), column(40)];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns).unwrap();
+    let path = folder.path().join("twins.parquet");
+    crate::write(&path, &batch, 2);
+    let session = Session::new();
+    let ask = |query: &str| {
+        let query = query.replace("FILE", &format!("'{}'", path.display()));
+        let batches = wait(answer(&session, &query));
+        let schema = batches[0].schema();
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let rows = sorted(&batches).join(" ").replace(['|', '+', '-'], " ");
+        format!("{}: {}", names.join(" "), rows.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(ask("SELECT * FROM FILE WHERE id = 3"), "id id_2 id_1 a id_3: 3 13 23 33 43");
+    assert_eq!(ask("SELECT id_2, a FROM FILE WHERE id_2 < 11 OR id_3 = 43"), "id_2 a: 10 30 13 33");
+    assert_eq!(ask("SELECT max(id_1) m, min(id_2) n, count(*) c FROM FILE"), "m n c: 23 10 4");
+    assert_eq!(ask("SELECT x.id_2 FROM FILE x JOIN FILE y ON x.id_2 = y.id + 10 WHERE y.id = 2"), "id_2: 12");
+    assert_eq!(ask("SELECT id_3 FROM FILE ORDER BY id_2 DESC LIMIT 1"), "id_3: 43");
+    let read = "SELECT row, id_2 FROM read_parquet(FILE, row_number => 'row') WHERE id_2 = 12";
+    assert_eq!(ask(read), "row id_2: 2 12");
 }
 
 #[test]
