@@ -49,6 +49,11 @@ histories CASES="500":
     cargo build --bin lath
     python3 -c 'import pyarrow' && python3 interop/python/histories.py target/debug/lath {{CASES}}
 
+# Ten thousand random questions in SQL, to Lath and to DuckDB or SQLite: `just questions 1000 joins windows` for some kinds
+questions COUNT="10000" *AREAS:
+    cargo build --bin lath
+    LATH_NEW_SEEDS=1 "$(interop/build)/bin/python" interop/python/questions target/debug/lath {{COUNT}} {{AREAS}}
+
 # Build the Python package, and test it with the libraries that it exchanges data with
 python *ARGS:
     crates/python/test {{ARGS}}
