@@ -14,6 +14,13 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// An object has two fields of one name; readers disagree on which of their values counts.
+    RepeatedName {
+        /// Number of the line with the second one, counted from 1.
+        line: u64,
+        /// The name, without escapes.
+        name: String,
+    },
     /// A schema that JSON cannot be read as.
     Schema {
         /// What is not supported.
@@ -24,11 +31,19 @@ pub enum Error {
 /// A result with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Characters of a name that a message has.
+const MAX_CHARS: usize = 60;
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(f, "cannot read: {error}"),
             Self::Line { line, what } => write!(f, "line {line}: {what}"),
+            Self::RepeatedName { line, name } => {
+                let shown: String = name.chars().take(MAX_CHARS).collect();
+                let rest = if shown.len() < name.len() { "…" } else { "" };
+                write!(f, "line {line}: an object has two fields {shown:?}{rest}; give each field a name of its own")
+            }
             Self::Schema { what } => f.write_str(what),
         }
     }

@@ -11,13 +11,15 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::exact::plain;
+use crate::names::check_names;
 use crate::number::{double, keeps_digits};
 
 /// The columns of the first `max_rows` objects of a text. Numbers become 64-bit integers, unsigned ones if one of them needs that, or
 /// doubles if some have a fraction or an exponent; text if no such type holds all of their digits.
 ///
 /// # Errors
-/// [`Error::Line`] for a line that is not an object, or whose fields are not of the types of lines before; [`Error::Io`].
+/// [`Error::Line`] for a line that is not an object, or whose fields are not of the types of lines before; [`Error::RepeatedName`];
+/// [`Error::Io`].
 pub fn infer_schema(mut text: impl BufRead, max_rows: usize) -> Result<SchemaRef> {
     let line = Cell::new(0u64);
     let numbers = RefCell::new(HashMap::new());
@@ -46,6 +48,10 @@ pub fn infer_schema(mut text: impl BufRead, max_rows: usize) -> Result<SchemaRef
         };
         let value = serde_json::from_slice::<Value>(&object).map_err(at_column);
         if let Ok(value) = &value {
+            if let Err(error) = check_names(&object, line.get()) {
+                broken = Some(error);
+                return None;
+            }
             add_numbers(value, &mut Vec::new(), &cut_numbers(&object), &mut numbers.borrow_mut());
         }
         Some(value)

@@ -2,7 +2,8 @@
 //!
 //! Arrow's reader cuts numbers that a column does not hold: `2.5` becomes 2 in a column of integers, and 9007199254740993 loses its last
 //! digit beside a fraction. Here a number that does not fit its column is an error, which names the line, and types are inferred that
-//! hold every digit of the numbers that were looked at. The versions 58 and 59 of `arrow-json` do so.
+//! hold every digit of the numbers that were looked at. The versions 58 and 59 of `arrow-json` do so; they also take the last of two fields
+//! of one name, which is an error here.
 //!
 //! ```
 //! use lath_json::{Rows, infer_schema};
@@ -23,9 +24,11 @@ mod error;
 mod exact;
 mod infer;
 mod moment;
+mod names;
 mod number;
 mod rows;
 
 pub use error::{Error, Result};
 pub use infer::infer_schema;
+pub use names::check_names;
 pub use rows::Rows;

@@ -10,12 +10,14 @@ use arrow_schema::{ArrowError, Field, SchemaRef};
 use crate::decoder::Decoder;
 use crate::error::{Error, Result};
 use crate::exact::plain;
+use crate::names::check_names;
 
 const CHUNK_BYTES: u64 = 256 << 10;
 
 /// Batches of the objects of a text, one object after the other.
 ///
-/// A field that the schema lacks, and a value that does not fit, are errors; a field that an object lacks is null.
+/// A field that the schema lacks, a name that an object has twice, and a value that does not fit are errors; a field that an object lacks
+/// is null.
 pub struct Rows<R> {
     text: R,
     decoder: Decoder,
@@ -76,6 +78,7 @@ impl<R: BufRead> Rows<R> {
         }
         let flushed = self.decoder.flush();
         let batch = self.finished(flushed).map_err(|error| self.explain(&error))?;
+        check_names(&self.buffer[..self.decoded], self.line)?;
         self.line += line_feeds(&self.buffer[..self.decoded]);
         self.buffer.drain(..self.decoded);
         self.decoded = 0;

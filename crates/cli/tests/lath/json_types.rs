@@ -1,4 +1,4 @@
-//! Numbers, dates and times of JSON keep every digit, or are an error that names the line.
+//! Numbers, dates and times of JSON keep every digit, and each field has one value, or there is an error that names the line.
 
 use std::fs;
 
@@ -118,6 +118,61 @@ fn a_struct_without_fields_is_said_to_be_one() {
         "{}",
         run.stderr
     );
+}
+
+#[test]
+fn two_fields_of_one_name_are_an_error_with_its_line() {
+    let (all, one) = (&["--infer-rows", "all"][..], &["--infer-rows", "1"][..]);
+    for (lines, expected) in [
+        ("{\"a\":1}\n\n{\"a\":1,\"a\":2}", "line 3: an object has two fields \"a\"; give each field a name of its own"),
+        ("{\"a\":1}\n{\"a\":1,\"\\u0061\":2}", "line 2: an object has two fields \"a\";"),
+        ("{\"a\":{\"b\":1}}\n{\"a\":{\"b\":1,\"b\":null}}", "line 2: an object has two fields \"b\";"),
+        ("{\"a\":[{\"b\":1}]}\n{\"a\":[{\"b\":1},{\"b\":1,\"b\":1}]}", "line 2: an object has two fields \"b\";"),
+        // Types of the two differ.
+        ("{\"a\":1}\n{\"a\":{\"x\":1},\"a\":2}", "line 2: "),
+    ] {
+        for options in [all, one] {
+            let error = error(lines, options);
+            assert!(error.contains(expected), "{lines}: {error}");
+            assert!(expected.len() < 10 || !error.contains("infer"), "{error}");
+        }
+    }
+    // Objects beyond the first that is read, and those with other names, are told apart.
+    let lines = "{\"a\":1,\"b\":{\"a\":1}}\n".repeat(5000) + "{\"b\":{\"a\":1},\"a\":2}\n";
+    assert_eq!(rows(&lines, one).len(), 5001);
+    let error = error(&(lines + "{\"b\":{\"a\":1,\"a\":1},\"a\":2}\n"), one);
+    assert!(error.contains("line 5002: an object has two fields \"a\""), "{error}");
+}
+
+#[test]
+fn a_map_has_a_key_once() {
+    let map =
+        &["--type", "a=Map(\"entries\": non-null Struct(\"keys\": non-null Utf8, \"values\": Int64), unsorted)"][..];
+    let lines = "{\"a\":{\"x\":1,\"y\":2}}\n";
+    assert_eq!(values(lines, map), [json!({"x": 1, "y": 2})]);
+    let error = error(&lines.replace('y', "x"), map);
+    assert!(error.contains("line 1: an object has two fields \"x\""), "{error}");
+}
+
+#[test]
+fn entries_of_a_store_have_one_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("s");
+    let lines = b"{\"key\":\"a\",\"value\":\"1\"}\n{\"key\":\"b\",\"value\":\"1\",\"value\":\"2\"}\n";
+    let run = lath_with_input(&["kv", "load", store.to_str().unwrap(), "-", "--format", "jsonl"], lines);
+    assert!(run.code == 3 && run.stderr.contains("line 2: an object has two fields \"value\""), "{}", run.stderr);
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn sql_refuses_two_fields_of_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let lines = "{\"a\":1}\n".repeat(20_000) + "{\"a\":2,\"a\":3}\n";
+    fs::write(&path, lines).unwrap();
+    let run = lath(["sql", &format!("SELECT sum(a) FROM '{}'", path.display())]);
+    let expected = "line 20001: an object has two fields \"a\"; give each field a name of its own";
+    assert!(run.code != 0 && run.stderr.contains(expected) && !run.stderr.contains("infer"), "{}", run.stderr);
 }
 
 #[cfg(feature = "sql")]

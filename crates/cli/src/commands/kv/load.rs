@@ -92,6 +92,8 @@ fn each_entry(
                 let place = || format!("{name}, line {}", number + 1);
                 let object: Value = serde_json::from_str(&line)
                     .map_err(|error| Failure::Corrupt(format!("{}: not JSON: {error}", place())))?;
+                lath_json::check_names(line.as_bytes(), number as u64 + 1)
+                    .map_err(|error| Failure::Corrupt(format!("{name}: {error}")))?;
                 let member = |wanted: &str| {
                     object[wanted].as_str().ok_or_else(|| {
                         Failure::Usage(format!("{}: expected an object whose {wanted:?} is a string", place()))
