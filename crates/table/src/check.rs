@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lath_parquet::DeleteMask;
 
 use crate::changes::Changes;
-use crate::count::count_all;
+use crate::count::count_by_files;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -156,7 +156,7 @@ fn check_view(
     let dead = dead_rows(engine, &mut view, manifest.files())?;
     match count_rows(engine, &mut view, &dead)? {
         Ok(rows) => {
-            let counted = count_all(engine, &mut view)?;
+            let counted = count_by_files(engine, &mut view)?;
             if rows != counted {
                 problems.push(Problem::Rows { what: format!("there are {rows} rows, and {counted} are counted") });
             }

@@ -26,6 +26,8 @@ pub(crate) struct ColdFile {
     upgrade: Arc<Upgrade>,
     file: DatasetFile,
     keys: Arc<BlockKeys>,
+    /// Whether what is read of it is verified by checksums of its blocks.
+    is_verified: bool,
     /// Once blocks were asked for.
     blocks: OnceLock<Arc<ColdBlocks>>,
 }
@@ -74,12 +76,13 @@ impl ColdFile {
             let what = format!("{} has {bytes} bytes, and its entry says {}", path.display(), entry.bytes);
             return Err(Error::corrupt(what));
         }
+        let is_verified = checksums.is_some();
         let file = match checksums {
             Some(checksums) => file.verified(checksums),
             None => file,
         };
         let upgrade = Arc::new(Upgrade::new(schema.of_version(entry.schema)?, Arc::clone(schema)));
-        Ok(Self { rows: entry.rows, upgrade, file, keys: Arc::new(keys), blocks: OnceLock::new() })
+        Ok(Self { rows: entry.rows, upgrade, file, keys: Arc::new(keys), is_verified, blocks: OnceLock::new() })
     }
 
     /// The same file in another schema.
@@ -87,7 +90,14 @@ impl ColdFile {
         let upgrade = Arc::new(Upgrade::new(Arc::clone(self.upgrade.from()), Arc::clone(schema)));
         // Blocks have strings in one form.
         let blocks = if self.schema().strings() == schema.strings() { self.blocks.clone() } else { OnceLock::new() };
-        Self { rows: self.rows, upgrade, file: self.file.clone(), keys: Arc::clone(&self.keys), blocks }
+        let (file, keys) = (self.file.clone(), Arc::clone(&self.keys));
+        Self { rows: self.rows, upgrade, file, keys, is_verified: self.is_verified, blocks }
+    }
+
+    /// Whether Bloom filters, statistics and indexes of the file may rule out rows: nothing but the checksums of the file's blocks shows that
+    /// they are damaged, and a damaged one would hide rows.
+    pub(crate) fn is_verified(&self) -> bool {
+        self.is_verified
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -118,7 +128,8 @@ impl ColdFile {
             return Ok(blocks);
         }
         let key = self.stored_schema().key().fields();
-        let opened = Arc::new(ColdBlocks::open(self.file.open()?, self.schema().strings(), key)?);
+        let filtered = if self.is_verified { &key[..] } else { &[] };
+        let opened = Arc::new(ColdBlocks::open(self.file.open()?, self.schema().strings(), filtered)?);
         Ok(self.blocks.get_or_init(|| opened))
     }
 

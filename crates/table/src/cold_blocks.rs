@@ -32,7 +32,7 @@ struct KeyFilter {
 }
 
 impl ColdBlocks {
-    /// The file with these key columns, strings in this form.
+    /// The file with strings in this form. The Bloom filters of these columns, the first of the key, are asked.
     pub(crate) fn open(file: ParquetFile, strings: Strings, key: &[FieldRef]) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let reader = RowReader::new(file.clone(), strings)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{Dataset, DeleteMask, Predicate, Scan, ScanBatches, ScanProgress};
+use lath_parquet::{Dataset, DeleteMask, Predicate, Pruning, Scan, ScanBatches, ScanProgress};
 
 use crate::cold::{ColdColumns, ColdFile};
 use crate::cold_condition::{ColdCondition, RestOfCondition};
@@ -80,6 +80,9 @@ impl ColdScan {
         }
         if let Some(pushed) = pushed {
             scan = scan.predicate(pushed);
+            if !files.iter().all(|(file, _)| file.is_verified()) {
+                scan = scan.pruning(Pruning::none());
+            }
         }
         Ok(Self { scan, columns, output: Arc::clone(options.output), rest })
     }

@@ -10,15 +10,32 @@ use crate::block_keys::{BlockKeys, KeyBounds};
 use crate::cold::ColdFile;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fences::Fences;
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
 use crate::locate::{block_ranges, lower_bound};
 use crate::view::View;
 
-/// The number of rows of the view.
+/// The number of rows of the view, held against the numbers of entries of its indexes.
+///
+/// # Errors
+/// [`Error::Corrupt`] if an index has another number of entries: then a row is there twice or missing.
 pub(crate) fn count_all(engine: &Engine, view: &mut dyn View) -> Result<u64> {
+    let rows = count_by_files(engine, view)?;
+    for index in Arc::clone(view.indexes()).iter() {
+        let entries = view.index_tree(index.number())?.map_or(Ok(0), |tree| tree.len())?;
+        if entries != rows {
+            let name = index.name();
+            let what = format!("there are {rows} rows, and the index {name:?} has {entries} entries: check the table");
+            return Err(Error::corrupt(what));
+        }
+    }
+    Ok(rows)
+}
+
+/// The number of rows of files that are not dead, and of hot rows.
+pub(crate) fn count_by_files(engine: &Engine, view: &mut dyn View) -> Result<u64> {
     let manifest = Arc::clone(view.manifest());
     let dead = dead_rows(engine, view, manifest.files())?;
     let cold: u64 = manifest.files().iter().zip(dead).map(|(file, dead)| file.rows.saturating_sub(dead.len())).sum();

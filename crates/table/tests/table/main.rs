@@ -30,6 +30,7 @@ mod indexes;
 mod kill;
 mod merge;
 mod model;
+mod old_format;
 mod processes;
 mod repair;
 mod rows;

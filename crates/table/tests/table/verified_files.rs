@@ -8,6 +8,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use lath_parquet::ParquetFile;
 use lath_table::{Table, TableOptions};
 
+use crate::old_format::make_old;
+
 const ROWS: i64 = 4000;
 
 fn options() -> TableOptions {
@@ -110,4 +112,77 @@ fn files_are_plain_parquet_and_checksums_cost_little() {
     for path in paths {
         assert_eq!(ParquetFile::open(&path).unwrap().row_count(), ROWS as u64);
     }
+}
+
+/// Sets 1,024 bytes of the first Bloom filter of a file to zero, so that it says that keys are absent.
+fn empty_bloom_filter(path: &Path) {
+    const REST_OF_HEADER: &[u8] = b"\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0";
+    let mut bytes = fs::read(path).unwrap();
+    let header = bytes.windows(REST_OF_HEADER.len()).position(|found| found == REST_OF_HEADER).unwrap();
+    bytes[header + REST_OF_HEADER.len()..][..1024].fill(0);
+    fs::write(path, bytes).unwrap();
+}
+
+/// A closed table with a damaged Bloom filter, before 500 of its rows are replaced.
+fn with_damaged_filter(folder: &Path, is_old: bool) -> Table {
+    let paths = build(folder);
+    if is_old {
+        make_old(folder, false);
+    }
+    empty_bloom_filter(&paths[0]);
+    let table = Table::open(folder, options()).unwrap();
+    table.upsert(&batch(1000).slice(0, 500)).unwrap();
+    table
+}
+
+#[test]
+fn a_damaged_bloom_filter_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = with_damaged_filter(folder.path(), false);
+    let error = table.count().unwrap_err();
+    assert!(error.to_string().contains("are not those that were written"), "{error}");
+    let found = table.scan().unwrap().filter("id = 1").unwrap().build();
+    assert!(found.is_err() || found.is_ok_and(|mut batches| batches.any(|batch| batch.is_err())));
+    assert!(table.snapshot().unwrap().get(1).is_err());
+    assert!(!table.check().unwrap().is_intact());
+}
+
+#[test]
+fn bloom_filters_of_files_without_checksums_hide_no_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = with_damaged_filter(folder.path(), true);
+    assert_eq!(table.count().unwrap(), 2 * ROWS as u64);
+    assert_eq!(table.range(900..1100).unwrap().count().unwrap(), 200);
+    for id in [1, 999, 1000, 1001, 1499, 1500] {
+        let rows = table.scan().unwrap().filter(&format!("id = {id}")).unwrap().build().unwrap();
+        assert_eq!(rows.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1, "{id}");
+        assert!(table.snapshot().unwrap().get(id).unwrap().is_some(), "{id}");
+    }
+    let all = table.scan().unwrap().build().unwrap().map(|batch| batch.unwrap().num_rows());
+    assert_eq!(all.sum::<usize>(), 2 * ROWS as usize);
+    // What is written from now on has checksums, and so has what is merged.
+    table.flush().unwrap();
+    assert!(table.check().unwrap().is_intact());
+    assert_eq!(table.count().unwrap(), 2 * ROWS as u64);
+}
+
+#[test]
+fn a_count_that_differs_from_the_entries_of_an_index_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    build(folder.path());
+    let table = Table::open(folder.path(), options()).unwrap();
+    table.create_index("by code", &["code"], false).unwrap();
+    assert_eq!(table.count().unwrap(), 2 * ROWS as u64);
+    drop(table);
+    let store = lath_store::Store::open(folder.path().join("table.lath")).unwrap();
+    let mut transaction = store.begin().unwrap();
+    let first = transaction.tree("table/index/1").unwrap().as_tree().unwrap().first().unwrap().unwrap().0;
+    transaction.tree("table/index/1").unwrap().remove(&first).unwrap();
+    transaction.commit().unwrap();
+    drop(store);
+    let table = Table::open_read_only(folder.path(), options()).unwrap();
+    let error = table.count().unwrap_err();
+    assert!(error.to_string().contains("7999 entries"), "{error}");
+    assert!(!table.check().unwrap().is_intact());
+    assert_eq!(table.scan().unwrap().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 8000);
 }
