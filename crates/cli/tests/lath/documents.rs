@@ -149,7 +149,7 @@ fn rust_of_the_documentation_is_that_of_the_examples() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
         .map(|path| unindented(&fs::read_to_string(path).unwrap()))
         .collect();
-    for name in ["README.md", "docs/files.md", "docs/needles.md", "docs/store.md"] {
+    for name in ["README.md", "docs/files.md", "docs/needles.md", "docs/store.md", "docs/tables.md"] {
         let page = fs::read_to_string(repository().join(name)).unwrap();
         let blocks = page.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap());
         for block in blocks {
