@@ -15,7 +15,7 @@
 //! | `membership` | `IN`, `ANY` and `ALL` by three-valued logic |
 //! | `domain` | the distinct outer values |
 //! | `push` | carries the domain through a subquery's plan |
-//! | `push_join` | the same through joins and set operations |
+//! | `push::join` | the same through joins and set operations |
 //! | `columns` | columns and names of plans |
 //! | `one_row` | the function that refuses a second row |
 
@@ -26,8 +26,8 @@ mod membership;
 mod nodes;
 mod one_row;
 mod push;
-mod push_join;
 mod simple;
+mod subqueries;
 
 use std::cell::Cell;
 

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{
 use super::attach::{Attachment, Scalars};
 use super::domain::{Domain, outer_columns};
 use super::push::push;
+use super::subqueries::{contains_subquery, subquery};
 use super::{Names, columns, simple, unnest};
 
 /// Replaces the subqueries in the expressions of a node.
@@ -62,20 +63,6 @@ fn inner(expr: Expr, names: &Names) -> Result<Transformed<Expr>> {
             other => return Ok(Transformed::no(other)),
         }))
     })
-}
-
-pub(super) fn subquery(expr: &Expr) -> Option<&Subquery> {
-    match expr {
-        Expr::Exists(Exists { subquery, .. })
-        | Expr::InSubquery(InSubquery { subquery, .. })
-        | Expr::SetComparison(SetComparison { subquery, .. })
-        | Expr::ScalarSubquery(subquery) => Some(subquery),
-        _ => None,
-    }
-}
-
-pub(super) fn contains_subquery(expr: &Expr) -> bool {
-    expr.exists(|expr| Ok(subquery(expr).is_some())).unwrap_or(true)
 }
 
 fn rewrite_filter(filter: Filter, names: &Names) -> Result<LogicalPlan> {

@@ -10,8 +10,8 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, FetchType, LogicalPlan, Operator};
 
 use super::domain::{is_correlated, outer_columns_in, reaches_beyond};
-use super::nodes::contains_subquery;
 use super::push::value_of_no_rows;
+use super::subqueries::contains_subquery;
 
 /// Whether a part of WHERE can be left to DataFusion.
 pub(super) fn is_condition(expr: &Expr, schema: &DFSchema) -> Result<bool> {

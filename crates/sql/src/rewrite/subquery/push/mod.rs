@@ -1,3 +1,5 @@
+mod join;
+
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -10,18 +12,18 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::coalesce;
 
+use super::columns;
 use super::domain::Domain;
-use super::{columns, push_join};
 
 /// A plan that answers for all values of a domain, which `domain` are columns of. It has the columns of the original plan by their names;
 /// it may have others.
-pub(super) struct Pushed {
-    pub(super) plan: LogicalPlan,
-    pub(super) domain: Vec<Column>,
+pub(in crate::rewrite::subquery) struct Pushed {
+    pub(in crate::rewrite::subquery) plan: LogicalPlan,
+    pub(in crate::rewrite::subquery) domain: Vec<Column>,
 }
 
 /// Lets `plan` answer for all values of a domain at once.
-pub(super) fn push(plan: &LogicalPlan, domain: &Domain<'_>) -> Result<Pushed> {
+pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>) -> Result<Pushed> {
     if !domain.is_used_by(plan)? {
         let (instance, columns) = domain.instance()?;
         let plan = LogicalPlanBuilder::from(plan.clone()).cross_join(instance)?.build()?;
@@ -62,8 +64,8 @@ pub(super) fn push(plan: &LogicalPlan, domain: &Domain<'_>) -> Result<Pushed> {
         LogicalPlan::Aggregate(aggregate) => push_aggregate(aggregate, domain),
         LogicalPlan::Window(window) => push_window(window, domain),
         LogicalPlan::Values(values) => push_values(values, domain),
-        LogicalPlan::Join(join) => push_join::join(join, domain),
-        LogicalPlan::Union(union) => push_join::union(union, domain),
+        LogicalPlan::Join(join) => join::join(join, domain),
+        LogicalPlan::Union(union) => join::union(union, domain),
         LogicalPlan::Unnest(unnest) => {
             let input = push(&unnest.input, domain)?;
             let options = unnest.options.clone();
@@ -133,7 +135,7 @@ fn has_empty_grouping_set(group: &Expr) -> bool {
 }
 
 /// What an aggregate is of no rows, if it is not null.
-pub(super) fn value_of_no_rows(expr: &Expr, aggregate: &Aggregate) -> Result<Option<Expr>> {
+pub(in crate::rewrite::subquery) fn value_of_no_rows(expr: &Expr, aggregate: &Aggregate) -> Result<Option<Expr>> {
     let function = match expr {
         Expr::Alias(alias) => return value_of_no_rows(&alias.expr, aggregate),
         Expr::AggregateFunction(AggregateFunction { func, .. }) => func,
@@ -200,7 +202,7 @@ fn push_projection(
 }
 
 /// The number of a row among those of the same values.
-pub(super) fn numbered(partition: &[Column], order: Vec<SortExpr>) -> Result<Expr> {
+pub(in crate::rewrite::subquery) fn numbered(partition: &[Column], order: Vec<SortExpr>) -> Result<Expr> {
     let function = WindowFunctionDefinition::WindowUDF(row_number_udwf());
     let number = Expr::from(WindowFunction::new(function, vec![]));
     let number = number.partition_by(partition.iter().cloned().map(Expr::Column).collect());

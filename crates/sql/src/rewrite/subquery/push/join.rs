@@ -7,9 +7,9 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::coalesce;
 
-use super::columns;
-use super::domain::Domain;
-use super::push::{Pushed, push};
+use super::{Pushed, push};
+use crate::rewrite::subquery::columns;
+use crate::rewrite::subquery::domain::Domain;
 
 /// A join of rows of the same value of the domain.
 pub(super) fn join(join: &Join, domain: &Domain<'_>) -> Result<Pushed> {
