@@ -41,9 +41,9 @@ use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, EquijoinKeys, ExactDivision,
-    IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames, StandardCasts,
-    Unnesting, at_time_zone_function, checked_sum, map_extract_function, merge_join_columns, uuid_function,
-    with_output_names,
+    IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames, PlainPlaces,
+    SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function,
+    merge_join_columns, ordered_list_function, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -171,8 +171,12 @@ impl Session {
             .build();
         state.register_expr_planner(Arc::new(DateArithmetic))?;
         state.register_udaf(checked_sum())?;
+        state.register_udaf(Arc::new(ordered_list_function()))?;
         state.register_expr_planner(Arc::new(ExactDivision))?;
         state.register_udf(Arc::new(at_time_zone_function()))?;
+        for function in whole_number_functions() {
+            state.register_udf(Arc::new(function))?;
+        }
         state.register_udf(Arc::new(uuid_function()))?;
         state.register_udf(Arc::new(map_extract_function()))?;
         state.register_function_rewrite(map_access)?;
@@ -284,7 +288,10 @@ impl Session {
             let name = name.strip_prefix("format.").unwrap_or(name).to_ascii_lowercase();
             option_text(&name, value).map(|value| (name, value))
         });
-        let schema = Arc::clone(input.schema().inner());
+        // The branches of CASE, for one, have their common type only once the plan is analyzed.
+        let state = self.context.state();
+        let analyzed = state.analyzer().execute_and_check(input.clone(), state.config_options(), |_, _| {})?;
+        let schema = Arc::clone(analyzed.schema().inner());
         let options = options.collect::<Result<_>>()?;
         let target = CopyTarget::new(&copy.target, schema, copy.partitioned_by, options, self.settings.clone())?;
         let target = provider_as_source(Arc::new(target));
@@ -378,6 +385,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.insert(0, Arc::new(PeerFrames));
     rules.insert(0, Arc::new(IntervalWindows::new()));
     rules.insert(0, Arc::new(DecimalsBesideFloats));
+    rules.insert(0, Arc::new(PlainPlaces));
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));
     rules.push(Arc::new(NestedExtremes::new()));
@@ -423,6 +431,7 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
         *rule = Arc::new(RunningFilters(running));
     }
     rules.push(Arc::new(VerifiedOrder));
+    rules.insert(0, Arc::new(SortedOffsets));
     rules
 }
 

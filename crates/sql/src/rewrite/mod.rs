@@ -20,12 +20,16 @@
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `lists` | `IN` with columns in its list |
 //! | `numbers` | literals with a point are exact decimals, and those with an exponent doubles |
+//! | `offsets` | `OFFSET` without `LIMIT` leaves out the first rows of its order |
 //! | `output` | equal columns in the select list, and names of computed ones |
 //! | `patterns` | `LIKE … ESCAPE` and `SIMILAR TO` |
+//! | `rounding` | `round`, `ceil` and `floor` of decimals have one type, into which their results fit |
 //! | `rows` | comparisons of rows are comparisons of their columns, with nulls as the standard has them |
+//! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
+//! | `text_aggregates` | several `string_agg` with orders of their own |
 //! | `types` | names of types that DuckDB and PostgreSQL have; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
-//! | `windows` | windows that refine named ones, `GROUP BY … WITH ROLLUP` |
+//! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
 //! | `subquery` | subqueries become joins where DataFusion answers wrongly or not at all |
 
 mod at_time_zone;
@@ -38,18 +42,22 @@ mod field_access;
 mod floats;
 mod frames;
 mod intervals;
+mod list_aggregates;
 mod lists;
 mod maps;
 mod multisets;
 mod null_safe_joins;
 mod numbers;
 mod octet_length;
+mod offsets;
 mod output;
 mod overflow;
 mod patterns;
+mod rounding;
 mod rows;
 mod statement;
 mod subquery;
+mod text_aggregates;
 mod types;
 mod using_joins;
 mod uuid;
@@ -63,12 +71,15 @@ pub(crate) use extremes::NestedExtremes;
 pub(crate) use floats::DecimalsBesideFloats;
 pub(crate) use frames::PeerFrames;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
+pub(crate) use list_aggregates::ordered_list_function;
 pub(crate) use maps::{MapAccess, map_extract_function};
 pub(crate) use multisets::Multisets;
 pub(crate) use null_safe_joins::{EquijoinKeys, OrderedInnerJoins};
 pub(crate) use octet_length::OctetLength;
+pub(crate) use offsets::SortedOffsets;
 pub(crate) use output::with_output_names;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
+pub(crate) use rounding::{PlainPlaces, whole_number_functions};
 pub(crate) use statement::rewrite;
 pub(crate) use subquery::Unnesting;
 pub(crate) use using_joins::merge_join_columns;

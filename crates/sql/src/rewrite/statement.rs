@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::{field_access, lists, numbers, output, patterns, rows, types, windows};
+use super::{field_access, lists, numbers, output, patterns, rows, text_aggregates, types, windows};
 use crate::statement::explained;
 
 /// Rewrites the expressions of a statement, before it is planned.
@@ -52,6 +52,7 @@ impl VisitorMut for Rewriter {
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<ParserError> {
         windows::modifiers_as_sets(&mut select.group_by);
         output::name_items(select);
+        text_aggregates::order_apart(select);
         match windows::refine(select) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -59,8 +60,15 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
-        let steps =
-            [numbers::rewrite, types::rewrite, patterns::rewrite, rows::rewrite, lists::rewrite, field_access::rewrite];
+        let steps = [
+            windows::rewrite,
+            numbers::rewrite,
+            types::rewrite,
+            patterns::rewrite,
+            rows::rewrite,
+            lists::rewrite,
+            field_access::rewrite,
+        ];
         match steps.into_iter().try_for_each(|step| step(expr)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

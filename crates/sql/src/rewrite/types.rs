@@ -64,7 +64,8 @@ pub(super) fn rename_columns(statement: &mut Statement) {
     }
 }
 
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+/// A call of a function by its name.
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
     Expr::Function(Function {
         name: ObjectName::from(vec![Ident::new(name)]),

@@ -1,12 +1,13 @@
 //! Windows that refine a named one, `OVER (w ORDER BY b)`, and `GROUP BY … WITH ROLLUP`.
 //!
-//! DataFusion 55 forgets what the named window says, and what stands behind WITH.
+//! DataFusion 55 forgets what the named window says, and what stands behind WITH. Its `bool_and` and `bool_or` do not know how to leave rows
+//! out again, which the frame does as it moves.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, Ident, NamedWindowDefinition, NamedWindowExpr, Select, WindowSpec,
-    WindowType, visit_expressions_mut,
+    Expr, GroupByExpr, GroupByWithModifier, Ident, NamedWindowDefinition, NamedWindowExpr, ObjectNamePart, Select,
+    WindowSpec, WindowType, visit_expressions_mut,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
@@ -67,6 +68,22 @@ fn merge(spec: &mut WindowSpec, known: &[(String, WindowSpec)]) -> Result<(), Pa
     spec.partition_by = refined.partition_by.clone();
     if spec.order_by.is_empty() {
         spec.order_by = refined.order_by.clone();
+    }
+    Ok(())
+}
+
+/// `bool_and` and `bool_or` over a window are the least and the greatest truth.
+#[expect(clippy::unnecessary_wraps, reason = "a step of the rewriter")]
+pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+    if let Expr::Function(function) = expr
+        && function.over.is_some()
+        && let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice()
+    {
+        match normal(name).as_str() {
+            "bool_and" | "every" => name.value = "min".to_owned(),
+            "bool_or" => name.value = "max".to_owned(),
+            _ => {}
+        }
     }
     Ok(())
 }

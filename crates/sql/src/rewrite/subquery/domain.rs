@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, plan_err};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::{Names, columns};
 
@@ -75,21 +75,45 @@ impl<'a> Domain<'a> {
 
 /// The rows around a subquery are read a second time for their distinct values, and both times they have to be the same.
 fn check_repeatable(outer: &LogicalPlan) -> Result<()> {
-    let mut is_repeatable = true;
-    outer.apply(|node| {
-        is_repeatable &= !matches!(node, LogicalPlan::Limit(_));
-        node.apply_expressions(|expr| {
-            is_repeatable &= !expr.is_volatile();
-            Ok(TreeNodeRecursion::Continue)
-        })
-    })?;
-    if is_repeatable {
+    if is_repeatable(outer)? {
         return Ok(());
     }
     plan_err!(
         "a subquery depends on rows that LIMIT or a random value has chosen, which may be others each time; \
          put these rows into a table first: CREATE TEMPORARY TABLE t AS SELECT …"
     )
+}
+
+fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_volatile = false;
+    plan.apply_expressions(|expr| {
+        is_volatile |= expr.is_volatile();
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if is_volatile {
+        return Ok(false);
+    }
+    match plan {
+        LogicalPlan::Limit(_) => return Ok(false),
+        // How many rows LIMIT leaves does not depend on which they are: EXISTS of a query that is not correlated becomes such a count.
+        LogicalPlan::Aggregate(aggregate) if is_row_count(aggregate) => {
+            if let LogicalPlan::Limit(limit) = aggregate.input.as_ref() {
+                return is_repeatable(&limit.input);
+            }
+        }
+        _ => {}
+    }
+    for input in plan.inputs() {
+        if !is_repeatable(input)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether an aggregate of all rows looks at none of their values.
+fn is_row_count(aggregate: &Aggregate) -> bool {
+    aggregate.group_expr.is_empty() && aggregate.aggr_expr.iter().all(|expr| !expr.any_column_refs())
 }
 
 /// Calls `found` for outer columns in a plan, without the subqueries in its expressions: what these use is their own affair once they are

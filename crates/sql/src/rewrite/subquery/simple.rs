@@ -89,9 +89,9 @@ fn is_row_set(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
         if !is_correlated(plan)? {
             return Ok(!matches!(below_names(plan), LogicalPlan::Aggregate(total) if total.group_expr.is_empty()));
         }
+        // DataFusion does not find the columns of the conditions behind the name of a derived table.
         plan = match plan {
             LogicalPlan::Projection(projection) if !has_outer(&projection.expr)? => &projection.input,
-            LogicalPlan::SubqueryAlias(alias) => &alias.input,
             LogicalPlan::Filter(filter) => {
                 for condition in split_conjunction(&filter.predicate) {
                     if has_outer(std::slice::from_ref(condition))? && !is_comparison(condition) {
@@ -173,11 +173,11 @@ pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     if has_outer(&aggregate.aggr_expr)? {
         return Ok(false);
     }
+    // DataFusion does not find the columns of the conditions behind the name of a derived table.
     let mut plan = aggregate.input.as_ref();
     while is_correlated(plan)? {
         plan = match plan {
             LogicalPlan::Projection(projection) if !has_outer(&projection.expr)? => &projection.input,
-            LogicalPlan::SubqueryAlias(alias) => &alias.input,
             LogicalPlan::Filter(filter) => {
                 for condition in split_conjunction(&filter.predicate) {
                     if has_outer(std::slice::from_ref(condition))? && !is_equality(condition) {

@@ -1,0 +1,79 @@
+//! `array_agg` with DISTINCT and an order.
+//!
+//! DataFusion 55 may take the rows in the opposite order and turn the list round, which it forgets with DISTINCT. Here it sorts instead.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, FieldRef};
+use datafusion::common::Result;
+use datafusion::functions_aggregate::array_agg::array_agg_udaf;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature,
+};
+
+/// The function `array_agg`.
+pub(crate) fn ordered_list_function() -> AggregateUDF {
+    AggregateUDF::from(OrderedList { inner: array_agg_udaf().as_ref().clone() })
+}
+
+/// DataFusion's `array_agg`, which is not reversed.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OrderedList {
+    inner: AggregateUDF,
+}
+
+impl AggregateUDFImpl for OrderedList {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(arg_types)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        self.inner.state_fields(args)
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.inner.order_sensitivity()
+    }
+
+    fn with_beneficial_ordering(
+        self: Arc<Self>,
+        beneficial_ordering: bool,
+    ) -> Result<Option<Arc<dyn AggregateUDFImpl>>> {
+        let inner = self.inner.clone().with_beneficial_ordering(beneficial_ordering)?;
+        Ok(inner.map(|inner| Arc::new(Self { inner }) as Arc<dyn AggregateUDFImpl>))
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::NotSupported
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        self.inner.accumulator(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        self.inner.groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
+        self.inner.create_groups_accumulator(args)
+    }
+
+    fn supports_null_handling_clause(&self) -> bool {
+        self.inner.supports_null_handling_clause()
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.inner.documentation()
+    }
+}

@@ -1,0 +1,125 @@
+//! `round`, `ceil` and `floor` of decimals, and `sign`.
+//!
+//! DataFusion 55 takes the scale of `round(d, 1)` from the literal, casts the literal to another type of integer, and from then on no longer
+//! sees a literal: comparisons, COALESCE and CASE get a type that the values do not have. The results of its `ceil` and `floor` have the
+//! type of their argument, into which 10 does not fit if that is 9.5.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
+use arrow_schema::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::utils::take_function_args;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::functions::math;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+const MAX_PRECISION: u8 = 38;
+
+/// Gives `round` its number of places in the type that it has in the end. It runs before DataFusion's coercion.
+#[derive(Debug)]
+pub(crate) struct PlainPlaces;
+
+impl AnalyzerRule for PlainPlaces {
+    fn name(&self) -> &str {
+        "lath_plain_places"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let changed = plan.transform_up_with_subqueries(|plan| {
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let changed = expr.transform_up(|expr| Ok(with_plain_places(expr)))?;
+                Ok(if changed.transformed { changed.update_data(|expr| name.restore(expr)) } else { changed })
+            })
+        })?;
+        Ok(changed.data)
+    }
+}
+
+fn with_plain_places(mut expr: Expr) -> Transformed<Expr> {
+    if let Expr::ScalarFunction(call) = &mut expr
+        && call.func.name() == math::round().name()
+        && let [_, Expr::Literal(places, _)] = call.args.as_mut_slice()
+        && let ScalarValue::Int64(Some(number)) = places
+        && let Ok(number) = i32::try_from(*number)
+    {
+        *places = ScalarValue::Int32(Some(number));
+        return Transformed::yes(expr);
+    }
+    Transformed::no(expr)
+}
+
+/// `ceil` and `floor`, and `signum` that is called `sign` too.
+pub(crate) fn whole_number_functions() -> [ScalarUDF; 3] {
+    [
+        ScalarUDF::from(WholeNumber { inner: math::ceil(), is_above: true }),
+        ScalarUDF::from(WholeNumber { inner: math::floor(), is_above: false }),
+        math::signum().as_ref().clone().with_aliases(["sign"]),
+    ]
+}
+
+/// The next whole number above or below a number.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct WholeNumber {
+    inner: Arc<ScalarUDF>,
+    is_above: bool,
+}
+
+impl ScalarUDFImpl for WholeNumber {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
+        match arg_types {
+            [DataType::Decimal128(precision, scale)] if *scale > 0 => {
+                Ok(DataType::Decimal128(whole_digits(*precision, *scale), 0))
+            }
+            _ => self.inner.return_type(arg_types),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [argument] = args.args.as_slice() else { return self.inner.invoke_with_args(args) };
+        let (precision, scale) = match argument.data_type() {
+            DataType::Decimal128(precision, scale) if scale > 0 => (precision, scale),
+            _ => return self.inner.invoke_with_args(args),
+        };
+        let [argument] = take_function_args(self.name(), args.args)?;
+        let unit = 10_i128.pow(u32::from(scale.unsigned_abs()));
+        // Below nulls stands any value, the least one too, which has no negative.
+        let whole = |value: i128| {
+            let is_between = value.rem_euclid(unit) != 0;
+            value.div_euclid(unit) + i128::from(self.is_above && is_between)
+        };
+        let values = argument.to_array(args.number_rows)?;
+        let numbers = values.as_primitive::<Decimal128Type>().unary::<_, Decimal128Type>(whole);
+        let numbers = numbers.with_precision_and_scale(whole_digits(precision, scale), 0)?;
+        match argument {
+            ColumnarValue::Array(_) => Ok(ColumnarValue::Array(Arc::new(numbers))),
+            ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&numbers, 0).map(ColumnarValue::Scalar),
+        }
+    }
+
+    fn output_ordering(&self, input: &[ExprProperties]) -> Result<SortProperties> {
+        self.inner.output_ordering(input)
+    }
+}
+
+/// Digits of the whole numbers around decimals: one more than they have before the point.
+fn whole_digits(precision: u8, scale: i8) -> u8 {
+    (precision.saturating_sub(scale.unsigned_abs()) + 1).min(MAX_PRECISION)
+}
