@@ -49,15 +49,16 @@ impl Difference {
 
 impl Alignment {
     /// The way from a file of schema `file`, whose partition is `constants` (columns and rows of their values), to `target`.
-    /// Unless schemas are united, the file has to have the columns of the target, with the same values in them.
+    /// Unless schemas are united, the file has to have the columns of the target, with the same values in them. `whole` are all columns
+    /// that there are to be chosen from.
     pub(super) fn new(
         target: &SchemaRef,
         file: &Schema,
         constants: &[(&PartitionColumn, usize)],
         is_united: bool,
-        is_whole: bool,
+        whole: &Schema,
     ) -> Result<Self, Difference> {
-        let Resolved { mut sources, paths, roots } = resolve(target, file, constants, is_united, is_whole)?;
+        let Resolved { mut sources, paths, roots } = resolve(target, file, constants, is_united, whole)?;
         // Batches have the columns in the order of the file: all columns with a chosen name.
         let is_read = |field: &FieldRef| roots.iter().any(|&root| file.field(root).name() == field.name());
         let mut rank = 0;
@@ -85,7 +86,7 @@ impl Alignment {
     /// # Errors
     /// [`Error::Invalid`] says what differs.
     pub fn from_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
-        let resolved = resolve(target, source, partition, false, true);
+        let resolved = resolve(target, source, partition, false, target);
         let Resolved { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
         Ok(Self { target: Arc::clone(target), sources, names: None })
     }
@@ -141,9 +142,9 @@ fn resolve(
     file: &Schema,
     constants: &[(&PartitionColumn, usize)],
     is_united: bool,
-    is_whole: bool,
+    whole: &Schema,
 ) -> Result<Resolved, Difference> {
-    if is_whole && !is_united {
+    if target.fields().len() == whole.fields().len() && !is_united {
         let is_known = |at: usize| namesake(file.fields(), at, target.fields()).is_some();
         if let Some(at) = (0..file.fields().len()).find(|&at| !is_known(at)) {
             let name = file.field(at).name();
@@ -182,6 +183,18 @@ fn resolve(
         if !is_united && !is_same_but_layout(here.data_type(), field.data_type()) {
             let (name, here, there) = (field.name(), here.data_type(), field.data_type());
             return Err(Difference(format!("column {name:?} is {here} here and {there} there")));
+        }
+        // Of a struct that is read whole, nothing is left out.
+        let is_whole = |field: &Field| {
+            let all = whole.field_with_name(field.name());
+            all.is_ok_and(|all| leaf_count(all.data_type()) == leaf_count(field.data_type()))
+        };
+        if !is_united
+            && is_whole(field)
+            && let Some(names) = further_field(here.data_type(), field.data_type())
+        {
+            let path: Vec<&str> = std::iter::once(field.name().as_str()).chain(names.into_iter().rev()).collect();
+            return Err(Difference(format!("there is a field {:?}", path.join("."))));
         }
         collect_paths(here, field, &mut Vec::new(), &mut paths);
         sources.push(Source::Column(at));
@@ -271,6 +284,33 @@ fn is_same_but_layout(file: &DataType, target: &DataType) -> bool {
             }
         }
         _ => false,
+    }
+}
+
+/// The names, from the last to the first, that lead to a field of structs in `file` that `target` does not have.
+fn further_field<'f>(file: &'f DataType, target: &DataType) -> Option<Vec<&'f str>> {
+    match (file, target) {
+        (DataType::Struct(fields), DataType::Struct(wanted)) => {
+            fields.iter().enumerate().find_map(|(at, field)| match namesake(fields, at, wanted) {
+                None => Some(vec![field.name().as_str()]),
+                Some(there) => {
+                    let mut names = further_field(field.data_type(), wanted.get(there)?.data_type())?;
+                    names.push(field.name());
+                    Some(names)
+                }
+            })
+        }
+        (DataType::Map(entries, _), DataType::Map(wanted, _)) => further_field(entries.data_type(), wanted.data_type()),
+        (list, wanted) => further_field(list_element(list)?.data_type(), list_element(wanted)?.data_type()),
+    }
+}
+
+/// The number of columns that a type is stored in.
+fn leaf_count(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Struct(fields) => fields.iter().map(|field| leaf_count(field.data_type())).sum(),
+        DataType::Map(entries, _) => leaf_count(entries.data_type()),
+        list => list_element(list).map_or(1, |element| leaf_count(element.data_type())),
     }
 }
 

@@ -213,8 +213,7 @@ impl Dataset {
         let partitions = self.shared.partitions.iter().zip(file.partition());
         let constants = partitions.map(|(column, &row)| (column, row as usize)).collect::<Vec<_>>();
         let is_united = self.shared.schema.is_united();
-        let is_whole = target.fields().len() == self.schema().fields().len();
-        Alignment::new(target, open.schema(), &constants, is_united, is_whole).map_err(|difference| {
+        Alignment::new(target, open.schema(), &constants, is_united, self.schema()).map_err(|difference| {
             difference.into_error(file.location(), self.shared.files.first().map_or("", DatasetFile::location))
         })
     }

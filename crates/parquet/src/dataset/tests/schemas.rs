@@ -62,6 +62,32 @@ fn the_first_file_sets_the_columns_and_the_others_have_to_have_them() {
 }
 
 #[test]
+fn a_field_of_a_struct_that_the_first_file_lacks_is_not_left_out() {
+    let structs = |names: &[&str]| {
+        let fields = names.iter().map(|&name| (Arc::new(Field::new(name, DataType::Int64, true)), int64([1])));
+        Arc::new(StructArray::from(fields.collect::<Vec<_>>())) as ArrayRef
+    };
+    let list = |array: ArrayRef| {
+        let field = Arc::new(Field::new("element", array.data_type().clone(), true));
+        Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([1]), array, None)) as ArrayRef
+    };
+    for is_list in [false, true] {
+        let wrap = |array: ArrayRef| if is_list { list(array) } else { array };
+        let file = |names: &[&str]| vec![("x", int64([1])), ("s", wrap(structs(names)))];
+        let (_guard, dataset) = of(vec![file(&["a"]), file(&["b", "a"])], false).unwrap();
+        for columns in [None, Some(&["s"][..])] {
+            let error = read(&dataset, columns, Strings::Views).unwrap_err().to_string();
+            assert!(error.contains("1.parquet: there is a field \"s.b\", unlike in "), "{error}");
+        }
+        assert_eq!(read(&dataset, Some(&["x"]), Strings::Views).unwrap().len(), 2);
+    }
+    // Fields that are chosen may be fewer.
+    let file = |names: &[&str]| vec![("s", structs(names))];
+    let (_guard, dataset) = of(vec![file(&["a", "b"]), file(&["b", "a", "c"])], false).unwrap();
+    assert_eq!(read(&dataset, Some(&["s.b"]), Strings::Views).unwrap().len(), 2);
+}
+
+#[test]
 fn united_files_have_nulls_for_what_they_lack() {
     let files = vec![
         vec![("a", int64([1, 2])), ("b", Arc::new(Int16Array::from(vec![Some(1), None])) as ArrayRef)],
