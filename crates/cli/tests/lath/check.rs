@@ -452,3 +452,25 @@ fn an_order_that_rows_do_not_have_is_an_error_where_a_query_relies_on_it() {
     assert!(sql("SELECT sum(id) AS s FROM FILE").text(0).contains('6'));
     assert!(sql("SELECT id FROM FILE ORDER BY id DESC").text(0).contains('3'));
 }
+
+#[test]
+fn floats_that_are_not_sorted_as_the_metadata_says_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    for (floats, expected) in [
+        (vec![-1.0, 0.0, -0.0, 2.5, f64::NAN], None),
+        (vec![f64::NAN, -1.0, 2.5, 3.0], None),
+        (vec![-1.0, f64::NAN, 2.5, 3.0], Some("row 2 does not follow")),
+        (vec![1.0, -0.5, 2.0], Some("row 1 does not follow")),
+    ] {
+        let floats: ArrayRef = Arc::new(Float64Array::from(floats));
+        let batch = RecordBatch::try_from_iter([("x", floats)]).unwrap();
+        let sorting = vec![SortingColumn { column_idx: 0, descending: false, nulls_first: false }];
+        write_batch(&path, &batch, WriterProperties::builder().set_sorting_columns(Some(sorting)).build());
+        let run = lath(["check", path.to_str().unwrap()]);
+        match expected {
+            Some(expected) => assert!(run.text(1).contains(expected), "{}", run.text(1)),
+            None => assert!(run.text(0).contains("ok"), "{}", run.text(0)),
+        }
+    }
+}
