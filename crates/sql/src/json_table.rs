@@ -4,7 +4,7 @@
 //! lines lack; here both are errors.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,8 +67,15 @@ impl PartitionStream for JsonFile {
     }
 }
 
+/// The text of a file, without a byte order mark.
 fn open(path: &Path) -> Result<BufReader<File>> {
-    File::open(path).map(BufReader::new).map_err(|error| failed(path, &Error::Io(error)))
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    let failed = |error| failed(path, &Error::Io(error));
+    let mut text = File::open(path).map(BufReader::new).map_err(failed)?;
+    if text.fill_buf().map_err(failed)?.starts_with(MARK) {
+        text.consume(MARK.len());
+    }
+    Ok(text)
 }
 
 fn failed(path: &Path, error: &Error) -> DataFusionError {

@@ -181,7 +181,8 @@ fn sql_reads_json_to_the_last_digit_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("a b.jsonl"), "{\"n\":9007199254740993,\"x\":1}\n{\"n\":1.5,\"x\":2}\n").unwrap();
-    fs::write(path("c.jsonl"), "{\"n\":\"7\",\"y\":true}\n").unwrap();
+    // With a byte order mark.
+    fs::write(path("c.jsonl"), "\u{feff}{\"n\":\"7\",\"y\":true}\n").unwrap();
     let answer = |query: &str| lath(["sql", query, "--format", "jsonl"]);
     let one = answer(&format!("SELECT n, x FROM '{}' ORDER BY x", path("a b.jsonl")));
     assert_eq!(one.json_lines(0), [json!({"n": "9007199254740993", "x": 1}), json!({"n": "1.5", "x": 2})]);
