@@ -40,10 +40,10 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
-    CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, EquijoinKeys, ExactDivision,
-    IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames, PlainPlaces,
-    SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function,
-    merge_join_columns, ordered_list_function, uuid_function, whole_number_functions, with_output_names,
+    CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, DistinctLists, EquijoinKeys,
+    ExactDivision, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames,
+    PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function,
+    merge_join_columns, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -171,7 +171,6 @@ impl Session {
             .build();
         state.register_expr_planner(Arc::new(DateArithmetic))?;
         state.register_udaf(checked_sum())?;
-        state.register_udaf(Arc::new(ordered_list_function()))?;
         state.register_expr_planner(Arc::new(ExactDivision))?;
         state.register_udf(Arc::new(at_time_zone_function()))?;
         for function in whole_number_functions() {
@@ -389,6 +388,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));
     rules.push(Arc::new(NestedExtremes::new()));
+    rules.push(Arc::new(DistinctLists::new()));
     rules.push(Arc::new(ComparedIntervals::new()));
     rules.push(Arc::new(StandardCasts));
     rules.push(Arc::new(CheckedArithmetic::new()));

@@ -6,16 +6,58 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, FieldRef};
 use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::functions_aggregate::array_agg::array_agg_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, Expr, GroupsAccumulator, LogicalPlan, ReversedUDAF,
+    Signature,
 };
+use datafusion::optimizer::AnalyzerRule;
 
-/// The function `array_agg`.
-pub(crate) fn ordered_list_function() -> AggregateUDF {
-    AggregateUDF::from(OrderedList { inner: array_agg_udaf().as_ref().clone() })
+use super::expressions::rewrite_expressions;
+
+/// Replaces `array_agg(DISTINCT … ORDER BY …)`. Without DISTINCT, turning the list round is right, and lists of nested values need it.
+#[derive(Debug)]
+pub(crate) struct DistinctLists {
+    function: Arc<AggregateUDF>,
+}
+
+impl DistinctLists {
+    pub(crate) fn new() -> Self {
+        let inner = array_agg_udaf().as_ref().clone();
+        Self { function: Arc::new(AggregateUDF::from(OrderedList { inner })) }
+    }
+
+    fn rewrite(&self, mut expr: Expr) -> Transformed<Expr> {
+        match &mut expr {
+            Expr::AggregateFunction(call)
+                if call.func.name() == "array_agg" && call.params.distinct && !call.params.order_by.is_empty() =>
+            {
+                call.func = Arc::clone(&self.function);
+                Transformed::yes(expr)
+            }
+            _ => Transformed::no(expr),
+        }
+    }
+}
+
+impl AnalyzerRule for DistinctLists {
+    fn name(&self) -> &str {
+        "lath_distinct_lists"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let rewritten = plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Aggregate(_) => {
+                rewrite_expressions(plan, |expr, _| expr.transform_up(|expr| Ok(self.rewrite(expr))))
+            }
+            other => Ok(Transformed::no(other)),
+        })?;
+        Ok(rewritten.data)
+    }
 }
 
 /// DataFusion's `array_agg`, which is not reversed.

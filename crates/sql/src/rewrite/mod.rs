@@ -71,7 +71,7 @@ pub(crate) use extremes::NestedExtremes;
 pub(crate) use floats::DecimalsBesideFloats;
 pub(crate) use frames::PeerFrames;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
-pub(crate) use list_aggregates::ordered_list_function;
+pub(crate) use list_aggregates::DistinctLists;
 pub(crate) use maps::{MapAccess, map_extract_function};
 pub(crate) use multisets::Multisets;
 pub(crate) use null_safe_joins::{EquijoinKeys, OrderedInnerJoins};
