@@ -35,9 +35,24 @@ PER_TABLES = 100
 def areas(folder):
     """Each kind of question with its weight."""
     return {
-        "using": (joins.using, 3), "natural": (joins.natural, 2), "on": (joins.on, 3), "rows": (rows.rows, 3), "rows joined": (rows.join_by_rows, 1), "rows in queries": (rows.rows_in, 2), "decimals": (decimals.decimals, 4),
-        "conditions": (expressions.conditions, 5), "values": (expressions.values, 4), "constants": (expressions.constants, 2), "casts": (expressions.casts, 2), "subqueries": (subqueries.subqueries, 8), "sets": (sets.sets, 4),
-        "windows": (windows.windows, 4), "groups": (groups.groups, 5), "orders": (groups.orders, 3), "changes": (changes.changes, 4), "partitions": (partitions.Partitions(folder).question, 1),
+        "using": (joins.using, 3),
+        "natural": (joins.natural, 2),
+        "on": (joins.on, 3),
+        "rows": (rows.rows, 3),
+        "rows joined": (rows.join_by_rows, 1),
+        "rows in queries": (rows.rows_in, 2),
+        "decimals": (decimals.decimals, 4),
+        "conditions": (expressions.conditions, 5),
+        "values": (expressions.values, 4),
+        "constants": (expressions.constants, 2),
+        "casts": (expressions.casts, 2),
+        "subqueries": (subqueries.subqueries, 8),
+        "sets": (sets.sets, 4),
+        "windows": (windows.windows, 4),
+        "groups": (groups.groups, 5),
+        "orders": (groups.orders, 3),
+        "changes": (changes.changes, 4),
+        "partitions": (partitions.Partitions(folder).question, 1),
     }
 
 
@@ -106,7 +121,9 @@ def main():
     for why, times in tally.judged.most_common():
         print(f"judged {times} times: {why}")
     for area, times in tally.asked.items():
-        print(f"{area}: {times} asked, {tally.differences[area]} differ, {tally.refused_by_both[area]} refused by both, {tally.bugs[area]} bugs of the other engine")
+        print(
+            f"{area}: {times} asked, {tally.differences[area]} differ, {tally.refused_by_both[area]} refused by both, {tally.bugs[area]} bugs of the other engine"
+        )
     total = sum(tally.differences.values())
     print(f"questions: {count} from seed {first}, {total} differences, {sum(tally.judged.values())} judged")
     return 1 if total else 0

@@ -44,6 +44,7 @@ def same(one, other):
 
 def place(row):
     """Where a row goes in an order that both answers have."""
+
     def word(value):
         if value is None:
             return (0, "")

@@ -13,15 +13,34 @@ def literal(chance):
 def decimals(chance):
     one, other, third = literal(chance), literal(chance), literal(chance)
     op = chance.choice(COMPARISONS)
-    value = chance.choice([f"d + {one}", f"d * {one}", f"{one} - d", f"d * {one} + {other}", f"-(d - {one})", f"CASE WHEN d > {one} THEN {other} ELSE d END", f"CASE WHEN p THEN {one} WHEN a > 1 THEN {other} END",
-                           f"coalesce(d, {one})", f"nullif(d, {one})", f"greatest(d, {one}, {other})", f"a + {one}", f"b * {one}", f"{one} + {other} * {third}", f"d % {chance.choice(['1.5', '2', '0.3'])}", f"round(d * {one}, 1)"])
+    value = chance.choice(
+        [
+            f"d + {one}",
+            f"d * {one}",
+            f"{one} - d",
+            f"d * {one} + {other}",
+            f"-(d - {one})",
+            f"CASE WHEN d > {one} THEN {other} ELSE d END",
+            f"CASE WHEN p THEN {one} WHEN a > 1 THEN {other} END",
+            f"coalesce(d, {one})",
+            f"nullif(d, {one})",
+            f"greatest(d, {one}, {other})",
+            f"a + {one}",
+            f"b * {one}",
+            f"{one} + {other} * {third}",
+            f"d % {chance.choice(['1.5', '2', '0.3'])}",
+            f"round(d * {one}, 1)",
+        ]
+    )
     return chance.call(
         lambda: question("decimals", f"SELECT id FROM t WHERE {value} {op} {third}"),
         lambda: question("decimals", f"SELECT id, {value} AS v FROM t"),
         lambda: question("decimals", f"SELECT id FROM t WHERE d {chance.maybe('NOT ')}IN ({one}, {other}, {third})"),
         lambda: question("decimals", f"SELECT id FROM t WHERE d {chance.maybe('NOT ')}BETWEEN {one} AND {other} OR a = {third}"),
         lambda: question("decimals", f"SELECT sum(v) AS s, min(v) AS l, max(v) AS h, count(DISTINCT v) AS n FROM (SELECT {value} AS v FROM t) AS q"),
-        lambda: question("decimals", f"SELECT x, x * {one} AS y FROM (VALUES ({one}), ({other}), ({third}), (NULL)) AS w(x) WHERE x {op} {literal(chance)}"),
+        lambda: question(
+            "decimals", f"SELECT x, x * {one} AS y FROM (VALUES ({one}), ({other}), ({third}), (NULL)) AS w(x) WHERE x {op} {literal(chance)}"
+        ),
         lambda: question("decimals", f"SELECT t.id, w.n FROM t JOIN (VALUES ({one}, 1), ({other}, 2), (2.250, 3)) AS w(x, n) ON t.d = w.x"),
         lambda: question("decimals", f"SELECT {value} AS v FROM t UNION SELECT {one} UNION ALL SELECT a FROM u"),
         lambda: question("decimals", f"SELECT {value} AS v, count(*) AS n, sum(d) AS s FROM t GROUP BY {value}"),

@@ -31,7 +31,7 @@ class Lath:
         """One process for as many statements as answer: the next one begins behind the one that failed."""
         answers = []
         while len(answers) < len(statements):
-            rest = statements[len(answers):]
+            rest = statements[len(answers) :]
             script = ";\n".join(f"{statement};\nSELECT '{MARK}' AS \"{MARK}\"" for statement in rest)
             try:
                 run = subprocess.run(self.command, input=script.encode(), capture_output=True, timeout=200)
@@ -96,7 +96,10 @@ class SQLite:
         for name, rows in arrow.items():
             defined = ", ".join(f"{column} {'INTEGER' if 'INT' in type else 'TEXT'}" for column, type in tables.TABLES[name].items())
             self.connection.execute(f"CREATE TABLE {name} ({defined})")
-            plain = [tuple(value if isinstance(value, (int, str, type(None))) else str(value) for value in row) for row in zip(*(c.to_pylist() for c in rows.columns))]
+            plain = [
+                tuple(value if isinstance(value, (int, str, type(None))) else str(value) for value in row)
+                for row in zip(*(c.to_pylist() for c in rows.columns))
+            ]
             if plain:
                 self.connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(plain[0]))})", plain)
 

@@ -5,11 +5,58 @@ from question import question
 from tables import scope
 
 AGGREGATES = [
-    "count(*)", "count(t.a)", "count(DISTINCT t.a)", "count(DISTINCT t.s)", "sum(t.a)", "sum(DISTINCT t.b)", "sum(t.d)", "sum(DISTINCT t.d)", "avg(t.a)", "avg(t.d)", "avg(DISTINCT t.a)", "min(t.s)", "max(t.s)", "min(t.d)", "max(t.day)", "min(t.ts)", "max(t.f)",
-    "bool_and(t.p)", "bool_or(t.p)", "sum(t.f)", "stddev(t.a)", "var_pop(t.b)", "string_agg(t.s, ',' ORDER BY t.id)", "sum(t.a * t.d)", "max(t.a) - min(t.b)", "sum(t.a) / 2.0", "coalesce(sum(t.a), 0)", "median(t.a)", "covar_samp(t.a, t.b)",
-    "string_agg(DISTINCT t.s, '|' ORDER BY t.s)", "bit_and(t.a)", "bit_xor(t.b)", "min(t.p)",
+    "count(*)",
+    "count(t.a)",
+    "count(DISTINCT t.a)",
+    "count(DISTINCT t.s)",
+    "sum(t.a)",
+    "sum(DISTINCT t.b)",
+    "sum(t.d)",
+    "sum(DISTINCT t.d)",
+    "avg(t.a)",
+    "avg(t.d)",
+    "avg(DISTINCT t.a)",
+    "min(t.s)",
+    "max(t.s)",
+    "min(t.d)",
+    "max(t.day)",
+    "min(t.ts)",
+    "max(t.f)",
+    "bool_and(t.p)",
+    "bool_or(t.p)",
+    "sum(t.f)",
+    "stddev(t.a)",
+    "var_pop(t.b)",
+    "string_agg(t.s, ',' ORDER BY t.id)",
+    "sum(t.a * t.d)",
+    "max(t.a) - min(t.b)",
+    "sum(t.a) / 2.0",
+    "coalesce(sum(t.a), 0)",
+    "median(t.a)",
+    "covar_samp(t.a, t.b)",
+    "string_agg(DISTINCT t.s, '|' ORDER BY t.s)",
+    "string_agg(t.s, '' ORDER BY t.s DESC)",
+    "array_agg(t.id ORDER BY t.id DESC)",
+    "array_agg(DISTINCT t.a ORDER BY t.a NULLS FIRST)",
+    "array_agg(t.a ORDER BY t.a DESC NULLS LAST)",
+    "bit_and(t.a)",
+    "bit_xor(t.b)",
+    "min(t.p)",
 ]
-KEYS = ["t.a", "t.s", "t.p", "t.d", "t.day", "t.b % 2", "t.a + t.b", "t.a > 1", "upper(t.s)", "coalesce(t.a, -5)", "date_trunc('month', t.ts)", "CASE WHEN t.p THEN 'yes' ELSE t.s END"]
+KEYS = [
+    "t.a",
+    "t.s",
+    "t.p",
+    "t.d",
+    "t.day",
+    "t.b % 2",
+    "t.a + t.b",
+    "t.a > 1",
+    "upper(t.s)",
+    "coalesce(t.a, -5)",
+    "date_trunc('month', t.ts)",
+    "CASE WHEN t.p THEN 'yes' ELSE t.s END",
+]
 
 
 def aggregate(chance, make):
@@ -32,9 +79,16 @@ def groups(chance):
         return question("groups", f"SELECT {aggregates} FROM {source}{where}{having}")
     if kind < 0.6:
         return question("groups", f"SELECT {listed}, {aggregates} FROM {source}{where} GROUP BY {', '.join(keys)}{having}")
-    by = chance.choice([
-        f"ROLLUP ({', '.join(keys)})", f"CUBE ({', '.join(keys)})", f"GROUPING SETS (({', '.join(keys)}), ())", f"GROUPING SETS (({keys[0]}), ({keys[-1]}), ({', '.join(keys)}))", f"GROUPING SETS ((), ({keys[0]}))", f"{keys[0]}, ROLLUP ({keys[-1]})",
-    ])
+    by = chance.choice(
+        [
+            f"ROLLUP ({', '.join(keys)})",
+            f"CUBE ({', '.join(keys)})",
+            f"GROUPING SETS (({', '.join(keys)}), ())",
+            f"GROUPING SETS (({keys[0]}), ({keys[-1]}), ({', '.join(keys)}))",
+            f"GROUPING SETS ((), ({keys[0]}))",
+            f"{keys[0]}, ROLLUP ({keys[-1]})",
+        ]
+    )
     grouping = f", grouping({keys[0]}) AS h" if chance.random() < 0.5 else ""
     return question("grouping sets", f"SELECT {listed}, {aggregates}{grouping} FROM {source}{where} GROUP BY {by}{having}")
 
@@ -44,7 +98,11 @@ def distinct(chance):
     make = Expressions(chance, scope("t"))
     if chance.random() < 0.3:
         by = chance.choice(["t.a", "t.s", "t.p"])
-        return question("orders", f"SELECT DISTINCT ON ({by}) {by}, t.id FROM t ORDER BY {by} NULLS {chance.choice(['FIRST', 'LAST'])}, t.id {chance.choice(['ASC', 'DESC'])}", ordered=True)
+        return question(
+            "orders",
+            f"SELECT DISTINCT ON ({by}) {by}, t.id FROM t ORDER BY {by} NULLS {chance.choice(['FIRST', 'LAST'])}, t.id {chance.choice(['ASC', 'DESC'])}",
+            ordered=True,
+        )
     return question("orders", f"SELECT DISTINCT {', '.join(columns)} FROM t{chance.maybe(f' WHERE {make.condition(1)}')}")
 
 
@@ -53,7 +111,13 @@ def orders(chance):
     make = Expressions(chance, scope("t"))
     if chance.random() < 0.25:
         return distinct(chance)
-    keys = [chance.choice([f"t.{name}" for name in ["a", "b", "s", "d", "f", "day", "ts", "p"]] + ["t.a + t.b", "abs(t.d)", "length(t.s)", "t.a IS NULL", "t.d * 1.5", "CASE WHEN t.p THEN t.a END"]) for _ in range(chance.randint(1, 3))]
+    keys = [
+        chance.choice(
+            [f"t.{name}" for name in ["a", "b", "s", "d", "f", "day", "ts", "p"]]
+            + ["t.a + t.b", "abs(t.d)", "length(t.s)", "t.a IS NULL", "t.d * 1.5", "CASE WHEN t.p THEN t.a END"]
+        )
+        for _ in range(chance.randint(1, 3))
+    ]
     order = ", ".join(f"{key} {chance.choice(['ASC', 'DESC'])} NULLS {chance.choice(['FIRST', 'LAST'])}" for key in keys)
     limit = chance.choice(["", " LIMIT 0", " LIMIT 1", " LIMIT 5", " LIMIT 5 OFFSET 2", " OFFSET 3", " LIMIT 100 OFFSET 1"])
     where = chance.maybe(f" WHERE {make.condition(1)}", 0.4)

@@ -17,12 +17,23 @@ def using(chance):
         names[chance.randrange(len(names))] = "e"
     text = names[0] + "".join(f" {chance.choice(KINDS)} {name} USING ({', '.join(by)})" for name in names[1:])
     columns = chance.some([*by, *(OWN[name] for name in names), *(f"{name}.{by[0]}" for name in names)], 2, 6)
-    make = Expressions(chance, {"int": [OWN[name] for name in names] + [name for name in by if name in "ab"], "text": [name for name in by if name == "s"], "decimal": [name for name in by if name == "d"]})
+    make = Expressions(
+        chance,
+        {
+            "int": [OWN[name] for name in names] + [name for name in by if name in "ab"],
+            "text": [name for name in by if name == "s"],
+            "decimal": [name for name in by if name == "d"],
+        },
+    )
     where = chance.maybe(f" WHERE {make.condition(1)}")
     return chance.call(
         lambda: question("using", f"SELECT {', '.join(columns)} FROM {text}{where}"),
-        lambda: question("using", f"SELECT {', '.join(by)}, count(*) AS n, count({OWN[names[0]]}) AS own FROM {text}{where} GROUP BY {', '.join(by)}"),
-        lambda: question("using", f"SELECT DISTINCT {by[0]} FROM {text}{where} ORDER BY {by[0]} {chance.choice(['ASC', 'DESC'])} NULLS LAST", ordered=True),
+        lambda: question(
+            "using", f"SELECT {', '.join(by)}, count(*) AS n, count({OWN[names[0]]}) AS own FROM {text}{where} GROUP BY {', '.join(by)}"
+        ),
+        lambda: question(
+            "using", f"SELECT DISTINCT {by[0]} FROM {text}{where} ORDER BY {by[0]} {chance.choice(['ASC', 'DESC'])} NULLS LAST", ordered=True
+        ),
         lambda: question("using", f"SELECT count({by[0]}) AS n, max({by[-1]}) AS m FROM {text}{where}"),
     )
 
@@ -50,8 +61,14 @@ def condition_on(chance, left, right):
     shared = chance.choice(SHARED)
     equal = f"{left}.{shared} = {right}.{shared}"
     return chance.call(
-        lambda: equal, lambda: f"{equal} AND {make.condition(1)}", lambda: make.condition(1), lambda: f"{left}.{shared} IS NOT DISTINCT FROM {right}.{shared}", lambda: f"({equal} OR {left}.a < {right}.b)",
-        lambda: f"{left}.a {chance.choice(['<', '>=', '<>'])} {right}.b", lambda: f"{left}.d = {right}.a", lambda: f"{left}.a + 1 = {right}.b AND {left}.s >= {right}.s",
+        lambda: equal,
+        lambda: f"{equal} AND {make.condition(1)}",
+        lambda: make.condition(1),
+        lambda: f"{left}.{shared} IS NOT DISTINCT FROM {right}.{shared}",
+        lambda: f"({equal} OR {left}.a < {right}.b)",
+        lambda: f"{left}.a {chance.choice(['<', '>=', '<>'])} {right}.b",
+        lambda: f"{left}.d = {right}.a",
+        lambda: f"{left}.a + 1 = {right}.b AND {left}.s >= {right}.s",
     )
 
 

@@ -2,7 +2,27 @@
 
 from question import Question
 
-VALUES = ["a", "b", "s", "d", "day", "ts", "p", "a + b", "s || '/'", "s || '='", "s || '%'", "coalesce(s, '__HIVE_DEFAULT_PARTITION__')", "'x:' || s", "d * 0.1", "CASE WHEN a > 1 THEN '__HIVE_DEFAULT_PARTITION__' ELSE s END", "s || chr(10)", "'..'", "s || ' '", "lpad(s, 3, '0')"]
+VALUES = [
+    "a",
+    "b",
+    "s",
+    "d",
+    "day",
+    "ts",
+    "p",
+    "a + b",
+    "s || '/'",
+    "s || '='",
+    "s || '%'",
+    "coalesce(s, '__HIVE_DEFAULT_PARTITION__')",
+    "'x:' || s",
+    "d * 0.1",
+    "CASE WHEN a > 1 THEN '__HIVE_DEFAULT_PARTITION__' ELSE s END",
+    "s || chr(10)",
+    "'..'",
+    "s || ' '",
+    "lpad(s, 3, '0')",
+]
 
 
 class Partitions:
@@ -22,4 +42,10 @@ class Partitions:
         texts = ", ".join(f"CAST(v{at} AS VARCHAR) AS v{at}" for at in range(len(values)))
         copy = f"COPY ({source}) TO '{folder}' STORED AS PARQUET PARTITIONED BY ({names})"
         read = f"SELECT id, {texts} FROM '{folder}/'"
-        return Question("partitions", [copy, read, f"SELECT count(*) AS n FROM '{folder}/' WHERE v0 IS NULL"], [None, f"SELECT id, {texts} FROM ({source}) AS q", f"SELECT count(*) AS n FROM ({source}) AS q WHERE v0 IS NULL"], "duckdb", False)
+        return Question(
+            "partitions",
+            [copy, read, f"SELECT count(*) AS n FROM '{folder}/' WHERE v0 IS NULL"],
+            [None, f"SELECT id, {texts} FROM ({source}) AS q", f"SELECT count(*) AS n FROM ({source}) AS q WHERE v0 IS NULL"],
+            "duckdb",
+            False,
+        )

@@ -4,7 +4,13 @@ from question import question
 from tables import scope
 
 PAIRS = [("a", "b"), ("b", "a"), ("s", "a"), ("a", "s"), ("d", "a"), ("day", "b")]
-VALUES = {"a": ["0", "1", "2", "NULL", "b"], "b": ["0", "1", "3", "NULL", "a + 1"], "s": ["'a'", "'b'", "''", "NULL"], "d": ["1.5", "2.25", "2", "NULL", "0.01"], "day": ["DATE '2024-02-29'", "NULL", "DATE '1969-12-31'"]}
+VALUES = {
+    "a": ["0", "1", "2", "NULL", "b"],
+    "b": ["0", "1", "3", "NULL", "a + 1"],
+    "s": ["'a'", "'b'", "''", "NULL"],
+    "d": ["1.5", "2.25", "2", "NULL", "0.01"],
+    "day": ["DATE '2024-02-29'", "NULL", "DATE '1969-12-31'"],
+}
 
 
 def compared(op, left, right):
@@ -37,11 +43,20 @@ def predicate(chance):
         return f"{written(columns)} {op} {written(right)}", compared(op, columns, right)
     if kind < 0.8:
         rights, word = [row(chance, columns) for _ in range(chance.randint(1, 3))], chance.maybe("NOT ")
-        return f"{written(columns)} {word}IN ({', '.join(map(written, rights))})", f"({word}({' OR '.join(compared('=', columns, right) for right in rights)}))"
+        return (
+            f"{written(columns)} {word}IN ({', '.join(map(written, rights))})",
+            f"({word}({' OR '.join(compared('=', columns, right) for right in rights)}))",
+        )
     if kind < 0.9:
         low, high = row(chance, columns), row(chance, columns)
-        return f"{written(columns)} BETWEEN {written(low)} AND {written(high)}", f"({compared('>=', columns, low)} AND {compared('<=', columns, high)})"
-    return f"{written(columns)} IS NOT DISTINCT FROM {written(right := row(chance, columns))}", "(" + " AND ".join(f"{one} IS NOT DISTINCT FROM {other}" for one, other in zip(columns, right)) + ")"
+        return (
+            f"{written(columns)} BETWEEN {written(low)} AND {written(high)}",
+            f"({compared('>=', columns, low)} AND {compared('<=', columns, high)})",
+        )
+    return (
+        f"{written(columns)} IS NOT DISTINCT FROM {written(right := row(chance, columns))}",
+        "(" + " AND ".join(f"{one} IS NOT DISTINCT FROM {other}" for one, other in zip(columns, right)) + ")",
+    )
 
 
 def rows(chance):
@@ -50,7 +65,15 @@ def rows(chance):
         more, another = predicate(chance)
         word = chance.choice([" AND ", " OR "])
         text, other = text + word + more, other + word + another
-    make = chance.choice(["SELECT id FROM t WHERE {}", "SELECT id FROM t WHERE NOT ({})", "SELECT id, ({}) AS v FROM t", "SELECT id, CASE WHEN {} THEN 1 ELSE 2 END AS v FROM t", "SELECT count(*) FILTER (WHERE {}) AS n FROM t"])
+    make = chance.choice(
+        [
+            "SELECT id FROM t WHERE {}",
+            "SELECT id FROM t WHERE NOT ({})",
+            "SELECT id, ({}) AS v FROM t",
+            "SELECT id, CASE WHEN {} THEN 1 ELSE 2 END AS v FROM t",
+            "SELECT count(*) FILTER (WHERE {}) AS n FROM t",
+        ]
+    )
     return question("rows", make.format(text), make.format(other))
 
 
@@ -69,5 +92,7 @@ def rows_in(chance):
     inner = ", ".join(f"w.{name}" for name in columns)
     where = chance.choice(["", f" WHERE w.{columns[0]} > 0", " WHERE w.a = t.a", " WHERE w.b >= t.b", f" WHERE w.{columns[0]} IS NOT NULL"])
     test = f"(t.{columns[0]}, t.{columns[1]}) {chance.maybe('NOT ')}IN (SELECT {inner} FROM {chance.choice(['u', 'u', 'v', 'e'])} AS w{where})"
-    make = chance.choice(["SELECT id FROM t WHERE {}", "SELECT id, ({}) AS v FROM t", "SELECT id FROM t WHERE {} OR t.id < 3", "SELECT id FROM t WHERE ({}) IS NULL"])
+    make = chance.choice(
+        ["SELECT id FROM t WHERE {}", "SELECT id, ({}) AS v FROM t", "SELECT id FROM t WHERE {} OR t.id < 3", "SELECT id FROM t WHERE ({}) IS NULL"]
+    )
     return question("rows in queries", make.format(test), oracle="sqlite")

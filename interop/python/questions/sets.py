@@ -4,7 +4,14 @@ from question import question
 
 COLUMNS = [["a", "b"], ["a"], ["s", "a"], ["d"], ["a", "d"], ["day"], ["p", "a"]]
 # What another arm has in place of a column: another type that is compared with it.
-OTHER_TYPE = {"a": ["d", "b", "x", "1.5", "NULL"], "b": ["a", "2", "d"], "d": ["a", "x", "0.1"], "s": ["'a'", "NULL"], "day": ["CAST(ts AS DATE)", "NULL", "ts"], "p": ["NULL", "TRUE", "a > 1"]}
+OTHER_TYPE = {
+    "a": ["d", "b", "x", "1.5", "NULL"],
+    "b": ["a", "2", "d"],
+    "d": ["a", "x", "0.1"],
+    "s": ["'a'", "NULL"],
+    "day": ["CAST(ts AS DATE)", "NULL", "ts"],
+    "p": ["NULL", "TRUE", "a > 1"],
+}
 
 
 def arm(chance, columns, mixed):
@@ -29,6 +36,9 @@ def sets(chance):
     names = [f"c{at}" for at in range(len(columns))]
     orders = ", ".join(f"{name} {chance.choice(['ASC', 'DESC'])} NULLS {chance.choice(['FIRST', 'LAST'])}" for name in names)
     return chance.call(
-        lambda: question("sets", text), lambda: question("sets", text), lambda: question("sets", f"SELECT * FROM ({text}) AS q ORDER BY {orders} LIMIT {chance.choice([1, 5, 50])}", ordered=True),
-        lambda: question("sets", f"SELECT {names[0]}, count(*) AS n FROM ({text}) AS q GROUP BY {names[0]}"), lambda: question("sets", f"WITH q AS ({text}) SELECT count(*) AS n FROM q WHERE {names[0]} IS NOT NULL"),
+        lambda: question("sets", text),
+        lambda: question("sets", text),
+        lambda: question("sets", f"SELECT * FROM ({text}) AS q ORDER BY {orders} LIMIT {chance.choice([1, 5, 50])}", ordered=True),
+        lambda: question("sets", f"SELECT {names[0]}, count(*) AS n FROM ({text}) AS q GROUP BY {names[0]}"),
+        lambda: question("sets", f"WITH q AS ({text}) SELECT count(*) AS n FROM q WHERE {names[0]} IS NOT NULL"),
     )

@@ -11,11 +11,22 @@ TEXTS = ["a", "b", "A", "", "ab", "a%b", "a_b", "ba", "Åre", "it's", "10", " a 
 DECIMALS = [decimal.Decimal(text) for text in ["0", "1.50", "-1.50", "2.25", "2.00", "0.01", "12.34", "99999.99", "-0.10"]]
 DOUBLES = [0.0, 1.5, -2.25, 2.0, 0.1, 1e10, -3.0]
 DAYS = [datetime.date(2024, 2, 28) + datetime.timedelta(days=days) for days in (0, 1, 2, 31, 366)] + [datetime.date(1969, 12, 31)]
-MOMENTS = [datetime.datetime(2024, 2, 28, 23, 59, 59, 999999), datetime.datetime(2024, 3, 1), datetime.datetime(1969, 12, 31, 12, 30), datetime.datetime(2023, 1, 31, 6)]
+MOMENTS = [
+    datetime.datetime(2024, 2, 28, 23, 59, 59, 999999),
+    datetime.datetime(2024, 3, 1),
+    datetime.datetime(1969, 12, 31, 12, 30),
+    datetime.datetime(2023, 1, 31, 6),
+]
 
 TYPES = {
-    "INT": (pa.int32(), INTEGERS), "BIGINT": (pa.int64(), INTEGERS), "VARCHAR": (pa.string(), TEXTS), "DECIMAL(10, 2)": (pa.decimal128(10, 2), DECIMALS),
-    "DOUBLE": (pa.float64(), DOUBLES), "DATE": (pa.date32(), DAYS), "TIMESTAMP": (pa.timestamp("us"), MOMENTS), "BOOLEAN": (pa.bool_(), [True, False]),
+    "INT": (pa.int32(), INTEGERS),
+    "BIGINT": (pa.int64(), INTEGERS),
+    "VARCHAR": (pa.string(), TEXTS),
+    "DECIMAL(10, 2)": (pa.decimal128(10, 2), DECIMALS),
+    "DOUBLE": (pa.float64(), DOUBLES),
+    "DATE": (pa.date32(), DAYS),
+    "TIMESTAMP": (pa.timestamp("us"), MOMENTS),
+    "BOOLEAN": (pa.bool_(), [True, False]),
 }
 T = {"id": "INT", "a": "INT", "b": "BIGINT", "s": "VARCHAR", "d": "DECIMAL(10, 2)", "f": "DOUBLE", "day": "DATE", "ts": "TIMESTAMP", "p": "BOOLEAN"}
 U = {"k": "INT", "a": "INT", "b": "BIGINT", "s": "VARCHAR", "d": "DECIMAL(10, 2)", "day": "DATE", "x": "INT", "ts": "TIMESTAMP", "p": "BOOLEAN"}
@@ -23,7 +34,16 @@ V = {"z": "INT", "a": "INT", "b": "BIGINT", "s": "VARCHAR", "x": "INT", "d": "DE
 TABLES = {"t": T, "u": U, "v": V, "e": U}
 KEYS = {"t": "id", "u": "k", "v": "z", "e": "k"}
 # What the words of expressions are made of.
-KINDS = {"INT": "int", "BIGINT": "int", "VARCHAR": "text", "DECIMAL(10, 2)": "decimal", "DOUBLE": "double", "DATE": "date", "TIMESTAMP": "time", "BOOLEAN": "bool"}
+KINDS = {
+    "INT": "int",
+    "BIGINT": "int",
+    "VARCHAR": "text",
+    "DECIMAL(10, 2)": "decimal",
+    "DOUBLE": "double",
+    "DATE": "date",
+    "TIMESTAMP": "time",
+    "BOOLEAN": "bool",
+}
 
 
 def scope(*tables):
