@@ -1,4 +1,5 @@
-//! The `lath` command as a function, for programs that are it: the binary `lath`, and `python -m lath`.
+//! The `lath` command as a function, for programs that are it: the binary `lath`, and `python -m lath`; and the rules for keys of footers,
+//! which other writers share.
 
 mod args;
 mod background;
@@ -40,6 +41,7 @@ use std::io::{self, Write};
 use clap::Parser;
 
 use args::Cli;
+pub use write::adapt_footer_key;
 
 /// Whether the commands that need SQL are there.
 pub const HAS_SQL: bool = cfg!(feature = "sql");

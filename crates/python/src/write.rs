@@ -86,7 +86,7 @@ impl PyWriter {
         settings: Vec<Setting<'_>>,
     ) -> PyResult<Self> {
         let schema = SchemaRef::from(capsule::schema_in(schema)?);
-        let options = with_schema_metadata(&schema, options(&schema, &settings)?, &settings);
+        let options = with_schema_metadata(py, &schema, options(&schema, &settings)?, &settings)?;
         let output = if target.hasattr("write")? {
             let file = PythonFile(target.clone().unbind());
             let schema = schema.clone();

@@ -1,11 +1,13 @@
 //! The options of a writer, by the names that `lath._write` gives them.
 
+use std::ffi::CString;
+
 use lath::arrow::schema::Schema;
 use lath::{
     BloomFilter, ColumnOptions, Error, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
     WriteOptions,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use lath_pyo3::error::Failure;
@@ -80,13 +82,33 @@ fn level(name: &str) -> PyResult<StatisticsLevel> {
     }
 }
 
-/// The options with the schema's metadata for the footer, where other libraries look for it: pandas's index is there. What was set by name
-/// is left as it is.
-pub(crate) fn with_schema_metadata(schema: &Schema, options: WriteOptions, settings: &[Setting<'_>]) -> WriteOptions {
+/// The options with the schema's metadata for the footer, where other libraries look for it: pandas's index is there. Known keys that
+/// speak of rows or columns are kept as far as they can be true of any rows with this schema, with a warning. What was set by name is left
+/// as it is.
+pub(crate) fn with_schema_metadata(
+    py: Python<'_>,
+    schema: &Schema,
+    mut options: WriteOptions,
+    settings: &[Setting<'_>],
+) -> PyResult<WriteOptions> {
+    // A call of the constructor, in `ParquetWriter` and `write_table`.
+    const STACK_LEVEL: i32 = 2;
     let is_set =
         |key: &str| settings.iter().any(|(_, option, name, _)| &**option == "metadata" && name.as_deref() == Some(key));
     let own = schema.metadata().iter().filter(|(key, _)| !key.starts_with("ARROW:") && !is_set(key));
     let mut own: Vec<_> = own.collect();
     own.sort_unstable();
-    own.into_iter().fold(options, |options, (key, value)| options.key_value_metadata(key, value.clone()))
+    let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    for (key, value) in own {
+        let (value, note) = lath_cli::adapt_footer_key(key, value, &columns);
+        if let Some(note) = note {
+            let note = CString::new(note).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &note, STACK_LEVEL)?;
+        }
+        options = match value {
+            Some(value) => options.key_value_metadata(key, value),
+            None => options.without_key_value_metadata(key),
+        };
+    }
+    Ok(options)
 }

@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import io
+import json
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -270,3 +273,40 @@ def test_the_schema_may_be_that_of_a_table(tmp_path: Path) -> None:
     for schema in (rows, rows.schema, rows.to_batches()[0], lath.open(TRIPS / "2025-01.parquet").scan(["price"])):
         with lath.ParquetWriter(tmp_path / "file.parquet", schema) as writer:
             assert writer.schema.names == (["price"] if isinstance(schema, lath.Scan) else ["id"])
+
+
+def test_footer_keys_that_speak_of_other_rows_or_columns_are_left_out(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    geo = {"primary_column": "name", "columns": {"name": {"encoding": "WKB", "bbox": [0, 0, 1, 1]}}}
+    fields = {"type": "struct", "fields": [{"name": name} for name in TABLE.column_names]}
+    keys = {"geo": json.dumps(geo), "iceberg.schema": json.dumps(fields), "mine": "stays"}
+    pq.write_table(TABLE.replace_schema_metadata(keys), source)
+
+    def written(rows: Any, *notes: str, **options: Any) -> dict[bytes, bytes]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            lath.write_table(rows, target, **options)
+        assert [str(warning.message) for warning in caught] == list(notes)
+        found = pq.read_metadata(target).metadata
+        return {key: value for key, value in found.items() if not key.startswith(b"ARROW:")}
+
+    box = "the key geo is kept without bbox of name"
+    found = written(pq.read_table(source).slice(5, 10), box)
+    assert json.loads(found[b"geo"])["columns"] == {"name": {"encoding": "WKB"}}
+    assert json.loads(found[b"iceberg.schema"]) == fields and found[b"mine"] == b"stays"
+    # A value that is given by name is the caller's.
+    assert written(pq.read_table(source), metadata={"geo": keys["geo"]})[b"geo"] == keys["geo"].encode()
+    gone = " is of columns that are not in the file and is left out"
+    found = written(pq.read_table(source, columns=["id"]), f"the key geo{gone}", f"the key iceberg.schema{gone}")
+    assert found == {b"mine": b"stays"}
+    found = written(lath.open(source).scan(["id", "price"], "id < 3"), f"the key geo{gone}", f"the key iceberg.schema{gone}")
+    assert found == {b"mine": b"stays"}
+
+
+def test_an_index_that_is_a_range_is_kept_for_the_rows_that_have_it(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1, 2, 3], "y": [4, 5, 6]}, index=pd.RangeIndex(5, 8, name="row"))
+    lath.write_table(frame, tmp_path / "a.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "a.parquet"), frame)
+    rows = pa.Table.from_pandas(frame).slice(1)
+    lath.write_table(rows, tmp_path / "b.parquet")
+    assert list(pd.read_parquet(tmp_path / "b.parquet")["x"]) == [2, 3]

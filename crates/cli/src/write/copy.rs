@@ -60,7 +60,7 @@ fn adapted_keys(
     let names = || file.schema().fields().iter().map(|field| field.name().clone());
     let kept_names: Vec<String> = names().filter(is_chosen).collect();
     let lacks_columns = kept_names.len() < names().count();
-    let kept = Kept { columns: &kept_names, lacks_columns, has_same_rows: keeps_rows };
+    let kept = Kept { columns: &kept_names, lacks_columns, has_same_rows: keeps_rows, keeps_range: false };
     let keys = file.metadata().key_value_metadata().into_iter();
     keys.filter_map(|pair| Some((footer_keys::adapt(&pair.key, pair.value.as_deref()?, kept)?, pair.key))).fold(
         options,

@@ -24,6 +24,34 @@ pub(crate) struct Kept<'a> {
     pub(crate) lacks_columns: bool,
     /// Whether it has all rows, in their order, and no others.
     pub(crate) has_same_rows: bool,
+    /// Whether an index that is a range is kept where the rows may be others: pandas uses it for as many rows as it has values.
+    pub(crate) keeps_range: bool,
+}
+
+/// The value that a file with `columns` may have under the key `key` of its footer, if any, where `value` came with the schema of rows
+/// that may be any, and what is to be said of it if it is another one.
+///
+/// ```
+/// let geo = r#"{"primary_column":"g","columns":{"g":{"encoding":"WKB","bbox":[0,0,1,1]}}}"#;
+/// let (value, note) = lath_cli::adapt_footer_key("geo", geo, &["g".to_owned()]);
+/// assert!(value.is_some_and(|value| !value.contains("bbox")));
+/// assert_eq!(note.as_deref(), Some("the key geo is kept without bbox of g"));
+/// ```
+pub fn adapt_footer_key(key: &str, value: &str, columns: &[String]) -> (Option<String>, Option<String>) {
+    let lacks_columns = field_names(value).iter().any(|name| !columns.contains(name));
+    let kept = Kept { columns, lacks_columns, has_same_rows: false, keeps_range: true };
+    match adapt(key, value, kept) {
+        None => (Some(value.to_owned()), None),
+        Some((Outcome::Changed(value), note)) => (Some(value), Some(note)),
+        Some((Outcome::Dropped, note)) => (None, Some(note)),
+    }
+}
+
+/// The fields of a schema of Avro, Iceberg or Spark.
+fn field_names(schema: &str) -> Vec<String> {
+    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let fields = schema.get("fields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    fields.iter().filter_map(|field| Some(field.get("name")?.as_str()?.to_owned())).collect()
 }
 
 /// What becomes of a key that is not true any more.
@@ -111,7 +139,8 @@ fn pandas(object: &mut Map<String, Value>, kept: Kept<'_>) -> Option<Vec<String>
     let is_there = |name: Option<&str>| name.is_none_or(|name| kept.columns.iter().any(|column| column == name));
     if let Some(index) = object.get_mut("index_columns").and_then(Value::as_array_mut) {
         index.retain(|column| {
-            let is_kept = if column.is_object() { kept.has_same_rows } else { is_there(column.as_str()) };
+            let is_kept =
+                if column.is_object() { kept.has_same_rows || kept.keeps_range } else { is_there(column.as_str()) };
             if !is_kept {
                 without.push(column.as_str().map_or_else(|| "the index".to_owned(), |name| format!("index {name}")));
             }
@@ -161,7 +190,8 @@ mod tests {
 
     fn adapted(key: &str, value: &str, columns: &[&str], lacks_columns: bool, has_same_rows: bool) -> Option<Outcome> {
         let columns: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
-        adapt(key, value, Kept { columns: &columns, lacks_columns, has_same_rows }).map(|(outcome, _)| outcome)
+        adapt(key, value, Kept { columns: &columns, lacks_columns, has_same_rows, keeps_range: false })
+            .map(|(outcome, _)| outcome)
     }
 
     fn changed(json: &str) -> Option<Outcome> {
@@ -202,5 +232,25 @@ mod tests {
         assert_eq!(adapted("iceberg.schema", "{}", &["a"], false, false), None);
         assert_eq!(adapted("hoodie_min_record_key", "1", &["a"], false, false), Some(Outcome::Dropped));
         assert_eq!(adapted("of somebody", "{", &["a"], true, false), None);
+    }
+
+    #[test]
+    fn keys_of_rows_that_may_be_any_are_kept_as_far_as_they_can_be_true() {
+        let columns: Vec<String> = ["a", "b"].map(str::to_owned).to_vec();
+        let adapted = |key: &str, value: &str| adapt_footer_key(key, value, &columns);
+        let same = |value: &str| (Some(value.to_owned()), None);
+        let range = r#"{"index_columns":[{"kind":"range","start":5,"stop":8,"step":1}],"columns":[{"name":"a","field_name":"a"}]}"#;
+        assert_eq!(adapted("pandas", range), same(range));
+        assert_eq!(
+            adapted("pandas", &range.replace("\"a\"", "\"c\"")).1.as_deref(),
+            Some("the key pandas is kept without column c")
+        );
+        for key in ["iceberg.schema", "avro.schema", "parquet.avro.schema"] {
+            let fields = r#"{"type":"struct","fields":[{"name":"a"},{"name":"b"}]}"#;
+            assert_eq!(adapted(key, fields), same(fields));
+            assert_eq!(adapted(key, &fields.replace("\"b\"", "\"c\"")).0, None);
+        }
+        assert_eq!(adapted("hoodie_min_record_key", "1").0, None);
+        assert_eq!(adapted("mine", "c"), same("c"));
     }
 }

@@ -66,7 +66,8 @@ pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Re
     let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let lacks_columns =
         like.map_or(!keeps_rows, |file| file.schema().fields().iter().any(|field| !columns.contains(field.name())));
-    let kept = Kept { columns: &columns, lacks_columns, has_same_rows: keeps_rows && sorted_by.is_empty() };
+    let has_same_rows = keeps_rows && sorted_by.is_empty();
+    let kept = Kept { columns: &columns, lacks_columns, has_same_rows, keeps_range: false };
     for (key, value) in notes {
         let value = match footer_keys::adapt(key, value, kept) {
             None => value.clone(),

@@ -66,6 +66,10 @@ class ParquetWriter:
     Beside them, ``profile`` is "compatible", "compact" or "lookup"; ``row_group_size`` counts rows, and ``row_group_bytes`` bytes;
     ``threads`` encode columns, one for each core with 0; ``memory_budget`` bounds the bytes that the writer holds.
 
+    The metadata of ``schema`` goes into the footer. Known keys that speak of rows or columns are kept as far as they can be true of any
+    rows with these columns, with a warning: the ``bbox`` of GeoParquet's ``geo`` and columns that ``schema`` lacks are left out.
+    ``metadata`` sets keys by name, as they are.
+
     >>> import pyarrow as pa
     >>> part = pa.table({"id": range(100)})
     >>> with lath.ParquetWriter("ids.parquet", part.schema, profile="compact") as writer:
