@@ -47,6 +47,9 @@ def main(lath):
                 found, what = None, str(error)
             else:
                 what = "another table" if found.schema.types != table.schema.types or found.to_pylist() != table.to_pylist() else ""
+                for name in ("few", "ordered"):
+                    if not what and found[name].chunk(0).dictionary != table[name].chunk(0).dictionary:
+                        what = f"categories of {name} in another order"
             if what:
                 faults += 1
                 print(f"categories: pyarrow {pa.__version__}, profile {profile}: {what}")

@@ -310,3 +310,85 @@ def test_an_index_that_is_a_range_is_kept_for_the_rows_that_have_it(tmp_path: Pa
     rows = pa.Table.from_pandas(frame).slice(1)
     lath.write_table(rows, tmp_path / "b.parquet")
     assert list(pd.read_parquet(tmp_path / "b.parquet")["x"]) == [2, 3]
+
+
+def categories(values: list[Any], names: list[Any], is_ordered: bool) -> pd.Categorical:
+    return pd.Categorical(values, categories=names, ordered=is_ordered)
+
+
+FRAME = pd.DataFrame({
+    "ordered": categories(["b", "a", "b", None] * 50, ["c", "b", "a"], True),
+    "unordered": categories(["b", "a", "b", "a"] * 50, ["z", "b", "a", "y"], False),
+    "absent": categories([None] * 200, ["c", "b", "a"], True),
+    "distinct": categories([f"{row}" for row in range(200)], [f"{row}" for row in reversed(range(200))], True),
+    "x": range(200),
+})
+
+
+@pytest.mark.parametrize("options", [{}, {"profile": "compact"}, {"profile": "lookup"}, {"row_group_size": 60}])
+def test_categories_keep_their_order_and_those_that_no_row_has(tmp_path: Path, options: dict[str, Any]) -> None:
+    ours, theirs = tmp_path / "ours.parquet", tmp_path / "theirs.parquet"
+    lath.write_table(FRAME, ours, **options)
+    pq.write_table(pa.Table.from_pandas(FRAME), theirs)
+    pd.testing.assert_frame_equal(pd.read_parquet(theirs), FRAME)
+    pd.testing.assert_frame_equal(pd.read_parquet(ours), FRAME)
+    pd.testing.assert_frame_equal(lath.read_table(ours).to_pandas(), FRAME)
+    # What no row has is neither found nor counted.
+    assert lath.open(ours).count("unordered = 'z'") == 0
+    for group in range(pq.ParquetFile(ours).num_row_groups):
+        statistics = pq.read_metadata(ours).row_group(group).column(1).statistics
+        assert (statistics.min, statistics.max, statistics.distinct_count) == ("a", "b", 2)
+    assert lath.open(ours).count("ordered = 'b'") == 100
+
+
+def test_categories_in_parts_keep_the_order_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    first = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int8()), ["c", "b", "a"], ordered=True)
+    second = pa.DictionaryArray.from_arrays(pa.array([1, 2, None], pa.int8()), ["a", "d", "c"], ordered=True)
+    table = pa.table({"x": pa.chunked_array([first, second])})
+    lath.write_table(table, path)
+    found = pq.read_table(path)["x"]
+    assert found.to_pylist() == ["b", "c", "d", "c", None]
+    assert found.type.ordered and found.chunk(0).dictionary.to_pylist() == ["c", "b", "a", "d"]
+    # Nulls and repetitions among categories are none.
+    odd = pa.DictionaryArray.from_arrays(pa.array([3, 0, 1], pa.int8()), pa.array(["b", None, "b", "a"]), ordered=True)
+    lath.write_table(pa.table({"x": odd}), path)
+    found = pq.read_table(path)["x"]
+    assert (found.to_pylist(), found.chunk(0).dictionary.to_pylist()) == (["a", "b", None], ["b", "a"])
+
+
+def test_enums_and_categoricals_of_polars_are_read_back(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours.parquet", tmp_path / "theirs.parquet"
+    frame = pl.DataFrame({
+        "enum": pl.Series(["b", "a", None, "b"], dtype=pl.Enum(["c", "b", "a"])),
+        "categorical": pl.Series(["b", "a", None, "b"], dtype=pl.Categorical),
+    })
+    lath.write_table(frame, ours)
+    frame.write_parquet(theirs)
+    assert pl.read_parquet(ours).equals(frame) and pl.read_parquet(ours).schema == frame.schema
+    for column in ("enum", "categorical"):
+        expected = pd.read_parquet(theirs)[column].cat
+        found = pd.read_parquet(ours)[column].cat
+        assert (list(found.categories), found.ordered) == (list(expected.categories), expected.ordered)
+
+
+def test_a_bloom_filter_has_the_categories_of_rows_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    frame = pd.DataFrame({"x": categories(["b", "d"], list("abcde"), True)})
+    lath.write_table(frame, path, bloom_filter_options={"x": True}, write_statistics=False)
+    for name, pruned in (("b", 0), ("c", 1)):
+        assert lath.open(path).explain(f"x = '{name}'").row_groups_pruned == pruned
+
+
+def test_categories_whose_order_is_not_stored_are_not_called_ordered(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3], "number": categories([3, 1, 3], [5, 3, 1], True)})
+    lath.write_table(frame, tmp_path / "a.parquet")
+    found = lath.read_table(tmp_path / "a.parquet").to_pandas()["number"]
+    assert list(found) == [3, 1, 3] and not found.cat.ordered
+    rows = pa.Table.from_pandas(FRAME[["x", "ordered"]])
+    table = lath.Table.create(tmp_path / "t", rows.schema, key=["x"])
+    table.upsert(rows)
+    for _ in range(2):
+        found = table.scan().to_arrow().to_pandas()
+        assert found["ordered"].astype(object).equals(FRAME["ordered"].astype(object)) and not found["ordered"].cat.ordered
+        table.flush()

@@ -107,6 +107,7 @@ impl TableSchema {
         if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
             return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
         }
+        let fields: Vec<FieldRef> = fields.iter().map(without_category_order).collect();
         let arrow = Arc::new(Schema::new_with_metadata(fields, metadata));
         let field = |&column: &usize| FieldRef::clone(&arrow.fields()[column]);
         let key_fields: Vec<FieldRef> = key_columns.iter().map(field).collect();
@@ -298,6 +299,14 @@ impl TableSchema {
 pub(crate) fn id_of(field: &Field) -> Result<u32> {
     let id = field.metadata().get(FIELD_ID).and_then(|id| id.parse().ok());
     id.ok_or_else(|| Error::corrupt(format!("column {:?} has no number", field.name())))
+}
+
+/// The field of categories that have no order: a table stores values, and does not know the order that their categories had.
+fn without_category_order(field: &FieldRef) -> FieldRef {
+    match field.dict_is_ordered() {
+        Some(true) => Arc::new(Field::clone(field).with_dict_is_ordered(false)),
+        _ => Arc::clone(field),
+    }
 }
 
 /// The field with a number.

@@ -126,7 +126,7 @@ fn check_room(len: usize) -> Result<()> {
     while room > 0 && !is_there(room) {
         room /= 2;
     }
-    let what = format!("bytes of memory for a page of {len} bytes, decompressed");
+    let what = format!("bytes of free memory to decode a page of {len} bytes");
     Err(Error::limit(what, room as u64, needed as u64))
 }
 

@@ -44,9 +44,14 @@ pub(super) fn leaf_field(
             return None;
         }
         let keys = keys.unwrap_or_else(|| Box::new(DataType::Int32));
+        let is_of_numbers = values.is_primitive();
         let data_type = DataType::Dictionary(keys, Box::new(with_offsets(values)));
         let is_hinted = *field.data_type() == data_type;
-        let field = with_type(field, data_type);
+        let mut field = with_type(field, data_type);
+        // Numbers are stored without the order that their categories had.
+        if is_of_numbers && field.dict_is_ordered() == Some(true) {
+            field = FieldRef::new(Field::clone(&field).with_dict_is_ordered(false));
+        }
         // Extension types define their storage, and few allow a dictionary there; one that the writer chose stays.
         return Some(if is_hinted { field } else { without_extension(&field) });
     }

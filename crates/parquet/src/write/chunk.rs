@@ -232,9 +232,13 @@ impl ChunkWriter {
     fn append_span(&mut self, striped: &Striped, entry: usize, span: EntrySpan, mut values: Values) -> Result<()> {
         if self.trial == Trial::Open
             && let Some(dictionary) = &mut self.dictionary
-            && !dictionary.append(&values)?
         {
-            self.close_dictionary()?;
+            if self.page_count == 0 && dictionary.len() == 0 {
+                dictionary.add_categories(&values, self.options.dictionary_bytes)?;
+            }
+            if !dictionary.append(&values)? {
+                self.close_dictionary()?;
+            }
         }
         if self.trial != Trial::Open {
             values = values.expanded()?;
@@ -289,6 +293,10 @@ impl ChunkWriter {
 
     /// Whether the pending page gets codes; the first page decides whether there is a dictionary.
     fn page_has_codes(&mut self, is_last: bool) -> Result<bool> {
+        let has_categories = self.dictionary.as_ref().is_some_and(Dictionary::has_categories);
+        if has_categories && self.trial == Trial::Open {
+            return Ok(true);
+        }
         if self.page.value_count == 0 && self.dictionary_pages == 0 {
             return Ok(false);
         }
@@ -391,9 +399,9 @@ impl ChunkWriter {
             // Floating point has entries that compare equal.
             let is_whole = self.dictionary_pages == self.page_count && !self.order.is_float();
             if let Some(bloom) = &mut self.bloom {
-                bloom.add(&dictionary.entries())?;
+                bloom.add(&dictionary.used_entries()?)?;
             }
-            self.index.set_dictionary(size, is_whole.then_some(dictionary.len() as u64));
+            self.index.set_dictionary(size, is_whole.then_some(dictionary.used_len() as u64));
         }
         let bloom_filter = self.bloom.as_mut().map(BloomBuilder::finish).transpose()?;
         let (codec, pages) = (self.pages.codec(), self.pages.finish());
@@ -417,7 +425,10 @@ impl ChunkWriter {
                 format!("dictionary full after {with} of {all} pages, with {entries} values; then {own}")
             }
             (_, Some(choice)) => choice.reason,
-            (Trial::Open, None) if with > 0 => format!("{entries} distinct values"),
+            (Trial::Open, None) if with > 0 => match self.dictionary.as_ref().is_some_and(Dictionary::has_categories) {
+                true => format!("{entries} categories in their order"),
+                false => format!("{entries} distinct values"),
+            },
             (Trial::GivenUp { distinct, values }, None) => {
                 format!("a dictionary does not pay: {distinct} distinct among the first {values} values")
             }

@@ -1,5 +1,6 @@
 //! Dictionary encoding: distinct values once, and for every value its code.
 
+mod categories;
 mod table;
 mod worth;
 
@@ -11,6 +12,7 @@ use lath_kernels::{gather, rle};
 use crate::error::Result;
 use crate::write::physical::{Strings, Values};
 use crate::write::statistics::{Order, ValueStatistics};
+use categories::Categories;
 use table::{NumberMemory, StringMemory};
 pub(crate) use worth::Worth;
 
@@ -26,6 +28,7 @@ pub(crate) struct Dictionary {
     worth: Worth,
     /// A bit for each code: which of them a page has.
     seen: Vec<u64>,
+    categories: Option<Categories>,
 }
 
 #[derive(Debug)]
@@ -55,7 +58,8 @@ impl Dictionary {
             PhysicalType::INT96 => Table::Fixed(StringMemory::new(), 12),
             _ => return None,
         };
-        Some(Self { table, codes: Vec::new(), keys: Keys::default(), worth: Worth::default(), seen: Vec::new() })
+        let (keys, worth) = (Keys::default(), Worth::default());
+        Some(Self { table, codes: Vec::new(), keys, worth, seen: Vec::new(), categories: None })
     }
 
     /// Number of entries.
@@ -156,6 +160,9 @@ impl Dictionary {
             }
             for (key, code) in new.into_iter().zip(new_codes) {
                 self.keys.codes[key as usize] = code;
+                if let Some(categories) = &mut self.categories {
+                    categories.mark(code);
+                }
             }
         }
         gather::gather_u32(&self.keys.codes, keys, codes)?;
@@ -239,6 +246,7 @@ impl Dictionary {
         self.codes.clear();
         self.keys = Keys::default();
         self.worth = Worth::default();
+        self.categories = None;
         match &mut self.table {
             Table::Words32(memory) => memory.clear(),
             Table::Words64(memory) => memory.clear(),
