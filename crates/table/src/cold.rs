@@ -128,7 +128,7 @@ impl ColdFile {
             return Ok(blocks);
         }
         let key = self.stored_schema().key().fields();
-        let filtered = if self.is_verified { &key[..] } else { &[] };
+        let filtered = if self.is_verified { key } else { &[] };
         let opened = Arc::new(ColdBlocks::open(self.file.open()?, self.schema().strings(), filtered)?);
         Ok(self.blocks.get_or_init(|| opened))
     }
