@@ -20,6 +20,7 @@ use crate::catalog_table::open_locations;
 use crate::error::blocking;
 use crate::json_table::json_table;
 use crate::local_path::local_path;
+use crate::row_files::{RowReader, row_table};
 use crate::table::FileColumns;
 
 const JSON_EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
@@ -28,11 +29,20 @@ const JSON_EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
 #[derive(Debug)]
 pub(crate) struct Locations {
     pub(crate) runtime: Runtime,
+    pub(crate) row_reader: Option<Arc<dyn RowReader>>,
 }
 
 /// Whether a name is that of files rather than of a table.
 pub(crate) fn is_location(name: &str) -> bool {
-    name.contains("://") || name.contains(['/', '*', '?']) || extension(name).is_some() || Path::new(name).exists()
+    let is_compressed = || {
+        let stem = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending));
+        stem.is_some_and(|stem| extension(stem).is_some())
+    };
+    name.contains("://")
+        || name.contains(['/', '*', '?'])
+        || extension(name).is_some()
+        || is_compressed()
+        || Path::new(name).exists()
 }
 
 /// The extension of a format that is known.
@@ -58,6 +68,11 @@ impl UrlTableFactory for Locations {
         if !is_location(name) {
             return Ok(None);
         }
+        if let Some(reader) = self.row_reader.as_ref().filter(|reader| reader.reads(Path::new(name)))
+            && local_path(name).is_some()
+        {
+            return self.rows(name, reader).await.map(Some);
+        }
         if let Some(extension) = extension(name)
             && let Some(format) = other_format(&extension)
         {
@@ -70,6 +85,25 @@ impl UrlTableFactory for Locations {
 }
 
 impl Locations {
+    /// Files that the program's reader reads.
+    fn rows<'a>(&'a self, name: &'a str, reader: &'a Arc<dyn RowReader>) -> Made<'a> {
+        Box::pin(self.make_rows(name, reader))
+    }
+
+    async fn make_rows(&self, name: &str, reader: &Arc<dyn RowReader>) -> Result<Arc<dyn TableProvider>> {
+        let state = SessionStateBuilder::new().with_default_features().build();
+        let url = ListingTableUrl::parse(name)?;
+        let store = state.runtime_env().object_store(&url)?;
+        let found = url.list_all_files(&state, &store, "").await?;
+        let found: Vec<_> = found.map_ok(|file| file_path(file.location.as_ref())).try_collect().await?;
+        let reader = Arc::clone(reader);
+        let files: Vec<PathBuf> = found.into_iter().filter(|path| reader.reads(path)).collect();
+        if files.is_empty() {
+            return plan_err!("{name}: there is no such file");
+        }
+        blocking(move || row_table(&reader, files)).await
+    }
+
     /// Files of another format, which DataFusion reads.
     fn other<'a>(&'a self, name: &'a str, extension: &'a str, format: Arc<dyn FileFormat>) -> Made<'a> {
         Box::pin(self.make_other(name, extension, format))

@@ -45,6 +45,7 @@ use crate::rewrite::{
     PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function,
     merge_join_columns, uuid_function, whole_number_functions, with_output_names,
 };
+use crate::row_files::RowReader;
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
 use crate::value_lists::Simplified;
@@ -102,6 +103,7 @@ pub struct SessionBuilder {
     memory_budget_bytes: Option<usize>,
     uncommitted: Uncommitted,
     database: Option<DatabaseFolder>,
+    row_reader: Option<Arc<dyn RowReader>>,
 }
 
 /// The folder of a session's database.
@@ -124,10 +126,15 @@ impl Session {
             memory_budget_bytes: None,
             uncommitted: Uncommitted::new(),
             database: None,
+            row_reader: None,
         }
     }
 
-    fn with_settings(settings: WriteSettings, database: Option<Database>) -> Result<Self> {
+    fn with_settings(
+        settings: WriteSettings,
+        database: Option<Database>,
+        row_reader: Option<Arc<dyn RowReader>>,
+    ) -> Result<Self> {
         let &WriteSettings { ref runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
             .with_target_partitions(runtime.threads())
@@ -182,7 +189,7 @@ impl Session {
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
-        let locations = Arc::new(Locations { runtime: runtime.clone() });
+        let locations = Arc::new(Locations { runtime: runtime.clone(), row_reader });
         let state = SessionStateBuilder::new_from_existing(state)
             .with_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, locations)))
             .build();
@@ -317,6 +324,12 @@ impl SessionBuilder {
         self
     }
 
+    /// Sets the reader of files of rows that are tables by their names, such as `'trips.csv.gz'`.
+    pub fn row_reader(mut self, reader: Arc<dyn RowReader>) -> Self {
+        self.row_reader = Some(reader);
+        self
+    }
+
     /// Limits the memory of sorting, joining and grouping. Operators that can spill to disk do so beyond it; others fail.
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = Some(bytes);
@@ -362,9 +375,9 @@ impl SessionBuilder {
     /// # Errors
     /// If there is no folder for what goes to disk, or the database cannot be opened.
     pub fn build(self) -> Result<Session> {
-        let Self { runtime, memory_budget_bytes, uncommitted, database } = self;
+        let Self { runtime, memory_budget_bytes, uncommitted, database, row_reader } = self;
         let database = database.map(|folder| folder.open(&runtime)).transpose().map_err(of_table)?;
-        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database)
+        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database, row_reader)
     }
 }
 

@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use lath_parquet::{DatasetOptions, Predicate, Runtime};
 use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session, SomeColumns, keyed_table};
 
+use super::row_reader::TextFiles;
 use crate::args::SearchInputArgs;
 use crate::catalog::{Search, catalog_failure, open_table, path_of};
 use crate::failure::{Failure, Result};
@@ -137,7 +138,8 @@ fn with_runtime(
     database: Option<Database<'_>>,
 ) -> Result<(BlockingSession, Runtime)> {
     let runtime = Runtime::builder().threads(threads.unwrap_or_else(cores)).build();
-    let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted());
+    let reader = Arc::new(TextFiles);
+    let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted()).row_reader(reader);
     if let Some(bytes) = memory {
         builder = builder.memory_budget_bytes(bytes);
     }

@@ -21,6 +21,8 @@ mod kv;
 mod merge;
 mod meta;
 mod rewrite;
+#[cfg(feature = "sql")]
+mod row_reader;
 mod rows;
 mod schema;
 mod split;

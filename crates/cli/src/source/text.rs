@@ -40,6 +40,23 @@ pub(crate) struct TextOptions {
     pub(super) point: u8,
 }
 
+impl Default for TextOptions {
+    /// The options that no argument gives.
+    fn default() -> Self {
+        Self {
+            sample: None,
+            types: Vec::new(),
+            like: None,
+            delimiter: None,
+            quote: Some(b'"'),
+            header: true,
+            nulls: Vec::new(),
+            formats: Vec::new(),
+            point: b'.',
+        }
+    }
+}
+
 impl TextOptions {
     /// Takes the types of columns from the schema of `name`, unless a file was given for that.
     pub(crate) fn with_types_of(mut self, name: &str, schema: &SchemaRef) -> Self {

@@ -1,6 +1,7 @@
 //! `sql`: files are tables by their names.
 
 use std::fs;
+use std::io::Write;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -32,6 +33,61 @@ fn a_folder_answers_questions() {
     assert!(plans.starts_with("plan,n\n") && plans.lines().count() > 2, "{plans}");
     // No row is no failure, and can be told from some.
     lath(["sql", &format!("SELECT * FROM '{trips}' WHERE minutes > 60000")]).text(1);
+}
+
+/// Bytes in the compressed form that a file's name says.
+fn compressed(name: &str, text: &str) -> Vec<u8> {
+    if name.ends_with(".gz") {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        return gzip.finish().unwrap();
+    }
+    match name.ends_with(".zst") {
+        true => zstd::encode_all(text.as_bytes(), 1).unwrap(),
+        false => text.as_bytes().to_vec(),
+    }
+}
+
+#[test]
+fn text_files_are_read_as_convert_reads_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = "id,mixed,text,day\n1,9007199254740993,\"\",2024-01-31\n2,1.5,,2024-02-01\n3,,x,\n";
+    let tsv = csv.replace(',', "\t");
+    let json = "{\"id\":1,\"text\":\"\"}\n{\"id\":2}\n{\"id\":3,\"text\":\"x\"}\n";
+    let files = [
+        ("a.csv", csv),
+        ("a.csv.gz", csv),
+        ("a.csv.zst", csv),
+        ("a.tsv", &tsv),
+        ("a.tsv.gz", &tsv),
+        ("a.json.gz", json),
+        ("a.jsonl.zst", json),
+    ];
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::write(&path, compressed(name, text)).unwrap();
+        let (path, out) = (path.to_str().unwrap(), folder.path().join(format!("{name}.parquet")));
+        let out = out.to_str().unwrap();
+        lath(["convert", path, "-o", out]).text(0);
+        let found = lath(["sql", &format!("SELECT * FROM '{path}' ORDER BY id")]).text(0).to_owned();
+        assert_eq!(found, lath(["cat", out]).text(0), "{name}");
+        let empty = lath(["sql", &format!("SELECT id FROM '{path}' WHERE text = ''")]).json_lines(0);
+        assert_eq!(empty, [json!({"id": 1})], "{name}");
+    }
+}
+
+#[test]
+fn text_files_of_one_table_have_the_columns_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("1.csv"), "id,a\n1,2\n").unwrap();
+    let one = folder.path().join("*.csv").display().to_string();
+    fs::write(folder.path().join("4.csv"), "id,b,a\n2,x,2.5\n").unwrap();
+    let found = lath(["sql", &format!("SELECT id, a, b FROM '{one}' ORDER BY id")]).json_lines(0);
+    assert_eq!(found, [json!({"id": 1, "a": 2.0, "b": null}), json!({"id": 2, "a": 2.5, "b": "x"})]);
+    let found = lath(["sql", &format!("SELECT count(*) AS n FROM '{one}'")]).json_lines(0);
+    assert_eq!(found, [json!({"n": 2})]);
+    let run = lath(["sql", &format!("SELECT * FROM '{}'", folder.path().join("none.csv.gz").display())]);
+    assert!(run.code != 0 && run.stderr.contains("none.csv.gz"), "{run:?}");
 }
 
 #[test]
