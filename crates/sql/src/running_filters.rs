@@ -6,6 +6,9 @@
 //!
 //! Joins find the least and the greatest of their keys for such conditions, which version 55 cannot for lists of lists, structs and maps: a
 //! join by them was an error. They run without these conditions, too.
+//!
+//! For `SELECT min(a), max(b + 1)` it sets a condition on `a` alone, and so it does for `min(a), max(b)` while all values of `b` are null: rows
+//! that the other function needs are left out. Only an aggregate with one function sets a condition here.
 
 use std::sync::Arc;
 
@@ -47,17 +50,13 @@ pub(crate) struct RunningFilters(pub(crate) FilterPushdown);
 impl PhysicalOptimizerRule for RunningFilters {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let is_ambiguous = has_ambiguous(&plan, set_by);
-        if !is_ambiguous && !has_nested_keys(&plan)? {
-            return self.0.optimize(plan, config);
-        }
-        let mut without = config.clone();
-        without.optimizer.enable_join_dynamic_filter_pushdown = false;
-        if !is_ambiguous {
-            return self.0.optimize(plan, &without);
-        }
-        without.optimizer.enable_topk_dynamic_filter_pushdown = false;
-        without.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
-        self.0.optimize(plan, &without)
+        let by_joins = !is_ambiguous && !has_nested_keys(&plan)?;
+        let by_aggregates = !is_ambiguous && !has_several_extrema(&plan);
+        let mut with = config.clone();
+        with.optimizer.enable_join_dynamic_filter_pushdown &= by_joins;
+        with.optimizer.enable_aggregate_dynamic_filter_pushdown &= by_aggregates;
+        with.optimizer.enable_topk_dynamic_filter_pushdown &= !is_ambiguous;
+        self.0.optimize(plan, &with)
     }
 
     fn name(&self) -> &str {
@@ -67,6 +66,13 @@ impl PhysicalOptimizerRule for RunningFilters {
     fn schema_check(&self) -> bool {
         self.0.schema_check()
     }
+}
+
+/// Whether an aggregate with several functions may set a condition.
+fn has_several_extrema(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let aggregate = plan.downcast_ref::<AggregateExec>();
+    aggregate.is_some_and(|aggregate| aggregate.group_expr().is_empty() && aggregate.aggr_expr().len() > 1)
+        || plan.children().into_iter().any(has_several_extrema)
 }
 
 /// Whether an operator has a condition on a column whose name two columns have somewhere below.

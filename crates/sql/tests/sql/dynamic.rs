@@ -66,6 +66,24 @@ fn the_first_rows_of_an_order_rule_out_the_others() {
     });
 }
 
+/// The bound of one function does not leave out rows that another needs: `at` rises, so its minimum is in the first row group.
+#[test]
+fn extrema_that_are_asked_for_together_see_all_rows() {
+    let (_folder, session) = session();
+    wait(async {
+        for (query, expected) in [
+            ("SELECT min(at), max(at + 1) FROM facts", [0, 20_000]),
+            ("SELECT min(at), max(CASE WHEN at > 19000 THEN at END) FROM facts", [0, 19_999]),
+            ("SELECT min(at), max(id) FILTER (WHERE at > 19000) FROM facts WHERE id <> 5", [0, 19_991]),
+            ("SELECT min(at), max(at) FROM facts WHERE id <> 5", [0, 19_999]),
+        ] {
+            let rows = session.sql(query).await.unwrap().collect().await.unwrap();
+            let value = |column: usize| rows[0].column(column).as_primitive::<Int64Type>().value(0);
+            assert_eq!([value(0), value(1)], expected, "{query}");
+        }
+    });
+}
+
 /// Rows whose column `at` rises from file to file, and files whose names are in another order.
 fn days(folder: &std::path::Path) {
     for (name, from) in [("a", 4000), ("b", 1000), ("c", 3000), ("d", 0), ("e", 2000)] {
