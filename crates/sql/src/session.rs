@@ -41,9 +41,9 @@ use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, DistinctLists, EquijoinKeys,
-    ExactDivision, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames,
-    PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function,
-    merge_join_columns, uuid_function, whole_number_functions, with_output_names,
+    ExactDivision, FloatOrder, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins,
+    PeerFrames, PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum,
+    map_extract_function, merge_join_columns, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::row_files::RowReader;
 use crate::running_filters::{MovedFilters, RunningFilters};
@@ -405,6 +405,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.push(Arc::new(ComparedIntervals::new()));
     rules.push(Arc::new(StandardCasts));
     rules.push(Arc::new(CheckedArithmetic::new()));
+    rules.push(Arc::new(FloatOrder::new()));
     rules
 }
 

@@ -25,6 +25,7 @@ use crate::field_projection::FieldProjection;
 use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
 use crate::stream::{DeclaredOrder, SharedWork, TaskStream, Watched};
+use crate::translate::uncanonical;
 
 /// The tasks of a scan, shared by as many partitions as are to work at the same time.
 #[derive(Debug, Clone)]
@@ -188,8 +189,8 @@ impl DataSource for LathSource {
         let Some(first) = order.first().filter(|_| self.plan.tasks().len() > 1) else {
             return Ok(SortOrderPushdownResult::Unsupported);
         };
-        let expr = self.unprojected(Arc::clone(&first.expr))?;
-        let Some(name) = expr.downcast_ref::<Column>().map(|column| column.name().to_owned()) else {
+        let expr = self.unprojected(Arc::clone(uncanonical(&first.expr)))?;
+        let Some(name) = uncanonical(&expr).downcast_ref::<Column>().map(|column| column.name().to_owned()) else {
             return Ok(SortOrderPushdownResult::Unsupported);
         };
         let SortOptions { descending, nulls_first } = first.options;

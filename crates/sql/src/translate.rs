@@ -14,6 +14,7 @@ use datafusion::scalar::ScalarValue;
 use lath_parquet::{Column, Literal, Predicate, column_named};
 
 use crate::literal::literal;
+use crate::rewrite::CANONICAL_FLOAT;
 
 /// Longest IN list that becomes one: of more values each would be compared with more than is saved.
 const MAX_VALUES: usize = 1 << 16;
@@ -105,6 +106,7 @@ fn translate_binary(binary: &BinaryExpr, schema: &Schema) -> Option<Predicate> {
 
 /// The column, or the field within a column, that an expression is.
 fn column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
+    let expr = uncanonical(expr);
     let mut names = field_path(expr, schema)?.into_iter();
     let column = column_named(&names.next()?);
     Some(names.fold(column, |column, name| column.field(&name)))
@@ -113,11 +115,20 @@ fn column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
 /// [`column`], also one of whole numbers or decimals that is cast to decimals with room for each of its values: literals are compared with
 /// such columns exactly.
 fn widened(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
+    let expr = uncanonical(expr);
     let Some(cast) = expr.downcast_ref::<CastExpr>() else { return column(expr, schema) };
     let (from, to) = (cast.expr().data_type(schema).ok()?, cast.cast_type());
     let (whole, scale) = places(&from)?;
     let (to_whole, to_scale) = if to.is_decimal() { places(to)? } else { return None };
     (whole <= to_whole && scale <= to_scale).then(|| column(cast.expr(), schema))?
+}
+
+/// The float of a canonical one. Lath's comparisons have one zero and one NaN.
+pub(crate) fn uncanonical(expr: &Arc<dyn PhysicalExpr>) -> &Arc<dyn PhysicalExpr> {
+    match expr.downcast_ref::<ScalarFunctionExpr>() {
+        Some(call) if call.name() == CANONICAL_FLOAT => call.args().first().unwrap_or(expr),
+        _ => expr,
+    }
 }
 
 /// Digits of a number before and after the point.

@@ -11,6 +11,7 @@
 //! | `field_access` | fields behind subscripts: `lists[1].name` |
 //! | `floats` | decimals beside floats are floats |
 //! | `frames` | windows in the order of byte strings, durations, structs and maps |
+//! | `float_order` | NaN equals NaN and is above all numbers, both zeros are equal |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `maps` | values of maps by keys of any type |
@@ -27,6 +28,7 @@
 //! | `rows` | comparisons of rows are comparisons of their columns, with nulls as the standard has them |
 //! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
 //! | `text_aggregates` | several `string_agg` with orders of their own |
+//! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | names of types that DuckDB and PostgreSQL have; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
@@ -39,6 +41,7 @@ mod division;
 mod expressions;
 mod extremes;
 mod field_access;
+mod float_order;
 mod floats;
 mod frames;
 mod intervals;
@@ -55,6 +58,7 @@ mod overflow;
 mod patterns;
 mod rounding;
 mod rows;
+mod selected;
 mod statement;
 mod subquery;
 mod text_aggregates;
@@ -68,6 +72,7 @@ pub(crate) use casts::StandardCasts;
 pub(crate) use date_arithmetic::DateArithmetic;
 pub(crate) use division::ExactDivision;
 pub(crate) use extremes::NestedExtremes;
+pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use floats::DecimalsBesideFloats;
 pub(crate) use frames::PeerFrames;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};

@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
-use datafusion::arrow::buffer::NullBuffer;
 use datafusion::common::Result;
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::NullState;
 
 use super::wide_sum::{Addend, Target};
+use crate::rewrite::selected::nulls_beside_selected;
 
 /// A sum of 128 bits for each group.
 #[derive(Debug)]
@@ -72,11 +72,7 @@ impl<T: Addend> GroupsAccumulator for GroupSums<T> {
 
     fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let values = values[0].as_primitive::<T>();
-        let passes = opt_filter.map(|filter| match filter.nulls() {
-            Some(nulls) => NullBuffer::new(filter.values() & nulls.inner()),
-            None => NullBuffer::new(filter.values().clone()),
-        });
-        let nulls = NullBuffer::union(values.nulls(), passes.as_ref());
+        let nulls = nulls_beside_selected(values.nulls(), opt_filter);
         Ok(vec![self.target.state(values.values().iter().map(|&value| value.into()).collect(), nulls)])
     }
 

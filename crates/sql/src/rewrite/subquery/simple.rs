@@ -180,7 +180,7 @@ pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
             LogicalPlan::Projection(projection) if !has_outer(&projection.expr)? => &projection.input,
             LogicalPlan::Filter(filter) => {
                 for condition in split_conjunction(&filter.predicate) {
-                    if has_outer(std::slice::from_ref(condition))? && !is_equality(condition) {
+                    if has_outer(std::slice::from_ref(condition))? && !is_equality(condition, filter.input.schema()) {
                         return Ok(false);
                     }
                 }
@@ -221,13 +221,17 @@ fn is_null_of_null(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an outer column has to be equal to a column.
-fn is_equality(condition: &Expr) -> bool {
+/// Whether an outer column has to be equal to a column. Equal floats are found by a function, over which DataFusion has no join.
+fn is_equality(condition: &Expr, schema: &DFSchema) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return false };
-    matches!(
-        (left.as_ref(), right.as_ref()),
-        (Expr::Column(_), Expr::OuterReferenceColumn(..)) | (Expr::OuterReferenceColumn(..), Expr::Column(_))
-    )
+    match (left.as_ref(), right.as_ref()) {
+        (column @ Expr::Column(_), Expr::OuterReferenceColumn(outer, _))
+        | (Expr::OuterReferenceColumn(outer, _), column @ Expr::Column(_)) => {
+            let is_float = column.get_type(schema).is_ok_and(|data_type| data_type.is_floating());
+            !is_float && !outer.data_type().is_floating()
+        }
+        _ => false,
+    }
 }
 
 /// Whether a plan has one row at most by its shape.

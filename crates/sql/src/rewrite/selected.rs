@@ -1,0 +1,13 @@
+//! Rows that the FILTER of an aggregate function selects.
+
+use arrow_array::{Array, BooleanArray};
+use datafusion::arrow::buffer::NullBuffer;
+
+/// The nulls of values, and null for each row that is not selected.
+pub(super) fn nulls_beside_selected(nulls: Option<&NullBuffer>, selected: Option<&BooleanArray>) -> Option<NullBuffer> {
+    let selected = selected.map(|selected| match selected.nulls() {
+        Some(known) => NullBuffer::new(selected.values() & known.inner()),
+        None => NullBuffer::new(selected.values().clone()),
+    });
+    NullBuffer::union(nulls, selected.as_ref())
+}
