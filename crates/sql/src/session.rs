@@ -40,10 +40,10 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
-    CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, DistinctLists, EquijoinKeys,
-    ExactDivision, FloatOrder, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins,
-    PeerFrames, PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum,
-    map_extract_function, merge_join_columns, uuid_function, whole_number_functions, with_output_names,
+    CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, EquijoinKeys, ExactDivision,
+    FloatOrder, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames,
+    PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function,
+    merge_join_columns, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::row_files::RowReader;
 use crate::running_filters::{MovedFilters, RunningFilters};
@@ -396,7 +396,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(PeerFrames));
     rules.insert(0, Arc::new(IntervalWindows::new()));
-    rules.insert(0, Arc::new(DecimalsBesideFloats));
+    rules.insert(0, Arc::new(CommonTypes));
     rules.insert(0, Arc::new(PlainPlaces));
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));

@@ -4,7 +4,9 @@
 //! | --- | --- |
 //! | `at_time_zone` | `AT TIME ZONE` is no cast |
 //! | `casts` | timestamps without a zone beside such with one are in UTC; numbers are rounded to integers |
+//! | `common_types` | numbers that are compared have a type that holds all of them |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
+//! | `decimals` | decimals that are compared have all their digits |
 //! | `division` | quotients of decimals keep their digits |
 //! | `expressions` | nothing by itself: the walk of the rules that rewrite expressions by their types |
 //! | `extremes` | `min` and `max` of lists, structs and maps |
@@ -36,7 +38,9 @@
 
 mod at_time_zone;
 mod casts;
+mod common_types;
 mod date_arithmetic;
+mod decimals;
 mod division;
 mod expressions;
 mod extremes;
@@ -69,11 +73,11 @@ mod windows;
 
 pub(crate) use at_time_zone::at_time_zone_function;
 pub(crate) use casts::StandardCasts;
+pub(crate) use common_types::CommonTypes;
 pub(crate) use date_arithmetic::DateArithmetic;
 pub(crate) use division::ExactDivision;
 pub(crate) use extremes::NestedExtremes;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
-pub(crate) use floats::DecimalsBesideFloats;
 pub(crate) use frames::PeerFrames;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
 pub(crate) use list_aggregates::DistinctLists;

@@ -1,0 +1,75 @@
+//! Decimals of different types that are compared, or are the values of one expression.
+//!
+//! DataFusion 55 finds a common type of at most 38 digits, and gives up digits before the point: `d > 12` is an error where 37 of the digits
+//! of `d` are behind it. Here decimals get as many digits as both sides have, up to 76.
+
+use arrow_schema::DataType;
+use datafusion::common::DFSchema;
+use datafusion::logical_expr::{Expr, ExprSchemable, cast};
+use datafusion::scalar::ScalarValue;
+
+/// Digits of the decimals that DataFusion finds a common type for.
+const NARROW_DIGITS: i16 = 38;
+const MAX_DIGITS: i16 = 76;
+
+/// Casts whole numbers and decimals among expressions that get one type to a type with room for all of them, if 38 digits are too few;
+/// whether there were such.
+pub(super) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    // What has no type yet is left as it is, and what is no number has another common type.
+    let all: Vec<Option<Option<(i16, i16)>>> = exprs.iter().map(|expr| places_of(expr, schema)).collect();
+    if all.iter().any(|places| *places == Some(None)) || !exprs.iter().any(|expr| is_decimal(expr, schema)) {
+        return false;
+    }
+    let Some(common) = wide_type(all.iter().copied().flatten()) else { return false };
+    for (expr, places) in exprs.into_iter().zip(all) {
+        if places.flatten().is_some() {
+            let inner = std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None));
+            *expr = cast(inner, common.clone());
+        }
+    }
+    true
+}
+
+/// The decimals that hold numbers with such digits before and after the point, if they need more than 38 digits.
+pub(super) fn wide_type(all: impl Iterator<Item = Option<(i16, i16)>> + Clone) -> Option<DataType> {
+    if all.clone().any(|places| places.is_none()) {
+        return None;
+    }
+    let whole = all.clone().flatten().map(|(whole, _)| whole).max()?;
+    let scale = all.flatten().map(|(_, scale)| scale).max()?;
+    let is_wide = scale > 0 && whole + scale > NARROW_DIGITS && whole + scale <= MAX_DIGITS;
+    let (precision, scale) = (u8::try_from(whole + scale).ok()?, i8::try_from(scale).ok()?);
+    is_wide.then_some(DataType::Decimal256(precision, scale))
+}
+
+fn is_decimal(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|data_type| data_type.is_decimal())
+}
+
+/// Digits of an expression; `None` if its type is not known, or null.
+fn places_of(expr: &Expr, schema: &DFSchema) -> Option<Option<(i16, i16)>> {
+    if let Expr::Literal(ScalarValue::Int64(Some(value)), _) = expr {
+        return Some(Some((i16::try_from(value.unsigned_abs().to_string().len()).unwrap_or(NARROW_DIGITS), 0)));
+    }
+    let data_type = expr.get_type(schema).ok()?;
+    (data_type != DataType::Null).then(|| places(&data_type))
+}
+
+/// Digits of a number before and after the point.
+pub(super) fn places(data_type: &DataType) -> Option<(i16, i16)> {
+    Some(match data_type {
+        DataType::Int8 | DataType::UInt8 => (3, 0),
+        DataType::Int16 | DataType::UInt16 => (5, 0),
+        DataType::Int32 | DataType::UInt32 => (10, 0),
+        DataType::Int64 => (19, 0),
+        DataType::UInt64 => (20, 0),
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => {
+            let (precision, scale) = (i16::from(*precision), i16::from(*scale));
+            (precision - scale, scale.max(0))
+        }
+        _ => return None,
+    })
+}
