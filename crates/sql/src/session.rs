@@ -40,10 +40,10 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
-    CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, EquijoinKeys, ExactDivision,
-    FloatOrder, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength, OrderedInnerJoins, PeerFrames,
-    PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function,
-    merge_join_columns, uuid_function, whole_number_functions, with_output_names,
+    BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, EquijoinKeys,
+    ExactDivision, FloatOrder, Guards, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength,
+    OrderedInnerJoins, PeerFrames, PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function,
+    checked_sum, map_extract_function, merge_join_columns, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::row_files::RowReader;
 use crate::running_filters::{MovedFilters, RunningFilters};
@@ -406,6 +406,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.push(Arc::new(StandardCasts));
     rules.push(Arc::new(CheckedArithmetic::new()));
     rules.push(Arc::new(FloatOrder::new()));
+    rules.push(Arc::new(BooleanCases));
     rules
 }
 
@@ -416,6 +417,8 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == simplify.name()) {
         *rule = Arc::new(Simplified(simplify));
     }
+    let simplified = rules.iter().position(|rule| rule.name() == "simplify_expressions").map_or(0, |at| at + 1);
+    rules.insert(simplified, Arc::new(Guards));
     let keys = ExtractEquijoinPredicate::new();
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == keys.name()) {
         *rule = Arc::new(EquijoinKeys(keys));

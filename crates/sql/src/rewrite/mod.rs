@@ -14,6 +14,7 @@
 //! | `floats` | decimals beside floats are floats |
 //! | `frames` | windows in the order of byte strings, durations, structs and maps |
 //! | `float_order` | NaN equals NaN and is above all numbers, both zeros are equal |
+//! | `guards` | errors are raised for rows alone that reach the expression |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `maps` | values of maps by keys of any type |
@@ -48,6 +49,7 @@ mod field_access;
 mod float_order;
 mod floats;
 mod frames;
+mod guards;
 mod intervals;
 mod list_aggregates;
 mod lists;
@@ -79,6 +81,7 @@ pub(crate) use division::ExactDivision;
 pub(crate) use extremes::NestedExtremes;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use frames::PeerFrames;
+pub(crate) use guards::{BooleanCases, Guards};
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
 pub(crate) use list_aggregates::DistinctLists;
 pub(crate) use maps::{MapAccess, map_extract_function};

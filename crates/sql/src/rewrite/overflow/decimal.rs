@@ -34,6 +34,10 @@ impl DecimalOperation {
         Some(Self { operation, left_factor, right_factor, is_capped: needed > i16::from(MAX_DIGITS) })
     }
 
+    pub(super) fn may_overflow(self) -> bool {
+        self.is_capped
+    }
+
     /// The result, and whether it does not fit.
     #[inline(always)]
     pub(super) fn apply(self, left: i128, right: i128) -> (i128, bool) {

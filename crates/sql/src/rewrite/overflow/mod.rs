@@ -26,6 +26,7 @@ use datafusion::logical_expr::{AggregateUDF, BinaryExpr, Expr, ExprSchemable, Lo
 use datafusion::optimizer::AnalyzerRule;
 
 use arithmetic::Arithmetic;
+use decimal::DecimalOperation;
 use operation::Operation;
 use sum::Sum;
 
@@ -103,6 +104,22 @@ impl AnalyzerRule for CheckedArithmetic {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|plan| self.check_plan(plan)).map(|checked| checked.data)
+    }
+}
+
+/// Whether a call is one of arithmetic whose result may not fit.
+pub(super) fn may_overflow(call: &ScalarFunction, schema: &DFSchema) -> bool {
+    let operations = [Operation::Add, Operation::Subtract, Operation::Multiply, Operation::Negate];
+    let Some(operation) = operations.into_iter().find(|operation| operation.name() == call.func.name()) else {
+        return false;
+    };
+    let types: Vec<_> = call.args.iter().map(|side| side.get_type(schema)).collect();
+    match types.as_slice() {
+        [Ok(DataType::Decimal128(p1, s1)), Ok(DataType::Decimal128(p2, s2))] => {
+            DecimalOperation::new(operation, (*p1, *s1), (*p2, *s2)).is_none_or(DecimalOperation::may_overflow)
+        }
+        [Ok(DataType::Decimal128(..))] => false,
+        _ => true,
     }
 }
 
