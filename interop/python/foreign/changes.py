@@ -31,7 +31,9 @@ def updates():
                   "UPDATE t SET s = s || '!' WHERE s LIKE '%a%'", "UPDATE t SET n = CASE WHEN id > 3 THEN 1 ELSE 2 END", "UPDATE t SET n = id, s = CAST(n AS VARCHAR)", "UPDATE t SET nothing = 1", "UPDATE t SET n = 'x'", "UPDATE t SET n = n", "UPDATE t SET n = 9 WHERE 1 = 0", "UPDATE t SET d = 0.1 + 0.2 WHERE d IS DISTINCT FROM 0 AND id = 4",
                   "UPDATE t SET n = m FROM u WHERE u.k = t.id", "DELETE FROM t WHERE d <> 199999.98 AND id > 5", "DELETE FROM t WHERE s IS DISTINCT FROM 'a' AND id = 3", "INSERT INTO t VALUES (20, 1, 'a', 1), (21, 2, 'b', 2), (22, 3, 'c', 3), (23, NULL, NULL, NULL)", "DELETE FROM t WHERE n NOT IN (SELECT m FROM u)",
                   "DELETE FROM t WHERE id IN (SELECT k + 13 FROM u)", "DELETE FROM t WHERE n = 2 AND d = 2.00", "DELETE FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.m = t.n)", "DELETE FROM t WHERE n IS NULL", "DELETE FROM t WHERE NULL", "DELETE FROM t WHERE nothing = 1", "DELETE FROM t WHERE (id, n) < (21, 5)", "DELETE FROM t",
-                  "INSERT INTO t VALUES (1, 1, 'back', 1)"]
+                  "INSERT INTO t VALUES (1, 1, 'back', 1), (2, 2, 'two', 2), (3, 3, 'three', 3), (4, NULL, NULL, NULL)",
+                  "UPDATE t SET n = u.m + t.n FROM u WHERE u.k = t.id AND t.n < 3", "UPDATE t SET n = x.m, s = 'from' FROM (SELECT k, max(m) AS m FROM u GROUP BY k) AS x WHERE x.k = t.id", "UPDATE t SET d = u.m FROM u JOIN (SELECT 1 AS one) AS o ON o.one = 1 WHERE t.id = u.k AND u.m IS NOT NULL", "UPDATE t AS a SET n = 77 FROM u AS b WHERE b.k = a.id AND a.s = 'from'",
+                  "UPDATE t SET n = 5 WHERE (id, s) IN (SELECT k, 'from' FROM u)", "DELETE FROM t USING u WHERE u.k = t.id AND t.n = 5", "DELETE FROM t USING u, (SELECT 4 AS four) AS f WHERE f.four = t.id AND u.k > 0"]
     for statement in statements:
         suite.do(statement)
         suite.ask("SELECT * FROM t", "SELECT count(*), sum(n), sum(d) FROM t", "SELECT count(*) FROM t WHERE n > 1")

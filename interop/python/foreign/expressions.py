@@ -169,6 +169,10 @@ def rows():
     for operator in ["=", "<", ">="]:
         suite.ask(f"SELECT id FROM r WHERE (a, s) {operator} (2, 'x')", f"SELECT p.id, q.id FROM r p JOIN r q ON (p.a, p.n) {operator} (q.a, q.n)", f"SELECT id FROM r WHERE NOT ((a, n) {operator} (2, 1))")
     suite.ask("SELECT id FROM r WHERE (a, n) IN ((1, 1), (2, 7))", "SELECT id FROM r WHERE (a, n) NOT IN ((1, 1), (2, 7))", "SELECT id FROM r WHERE (a, n) IN ((NULL, 5))", "SELECT id FROM r WHERE (a, n) BETWEEN (1, 0) AND (2, 3)", "SELECT id FROM r WHERE (a, n, s) = (1, 1, 'x')")
+    inner = ["SELECT a, n FROM r", "SELECT a, n FROM r WHERE id IN (1, 3)", "SELECT a, n FROM r WHERE a IS NOT NULL AND n IS NOT NULL", "SELECT a, n FROM r WHERE id > 9", "SELECT 2, max(n) FROM r", "SELECT a, n FROM r ORDER BY id LIMIT 2", "SELECT NULL, 5", "SELECT 2, 0 UNION ALL SELECT 1, 1"]
+    for query in inner:
+        suite.ask(f"SELECT id FROM r WHERE (a, n) IN ({query})", f"SELECT id FROM r WHERE (a, n) NOT IN ({query})", f"SELECT id, CASE (a, n) IN ({query}) WHEN true THEN 'yes' WHEN false THEN 'no' END FROM r", f"SELECT id FROM r WHERE NOT ((a, n) IN ({query})) OR id = 1", f"SELECT id FROM r WHERE ((a, n) IN ({query})) IS NULL")
+    suite.ask("SELECT id FROM r WHERE (a, n, s) IN (SELECT a, n, s FROM r)", "SELECT id FROM r WHERE (a + 0, s) IN (SELECT 2, s FROM r) AND id > 3", "SELECT p.id FROM r p WHERE (p.a, p.n) IN (SELECT q.a, q.n FROM r q) AND (p.id, p.s) IN (SELECT q.id, q.s FROM r q WHERE q.s = 'x')")
     return suite
 
 

@@ -80,13 +80,11 @@ impl Clauses<'_> {
         } = update;
         let after = update_token.0.span;
         self.joins(table)?;
-        let merge = "write MERGE INTO … USING …, or a subquery";
-        match from {
-            Some(UpdateTableFromKind::BeforeSet(_) | UpdateTableFromKind::AfterSet(_)) => {
-                self.refuse("FROM", after, merge)?;
-            }
-            None => self.refuse_if(!table.joins.is_empty(), "JOIN", after, merge)?,
+        if let Some(UpdateTableFromKind::BeforeSet(sources) | UpdateTableFromKind::AfterSet(sources)) = from {
+            sources.iter().try_for_each(|source| self.joins(source))?;
         }
+        let merge = "write FROM with the other table behind SET, or a subquery";
+        self.refuse_if(!table.joins.is_empty(), "JOIN", after, merge)?;
         self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
         self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
         self.refuse_if(or.is_some(), "OR", after, "leave it out; a key that is there already is an error")?;
@@ -114,7 +112,7 @@ impl Clauses<'_> {
         for table in from {
             self.refuse_if(!table.joins.is_empty(), "JOIN", after, one)?;
         }
-        self.refuse_if(using.is_some(), "USING", after, one)?;
+        using.iter().flatten().try_for_each(|source| self.joins(source))?;
         self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
         self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
         self.refuse_if(!order_by.is_empty(), "ORDER BY", after, ONE_STATEMENT)?;

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `at_time_zone` | `AT TIME ZONE` is no cast |
 //! | `casts` | timestamps without a zone beside such with one are in UTC; numbers are rounded to integers |
+//! | `change_sources` | `UPDATE … FROM` and `DELETE … USING` |
 //! | `common_types` | numbers that are compared have a type that holds all of them |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
 //! | `decimals` | decimals that are compared have all their digits |
@@ -31,6 +32,7 @@
 //! | `rows` | comparisons of rows are comparisons of their columns, with nulls as the standard has them |
 //! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
 //! | `text_aggregates` | several `string_agg` with orders of their own |
+//! | `row_subqueries` | rows are looked for in subqueries |
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
 //! | `types` | names of types that DuckDB and PostgreSQL have; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
@@ -39,6 +41,7 @@
 
 mod at_time_zone;
 mod casts;
+mod change_sources;
 mod common_types;
 mod date_arithmetic;
 mod decimals;
@@ -63,6 +66,7 @@ mod output;
 mod overflow;
 mod patterns;
 mod rounding;
+mod row_subqueries;
 mod rows;
 mod selected;
 mod statement;

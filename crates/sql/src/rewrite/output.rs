@@ -96,6 +96,10 @@ fn is_rewritten(item: &SelectItem) -> bool {
             ControlFlow::Break(())
         }
         SqlExpr::AtTimeZone { .. } | SqlExpr::SimilarTo { .. } => ControlFlow::Break(()),
+        // DataFusion gives all of them one name.
+        SqlExpr::Exists { .. } | SqlExpr::InSubquery { .. } | SqlExpr::AnyOp { .. } | SqlExpr::AllOp { .. } => {
+            ControlFlow::Break(())
+        }
         SqlExpr::Cast { data_type, .. } if types::is_call(data_type) => ControlFlow::Break(()),
         SqlExpr::TypedString(TypedString { data_type, .. }) if types::is_call(data_type) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),

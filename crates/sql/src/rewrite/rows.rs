@@ -96,7 +96,7 @@ fn on_rows(
 }
 
 /// The columns of a row that is written as `(a, b)` or `ROW(a, b)`.
-fn row(expr: &Expr) -> Option<Vec<Expr>> {
+pub(super) fn row(expr: &Expr) -> Option<Vec<Expr>> {
     match expr {
         Expr::Nested(inner) => row(inner),
         Expr::Tuple(columns) => Some(columns.clone()),
@@ -121,7 +121,7 @@ fn row_like(expr: &Expr) -> Result<Vec<Expr>, ParserError> {
 }
 
 /// `left op right`, where the first columns that differ decide.
-fn compare(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr, ParserError> {
+pub(super) fn compare(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr, ParserError> {
     use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or};
     let columns = columns(left, right)?;
     match op {
@@ -180,7 +180,7 @@ fn empty() -> ParserError {
 }
 
 /// An error for functions with another value each time: the comparison evaluates these columns more than once.
-fn once(columns: &[Expr]) -> Result<(), ParserError> {
+pub(super) fn once(columns: &[Expr]) -> Result<(), ParserError> {
     match columns.iter().find(|column| is_volatile(column)) {
         None => Ok(()),
         Some(column) => {

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
@@ -10,11 +9,14 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::{field_access, lists, numbers, output, patterns, rows, text_aggregates, types, windows};
+use super::{
+    change_sources, field_access, lists, numbers, output, patterns, row_subqueries, rows, text_aggregates, types,
+    windows,
+};
 use crate::statement::explained;
 
 /// Rewrites the expressions of a statement, before it is planned.
-pub(crate) fn rewrite(statement: &mut Statement) -> Result<()> {
+pub(crate) fn rewrite(statement: &mut Statement) -> Result<(), DataFusionError> {
     if let Statement::Statement(statement) = &mut *statement
         && let SqlStatement::Query(query) = statement.as_mut()
     {
@@ -38,7 +40,7 @@ impl VisitorMut for Rewriter {
 
     fn pre_visit_statement(&mut self, statement: &mut SqlStatement) -> ControlFlow<ParserError> {
         types::rename_columns(statement);
-        ControlFlow::Continue(())
+        as_flow(change_sources::rewrite(statement))
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<ParserError> {
@@ -53,10 +55,7 @@ impl VisitorMut for Rewriter {
         windows::modifiers_as_sets(&mut select.group_by);
         output::name_items(select);
         text_aggregates::order_apart(select);
-        match windows::refine(select) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        }
+        as_flow(windows::refine(select).and_then(|()| row_subqueries::rewrite_conditions(select)))
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
@@ -66,13 +65,18 @@ impl VisitorMut for Rewriter {
             types::rewrite,
             patterns::rewrite,
             rows::rewrite,
+            row_subqueries::rewrite,
             lists::rewrite,
             field_access::rewrite,
         ];
-        match steps.into_iter().try_for_each(|step| step(expr)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        }
+        as_flow(steps.into_iter().try_for_each(|step| step(expr)))
+    }
+}
+
+fn as_flow(result: Result<(), ParserError>) -> ControlFlow<ParserError> {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
     }
 }
 
