@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::catalog::SchemaProvider;
 use datafusion::catalog::{CatalogProviderList, DynamicFileCatalog};
 use datafusion::common::config::CatalogOptions;
+use datafusion::common::format::ExplainStatementOptions;
 use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
@@ -255,13 +256,10 @@ impl Session {
             Statement::Explain(explain) if matches!(&*explain.statement, Statement::CopyTo(copy) if is_parquet(copy)) =>
             {
                 let Statement::CopyTo(copy) = *explain.statement else { return plan_err!("nothing to explain") };
-                let plan = LogicalPlanBuilder::from(self.plan_copy(copy).await?);
-                plan.explain(explain.options.verbose, explain.options.analyze)?.build()
+                explain_own(self.plan_copy(copy).await?, explain.options)
             }
             Statement::Explain(explain) => match self.plan_own(&explain.statement).await? {
-                Some(plan) => {
-                    LogicalPlanBuilder::from(plan).explain(explain.options.verbose, explain.options.analyze)?.build()
-                }
+                Some(plan) => explain_own(plan, explain.options),
                 None => self.context.state().statement_to_plan(Statement::Explain(explain)).await,
             },
             other => match self.plan_own(&other).await? {
@@ -303,6 +301,16 @@ impl Session {
         let target = provider_as_source(Arc::new(target));
         LogicalPlanBuilder::insert_into(input, TableReference::bare(copy.target), target, InsertOp::Append)?.build()
     }
+}
+
+/// The explanation of a plan that DataFusion has not made.
+fn explain_own(plan: LogicalPlan, options: ExplainStatementOptions) -> Result<LogicalPlan> {
+    let ExplainStatementOptions { analyze, verbose, format, analyze_level, analyze_categories, show_statistics } =
+        options;
+    if format.is_some() || analyze_level.is_some() || analyze_categories.is_some() || show_statistics.is_some() {
+        return plan_err!("EXPLAIN of this statement has the options ANALYZE and VERBOSE; leave out the others");
+    }
+    LogicalPlanBuilder::from(plan).explain(verbose, analyze)?.build()
 }
 
 /// Whether a statement writes Parquet, which DataFusion is not asked to.

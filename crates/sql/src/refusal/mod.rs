@@ -4,17 +4,20 @@
 //! decided what becomes of it. Clauses that DataFusion refuses by itself are refused here where that names the place, or what to write.
 
 mod change;
+mod column;
 mod definition;
+mod expression;
 mod function;
 mod query;
 mod relation;
+mod session;
 
 use std::ops::ControlFlow;
 
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{FunctionRegistry, SessionState};
-use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
+use datafusion::sql::parser::{CopyToSource, CopyToStatement, ResetStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
     Expr, Query, Select, Statement as SqlStatement, TableFactor, Visit, Visitor, visit_expressions,
 };
@@ -28,9 +31,19 @@ pub(crate) fn refuse_ignored(statement: &Statement, text: &str, start: Location)
     let mut clauses = Clauses { text, start };
     let flow = match statement {
         Statement::Statement(statement) => statement.visit(&mut clauses),
-        Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => query.visit(&mut clauses),
-        Statement::Explain(explain) => return refuse_ignored(&explain.statement, text, start),
-        _ => ControlFlow::Continue(()),
+        Statement::CopyTo(copy) => {
+            clauses.copy(copy)?;
+            match &copy.source {
+                CopyToSource::Query(query) => query.visit(&mut clauses),
+                CopyToSource::Relation(_) => ControlFlow::Continue(()),
+            }
+        }
+        Statement::Explain(explain) => {
+            clauses.explain(explain)?;
+            return refuse_ignored(&explain.statement, text, start);
+        }
+        Statement::CreateExternalTable(create) => flow(clauses.external_table(create)),
+        Statement::Reset(ResetStatement::Variable(_)) => ControlFlow::Continue(()),
     };
     match flow {
         ControlFlow::Continue(()) => Ok(()),
@@ -138,10 +151,7 @@ impl Visitor for Clauses<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<ParserError> {
-        match expr {
-            Expr::Function(function) => flow(self.function(function)),
-            _ => ControlFlow::Continue(()),
-        }
+        flow(self.expression(expr))
     }
 
     fn pre_visit_statement(&mut self, statement: &SqlStatement) -> ControlFlow<ParserError> {
@@ -169,7 +179,7 @@ impl Clauses<'_> {
                 temporary,
                 table: _,
             } => self.drop_object(object_type, names, *cascade, *purge, *temporary),
-            _ => Ok(()),
+            other => self.session_statement(other),
         }
     }
 }

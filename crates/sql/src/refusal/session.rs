@@ -1,0 +1,212 @@
+//! Statements about a session and its tables: TRUNCATE, SET, SHOW, DESCRIBE, PREPARE, transactions, schemas, external tables and COPY.
+
+use datafusion::common::format::ExplainStatementOptions;
+use datafusion::sql::parser::{CopyToStatement, CreateExternalTable, ExplainStatement};
+use datafusion::sql::sqlparser::ast::{
+    ColumnDef, ColumnOption, ColumnOptionDef, Set, ShowStatementOptions, Spanned, Statement, TableConstraint, Truncate,
+    TruncateTableTarget,
+};
+use datafusion::sql::sqlparser::tokenizer::Span;
+
+use super::{Checked, Clauses};
+
+const TABLES: &str = "ask information_schema.tables or information_schema.columns, with WHERE";
+const ONE_SETTING: &str = "write SET name = value, a statement for each";
+const ONE_TRANSACTION: &str = "each statement is a transaction; write the change as one statement";
+const ONE_SCHEMA: &str = "a schema has a name and nothing else";
+
+impl Clauses<'_> {
+    /// Statements that DataFusion plans. The others it refuses, also those that its parser learns later.
+    pub(super) fn session_statement(&self, statement: &Statement) -> Checked {
+        let start = Span::empty();
+        match statement {
+            Statement::Truncate(truncate) => self.truncate(truncate),
+            Statement::Set(set) => self.set(set),
+            Statement::ShowTables { terse, history, extended, full, external, show_options } => {
+                let has_word = *terse || *history || *extended || *full || *external;
+                self.refuse_if(has_word, "SHOW", start, "write SHOW TABLES")?;
+                self.show_options(show_options)
+            }
+            Statement::ShowColumns { extended, full, show_options: _ } => {
+                self.refuse_if(*extended || *full, "SHOW", start, "write SHOW COLUMNS FROM table")
+            }
+            Statement::ShowFunctions { filter: _ }
+            | Statement::ShowVariable { variable: _ }
+            | Statement::ShowCreate { obj_type: _, obj_name: _ }
+            | Statement::Deallocate { name: _, prepare: _ } => Ok(()),
+            Statement::Prepare { name: _, data_types: _, statement: _ } => Ok(()),
+            Statement::Execute {
+                name: _,
+                parameters: _,
+                has_parentheses: _,
+                immediate,
+                into,
+                using,
+                output,
+                default,
+            } => {
+                let is_plain = !immediate && into.is_empty() && using.is_empty() && !output && !default;
+                self.refuse_if(!is_plain, "EXECUTE", start, "write EXECUTE name (values)")
+            }
+            Statement::ExplainTable { describe_alias: _, hive_format, has_table_keyword: _, table_name } => {
+                let word = if self.place("FORMATTED", start).is_some() { "FORMATTED" } else { "EXTENDED" };
+                self.refuse_if(hive_format.is_some(), word, start, &format!("write DESCRIBE {table_name}"))
+            }
+            Statement::StartTransaction {
+                modes: _,
+                begin,
+                transaction: _,
+                modifier: _,
+                statements: _,
+                exception: _,
+                has_end_keyword: _,
+            } => self.refuse(if *begin { "BEGIN" } else { "START TRANSACTION" }, start, ONE_TRANSACTION),
+            Statement::Commit { chain: _, end, modifier: _ } => {
+                self.refuse(if *end { "END" } else { "COMMIT" }, start, ONE_TRANSACTION)
+            }
+            Statement::Rollback { chain: _, savepoint: _ } => self.refuse("ROLLBACK", start, ONE_TRANSACTION),
+            Statement::Savepoint { name: _ } => self.refuse("SAVEPOINT", start, ONE_TRANSACTION),
+            Statement::ReleaseSavepoint { name: _ } => self.refuse("RELEASE", start, ONE_TRANSACTION),
+            Statement::CreateSchema {
+                schema_name: _,
+                if_not_exists: _,
+                with,
+                options,
+                default_collate_spec,
+                clone,
+            } => {
+                self.refuse_if(with.is_some(), "WITH", start, ONE_SCHEMA)?;
+                self.refuse_if(options.is_some(), "OPTIONS", start, ONE_SCHEMA)?;
+                self.refuse_if(default_collate_spec.is_some(), "DEFAULT COLLATE", start, ONE_SCHEMA)?;
+                self.refuse_if(clone.is_some(), "CLONE", start, ONE_SCHEMA)
+            }
+            Statement::CreateDatabase { .. } => {
+                self.refuse("DATABASE", start, "a database is a folder, which the session opens; write CREATE SCHEMA")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn truncate(&self, truncate: &Truncate) -> Checked {
+        let Truncate { table_names, partitions, table: _, if_exists, identity, cascade, on_cluster } = truncate;
+        let start = Span::empty();
+        self.refuse_if(*if_exists, "IF EXISTS", start, "leave it out")?;
+        for TruncateTableTarget { name, only, has_asterisk } in table_names {
+            self.refuse_if(*only, "ONLY", start, "a table has no tables below it; leave it out")?;
+            self.refuse_if(*has_asterisk, &name.to_string(), name.span(), "leave out the *")?;
+        }
+        let after = table_names.first().map_or(start, |table| table.name.span());
+        self.refuse_if(table_names.len() > 1, "TRUNCATE", start, "write a statement for each table")?;
+        self.refuse_if(partitions.is_some(), "PARTITION", after, "write DELETE FROM … WHERE")?;
+        self.refuse_if(identity.is_some(), "IDENTITY", after, "tables have no sequences; leave it out")?;
+        let word = if self.place("CASCADE", after).is_some() { "CASCADE" } else { "RESTRICT" };
+        self.refuse_if(cascade.is_some(), word, after, "no table depends on another; leave it out")?;
+        self.refuse_if(on_cluster.is_some(), "ON CLUSTER", after, "leave it out; there is one machine")
+    }
+
+    fn set(&self, set: &Set) -> Checked {
+        let start = Span::empty();
+        match set {
+            Set::SingleAssignment { scope, hivevar, variable, values: _ } => {
+                self.refuse_if(scope.is_some() || *hivevar, "SET", start, &format!("write SET {variable} = value"))
+            }
+            Set::ParenthesizedAssignments { variables: _, values: _ } | Set::MultipleAssignments { assignments: _ } => {
+                self.refuse("SET", start, ONE_SETTING)
+            }
+            Set::SetTimeZone { local: _, value: _ } => {
+                let advice = "moments without a zone are in UTC; write moment AT TIME ZONE 'name'";
+                self.refuse("TIME ZONE", start, advice)
+            }
+            Set::SetTransaction { modes: _, snapshot: _, session: _ } => {
+                self.refuse("TRANSACTION", start, "each statement reads one commit; leave it out")
+            }
+            Set::SetNames { charset_name: _, collation_name: _ } | Set::SetNamesDefault {} => {
+                self.refuse("NAMES", start, "texts are UTF-8; leave it out")
+            }
+            Set::SetRole { context_modifier: _, role_name: _ } => {
+                self.refuse("ROLE", start, "there are no roles; who may read the folder may read its tables")
+            }
+            Set::SetSessionAuthorization(_) => {
+                self.refuse("AUTHORIZATION", start, "there are no roles; who may read the folder may read its tables")
+            }
+            Set::SetSessionParam(_) => self.refuse("SET", start, ONE_SETTING),
+        }
+    }
+
+    fn show_options(&self, options: &ShowStatementOptions) -> Checked {
+        let ShowStatementOptions { show_in, starts_with, limit, limit_from, filter_position } = options;
+        let is_plain = show_in.is_none()
+            && starts_with.is_none()
+            && limit.is_none()
+            && limit_from.is_none()
+            && filter_position.is_none();
+        self.refuse_if(!is_plain, "SHOW TABLES", Span::empty(), TABLES)
+    }
+
+    pub(super) fn external_table(&self, create: &CreateExternalTable) -> Checked {
+        let CreateExternalTable {
+            name,
+            columns,
+            file_type,
+            locations: _,
+            table_partition_cols: _,
+            order_exprs: _,
+            if_not_exists: _,
+            or_replace: _,
+            // All external tables are of the session alone.
+            temporary: _,
+            unbounded,
+            options: _,
+            constraints,
+        } = create;
+        let after = name.span();
+        self.refuse_if(*unbounded, "UNBOUNDED", Span::empty(), "files have an end; leave it out")?;
+        if file_type.eq_ignore_ascii_case("LATH") {
+            // It is made with its key.
+            let mut key = None;
+            columns.iter().try_for_each(|column| self.column(column, &mut key))?;
+            return constraints.iter().try_for_each(|constraint| self.constraint(constraint, after, &mut key));
+        }
+        let unchecked = "nothing checks it in files; leave it out";
+        for ColumnDef { name, data_type: _, options } in columns {
+            for ColumnOptionDef { name: _, option } in options {
+                match option {
+                    ColumnOption::Null | ColumnOption::NotNull => {}
+                    other => self.refuse(&first_words(&other.to_string()), name.span, unchecked)?,
+                }
+            }
+        }
+        match constraints.first() {
+            None => Ok(()),
+            Some(TableConstraint::PrimaryKey(_)) => self.refuse("PRIMARY KEY", after, unchecked),
+            Some(TableConstraint::Unique(_)) => self.refuse("UNIQUE", after, unchecked),
+            Some(TableConstraint::ForeignKey(_)) => self.refuse("FOREIGN KEY", after, unchecked),
+            Some(TableConstraint::Check(_)) => self.refuse("CHECK", after, unchecked),
+            Some(other) => self.refuse(&first_words(&other.to_string()), after, unchecked),
+        }
+    }
+
+    /// COPY says itself which options it has, and EXPLAIN too.
+    pub(super) fn copy(&self, copy: &CopyToStatement) -> Checked {
+        let CopyToStatement { source: _, target: _, partitioned_by: _, stored_as: _, options: _ } = copy;
+        Ok(())
+    }
+
+    pub(super) fn explain(&self, explain: &ExplainStatement) -> Checked {
+        let ExplainStatement { options, statement: _ } = explain;
+        let ExplainStatementOptions {
+            analyze: _,
+            verbose: _,
+            format: _,
+            analyze_level: _,
+            analyze_categories: _,
+            show_statistics: _,
+        } = options;
+        Ok(())
+    }
+}
+
+/// The first two words of a clause.
+fn first_words(clause: &str) -> String {
+    clause.split([' ', '(']).take(2).collect::<Vec<_>>().join(" ")
+}
