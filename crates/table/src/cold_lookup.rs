@@ -1,10 +1,10 @@
-//! Single rows of a file: where a key is, and what is in a row. Of files in the order of their keys:
+//! Finds and reads single rows of a file. For a file in key order:
 //!
-//! | question | what is read, unless the cache has it |
+//! | step | read from the file, unless cached |
 //! | --- | --- |
-//! | May the file have a key? | the Bloom filters of the row group that the fences lead to |
-//! | In which row is a key? | the key columns of one block |
-//! | What does a row have in a column? | the column in one block |
+//! | rule a key out | the Bloom filters of the row group that the block index gives |
+//! | find the row of a key | the key columns of one block |
+//! | read a column of a row | one block of the column |
 
 use std::sync::Arc;
 

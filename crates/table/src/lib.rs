@@ -5,13 +5,13 @@
 //! at once ([`TableOptions::bulk_rows`]). A flush turns hot rows into a sorted file and masks the rows that they replace in older files, in one
 //! transaction. So a scan merges nothing: it reads files without the rows that are masked or whose keys are hot, and then the hot rows.
 //!
-//! | question | answer |
+//! | subject | how it works |
 //! | --- | --- |
-//! | When is a row of a file dead? | If the file's mask has it, or if its key is hot or deleted. A row that is dead stays dead, so what was found out for one commit is extended for the next by the keys that changed since. |
-//! | How is a key found in a file? | Files are sorted by their keys, and the store has the first key of every 1,024 rows, so one block is read of the key columns, if the Bloom filter does not rule the key out. Filters and blocks are cached ([`TableOptions::cache_bytes`]). |
-//! | What if files are sorted by other columns ([`Table::cluster_by`])? | The store has the least and greatest key of every 1,024 rows, and the key columns are read of those blocks of a row group that may have the key, if its Bloom filter does not rule it out. Scans in the order of keys read such a file several times. |
-//! | When is a file removed? | When the commit that dropped it is durable, and no named snapshot and no reader in any process sees an older one. |
-//! | What does a crash leave? | A file is synced under its name before the transaction that names it commits. Files that no commit names are removed when the table is next opened for writing. |
+//! | Deleted rows | A row of a file is deleted if the file's mask has it, or if its key is hot or has a tombstone. A deleted row stays deleted, so the set of one commit is extended for the next by the keys that changed since. |
+//! | Lookup of a key in a file | Files are sorted by key, and the store has the first key of every 1,024 rows, so a lookup reads one block of the key columns, unless the Bloom filter rules the key out. Filters and blocks are cached ([`TableOptions::cache_bytes`]). |
+//! | Files sorted by other columns ([`Table::cluster_by`]) | The store has the least and greatest key of every 1,024 rows. A lookup reads the key columns of the blocks that may have the key, unless the row group's Bloom filter rules it out. Scans in key order read such a file several times. |
+//! | Removal of files | A file is removed once the commit that dropped it is durable, and no named snapshot and no reader in any process sees an older commit. |
+//! | Crashes | A file is synced under its name before the transaction that names it commits. Files that no commit names are removed when the table is next opened for writing. |
 
 mod background;
 mod backup;

@@ -1,10 +1,10 @@
-//! Rows by their keys in files that are in another order.
+//! Finds rows by key in files that are not in key order.
 //!
-//! | question | what is asked |
+//! | step | by |
 //! | --- | --- |
-//! | Which row groups may have one of the keys? | Bloom filters |
-//! | Which of their blocks? | the least and the greatest key of each, which the store has |
-//! | In which row is a key? | the key columns of these blocks |
+//! | prune row groups | Bloom filters |
+//! | prune their blocks | the least and the greatest key of each block, from the store |
+//! | find the rows of the keys | the key columns of these blocks |
 
 use arrow_array::ArrayRef;
 use xxhash_rust::xxh3::xxh3_64;

@@ -3,24 +3,24 @@
 //! Of every row group the columns of the predicate are read first, a window of rows at a time, part by part of the predicate
 //! as long as rows are left. Other columns are read where rows survive. Dictionary-encoded pages are tested by their indices.
 //!
-//! | module | the question |
+//! | module | what it does |
 //! | --- | --- |
-//! | `builder` | What can be asked? |
-//! | `job`, `work` | What is settled before a scan starts, and what is there to do in a row group? |
-//! | `planner` | Which row groups and rows of a file are to be looked at, also by what becomes known later? |
-//! | `steps` | How is a scan planned by a caller that reads the bytes itself? |
-//! | `task` | How is that written down, for another process to do? |
-//! | `dynamic`, `deletes` | Which rows are ruled out while a scan runs, and which are not there any more? |
-//! | `selection` | Which rows were chosen by number? |
-//! | `file_plan`, `planned_leaf`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
-//! | `row_group` | Which rows of a row group survive, and what are their values? |
-//! | `conjuncts` | Which part of the predicate is tested first? |
-//! | `page_search`, `key_list` | Which pages have none of the strings that are looked for? |
-//! | `window`, `mask`, `leaf_places` | Which rows of a row group are looked at together, and where are their pages? |
-//! | `row_reader` | How are short ranges of rows read that nobody has to find? |
-//! | `truth` | What does a dictionary say of its rows? |
-//! | `thresholds` | From which numbers on is something done in another way? |
-//! | `producer`, `serial`, `parallel`, `by_column`, `count` | Which thread makes which batch, and in which order do they come? |
+//! | `builder` | The options of a scan. |
+//! | `job`, `work` | The settings that all row groups share, and the column readers of a thread. |
+//! | `planner` | Plans the row groups and rows of a file to scan, also with conditions that arrive later. |
+//! | `steps` | Plans a scan step by step, while the caller reads the bytes. |
+//! | `task` | Scans as values, to run here or in another process. |
+//! | `dynamic`, `deletes` | Conditions that arrive while a scan runs, and deleted rows. |
+//! | `selection` | Rows chosen by number. |
+//! | `file_plan`, `planned_leaf`, `target` | Plan the columns to read from files of one schema, and map them to the columns of the result. |
+//! | `row_group` | Tests the rows of a row group and decodes the survivors. |
+//! | `conjuncts` | Orders the parts of a predicate. |
+//! | `page_search`, `key_list` | Skip pages that have none of the wanted strings, before decoding them. |
+//! | `window`, `mask`, `leaf_places` | Cut a row group into windows, mark rows in them, and find their pages. |
+//! | `row_reader` | Reads short, known ranges of rows of one file. |
+//! | `truth` | Tests dictionary entries once, and rows by their indices. |
+//! | `thresholds` | Tuning constants, with measurements. |
+//! | `producer`, `serial`, `parallel`, `by_column`, `count` | Produce batches on one or several threads, in order, or only count rows. |
 
 mod batches;
 mod builder;

@@ -3,12 +3,12 @@
 //! DataFusion joins tables in the order in which a query names them. Here all inner hash joins that lie directly below each other are taken
 //! together, and made in the order that is likely to be the least work, by the statistics of what is joined.
 //!
-//! | module | the question |
+//! | module | what it does |
 //! | --- | --- |
-//! | `graph` | Which inputs are joined, and by which columns? |
-//! | `estimate` | How many rows has the join of some of the inputs? |
-//! | `search` | Which order is the least work? |
-//! | `build` | What is the plan of an order? |
+//! | `graph` | Collects the joined inputs and their join columns. |
+//! | `estimate` | Estimates how many rows the join of some inputs has. |
+//! | `search` | Searches the order with the least work. |
+//! | `build` | Builds the plan of an order. |
 
 mod build;
 mod estimate;

@@ -1,13 +1,13 @@
 //! A scan without a predicate whose threads share the columns of one row group.
 //!
-//! | module | the question |
+//! | module | what it does |
 //! | --- | --- |
-//! | `plan` | What is read of a file? |
-//! | `batch_cursor` | Which rows does the next batch have? |
-//! | `leaf_stream` | How is one leaf decoded, batch by batch? |
-//! | `scheduler` | Which thread decodes which leaf next? |
-//! | `row_numbers` | Which numbers do the rows of a batch have within the file? |
-//! | `batches` | How do the batches of leaves become record batches? |
+//! | `plan` | Plans the read of a file. |
+//! | `batch_cursor` | Cuts row groups into batches. |
+//! | `leaf_stream` | Decodes one leaf, batch by batch. |
+//! | `scheduler` | Distributes the decoding of leaves over threads. |
+//! | `row_numbers` | Numbers the rows of a batch within the file. |
+//! | `batches` | Assembles batches of leaves to record batches. |
 
 mod batch_cursor;
 mod batches;

@@ -11,12 +11,12 @@
 //! | `Whole`, `Testing` | `next`, no row is left | `Ended` |
 //! | any | `stop` or `finish` | `Ended`, and columns are closed |
 //!
-//! | module | the question |
+//! | module | what it does |
 //! | --- | --- |
-//! | `testing` | Which rows of a window pass the predicate? |
-//! | `wanted`, `survivors` | Which rows of a window are left, and what is decoded for them? |
-//! | `columns`, `leaf_column`, `filters` | What is decoded of which leaf, and how do rows that were dropped leave it? |
-//! | `computed_filter` | Which filter is computed of a row group without a match? |
+//! | `testing` | Tests the rows of a window with the predicate. |
+//! | `wanted`, `survivors` | Keep the rows of a window that survive, and decode their columns. |
+//! | `columns`, `leaf_column`, `filters` | Open the leaves, decode them by need, and drop the rows that were ruled out. |
+//! | `computed_filter` | Computes a Bloom filter of a row group without a match. |
 
 mod columns;
 mod computed_filter;
