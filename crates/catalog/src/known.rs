@@ -89,7 +89,7 @@ impl Known {
     }
 }
 
-/// Where the catalog cannot be read, files are.
+/// If the catalog cannot be read, the files are read.
 impl KnownFooters for Known {
     fn get(&self, location: &str, version: &FileVersion) -> Option<Bytes> {
         self.end(location, version).ok().flatten()

@@ -103,7 +103,7 @@ pub(crate) enum Command {
     #[cfg(feature = "sql")]
     #[command(after_help = sql::DESCRIBE_HELP)]
     Describe(DescribeArgs),
-    /// Answer questions in SQL: files are tables by their names; without a question, at a prompt
+    /// Run SQL over files; without a statement, at a prompt
     #[cfg(feature = "sql")]
     #[command(after_help = sql::SQL_HELP)]
     Sql(SqlArgs),
@@ -141,7 +141,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: KeyedTable,
     },
-    /// Keep what is known of many files in a catalog, by which find, count and sql open only those that can have matching rows
+    /// Keep metadata of many files in a catalog, so that find, count and sql open only files that can have matching rows
     #[command(
         after_help = "Examples:\n  lath catalog add data/ --key id\n  lath find data/ --where \"id = 4711\"\n  lath catalog add s3://bucket/trips/ --catalog trips.catalog\n  lath find --catalog trips.catalog --where \"id = 4711\""
     )]
@@ -233,7 +233,7 @@ pub(crate) struct CountArgs {
     #[cfg(feature = "sql")]
     #[arg(short = 'n', long, value_name = "GROUPS", requires = "by")]
     pub(crate) limit: Option<u64>,
-    /// Print what --explain shows as JSON
+    /// Print the report of --explain as JSON
     #[arg(long, requires = "explain")]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -337,7 +337,7 @@ pub(crate) struct FindArgs {
 /// How row groups and pages are pruned.
 #[derive(Debug, Args)]
 pub(crate) struct PruningArgs {
-    /// Show what was pruned by what, what was read and how long it took, instead of the rows
+    /// Show what each stage pruned, the bytes read and the time taken, instead of the rows
     #[arg(long, help_heading = "Search")]
     pub(crate) explain: bool,
     /// Turn off pruning of row groups and pages, or only these kinds of it

@@ -35,7 +35,7 @@ use crate::view::View;
 const GATHERED_ROWS: usize = 1 << 16;
 
 impl Changing {
-    /// Puts rows, which replace those with the same keys. Of several rows with one key the last one stays.
+    /// Puts rows, which replace those with the same keys. If a key repeats, the last row wins.
     pub(crate) fn put(&mut self, keys: Rows, columns: Vec<ArrayRef>) -> Result<()> {
         if keys.num_rows() == 0 {
             return Ok(());

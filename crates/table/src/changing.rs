@@ -1,4 +1,4 @@
-//! A commit in the making: the store's transaction, with what the table knows of it.
+//! The open write transaction of a table.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

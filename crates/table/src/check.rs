@@ -91,12 +91,9 @@ impl fmt::Display for Problem {
                 write!(f, "no commit names the file {name}: opening the table for writing removes it")
             }
             Self::Index { name } => {
-                write!(
-                    f,
-                    "the index {name:?} does not have the entries that the rows have: Table::repair makes them anew"
-                )
+                write!(f, "the index {name:?} does not match the rows: Table::repair builds it anew")
             }
-            Self::Changes { what } => write!(f, "the changes that are kept: {what}"),
+            Self::Changes { what } => write!(f, "the change feed: {what}"),
             Self::Rows { what } => f.write_str(what),
         }
     }

@@ -241,7 +241,7 @@ impl fmt::Display for Error {
                 write!(f, "{} has a table or database already: open it, or choose another folder", folder.display())
             }
             Self::NotEmpty { folder } => {
-                write!(f, "{} is not empty: choose another folder, or remove what is in it", folder.display())
+                write!(f, "{} is not empty: choose another folder, or remove its contents", folder.display())
             }
             Self::NoTable { folder } => write!(f, "{} has no table: create it first", folder.display()),
             Self::TableExists { name } => {

@@ -47,7 +47,7 @@ fn check_columns(found: &SchemaRef, schema: &TableSchema) -> Result<(), String> 
     if ids.iter().copied().eq(expected) {
         return Ok(());
     }
-    Err(format!("its columns are not those of schema {}, in which it was written", schema.version()))
+    Err(format!("its columns differ from schema {}, in which it was written", schema.version()))
 }
 
 /// Reads all rows of a file, and holds their order and their keys against the entry.
@@ -69,12 +69,12 @@ fn check_rows(file: &ColdFile, entry: &FileEntry) -> Result<(), String> {
         let sort_keys = sort_keys.transpose().map_err(shown)?;
         for (at, (key, row)) in keys.iter().zip(rows).enumerate() {
             if row != next {
-                return Err(format!("row {row} comes where row {next} is due"));
+                return Err(format!("rows out of order: expected {next}, found {row}"));
             }
             if let Some(sort_keys) = &sort_keys {
                 let sort_key = sort_keys.row(at).data();
                 if last.as_ref().is_some_and(|last| sort_key <= &last[..]) {
-                    return Err(format!("row {row} is not behind the one before it in the order of the file"));
+                    return Err(format!("rows out of order: row {row} does not sort after the row before it"));
                 }
                 last = Some(sort_key.to_vec());
             }
@@ -83,7 +83,7 @@ fn check_rows(file: &ColdFile, entry: &FileEntry) -> Result<(), String> {
         }
     }
     if next != entry.rows {
-        return Err("its last key is not the one that its entry says".to_owned());
+        return Err("its last key differs from its entry".to_owned());
     }
     keys_check.finish()
 }
@@ -110,10 +110,10 @@ impl<'f> KeysCheck<'f> {
                     return Err(format!("the key of row {row} is not greater than the one before it"));
                 }
                 if row == 0 && key != &entry.min[..] {
-                    return Err("its first key is not the one that its entry says".to_owned());
+                    return Err("its first key differs from its entry".to_owned());
                 }
                 if row.is_multiple_of(BLOCK_ROWS) && fences.key((row / BLOCK_ROWS) as usize) != key {
-                    return Err(format!("the first key of the block at row {row} is not the one that is stored"));
+                    return Err(format!("the first key of the block at row {row} differs from the block index"));
                 }
                 *last = Some(key.to_vec());
                 Ok(())
@@ -125,18 +125,18 @@ impl<'f> KeysCheck<'f> {
         match self {
             Self::Sorted { entry, last, .. } => match last.as_ref() == Some(&entry.max) {
                 true => Ok(()),
-                false => Err("its last key is not the one that its entry says".to_owned()),
+                false => Err("its last key differs from its entry".to_owned()),
             },
             Self::Unsorted { stored, entry, mut found } => {
                 found.end_block().map_err(shown)?;
                 if found.of_file() != Some((&entry.min, &entry.max)) {
-                    return Err("its least and greatest key are not those that its entry says".to_owned());
+                    return Err("its least and greatest key differ from its entry".to_owned());
                 }
                 match (0..found.len()).find(|&block| found.of_block(block) != stored.of_block(block)) {
                     None => Ok(()),
                     Some(block) => {
                         let row = block as u64 * BLOCK_ROWS;
-                        Err(format!("the keys of the block at row {row} are not within what is stored"))
+                        Err(format!("the keys of the block at row {row} are outside of its stored bounds"))
                     }
                 }
             }

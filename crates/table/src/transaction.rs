@@ -79,7 +79,7 @@ impl Transaction {
         Ok(Self { changing: Changing::part(engine)? })
     }
 
-    /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read,
+    /// Puts rows, which replace those with the same keys. If the batch repeats a key, the last row wins. No file is read,
     /// unless the table has indexes or keeps its changes, or so many rows are put that they become files at once
     /// ([`TableOptions::bulk_rows`](crate::TableOptions::bulk_rows)). Rows are written when the transaction is read or committed, or has
     /// put so many that they have to be: then they are synced to files, of which nothing is left without a commit.

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn lath_dataset_open(
     let work = |pointers: Pointers| {
         let locations = pointers.texts("locations", locations, location_count)?;
         if flags & !(LATH_UNION_SCHEMAS | LATH_NO_PARTITIONS) != 0 {
-            return Err(Failure::invalid(format!("flags are {flags:#x}, of which some mean nothing")));
+            return Err(Failure::invalid(format!("the flags {flags:#x} include an unknown one")));
         }
         pointers.check_write("dataset", dataset)?;
         let options = lath::DatasetOptions::new()

@@ -41,7 +41,7 @@ pub unsafe extern "C" fn lath_store_open(path: *const c_char, flags: u32, store:
     let work = |pointers: Pointers| {
         let path = pointers.text("path", path)?;
         if flags & !(LATH_STORE_EXISTING | LATH_STORE_READ_ONLY | LATH_STORE_DEFERRED) != 0 {
-            return Err(Failure::invalid(format!("flags are {flags:#x}, of which some mean nothing")));
+            return Err(Failure::invalid(format!("the flags {flags:#x} include an unknown one")));
         }
         pointers.check_write("store", store)?;
         let durability = if flags & LATH_STORE_DEFERRED == 0 { Durability::Sync } else { Durability::Deferred };

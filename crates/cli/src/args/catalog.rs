@@ -13,7 +13,7 @@ pub(crate) enum CatalogCommand {
     /// Add files: read their footers, page indexes and Bloom filters into the catalog
     #[command(after_help = ADD_HELP)]
     Add(CatalogAddArgs),
-    /// Look for files that are new, have changed or are gone
+    /// Add new files, update changed files and drop removed files
     #[command(
         after_help = "Exits 3 if a file cannot be read.\n\nExamples:\n  lath catalog refresh data/\n  lath catalog refresh lake.catalog"
     )]
@@ -26,10 +26,10 @@ pub(crate) enum CatalogCommand {
     /// Remove locations, as they were added; the files themselves stay
     #[command(after_help = "Example:\n  lath catalog remove lake.catalog s3://bucket/trips/")]
     Remove(CatalogRemoveArgs),
-    /// Show what a catalog has, and the space that it takes
+    /// Show the contents and the size of a catalog
     #[command(after_help = "Example:\n  lath catalog stats data/")]
     Stats(CatalogArgs),
-    /// Compare what a catalog has with its files: states, footers, page indexes and bounds
+    /// Compare a catalog with its files: states, footers, page indexes and bounds
     #[command(
         after_help = "Prints a line for each problem and what to do. Exits 0 if there is none, 1 if files have changed, come or gone, 3 if the\ncatalog itself is damaged.\n\nExample:\n  lath catalog check data/"
     )]
@@ -88,7 +88,7 @@ pub(crate) struct CatalogRemoveArgs {
 pub(crate) struct CatalogWatchArgs {
     #[command(flatten)]
     pub(crate) catalog: CatalogArgs,
-    /// Seconds between looks at the files
+    /// Seconds between refreshes
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) every: u32,
 }
@@ -99,7 +99,7 @@ pub(crate) struct SearchInputArgs {
     /// Parquet files, directories, globs, URLs, @LIST (a file that lists these), or - for standard input
     #[arg(required_unless_present = "catalog", value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Search the files of this catalog, as it has them; only those are opened that it does not rule out (see lath catalog)
+    /// Search the files of this catalog, as of its last refresh; opens only files that it does not rule out (see lath catalog)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "footer_key", "column_key"])]
     pub(crate) catalog: Option<PathBuf>,
     #[command(flatten)]

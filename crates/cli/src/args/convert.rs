@@ -11,8 +11,8 @@ use crate::date_time_format::DateTimeFormat;
 use crate::type_name::parse_type;
 
 pub(super) const HELP: &str = "\
-The format of an input is given by --from, else by its name, else by its first bytes; that of the output by --format, else by
-its name. Several inputs become one table; columns are matched by name.
+The format of an input is given by --from, else by its name, else by its first bytes; the format of the output by --format,
+else by its name. Several inputs become one table; columns are matched by name.
 
 The types of CSV and JSON lines are inferred: from all rows of a file of up to 32 MiB, else from the first 20,000
 (--infer-rows). A type is chosen only if no value loses information: 1.50 is a number, 01234 is text. An empty CSV field is
@@ -88,7 +88,7 @@ pub(crate) struct TextArgs {
 /// How CSV is written.
 #[derive(Debug, Args)]
 pub(crate) struct CsvArgs {
-    /// Delimiter of CSV output [default: a tab for *.tsv, else that of --delimiter, else a comma]
+    /// Delimiter of CSV output [default: a tab for *.tsv, else the one of --delimiter, else a comma]
     #[arg(long, value_name = "CHARACTER", help_heading = "CSV", value_parser = parse_delimiter)]
     pub(crate) output_delimiter: Option<u8>,
     /// Text that is written for null in CSV output [default: the first --null, else an empty field]

@@ -8,11 +8,11 @@ use clap::{Args, Subcommand};
 use super::{DecodeArgs, FileFormat, InputArgs, OpenArgs, OutputArgs, TextArgs};
 
 pub(super) const HELP: &str = "\
-A table is a folder: rows that were written lately are in its store, the others in plain Parquet files. What a command has
-written is durable when it ends. One process at a time writes; any number read meanwhile.
+A table is a folder: its store has the new rows, plain Parquet files the older ones. Commits are durable
+when a command ends. One process at a time writes; any number read meanwhile.
 
-A KEY has the text of the key column; of a key of several columns it has their texts, separated by commas and quoted where
-they have commas themselves.
+A KEY is the text of the key column; for a key of several columns, their texts, separated by commas and quoted where they
+contain commas.
 
 Examples:
   lath table create orders --key id orders.parquet
@@ -27,7 +27,7 @@ pub(crate) enum KeyedTable {
     /// Create a table with the columns of files, and load their rows
     #[command(after_help = CREATE_HELP)]
     Create(Box<CreateArgs>),
-    /// Put the rows of files into a table: those whose keys are there replace the rows that are there
+    /// Put the rows of files into a table; a row replaces the row with the same key
     #[command(after_help = UPSERT_HELP)]
     Upsert(Box<UpsertArgs>),
     /// Print the rows with these keys
@@ -35,10 +35,10 @@ pub(crate) enum KeyedTable {
         after_help = "Exits 1 if a key is missing; the others are printed.\n\nExamples:\n  lath table get orders 17 42\n  lath table get stock 'Oslo,17' --format vertical"
     )]
     Get(TableGetArgs),
-    /// Delete the rows with these keys, or those that satisfy an SQL expression
+    /// Delete the rows with these keys, or the rows that satisfy an SQL expression
     #[command(after_help = DELETE_HELP)]
     Delete(Box<TableDeleteArgs>),
-    /// Print rows: all, those that satisfy an SQL expression, or a range of keys in order
+    /// Print rows: all, the ones that satisfy an SQL expression, or a range of keys in order
     #[command(
         after_help = "Examples:\n  lath table scan orders --where \"price > 100\" --select id,price\n  lath table scan orders --from 1000 --to 2000 --limit 10\n  lath table scan orders --at monday -o monday.parquet"
     )]
@@ -48,17 +48,17 @@ pub(crate) enum KeyedTable {
         after_help = "Examples:\n  lath table count orders\n  lath table count orders --where \"price > 100\"\n  lath table count orders --from 1000 --to 2000"
     )]
     Count(TableCountArgs),
-    /// Move rows from the store to files, merge files, and remove those that nobody needs
+    /// Move rows from the store to files, merge files, and remove files that are no longer needed
     #[command(
         after_help = "A table does all of this by itself while it is written to.\n\nExample:\n  lath table compact orders"
     )]
     Compact(KeyedTableArgs),
-    /// Hold every file, mask, index and count against each other
+    /// Compare every file, mask, index and count with each other
     #[command(
         after_help = "Prints a line for each problem. Exits 3 if there is one.\n\nExample:\n  lath table check orders"
     )]
     Check(KeyedTableArgs),
-    /// Mend what follows from rows that are there: indexes, masks, counts, files that no commit names
+    /// Repair a table from its rows: indexes, masks, counts, files that no commit names
     #[command(
         after_help = "Prints a line for each problem that was found. Exits 3 if one is left.\n\nExample:\n  lath table repair orders"
     )]
@@ -73,15 +73,15 @@ pub(crate) enum KeyedTable {
         after_help = "With --position-deletes, TARGET gets the table's own files in data/, as hard links where the file system has them,\nand in deletes/ the rows of each that do not count, as Iceberg lists them. Exported links must not be changed in place.\n\nExamples:\n  lath table export orders plain/\n  lath table export orders lake/orders --position-deletes --location s3://lake/orders"
     )]
     Export(TableExportArgs),
-    /// Show how many rows and bytes are where
+    /// Show how many rows and bytes each part of a table has
     #[command(
         after_help = "Examples:\n  lath table stats orders\n  lath table stats orders --json | jq '.files[].rows'"
     )]
     Stats(TableStatsArgs),
-    /// Print what commits did to rows, or have a table keep that
+    /// Show the change feed, or turn it on or off
     #[command(after_help = CHANGES_HELP)]
     Changes(ChangesArgs),
-    /// Keep the last commit under a name, for --at, or drop one that was kept; without a name, list those that are kept
+    /// Keep the last commit as a named snapshot, for --at, or drop one; without a name, list the snapshots
     #[command(
         after_help = "A snapshot keeps the files that it needs.\n\nExamples:\n  lath table snapshot orders monday\n  lath table snapshot orders monday --drop\n  lath table snapshot orders"
     )]
@@ -89,8 +89,8 @@ pub(crate) enum KeyedTable {
 }
 
 const CREATE_HELP: &str = "\
-FILES are Parquet, CSV, JSON lines or Arrow IPC. If rows have the same key, the last one stays. If the command fails, there is
-no table.
+FILES are Parquet, CSV, JSON lines or Arrow IPC. If a key repeats, the last row wins. If the command fails, there is no
+table.
 
 Examples:
   lath table create orders --key id orders.parquet
@@ -212,7 +212,7 @@ pub(crate) struct CreateArgs {
 pub(crate) struct UpsertArgs {
     #[command(flatten)]
     pub(crate) table: KeyedTableArgs,
-    /// Refuse rows whose keys are there
+    /// Reject rows whose keys exist
     #[arg(long)]
     pub(crate) insert: bool,
     #[command(flatten)]
@@ -270,7 +270,7 @@ pub(crate) struct TableScanArgs {
     /// Stop after this many rows
     #[arg(short = 'n', long, value_name = "ROWS")]
     pub(crate) limit: Option<u64>,
-    /// Show what was pruned by what, what was read and how long it took, instead of the rows
+    /// Show what each stage pruned, the bytes read and the time taken, instead of the rows
     #[arg(long, conflicts_with_all = ["from", "to", "ordered"])]
     pub(crate) explain: bool,
     #[command(flatten)]

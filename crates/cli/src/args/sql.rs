@@ -40,7 +40,7 @@ pub(crate) struct EngineArgs {
     /// Threads that work [default: one for each core]
     #[arg(short, long, value_name = "NUMBER")]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Bound the memory of sorting, joining and grouping; what is more goes to disk [example: 2GiB]
+    /// Bound the memory of sorting, joining and grouping; the rest spills to disk [example: 2GiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) memory: Option<usize>,
 }

@@ -255,12 +255,12 @@ impl<W: Write> ParquetWriter<W> {
         let (expected, actual) = (self.schema.arrow.fields(), batch.schema_ref().fields());
         if expected.len() != actual.len() {
             let (expected, actual) = (expected.len(), actual.len());
-            return Err(Error::invalid(format!("a batch of {actual} columns for a schema of {expected}")));
+            return Err(Error::invalid(format!("expected a batch with {expected} columns, found {actual} columns")));
         }
         match expected.iter().zip(actual).find(|(expected, actual)| expected.name() != actual.name()) {
             Some((expected, actual)) => {
                 let (expected, actual) = (expected.name(), actual.name());
-                Err(Error::invalid(format!("column {actual} stands where the schema has column {expected}")))
+                Err(Error::invalid(format!("expected column {expected}, found {actual}")))
             }
             None => Ok(()),
         }

@@ -160,9 +160,11 @@ fn batches_of_another_schema_are_refused_and_end_the_file() {
     let numbers = || Arc::new(Int32Array::from(vec![1]));
     let strings: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
     let two = RecordBatch::try_from_iter([("n", numbers() as ArrayRef), ("m", numbers())]).unwrap();
-    for (wrong, what) in
-        [(batch("m", numbers()), "column m stands where"), (batch("n", strings), "should be Int32"), (two, "2 columns")]
-    {
+    for (wrong, what) in [
+        (batch("m", numbers()), "expected column n, found m"),
+        (batch("n", strings), "should be Int32"),
+        (two, "2 columns"),
+    ] {
         let mut writer = ParquetWriter::new(Vec::new(), &schema, WriteOptions::default()).unwrap();
         let error = writer.write(&wrong).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");

@@ -46,7 +46,7 @@ pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
             Expr::Identifier(name) => names.push(normal(name)),
             Expr::Nested(inner) => names.extend(cluster_columns(std::slice::from_ref(&**inner))?),
             Expr::Tuple(inner) => names.extend(cluster_columns(inner)?),
-            other => return plan_err!("CLUSTER BY {other}: files are sorted by columns; name those of the table"),
+            other => return plan_err!("CLUSTER BY {other}: files are sorted by columns; name columns of the table"),
         }
     }
     Ok(names)

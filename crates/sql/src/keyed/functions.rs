@@ -30,7 +30,7 @@ impl RelationPlanner for TableFunctions {
                 scan(self.tables.keyed(table)?.at_snapshot(snapshot)?)?
             }
             ("snapshot", _) => {
-                return plan_err!("snapshot has the name of a table and that of a snapshot: snapshot('t', 's')");
+                return plan_err!("snapshot takes the names of a table and of a snapshot: snapshot('t', 's')");
             }
             ("changes", [Some(Value::SingleQuotedString(table))]) => scan(self.tables.keyed(table)?.all_changes()?)?,
             ("changes", [Some(Value::SingleQuotedString(table)), Some(Value::Number(since, _))]) => {
@@ -60,7 +60,9 @@ impl TableFunctions {
     fn snapshots(&self) -> Result<LogicalPlan> {
         match self.tables.database() {
             Some(database) => names(database.snapshot().and_then(|newest| newest.snapshot_names()).map_err(of_table)?),
-            None => plan_err!("the session has no database; snapshots('table') has those of an attached table"),
+            None => {
+                plan_err!("the session has no database; snapshots('table') lists the snapshots of an attached table")
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn salvage_store(
         if sequence != last + 1 {
             let lost = match (last + 1, sequence - 1) {
                 (first, end) if first == end => format!("commit {first} is lost"),
-                (first, end) => format!("what commits {first} to {end} did is lost"),
+                (first, end) => format!("commits {first} to {end} are lost"),
             };
             report.problems.push(problem(format!("{lost}: the log does not have it")));
         }

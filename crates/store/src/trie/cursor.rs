@@ -400,7 +400,7 @@ fn endless() -> Error {
 
 #[cold]
 fn changed() -> Error {
-    Error::corrupt("a node is not what it was a moment ago")
+    Error::corrupt("a node changed while it was read")
 }
 
 #[cold]

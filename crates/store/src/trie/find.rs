@@ -98,7 +98,7 @@ fn trouble(arena: &Arena, reference: u64) -> Error {
         _ => Err(Error::corrupt("a leaf or an inner node is expected")),
     };
     // If another program writes to the file, the node may be right again by now.
-    locate(parsed.err().unwrap_or_else(|| Error::corrupt("a node is not what it was a moment ago")), reference)
+    locate(parsed.err().unwrap_or_else(|| Error::corrupt("a node changed while it was read")), reference)
 }
 
 /// Adds the position of a damaged node to an error.
