@@ -17,7 +17,7 @@ const MAX_DIGITS: i16 = 76;
 pub(super) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     // What has no type yet is left as it is, and what is no number has another common type.
     let all: Vec<Option<Option<(i16, i16)>>> = exprs.iter().map(|expr| places_of(expr, schema)).collect();
-    if all.iter().any(|places| *places == Some(None)) || !exprs.iter().any(|expr| is_decimal(expr, schema)) {
+    if all.contains(&Some(None)) || !exprs.iter().any(|expr| is_decimal(expr, schema)) {
         return false;
     }
     let Some(common) = wide_type(all.iter().copied().flatten()) else { return false };

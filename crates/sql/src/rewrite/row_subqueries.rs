@@ -69,14 +69,14 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
 /// A row that is looked for in the rows of a query.
 struct Membership {
     columns: Vec<Expr>,
-    query: Box<Query>,
+    query: Query,
     is_negated: bool,
 }
 
 impl Membership {
     fn new(expr: &Expr) -> Option<Self> {
         let (left, query, is_negated) = match expr {
-            Expr::InSubquery { expr, subquery, negated } => (expr, subquery, *negated),
+            Expr::InSubquery { expr, subquery, negated } => (expr, subquery.as_ref(), *negated),
             Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, is_some: _ } => (left, query_in(right)?, false),
             Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => (left, query_in(right)?, true),
             _ => return None,
@@ -101,7 +101,7 @@ impl Membership {
             if let Some(TableFactor::Derived { subquery, alias: Some(alias), .. }) =
                 select.from.first_mut().map(|table| &mut table.relation)
             {
-                let _ = mem::replace(subquery, self.query.clone());
+                let _ = mem::replace(subquery, Box::new(self.query.clone()));
                 let column = |number| TableAliasColumnDef { name: Ident::new(column_name(number)), data_type: None };
                 alias.columns = (0..self.columns.len()).map(column).collect();
             }
@@ -110,7 +110,7 @@ impl Membership {
     }
 }
 
-fn query_in(expr: &Expr) -> Option<&Box<Query>> {
+fn query_in(expr: &Expr) -> Option<&Query> {
     match expr {
         Expr::Subquery(query) => Some(query),
         Expr::Nested(inner) => query_in(inner),

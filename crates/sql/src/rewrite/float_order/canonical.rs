@@ -91,7 +91,7 @@ pub(super) fn canonical_scalar(value: ScalarValue) -> ScalarValue {
     if !has_float(&value.data_type()) || value.is_null() {
         return value;
     }
-    let array = value.to_array().map_err(Into::into).and_then(|array| canonical(&array));
+    let array = value.to_array().and_then(|array| canonical(&array));
     array.and_then(|array| ScalarValue::try_from_array(&array, 0)).unwrap_or(value)
 }
 

@@ -102,12 +102,11 @@ fn is_total(from: &DataType, to: &DataType) -> bool {
         (Timestamp(..), Date32) => true,
         (Timestamp(from, _), Timestamp(to, _)) => to <= from,
         (from, to) if from.is_integer() && to.is_integer() => {
-            let fits = match (from.is_signed_integer(), to.is_signed_integer()) {
+            match (from.is_signed_integer(), to.is_signed_integer()) {
                 (one, other) if one == other => from.primitive_width() <= to.primitive_width(),
                 (false, true) => from.primitive_width() < to.primitive_width(),
                 _ => false,
-            };
-            fits
+            }
         }
         (from, to) if to.is_decimal() => match (places(from), places(to)) {
             // What is rounded can have a digit more.

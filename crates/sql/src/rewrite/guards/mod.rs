@@ -170,7 +170,7 @@ fn is_guarded(expr: &Expr) -> bool {
 /// The same for conditions of which all have to be true: those that may raise an error come after the others.
 fn guard_conjuncts(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut any = false;
-    let (mut plain, mut fallible): (Vec<Expr>, Vec<(HashSet<Option<TableReference>>, Vec<Expr>)>) = Default::default();
+    let (mut plain, mut fallible): (Vec<Expr>, Vec<(Tables, Vec<Expr>)>) = (Vec::new(), Vec::new());
     let mut others = Vec::new();
     for conjunct in split_conjunction_owned(expr) {
         if !is_fallible(&conjunct, schema) {
@@ -206,13 +206,16 @@ fn guard_conjuncts(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::new_transformed(conjunction(plain).unwrap_or_else(|| lit(true)), any))
 }
 
+/// Tables of columns; `None` for columns without one.
+type Tables = HashSet<Option<TableReference>>;
+
 /// The tables whose columns are in an expression.
-fn tables(expr: &Expr) -> HashSet<Option<TableReference>> {
+fn tables(expr: &Expr) -> Tables {
     expr.column_refs().into_iter().map(|column| column.relation.clone()).collect()
 }
 
 /// Whether a condition can be evaluated wherever expressions of `tables` are.
-fn is_guard(condition: &Expr, tables: &HashSet<Option<TableReference>>) -> bool {
+fn is_guard(condition: &Expr, tables: &Tables) -> bool {
     let own = self::tables(condition);
     !own.is_empty() && own.is_subset(tables) && !has_subquery(condition) && !condition.is_volatile()
 }
