@@ -1,6 +1,6 @@
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 
-use crate::bound::BoundPredicate;
+use crate::bind::BoundPredicate;
 use crate::error::Result;
 
 /// A [`Predicate`](crate::Predicate) for batches of one schema.

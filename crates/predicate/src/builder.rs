@@ -3,9 +3,9 @@
 use lath_kernels::compare::Comparison;
 
 use crate::literal::Literal;
-use crate::pattern::with_backslash_escapes;
 use crate::predicate::Predicate;
 use crate::syntax::{ColumnName, Condition, Name, Operand, Step};
+use crate::value::with_backslash_escapes;
 
 /// The column of this name, to be tested. Dots lead to the fields of structs; letters have to be those of the schema.
 ///

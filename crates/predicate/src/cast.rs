@@ -14,13 +14,9 @@ use half::f16;
 
 use crate::array::{array_of, value_at};
 use crate::error::{Error, Result};
-use crate::moment::{self, NANOS_PER_DAY, nanos_per};
-use crate::number::Number;
 use crate::place::{Place, place};
-use crate::sql_type::SqlType;
 use crate::syntax::{Literal, SpecialFloat};
-use crate::type_name::{data_type_name, is_uuid, value_type};
-use crate::value::Value;
+use crate::value::{NANOS_PER_DAY, Number, SqlType, Value, data_type_name, is_uuid, moment, nanos_per, value_type};
 
 /// A cast of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::moment;
 use crate::syntax::{ColumnName, Condition, Literal, Name, Operand, SpecialFloat, Step};
+use crate::value::moment;
 
 impl Display for Condition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

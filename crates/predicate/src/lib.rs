@@ -28,50 +28,38 @@
 //! turns a condition into a test.
 
 mod access;
-mod answers;
 mod array;
 mod batch_filter;
 mod bind;
-mod bound;
 mod builder;
 mod cast;
-mod common_type;
-mod context;
 mod display;
 mod error;
 mod evaluate;
 mod literal;
-mod moment;
-mod narrow;
-mod number;
 mod parse;
-mod pattern;
 mod place;
 mod predicate;
-mod resolve;
-mod set;
-mod sql_type;
 mod support;
 mod syntax;
 mod test;
 #[cfg(test)]
 mod tests;
-mod type_name;
 mod value;
 
 pub use array::value_at;
 pub use batch_filter::BatchFilter;
-pub use bound::{BoundColumn, BoundPredicate};
+pub use bind::{BindContext, Constant, Leaf};
+pub use bind::{BoundColumn, BoundPredicate};
 pub use builder::{Column, column, column_named};
-pub use context::{BindContext, Constant, Leaf};
 pub use error::{Error, Result};
 pub use evaluate::{byte_strings, test_values};
 pub use lath_kernels::compare::Comparison;
 pub use literal::Literal;
-pub use moment::Timestamp;
-pub use pattern::Pattern;
 pub use predicate::Predicate;
-pub use set::ValueSet;
 pub use support::{ConjunctSupport, Support};
 pub use test::{Test, ValueTest};
+pub use value::Pattern;
+pub use value::Timestamp;
+pub use value::ValueSet;
 pub use value::{Value, compare_floats};

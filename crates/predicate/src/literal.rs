@@ -1,7 +1,6 @@
 use crate::error::{Error, Result};
-use crate::moment;
-use crate::number::Number;
 use crate::syntax::{self, Operand, SpecialFloat};
+use crate::value::{Number, moment};
 
 /// A value to compare a column with. It has no type of its own: it is placed exactly among the values of the column's type.
 ///

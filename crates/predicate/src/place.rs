@@ -7,11 +7,8 @@ use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use half::f16;
 
-use crate::moment::{self, NANOS_PER_DAY, NANOS_PER_SECOND, nanos_per};
-use crate::number::{Floor, Number};
 use crate::syntax::{Literal, SpecialFloat};
-use crate::type_name::{is_uuid, value_type};
-use crate::value::Value;
+use crate::value::{Floor, NANOS_PER_DAY, NANOS_PER_SECOND, Number, Value, is_uuid, moment, nanos_per, value_type};
 
 /// A literal as seen from a column's type.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,12 +4,10 @@ use std::ops::{BitAnd, BitOr, Not};
 use arrow_schema::Schema;
 
 use crate::batch_filter::BatchFilter;
-use crate::bind;
-use crate::bound::BoundPredicate;
-use crate::context::BindContext;
+use crate::bind::{BindContext, BoundPredicate};
 use crate::error::{Error, Result};
-use crate::parse;
 use crate::syntax::Condition;
+use crate::{bind, parse};
 
 /// A condition on rows, in SQL's three-valued logic: true, false or null for each.
 ///

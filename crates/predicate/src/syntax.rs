@@ -2,8 +2,7 @@
 
 use lath_kernels::compare::Comparison;
 
-use crate::number::Number;
-use crate::sql_type::SqlType;
+use crate::value::{Number, SqlType};
 
 /// A condition in SQL's three-valued logic.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,9 +3,7 @@
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
 
-use crate::pattern::Pattern;
-use crate::set::ValueSet;
-use crate::value::Value;
+use crate::value::{Pattern, Value, ValueSet};
 
 /// A condition in SQL's three-valued logic: true, false or null for each row.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,9 +13,7 @@ use lath_kernels::compare::Comparison;
 use super::bytes::with_bytes;
 use super::{float, integer};
 use crate::error::{Error, Result};
-use crate::moment::{NANOS_PER_DAY, nanos_per};
-use crate::type_name::data_type_name;
-use crate::value::compare_floats;
+use crate::value::{NANOS_PER_DAY, compare_floats, data_type_name, nanos_per};
 
 /// `left op right` for each row; null where either is.
 pub(super) fn compare(left: &ArrayRef, op: Comparison, right: &ArrayRef) -> Result<BooleanArray> {
@@ -131,7 +129,7 @@ impl Exact {
 
     fn compare_float(&self, row: usize, float: f64) -> Ordering {
         let scale = if let Unit::Scale(scale) = self.unit { scale } else { 0 };
-        crate::number::compare_with_float(self.values[row], scale, float)
+        crate::value::compare_with_float(self.values[row], scale, float)
     }
 }
 

@@ -18,10 +18,8 @@ use lath_kernels::compare::Comparison;
 use lath_testkit::Seeded;
 
 use super::{columns, test_values};
-use crate::pattern::Pattern;
-use crate::set::ValueSet;
 use crate::test::ValueTest;
-use crate::value::Value;
+use crate::value::{Pattern, Value, ValueSet};
 
 fn holds(test: &ValueTest, value: &Value) -> bool {
     match test {

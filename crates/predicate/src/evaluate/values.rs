@@ -10,7 +10,7 @@ use super::truth_cache::TruthCache;
 use super::{boolean, bytes, float, integer, list};
 use crate::error::{Error, Result};
 use crate::test::ValueTest;
-use crate::type_name::data_type_name;
+use crate::value::data_type_name;
 
 /// The test of each value of an array.
 ///

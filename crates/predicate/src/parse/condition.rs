@@ -7,8 +7,8 @@ use sqlparser::ast::{
 
 use super::operand::operand;
 use super::position::at;
-use crate::pattern::with_backslash_escapes;
 use crate::syntax::{Condition, Literal, Operand};
+use crate::value::with_backslash_escapes;
 
 pub(super) fn condition(expr: &Expr) -> Result<Condition, String> {
     Ok(match expr {

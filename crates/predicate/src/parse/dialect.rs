@@ -10,7 +10,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::position::at;
-use crate::sql_type;
+use crate::value::sql_type;
 
 /// Words that are part of conditions. A column of such a name needs quotes; one of any other name does not.
 const RESERVED: [&str; 12] =

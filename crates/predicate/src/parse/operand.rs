@@ -5,10 +5,8 @@ use sqlparser::ast::{
 };
 
 use super::position::at;
-use crate::moment;
-use crate::number::Number;
-use crate::sql_type::SqlType;
 use crate::syntax::{ColumnName, Literal, Name, Operand, SpecialFloat, Step};
+use crate::value::{Number, SqlType, moment};
 
 pub(super) fn operand(expr: &Expr) -> Result<Operand, String> {
     Ok(match expr {

@@ -2,9 +2,7 @@
 
 use super::bounds::MAX_CONDITIONS;
 use super::*;
-use crate::syntax::Operand;
-
-use crate::syntax::{ColumnName, Name};
+use crate::syntax::{ColumnName, Name, Operand};
 
 /// The condition, or the message of the error.
 fn parse(text: &str) -> Result<Condition, String> {

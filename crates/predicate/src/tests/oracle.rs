@@ -20,7 +20,7 @@ use fastrand::Rng;
 use half::f16;
 
 use crate::Predicate;
-use crate::moment;
+use crate::value::moment;
 
 /// A number in thousandths, or what lies outside all of them; the order is that of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,8 +9,7 @@ use half::f16;
 
 use crate::cast::literal_of;
 use crate::place::{Place, next_down, place};
-use crate::type_name::value_type;
-use crate::value::Value;
+use crate::value::{Value, value_type};
 
 /// The place of what is at `place` among the values of `whole`, among those of `file`, all of which `whole` holds, in the same order;
 /// `None` if they do not compare.

@@ -1,26 +1,28 @@
 //! From a [`Condition`] to a [`Test`] on the columns of one schema, with all types settled.
 
+mod bound;
+mod context;
+mod narrow;
+mod resolve;
+
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use lath_kernels::compare::Comparison;
 
+use self::narrow::narrow;
+use self::resolve::{joined, root_name};
 use crate::array::{array_of, value_at};
-use crate::bound::{BoundColumn, BoundPredicate};
 use crate::cast::{Cast, is_identity, is_possible, literal_of};
-use crate::common_type::common_type;
-use crate::context::{BindContext, Constant};
 use crate::evaluate::{TruthCache, test_values};
-use crate::narrow::narrow;
-use crate::pattern::Pattern;
 use crate::place::{Place, place};
-use crate::resolve::{Resolved, joined, resolve, root_name};
-use crate::set::ValueSet;
-use crate::sql_type::SqlType;
 use crate::syntax::{ColumnName, Condition, Literal, Operand};
 use crate::test::{Test, ValueTest};
-use crate::type_name::{example_of, type_name, value_type};
-use crate::value::Value;
+use crate::value::{Pattern, SqlType, Value, ValueSet, common_type, example_of, type_name, value_type};
+
+pub use self::bound::{BoundColumn, BoundPredicate};
+pub use self::context::{BindContext, Constant, Leaf};
+pub(crate) use self::resolve::{Resolved, resolve};
 
 /// Settles names and types of `condition`.
 pub(crate) fn bind(condition: &Condition, context: &BindContext<'_>) -> Result<BoundPredicate, String> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::value::Value;
+use super::Value;
 
 /// Distinct values in ascending order, none of them null. Clones share the values.
 ///

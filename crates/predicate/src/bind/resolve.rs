@@ -5,13 +5,13 @@
 
 use arrow_schema::{DataType, FieldRef, Fields, Schema};
 
+use super::bound::BoundColumn;
+use super::context::{BindContext, FileColumns};
+use super::narrow::narrow;
 use crate::access::Access;
-use crate::bound::BoundColumn;
-use crate::context::{BindContext, FileColumns};
-use crate::narrow::narrow;
 use crate::place::{Place, place};
 use crate::syntax::{ColumnName, Literal, Name, Step};
-use crate::type_name::{is_uuid, type_name, value_type};
+use crate::value::{is_uuid, type_name, value_type};
 
 /// What a name means.
 pub(crate) enum Resolved {

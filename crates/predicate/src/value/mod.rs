@@ -1,9 +1,27 @@
 //! Values in the order that predicates have.
 
+mod common_type;
+pub(crate) mod moment;
+mod number;
+mod pattern;
+mod set;
+pub(crate) mod sql_type;
+mod type_name;
+
 use std::cmp::Ordering;
 
 use arrow_buffer::i256;
 use bytes::Bytes;
+
+pub(crate) use self::common_type::common_type;
+pub use self::moment::Timestamp;
+pub(crate) use self::moment::{NANOS_PER_DAY, NANOS_PER_SECOND, nanos_per, parse_date};
+pub(crate) use self::number::{Floor, Number, compare_with_float};
+pub use self::pattern::Pattern;
+pub(crate) use self::pattern::with_backslash_escapes;
+pub use self::set::ValueSet;
+pub(crate) use self::sql_type::SqlType;
+pub(crate) use self::type_name::{data_type_name, example_of, is_uuid, type_name, value_type};
 
 /// A value as a column holds it, in the order that predicates have. Values of different variants do not compare; in the order, they
 /// come one variant after the other.

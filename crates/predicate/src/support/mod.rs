@@ -1,19 +1,17 @@
 //! What an SQL engine may leave to a filter.
 
+mod answers;
+
 use arrow_schema::{DataType, Field, Schema};
 use half::f16;
 
-use crate::answers::Answers;
+use self::answers::Answers;
 use crate::bind;
+use crate::bind::{BindContext, Resolved, resolve};
 use crate::cast::is_identity;
-use crate::context::BindContext;
-use crate::moment::parse_date;
-use crate::number::Number;
 use crate::predicate::Predicate;
-use crate::resolve::{Resolved, resolve};
-use crate::sql_type::SqlType;
 use crate::syntax::{Condition, Literal, Operand};
-use crate::type_name::{is_uuid, value_type};
+use crate::value::{Number, SqlType, is_uuid, parse_date, value_type};
 
 /// How the rows that a filter finds compare with those for which SQL says true.
 #[non_exhaustive]
