@@ -2,12 +2,12 @@
 
 use lath_store::Durability;
 
-use crate::changes::{KIND, SEQUENCE};
-use crate::changing::Changing;
 use crate::error::{Error, Result};
-use crate::layout::Feed;
+use crate::read::{KIND, SEQUENCE};
+use crate::records::Feed;
 use crate::table::Table;
 use crate::view::View;
+use crate::write::OpenWrite;
 
 /// How long changes are kept; see [`Table::keep_changes`].
 #[non_exhaustive]
@@ -82,7 +82,7 @@ impl Table {
     /// # Errors
     /// [`Error::Schema`] for a table with a column `_change` or `_sequence`.
     pub fn keep_changes(&self, retention: ChangeRetention) -> Result<()> {
-        let mut changing = Changing::begin(self.engine())?;
+        let mut changing = OpenWrite::begin(self.engine())?;
         for name in [KIND, SEQUENCE] {
             if changing.schema().column(name).is_ok() {
                 return Err(Error::schema(format!("a table with a column {name:?} cannot keep changes: rename it")));
@@ -98,7 +98,7 @@ impl Table {
     /// # Errors
     /// [`Error::Store`].
     pub fn drop_changes(&self) -> Result<()> {
-        let mut changing = Changing::begin(self.engine())?;
+        let mut changing = OpenWrite::begin(self.engine())?;
         if changing.state().feed.is_some() {
             changing.changes_tree()?.remove_range(&[], None)?;
             changing.set_feed(None);

@@ -2,12 +2,12 @@
 
 use lath_store::Durability;
 
-use crate::changing::Changing;
 use crate::error::Result;
-use crate::row_order::cluster_ids;
-use crate::snapshot::Snapshot;
+use crate::read::Snapshot;
+use crate::row::cluster_ids;
 use crate::table::Table;
 use crate::view::View;
+use crate::write::OpenWrite;
 
 impl Table {
     /// Has files that are written from now on sorted by these columns, and by the key within equal values; by the key alone if there are
@@ -43,7 +43,7 @@ impl Table {
     /// [`Error::Schema`](crate::Error::Schema) for columns that the table does not have, one that is named twice, and one whose values are
     /// nested or have no order; [`Error::Store`](crate::Error::Store).
     pub fn cluster_by<S: AsRef<str>>(&self, columns: &[S]) -> Result<()> {
-        let mut changing = Changing::begin(self.engine())?;
+        let mut changing = OpenWrite::begin(self.engine())?;
         let ids = cluster_ids(changing.schema(), columns)?;
         if ids != changing.state().cluster {
             changing.set_cluster(ids);

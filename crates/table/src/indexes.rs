@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use lath_store::Durability;
 
-use crate::changing::Changing;
 use crate::error::{Error, Result};
-use crate::index::Index;
-use crate::index_scan::{entries_of_rows, find_index};
-use crate::snapshot::Snapshot;
+use crate::read::{Snapshot, entries_of_rows, find_index};
+use crate::records::Index;
 use crate::table::Table;
 use crate::view::View;
+use crate::write::OpenWrite;
 
 /// Maximum length of an index's name in bytes.
 const NAME_LEN: usize = 255;
@@ -63,7 +62,7 @@ impl Table {
         if !(1..=NAME_LEN).contains(&name.len()) {
             return Err(Error::schema(format!("the name of an index has 1 to {NAME_LEN} bytes: choose another")));
         }
-        let mut changing = Changing::begin(self.engine())?;
+        let mut changing = OpenWrite::begin(self.engine())?;
         let indexes = Arc::clone(changing.indexes());
         if indexes.iter().any(|index| index.name() == name) {
             return Err(Error::IndexExists { name: name.to_owned() });
@@ -99,7 +98,7 @@ impl Table {
     /// # Errors
     /// [`Error::NoSuchIndex`].
     pub fn drop_index(&self, name: &str) -> Result<()> {
-        let mut changing = Changing::begin(self.engine())?;
+        let mut changing = OpenWrite::begin(self.engine())?;
         let index = find_index(&changing, name)?;
         changing.drop_index(&index)?;
         changing.commit(Durability::Sync)

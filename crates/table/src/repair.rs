@@ -4,21 +4,15 @@ use std::sync::Arc;
 
 use lath_store::Durability;
 
-use crate::block_keys::BlockKeys;
-use crate::byte_list::ByteList;
-use crate::changing::Changing;
-use crate::check::{CheckReport, Problem, check_locked};
-use crate::cold::ColdFile;
-use crate::dead::mask_of;
-use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::fences::BLOCK_ROWS;
-use crate::index_scan::{entries_of_rows, find_index};
-use crate::layout::{Feed, FileEntry, TreeName};
+use crate::file::DataFile;
+use crate::maintenance::{CheckReport, Problem, check_locked, remove_orphans};
+use crate::read::{entries_of_rows, find_index};
+use crate::records::{BLOCK_ROWS, BlockKeys, Feed, FileEntry, TreeName};
+use crate::row::{ByteList, stamp_of};
 use crate::table::Table;
-use crate::vacuum::remove_orphans;
-use crate::value_codec::stamp_of;
-use crate::view::View;
+use crate::view::{Engine, View, mask_of};
+use crate::write::OpenWrite;
 
 /// What [`Table::repair`] has found and mended.
 #[non_exhaustive]
@@ -69,7 +63,7 @@ fn new_problems(report: &CheckReport, found: &[Problem]) -> Option<Vec<Problem>>
 
 /// Mends what can be mended, in one commit.
 fn mend(engine: &Arc<Engine>, problems: &[Problem]) -> Result<()> {
-    let mut changing = Changing::begin(engine)?;
+    let mut changing = OpenWrite::begin(engine)?;
     let files: Vec<&String> = problems
         .iter()
         .filter_map(|problem| if let Problem::File { name, .. } = problem { Some(name) } else { None })
@@ -95,7 +89,7 @@ fn mend(engine: &Arc<Engine>, problems: &[Problem]) -> Result<()> {
 }
 
 /// Makes the entry of a file say what the file and its mask have, if the file can be read and is sorted.
-fn mend_file(changing: &mut Changing, name: &str) -> Result<()> {
+fn mend_file(changing: &mut OpenWrite, name: &str) -> Result<()> {
     let engine = Arc::clone(changing.engine());
     let entry = changing.manifest().files().iter().find(|entry| entry.name == name).cloned();
     let Some(entry) = entry else { return Ok(()) };
@@ -104,7 +98,7 @@ fn mend_file(changing: &mut Changing, name: &str) -> Result<()> {
     // Checksums that cannot be read are made anew below.
     let checksums = engine.checksums_of(changing, &entry);
     let known = checksums.as_ref().ok().cloned().flatten();
-    let file = ColdFile::without_keys(&engine.folder, &entry, &schema, known, &engine.dataset);
+    let file = DataFile::without_keys(&engine.folder, &entry, &schema, known, &engine.dataset);
     // What cannot be read stays a problem of the report.
     let Ok(Some(FileKeys { min, max, blocks })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
         return Ok(());
@@ -128,7 +122,7 @@ struct FileKeys {
 
 impl FileKeys {
     /// `None` if the rows of the file are not as many as its entry says, or not in the order of their keys where they have to be.
-    fn read(file: &ColdFile, entry: &FileEntry) -> Result<Option<Self>> {
+    fn read(file: &DataFile, entry: &FileEntry) -> Result<Option<Self>> {
         let codec = file.schema().key();
         let (mut min, mut max): (Option<Vec<u8>>, Option<Vec<u8>>) = Default::default();
         let mut blocks = BlockKeys::new(entry.is_by_key());
@@ -161,7 +155,7 @@ impl FileKeys {
 }
 
 /// Of a key that is hot and deleted, the later stays.
-fn mend_deleted(changing: &mut Changing) -> Result<()> {
+fn mend_deleted(changing: &mut OpenWrite) -> Result<()> {
     let mut deleted: Vec<(Vec<u8>, u64)> = Vec::new();
     if let Some(tombstones) = changing.tree(TreeName::Tombstones)? {
         for entry in tombstones.iter() {
@@ -185,7 +179,7 @@ fn mend_deleted(changing: &mut Changing) -> Result<()> {
 }
 
 /// Makes the entries of an index anew, unless it is unique and rows break that.
-fn mend_index(changing: &mut Changing, name: &str) -> Result<()> {
+fn mend_index(changing: &mut OpenWrite, name: &str) -> Result<()> {
     let index = match find_index(changing, name) {
         Ok(index) => index,
         // That of a named snapshot.
@@ -204,7 +198,7 @@ fn mend_index(changing: &mut Changing, name: &str) -> Result<()> {
 }
 
 /// Forgets all changes. Those of later commits are kept as before.
-fn mend_changes(changing: &mut Changing) -> Result<()> {
+fn mend_changes(changing: &mut OpenWrite) -> Result<()> {
     let from = changing.state().stamp + 1;
     let feed = changing.state().feed.clone().map(|feed| Feed { from, ..feed });
     changing.changes_tree()?.remove_range(&[], None)?;

@@ -8,13 +8,13 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use lath_parquet::PARQUET_TYPE_KEY;
 use lath_store::Durability;
 
-use crate::changes::{KIND, SEQUENCE};
-use crate::changing::Changing;
 use crate::error::{Error, Result};
-use crate::key::{KeyValue, default_of};
-use crate::schema::{SchemaParts, TableSchema, with_id};
+use crate::read::{KIND, SEQUENCE};
+use crate::row::key::{KeyValue, default_of};
+use crate::row::{SchemaParts, TableSchema, with_id};
 use crate::table::Table;
 use crate::view::View;
+use crate::write::OpenWrite;
 
 /// What the metadata of extension types begins with. Each has one type of Arrow.
 const EXTENSION: &str = "ARROW:extension:";
@@ -171,8 +171,8 @@ impl Table {
     }
 
     /// One commit of the schema that `change` makes, unless it makes none.
-    fn change_schema(&self, change: impl FnOnce(&Changing) -> Result<Option<SchemaParts>>) -> Result<()> {
-        let mut changing = Changing::begin(self.engine())?;
+    fn change_schema(&self, change: impl FnOnce(&OpenWrite) -> Result<Option<SchemaParts>>) -> Result<()> {
+        let mut changing = OpenWrite::begin(self.engine())?;
         let Some(parts) = change(&changing)? else { return Ok(()) };
         let schema = changing.schema().next(parts)?;
         changing.set_schema(schema)?;
@@ -187,7 +187,7 @@ fn find_column(schema: &TableSchema, name: &str) -> Result<usize> {
 }
 
 /// Refuses a name that a column has, or that those before the columns have in changes.
-fn check_is_free(changing: &Changing, name: &str) -> Result<()> {
+fn check_is_free(changing: &OpenWrite, name: &str) -> Result<()> {
     if changing.schema().arrow().column_with_name(name).is_some() {
         return Err(Error::schema(format!("the table has a column {name:?} already: choose another name")));
     }
@@ -198,7 +198,7 @@ fn check_is_free(changing: &Changing, name: &str) -> Result<()> {
 }
 
 /// Refuses a column of the key or of an index.
-fn check_is_free_of_keys(changing: &Changing, column: usize, done: &str) -> Result<()> {
+fn check_is_free_of_keys(changing: &OpenWrite, column: usize, done: &str) -> Result<()> {
     let schema = changing.schema();
     let name = schema.arrow().field(column).name();
     if schema.key().columns().contains(&column) {
@@ -216,7 +216,7 @@ fn check_is_free_of_keys(changing: &Changing, column: usize, done: &str) -> Resu
 }
 
 /// Refuses a column by which new files are sorted.
-fn check_is_not_clustered(changing: &Changing, column: usize) -> Result<()> {
+fn check_is_not_clustered(changing: &OpenWrite, column: usize) -> Result<()> {
     let schema = changing.schema();
     if !changing.state().cluster.contains(&schema.id(column)) {
         return Ok(());

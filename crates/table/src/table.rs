@@ -9,26 +9,16 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use lath_parquet::Predicate;
 
-use crate::background::Background;
-use crate::check::{self, CheckReport};
-use crate::compact::{self, Compacted};
-use crate::engine::{Engine, database_path, store_path};
 use crate::error::{Error, Result};
 use crate::export::Exported;
-use crate::flush::{self, Flushed};
-use crate::key::{Key, Keys};
-use crate::layout::{STATE_KEY, State, TreeName, TreeNames, schema_key};
-use crate::lookup::Found;
-use crate::merge::{MergeWhen, Merged};
-use crate::options::TableOptions;
-use crate::range::RangeScan;
-use crate::row_order::cluster_ids;
-use crate::scan::TableScan;
-use crate::schema::TableSchema;
-use crate::snapshot::Snapshot;
-use crate::transaction::{Transaction, Updated};
-use crate::vacuum::Activity;
-use crate::{named_snapshots, store_file, vacuum};
+use crate::maintenance::{Activity, Background, CheckReport, Compacted, Flushed, check, compact, flush, vacuum};
+use crate::read::scan::TableScan;
+use crate::read::{Found, RangeScan, Snapshot};
+use crate::records::{STATE_KEY, State, TableOptions, TreeName, TreeNames, named_snapshots, schema_key, store_file};
+use crate::row::key::{Key, Keys};
+use crate::row::{TableSchema, cluster_ids};
+use crate::view::{Engine, database_path, store_path};
+use crate::write::{MergeWhen, Merged, Transaction, Updated};
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///

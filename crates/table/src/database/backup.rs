@@ -1,0 +1,189 @@
+//! Copying a table or database to another folder while it is written to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lath_store::{Durability, Snapshot, Transaction, TreeMut};
+
+use super::Database;
+use super::dropped_tables::folder_name;
+use crate::error::{Error, Result};
+use crate::file::{Unfinished, link_or_copy};
+use crate::records::{
+    DroppedFile, DroppedTable, Manifest, TABLES_DROPPED, TreeName, TreeNames, file_number, named_snapshots,
+    table_number, tables_of,
+};
+use crate::table::Table;
+use crate::view::{database_path, store_path};
+
+/// What [`Table::backup`] or [`Database::backup`] has made.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BackedUp {
+    /// How many Parquet files the backup has.
+    pub files: usize,
+    /// How many of them are hard links to the files of the table.
+    pub links: usize,
+}
+
+impl Table {
+    /// Makes a table of the last commit in another folder, with all named snapshots and changes that are kept. Others read and write
+    /// meanwhile, and flush and compact.
+    ///
+    /// No Parquet file is ever changed, so files become hard links where the file system has them, and are copied elsewhere. The store
+    /// is copied. The backup is complete and durable when this returns; what a backup that was killed has left has no
+    /// table, and the next backup into the same folder removes it.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// use lath_table::{Table, TableOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    /// # let rows = RecordBatch::try_from_iter([("id", ids)])?;
+    /// # let table = Table::create(folder.path().join("jobs"), &rows.schema(), &["id"], TableOptions::new())?;
+    /// table.upsert(&rows)?;
+    /// let backup = folder.path().join("backup");
+    /// table.backup(&backup)?;
+    /// table.delete([1])?;
+    /// assert_eq!(Table::open(&backup, TableOptions::new())?.count()?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotEmpty`] if the folder has anything in it, [`Error::PartOfDatabase`] for a table of a database, [`Error::Io`] and
+    /// [`Error::Store`].
+    pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackedUp> {
+        let engine = self.engine();
+        if engine.trees.number().is_some() {
+            return Err(Error::PartOfDatabase { folder: engine.folder.clone() });
+        }
+        let snapshot = engine.store.snapshot()?;
+        Backup { source: &engine.folder, target: folder.as_ref() }.make(&snapshot, &store_path(folder.as_ref()))
+    }
+}
+
+impl Database {
+    /// Makes a database of the last commit in another folder, as [`Table::backup`] does of a table.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackedUp> {
+        let snapshot = self.store().snapshot()?;
+        Backup { source: self.folder(), target: folder.as_ref() }.make(&snapshot, &database_path(folder.as_ref()))
+    }
+}
+
+/// The folders.
+#[derive(Debug)]
+struct Backup<'p> {
+    source: &'p Path,
+    target: &'p Path,
+}
+
+impl Backup<'_> {
+    /// While the snapshot lives, none of the files that it or its named snapshots have is removed.
+    fn make(&self, snapshot: &Snapshot, store: &Path) -> Result<BackedUp> {
+        let unfinished = Unfinished::begin(self.target, store)?;
+        let versions = named_snapshots(snapshot)?;
+        let mut files: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+        for version in versions.iter().chain([snapshot]) {
+            for trees in tables_of(version)? {
+                let folder = folder_of(&trees);
+                // Databases have a folder for each table, also for one without files.
+                let names = files.entry(folder).or_default();
+                let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
+                names.extend(manifest.files().iter().map(|file| file.name.clone()));
+            }
+        }
+        let mut made = BackedUp::default();
+        for (folder, names) in &files {
+            self.copy_files(folder, names, &mut made)?;
+        }
+        sync_folder(self.target)?;
+        // Last, since there is no table without a store.
+        let copy = unfinished.store();
+        snapshot.backup(&copy)?;
+        settle_dropped(&copy)?;
+        unfinished.finish(store)?;
+        Ok(made)
+    }
+
+    fn copy_files(&self, folder: &Path, names: &BTreeSet<String>, made: &mut BackedUp) -> Result<()> {
+        let (source, target) = (self.source.join(folder), self.target.join(folder));
+        fs::create_dir_all(&target).map_err(Error::io("create", &target))?;
+        for name in names {
+            let (from, to) = (source.join(name), target.join(name));
+            made.links += usize::from(link_or_copy(&from, &to)?);
+            made.files += 1;
+        }
+        sync_folder(&target)
+    }
+}
+
+/// The folder of a table in that of the backup.
+fn folder_of(trees: &TreeNames) -> PathBuf {
+    trees.number().map(folder_name).map_or_else(PathBuf::new, PathBuf::from)
+}
+
+fn sync_folder(folder: &Path) -> Result<()> {
+    #[cfg(unix)]
+    fs::File::open(folder).and_then(|open| open.sync_all()).map_err(Error::io("sync", folder))?;
+    Ok(())
+}
+
+/// Settles what was dropped before the backup: the copied store counts its commits anew, so that the stamps say nothing any more, and only
+/// named snapshots of the backup need anything that was dropped.
+fn settle_dropped(path: &Path) -> Result<()> {
+    let store = lath_store::Options::new().create(false).open(path)?;
+    let snapshot = store.snapshot()?;
+    let named = named_snapshots(&snapshot)?;
+    let mut transaction = store.begin()?;
+    for trees in tables_of(&snapshot)? {
+        settle_files(&mut transaction, &trees, &named)?;
+    }
+    settle_tables(&mut transaction, &named)?;
+    drop((snapshot, named));
+    Ok(transaction.commit_with(Durability::Sync)?)
+}
+
+fn settle_files(transaction: &mut Transaction, trees: &TreeNames, named: &[Snapshot]) -> Result<()> {
+    let mut needed = BTreeSet::new();
+    for version in named {
+        let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
+        needed.extend(manifest.files().iter().map(|file| file.number));
+    }
+    let Some(mut dropped) = transaction.existing_tree(trees.get(TreeName::Dropped))? else { return Ok(()) };
+    for key in keys_of(&mut dropped)? {
+        if !needed.contains(&file_number(&key)?) {
+            dropped.remove(&key)?;
+        } else if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
+            dropped.put(&key, &DroppedFile { stamp: 0, ..file }.to_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn settle_tables(transaction: &mut Transaction, named: &[Snapshot]) -> Result<()> {
+    let mut needed = BTreeSet::new();
+    for version in named {
+        needed.extend(version.tree_names()?.iter().filter_map(|name| table_number(name)));
+    }
+    let Some(mut dropped) = transaction.existing_tree(TABLES_DROPPED)? else { return Ok(()) };
+    for key in keys_of(&mut dropped)? {
+        if needed.contains(&file_number(&key)?) {
+            dropped.put(&key, &DroppedTable { stamp: 0 }.to_bytes())?;
+        } else {
+            dropped.remove(&key)?;
+        }
+    }
+    Ok(())
+}
+
+fn keys_of(tree: &mut TreeMut<'_>) -> Result<Vec<Vec<u8>>> {
+    Ok(tree.as_tree()?.iter().map(|entry| entry.map(|(key, _)| key)).collect::<lath_store::Result<_>>()?)
+}

@@ -1,0 +1,79 @@
+//! The files of tables that a database has dropped are removed.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use lath_store::{Durability, Snapshot, Store};
+
+use crate::error::{Error, Result};
+use crate::records::{DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots};
+
+/// The name of the folder with the files of a table.
+pub(crate) fn folder_name(number: u64) -> String {
+    format!("table-{number:06}")
+}
+
+/// Removes the folders of dropped tables that no snapshot needs, in this or another process, and returns how many files were in them.
+pub(crate) fn remove(store: &Store, database: &Path, durability: Durability) -> Result<usize> {
+    let stats = store.stats()?;
+    let unneeded = {
+        let snapshot = store.snapshot()?;
+        let named = named_snapshots(&snapshot)?;
+        let mut unneeded = Vec::new();
+        for (number, dropped) in dropped_tables(&snapshot)? {
+            // A snapshot of commit `stamp` or a later one does not have the table. Those taken since `stats` are later.
+            let is_passed =
+                dropped.stamp <= stats.sequence && stats.oldest_reader.is_none_or(|reader| dropped.stamp <= reader);
+            if is_passed && !is_in_any(number, &named)? {
+                unneeded.push(number);
+            }
+        }
+        unneeded
+    };
+    if unneeded.is_empty() {
+        return Ok(0);
+    }
+    store.sync()?;
+    let mut removed = 0;
+    for &number in &unneeded {
+        removed += remove_folder(&database.join(folder_name(number)))?;
+    }
+    let mut transaction = store.begin()?;
+    let mut dropped = transaction.tree(TABLES_DROPPED)?;
+    for number in unneeded {
+        dropped.remove(&file_key(number))?;
+    }
+    transaction.commit_with(durability)?;
+    Ok(removed)
+}
+
+fn dropped_tables(snapshot: &Snapshot) -> Result<Vec<(u64, DroppedTable)>> {
+    let Some(tree) = snapshot.tree(TABLES_DROPPED)? else { return Ok(Vec::new()) };
+    let parse = |entry: lath_store::Result<lath_store::Entry<'_>>| {
+        let (key, value) = entry?;
+        Ok((file_number(&key)?, DroppedTable::from_bytes(value)?))
+    };
+    tree.iter().map(parse).collect()
+}
+
+fn is_in_any(number: u64, snapshots: &[Snapshot]) -> Result<bool> {
+    let trees = TreeNames::of_table(number);
+    for snapshot in snapshots {
+        if snapshot.tree(trees.get(TreeName::Meta))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Removes a folder if it is there, and returns how many files were in it.
+fn remove_folder(folder: &Path) -> Result<usize> {
+    let files = match fs::read_dir(folder) {
+        Ok(files) => files.count(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(Error::io("list", folder)(error)),
+    };
+    fs::remove_dir_all(folder).map_err(Error::io("remove", folder))?;
+    Ok(files)
+}

@@ -1,0 +1,311 @@
+//! Several tables in one store.
+
+mod backup;
+mod dropped_tables;
+mod open_tables;
+mod snapshot;
+mod transaction;
+mod view_text;
+mod views;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use lath_store::Store;
+
+use self::open_tables::{OpenTables, names_of, number_of, open_store, state_of, table_folder};
+use self::view_text::view_text;
+use crate::error::{Error, Result};
+use crate::records::{
+    DATABASE, DatabaseState, DroppedTable, STATE_KEY, TABLES, TABLES_DROPPED, TableEntry, TableOptions, file_key,
+    named_snapshots,
+};
+use crate::row::{TableSchema, cluster_ids};
+use crate::table::{Table, put_empty_table};
+use crate::view::{database_path, store_path};
+
+pub use self::backup::BackedUp;
+pub use self::snapshot::DatabaseSnapshot;
+pub use self::transaction::DatabaseTransaction;
+
+/// Maximum length of a table's name in bytes.
+const NAME_LEN: usize = 255;
+
+/// Several tables in one folder and one store, so that one transaction can change them together.
+///
+/// A table of a database does all that a [`Table`] of its own folder does, and its files are in a folder of its own in that of the
+/// database. Commits of all tables go through one log, one after the other. One process at a time has a database open for writing, and any
+/// number of others [read-only](Self::open_read_only). Each table has a background thread of its own, if the
+/// [options](TableOptions::background) ask for it. Handles are cheap to clone.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+/// use lath_table::{Database, TableOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path().join("shop");
+/// let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+/// let rows = RecordBatch::try_from_iter([("id", ids)])?;
+///
+/// let database = Database::create(&folder, TableOptions::new())?;
+/// database.create_table("orders", &rows.schema(), &["id"])?;
+/// database.create_table("invoices", &rows.schema(), &["id"])?;
+///
+/// let mut transaction = database.begin()?;
+/// transaction.table("orders")?.delete([1])?;
+/// transaction.table("invoices")?.insert(&rows)?;
+/// transaction.commit()?;
+///
+/// assert_eq!(database.table_names()?, ["invoices", "orders"]);
+/// assert_eq!(database.table("invoices")?.count()?, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Database {
+    tables: Arc<OpenTables>,
+}
+
+impl Database {
+    /// Creates a database without tables in a folder, which is made if it is not there. The options are those of its tables.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if the folder has a database or a table.
+    pub fn create(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
+        let folder = folder.as_ref();
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+        if store_path(&folder).is_file() {
+            return Err(Error::Exists { folder });
+        }
+        let store = open_store(&folder, &options, false, true)?;
+        let mut transaction = store.begin()?;
+        let mut meta = transaction.tree(DATABASE)?;
+        if !meta.is_empty() {
+            return Err(Error::Exists { folder });
+        }
+        meta.put(STATE_KEY, &DatabaseState { next_table: 1 }.to_bytes())?;
+        transaction.commit_with(lath_store::Durability::Sync)?;
+        Self::start(folder, store, options, false)
+    }
+
+    /// Opens a database for reading and writing. Files that a killed process has left unfinished are removed.
+    ///
+    /// # Errors
+    /// [`Error::NoDatabase`] if there is none, [`Error::Store`] if another process has it open for writing.
+    pub fn open(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
+        let folder = existing(folder.as_ref())?;
+        let store = open_store(&folder, &options, false, false)?;
+        Self::start(folder, store, options, false)
+    }
+
+    /// Opens a database for reading and writing, or creates one where the folder has none.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`create`](Self::create).
+    pub fn open_or_create(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
+        match Self::open(folder.as_ref(), options.clone()) {
+            Err(Error::NoDatabase { .. }) => Self::create(folder, options),
+            opened => opened,
+        }
+    }
+
+    /// Opens a database for reading, also beside a process that writes to it: snapshots see its commits.
+    ///
+    /// # Errors
+    /// [`Error::NoDatabase`] if there is none.
+    pub fn open_read_only(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
+        let folder = existing(folder.as_ref())?;
+        let store = open_store(&folder, &options, true, false)?;
+        Self::start(folder, store, options, true)
+    }
+
+    fn start(folder: PathBuf, store: Store, options: TableOptions, read_only: bool) -> Result<Self> {
+        let tables = OpenTables::open(folder, store, options, read_only)?;
+        Ok(Self { tables: Arc::new(tables) })
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.tables.store
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.tables.folder
+    }
+
+    /// The names of the tables of the last commit, in ascending order.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Corrupt`].
+    pub fn table_names(&self) -> Result<Vec<String>> {
+        names_of(&self.tables.store.snapshot()?)
+    }
+
+    /// The table with this name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`].
+    pub fn table(&self, name: &str) -> Result<Table> {
+        self.tables.table_of(&self.tables.store.snapshot()?, name)
+    }
+
+    /// Creates a table without rows. A schema or key is what [`Table::create`] takes; a name has 1 to 255 bytes, no control characters, and
+    /// no white space at either end.
+    ///
+    /// # Errors
+    /// [`Error::TableName`], [`Error::TableExists`], and [`Error::Schema`] or [`Error::Parquet`] for a schema or key that a table cannot
+    /// have.
+    pub fn create_table<S: AsRef<str>>(&self, name: &str, schema: &Schema, key_columns: &[S]) -> Result<Table> {
+        let by_key: [&str; 0] = [];
+        self.create_clustered_table(name, schema, key_columns, &by_key)
+    }
+
+    /// Creates a table without rows whose files are sorted by other columns than the key, as after [`Table::cluster_by`].
+    ///
+    /// # Errors
+    /// As [`create_table`](Self::create_table) and [`Table::cluster_by`].
+    pub fn create_clustered_table<S: AsRef<str>, C: AsRef<str>>(
+        &self,
+        name: &str,
+        schema: &Schema,
+        key_columns: &[S],
+        cluster_columns: &[C],
+    ) -> Result<Table> {
+        check_name(name)?;
+        let schema = TableSchema::create(schema, key_columns)?;
+        let cluster = cluster_ids(&schema, cluster_columns)?;
+        let mut transaction = self.tables.store.begin()?;
+        let newest = self.tables.store.snapshot()?;
+        if number_of(&newest, name)?.is_some() || view_text(&newest, name)?.is_some() {
+            return Err(Error::TableExists { name: name.to_owned() });
+        }
+        let number =
+            state_of(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
+        let engine = self.tables.engine_of(number);
+        create_folder(&self.tables.folder, &engine.folder)?;
+        put_empty_table(&engine, &mut transaction, &schema, cluster, newest.sequence() + 1)?;
+        let state = DatabaseState { next_table: number + 1 };
+        transaction.tree(DATABASE)?.put(STATE_KEY, &state.to_bytes())?;
+        transaction.tree(TABLES)?.put(name.as_bytes(), &TableEntry { number }.to_bytes())?;
+        drop(newest);
+        // Locked while it is committed, so that nobody who sees the table finds it closed.
+        let mut open = self.tables.lock();
+        transaction.commit_with(lath_store::Durability::Sync)?;
+        let table = Table::start(engine, true)?;
+        open.insert(number, table.clone());
+        Ok(table)
+    }
+
+    /// Drops a table with all its rows. Handles of it return [`Error::NoTable`] from then on; snapshots that were taken before stay
+    /// readable, and its files go when none is left. A thread that has a transaction open must not call this, as it would wait for itself.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`].
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        let table = self.table(name)?;
+        // So that no file is being written.
+        let maintenance = table.engine().lock_maintenance();
+        let mut transaction = self.tables.store.begin()?;
+        let newest = self.tables.store.snapshot()?;
+        let number = number_of(&newest, name)?;
+        let number = number.filter(|&number| table_folder(&self.tables.folder, number) == table.folder());
+        let number = number.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
+        transaction.tree(TABLES)?.remove(name.as_bytes())?;
+        let prefix = table.engine().trees.prefix();
+        for tree in transaction.tree_names()?.iter().filter(|tree| tree.starts_with(prefix)) {
+            transaction.drop_tree(tree)?;
+        }
+        let dropped = DroppedTable { stamp: newest.sequence() + 1 };
+        transaction.tree(TABLES_DROPPED)?.put(&file_key(number), &dropped.to_bytes())?;
+        drop(newest);
+        transaction.commit_with(lath_store::Durability::Sync)?;
+        self.tables.lock().remove(&number);
+        drop(maintenance);
+        drop(table);
+        dropped_tables::remove(&self.tables.store, &self.tables.folder, self.tables.options.durability).map(drop)
+    }
+
+    /// Begins a transaction over several tables. Waits for the transaction before it, of whichever table.
+    ///
+    /// # Errors
+    /// [`Error::Store`], if the database was opened read-only.
+    pub fn begin(&self) -> Result<DatabaseTransaction> {
+        let transaction = self.tables.store.begin()?;
+        Ok(DatabaseTransaction::new(Arc::clone(&self.tables), transaction))
+    }
+
+    /// All tables as the last commit left them.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn snapshot(&self) -> Result<DatabaseSnapshot> {
+        Ok(DatabaseSnapshot::new(Arc::clone(&self.tables), self.tables.store.snapshot()?))
+    }
+
+    /// Keeps the last commit of all tables as a snapshot with this name, with the files that it needs, until
+    /// [`drop_snapshot`](Self::drop_snapshot).
+    ///
+    /// # Errors
+    /// [`Error::Store`], if there is a snapshot with this name.
+    pub fn keep_snapshot(&self, name: &str) -> Result<()> {
+        named_snapshots::keep_snapshot(&self.tables.store, name)
+    }
+
+    /// Drops the snapshot with this name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSnapshot`].
+    pub fn drop_snapshot(&self, name: &str) -> Result<()> {
+        named_snapshots::drop_snapshot(&self.tables.store, name)
+    }
+
+    /// Removes files that are no longer part of a table and that no snapshot needs, in this or another process, those of tables that were
+    /// dropped among them; their number.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if one cannot be removed.
+    pub fn vacuum(&self) -> Result<usize> {
+        let tables: Vec<Table> = self.tables.lock().values().cloned().collect();
+        let mut removed = 0;
+        for table in tables {
+            removed += table.vacuum()?;
+        }
+        let OpenTables { store, folder, options, .. } = &*self.tables;
+        Ok(removed + dropped_tables::remove(store, folder, options.durability)?)
+    }
+
+    /// Makes all commits so far durable, whatever their durability.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.tables.store.sync()?)
+    }
+}
+
+fn existing(folder: &Path) -> Result<PathBuf> {
+    if !database_path(folder).is_file() {
+        return Err(Error::NoDatabase { folder: folder.to_owned() });
+    }
+    fs::canonicalize(folder).map_err(Error::io("open", folder))
+}
+
+/// Makes the folder of a table, durably: commits may name files in it that are durable.
+fn create_folder(database: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    #[cfg(unix)]
+    fs::File::open(database).and_then(|database| database.sync_all()).map_err(Error::io("sync", database))?;
+    Ok(())
+}
+
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    let is_allowed =
+        (1..=NAME_LEN).contains(&name.len()) && name.trim().len() == name.len() && !name.contains(char::is_control);
+    if is_allowed { Ok(()) } else { Err(Error::TableName { name: name.to_owned() }) }
+}

@@ -1,0 +1,105 @@
+//! Changes to several tables that become visible together.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lath_store::Durability;
+
+use super::open_tables::OpenTables;
+use crate::error::{Error, Result};
+use crate::view::Engine;
+use crate::write::Transaction;
+
+/// Changes to tables of a [`Database`](crate::Database) that become visible to others together, or not at all.
+///
+/// One transaction at a time is open in a database, of one table or of several; dropped without [`commit`](Self::commit), it changes
+/// nothing. A thread that has one open must not flush or compact its tables, nor create or drop any, as it would wait for itself.
+#[derive(Debug)]
+pub struct DatabaseTransaction {
+    tables: Arc<OpenTables>,
+    /// Here when no table has it.
+    store: Option<lath_store::Transaction>,
+    parts: BTreeMap<String, Part>,
+    /// The table that has the store's transaction.
+    current: Option<String>,
+}
+
+/// What one table is changed by.
+#[derive(Debug)]
+struct Part {
+    engine: Arc<Engine>,
+    transaction: Transaction,
+}
+
+impl DatabaseTransaction {
+    pub(crate) fn new(tables: Arc<OpenTables>, store: lath_store::Transaction) -> Self {
+        Self { tables, store: Some(store), parts: BTreeMap::new(), current: None }
+    }
+
+    /// The part of this transaction that changes one table. It sees its own changes, and is committed with those of the other tables: its
+    /// own [`Transaction::commit`] is an error.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`].
+    pub fn table(&mut self, name: &str) -> Result<&mut Transaction> {
+        if !self.parts.contains_key(name) {
+            let engine = Arc::clone(self.tables.table_of(&self.tables.store.snapshot()?, name)?.engine());
+            let transaction = Transaction::part(&engine)?;
+            self.parts.insert(name.to_owned(), Part { engine, transaction });
+        }
+        if self.current.as_deref() != Some(name) {
+            let store = self.take_store()?;
+            self.part(name)?.transaction.changing.lend(store);
+            self.current = Some(name.to_owned());
+        }
+        Ok(&mut self.part(name)?.transaction)
+    }
+
+    fn part(&mut self, name: &str) -> Result<&mut Part> {
+        self.parts.get_mut(name).ok_or_else(|| Error::internal("a table's part of a transaction is gone"))
+    }
+
+    /// The store's transaction, back from the table that has it. A part that a program has exchanged for another transaction is an error.
+    fn take_store(&mut self) -> Result<lath_store::Transaction> {
+        if let Some(current) = self.current.take() {
+            let part = self.part(&current)?;
+            let is_own = Arc::ptr_eq(part.transaction.changing.engine(), &part.engine);
+            let store = if is_own { part.transaction.changing.give_back() } else { None };
+            self.store = store;
+        }
+        self.store.take().ok_or(Error::PartOfTransaction)
+    }
+
+    /// Makes the changes to all tables visible to others, with the database's durability.
+    ///
+    /// # Errors
+    /// As [`lath_store::Transaction::commit`].
+    pub fn commit(self) -> Result<()> {
+        let durability = self.tables.options.durability;
+        self.commit_with(durability)
+    }
+
+    /// Makes the changes to all tables visible to others, with this durability.
+    ///
+    /// # Errors
+    /// As [`lath_store::Transaction::commit`].
+    pub fn commit_with(mut self, durability: Durability) -> Result<()> {
+        let names: Vec<String> = self.parts.keys().cloned().collect();
+        let mut has_changed = false;
+        let mut due = Vec::new();
+        for name in names {
+            let changing = &mut self.table(&name)?.changing;
+            if changing.write_state()? {
+                due.push(Arc::clone(changing.engine()));
+            }
+            has_changed |= changing.has_changed();
+        }
+        let store = self.take_store()?;
+        self.parts.values_mut().for_each(|part| part.transaction.changing.keep_files());
+        if has_changed {
+            store.commit_with(durability)?;
+        }
+        due.iter().for_each(|engine| engine.signal.notify());
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! The text that a view was created by.
+
+use lath_store::Snapshot;
+
+use crate::error::{Error, Result};
+use crate::records::VIEWS;
+
+/// The text of a view of a commit.
+pub(crate) fn view_text(snapshot: &Snapshot, name: &str) -> Result<Option<String>> {
+    let Some(views) = snapshot.tree(VIEWS)? else { return Ok(None) };
+    let Some(text) = views.get(name.as_bytes())? else { return Ok(None) };
+    let text = std::str::from_utf8(text).map_err(|_| Error::corrupt("the text of a view is not UTF-8"))?;
+    Ok(Some(text.to_owned()))
+}

@@ -1,0 +1,75 @@
+//! Texts of views, which a database keeps for the SQL engine above it.
+
+use lath_store::Durability;
+
+use super::open_tables::number_of;
+use super::view_text::view_text;
+use super::{Database, check_name};
+use crate::error::{Error, Result};
+use crate::records::VIEWS;
+
+impl Database {
+    /// The names of the views of the last commit, in ascending order.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Corrupt`].
+    pub fn view_names(&self) -> Result<Vec<String>> {
+        let snapshot = self.store().snapshot()?;
+        let Some(views) = snapshot.tree(VIEWS)? else { return Ok(Vec::new()) };
+        let name = |entry: lath_store::Result<lath_store::Entry<'_>>| {
+            String::from_utf8(entry?.0).map_err(|_| Error::corrupt("the name of a view is not UTF-8"))
+        };
+        views.iter().map(name).collect()
+    }
+
+    /// The text that the view with this name was created by, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Corrupt`].
+    pub fn view(&self, name: &str) -> Result<Option<String>> {
+        view_text(&self.store().snapshot()?, name)
+    }
+
+    /// Keeps the text of a view, instead of the one that the view with this name had. A name is one that a table may have, and that none
+    /// has.
+    ///
+    /// ```
+    /// use lath_table::{Database, TableOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path().join("shop");
+    /// let database = Database::create(&folder, TableOptions::new())?;
+    /// database.put_view("recent", "CREATE VIEW recent AS SELECT 1")?;
+    /// assert_eq!(database.view_names()?, ["recent"]);
+    /// assert!(database.drop_view("recent")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableName`], [`Error::TableExists`], [`Error::Store`].
+    pub fn put_view(&self, name: &str, text: &str) -> Result<()> {
+        check_name(name)?;
+        let mut transaction = self.store().begin()?;
+        if number_of(&self.store().snapshot()?, name)?.is_some() {
+            return Err(Error::TableExists { name: name.to_owned() });
+        }
+        transaction.tree(VIEWS)?.put(name.as_bytes(), text.as_bytes())?;
+        Ok(transaction.commit_with(Durability::Sync)?)
+    }
+
+    /// Drops the view with this name; whether there was one.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn drop_view(&self, name: &str) -> Result<bool> {
+        let mut transaction = self.store().begin()?;
+        if view_text(&self.store().snapshot()?, name)?.is_none() {
+            return Ok(false);
+        }
+        transaction.tree(VIEWS)?.remove(name.as_bytes())?;
+        transaction.commit_with(Durability::Sync)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,106 @@
+//! A table as plain Parquet files.
+
+mod files;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use lath_parquet::{AtomicFiles, ParquetWriter, Uncommitted};
+
+use crate::error::{Error, Result};
+use crate::read::{RangeScan, Snapshot};
+use crate::row::key::KeyRange;
+
+pub use self::files::ExportedWithDeletes;
+
+/// What [`Snapshot::export`] has written.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exported {
+    /// How many rows.
+    pub rows: u64,
+    /// In how many files.
+    pub files: usize,
+}
+
+impl Snapshot {
+    /// Writes all rows in the order of their keys to plain Parquet files in `folder`, which is made if it is not there. The files are called
+    /// `part-00000.parquet` and so on, have at most as many rows as files of the table, and appear together. A table without rows becomes
+    /// one file without rows. [`export_with_deletes`](Self::export_with_deletes) takes the files of the table as they are instead.
+    ///
+    /// # Errors
+    /// [`Error::NotEmpty`] if the folder has anything in it, whose rows would be taken for those of the table; and whatever goes wrong while
+    /// reading and writing.
+    pub fn export(&self, folder: impl AsRef<Path>) -> Result<Exported> {
+        let folder = folder.as_ref();
+        assert_empty(folder)?;
+        let (engine, pinned) = self.parts();
+        let mut exported = Exported::default();
+        let mut files = AtomicFiles::create_with(folder, "part", &Uncommitted::new())?;
+        let mut writer = None;
+        let mut room = 0;
+        let scan = RangeScan::new(Arc::clone(engine), Box::new(Arc::clone(pinned)), KeyRange::default());
+        // Other libraries look for it in the footer: pandas's index is there.
+        let mut metadata: Vec<_> = self.schema().metadata().iter().collect();
+        metadata.sort_unstable();
+        let options = metadata
+            .into_iter()
+            .fold(engine.options.write.clone(), |options, (key, value)| options.key_value_metadata(key, value.clone()));
+        let mut start = |exported: &mut Exported| {
+            let path = files.path(format!("part-{:05}.parquet", exported.files));
+            exported.files += 1;
+            ParquetWriter::create(path, self.schema(), options.clone())
+        };
+        for batch in scan.build()? {
+            let batch = batch?;
+            let mut at = 0;
+            while at < batch.num_rows() {
+                if room == 0 {
+                    if let Some(full) = writer.take() {
+                        ParquetWriter::finish(full)?;
+                    }
+                    writer = Some(start(&mut exported)?);
+                    room = usize::try_from(engine.options.file_rows).unwrap_or(usize::MAX);
+                }
+                let len = room.min(batch.num_rows() - at);
+                if let Some(writer) = &mut writer {
+                    writer.write(&batch.slice(at, len))?;
+                }
+                (at, room) = (at + len, room - len);
+                exported.rows += len as u64;
+            }
+        }
+        let writer = match writer {
+            Some(writer) => writer,
+            None => start(&mut exported)?,
+        };
+        writer.finish()?;
+        files.commit()?;
+        Ok(exported)
+    }
+}
+
+/// Whether files of this name are written before they are whole.
+fn is_partial(name: &str) -> bool {
+    let rest = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    let number = rest.and_then(|rest| rest.rsplit_once(".lath-")).map(|(_, number)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// An error if the folder has anything in it; it need not be there.
+pub(crate) fn assert_empty(folder: &Path) -> Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("list", folder)(error)),
+    };
+    for entry in entries {
+        // What an export that was killed has left is removed when the next one begins.
+        if !is_partial(&entry.map_err(Error::io("list", folder))?.file_name().to_string_lossy()) {
+            return Err(Error::NotEmpty { folder: folder.to_owned() });
+        }
+    }
+    Ok(())
+}

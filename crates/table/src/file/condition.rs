@@ -1,0 +1,95 @@
+//! A condition on rows of a table, for files that were written in an older schema.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray};
+use arrow_schema::Fields;
+use lath_parquet::{BatchFilter, Predicate};
+
+use crate::error::Result;
+use crate::row::{Upgrade, batch};
+
+/// A condition in two parts: what a file can be asked, and what is asked of the rows that it gives.
+#[derive(Debug)]
+pub(crate) struct ColdCondition {
+    /// What the file is asked; its statistics and Bloom filters rule out rows.
+    pub(crate) pushed: Option<Predicate>,
+    pub(crate) rest: Option<RestOfCondition>,
+}
+
+/// The part of a condition that names columns which the file does not have as the table has them.
+#[derive(Debug)]
+pub(crate) struct RestOfCondition {
+    filter: BatchFilter,
+    /// The columns that it needs, by their places in the table's schema.
+    pub(crate) columns: Vec<usize>,
+    upgrade: Arc<Upgrade>,
+}
+
+impl ColdCondition {
+    pub(crate) fn new(condition: Option<&Predicate>, upgrade: &Arc<Upgrade>) -> Result<Self> {
+        let Some(condition) = condition else { return Ok(Self { pushed: None, rest: None }) };
+        if upgrade.is_identity() {
+            return Ok(Self { pushed: Some(condition.clone()), rest: None });
+        }
+        let (mut pushed, mut rest) = (Vec::new(), Vec::new());
+        for conjunct in condition.supports(upgrade.to().arrow()) {
+            let conjunct = conjunct.conjunct;
+            let means_the_same = means_the_same(&conjunct, upgrade)?;
+            if means_the_same { &mut pushed } else { &mut rest }.push(conjunct);
+        }
+        let rest = rest.into_iter().reduce(Predicate::and);
+        let rest = rest.map(|condition| RestOfCondition::new(&condition, upgrade)).transpose()?;
+        Ok(Self { pushed: pushed.into_iter().reduce(Predicate::and), rest })
+    }
+}
+
+impl RestOfCondition {
+    fn new(condition: &Predicate, upgrade: &Arc<Upgrade>) -> Result<Self> {
+        let fields = upgrade.to().arrow().fields();
+        let filter = condition.filter(upgrade.to().arrow())?;
+        let columns = columns_of(&filter, fields);
+        Ok(Self { filter, columns, upgrade: Arc::clone(upgrade) })
+    }
+
+    /// True, false or null for each of so many rows with these arrays of [`columns`](Self::columns).
+    pub(crate) fn evaluate(&self, arrays: Vec<ArrayRef>, row_count: usize) -> Result<BooleanArray> {
+        let fields = Arc::new(self.upgrade.to().arrow().project(&self.columns)?);
+        Ok(self.filter.evaluate(&batch(&fields, arrays, row_count)?)?)
+    }
+}
+
+/// Whether a condition asks the same of rows of the older schema: its names mean the same columns there, with the same types. Floats that
+/// were widened differ, for one, since a literal is the nearest float of the column's type.
+fn means_the_same(condition: &Predicate, upgrade: &Upgrade) -> Result<bool> {
+    let (from, to) = (upgrade.from().arrow(), upgrade.to().arrow());
+    let columns = condition.filter(to)?.names();
+    match condition.filter(from) {
+        Ok(filter) if filter.names() == columns => {}
+        _ => return Ok(false),
+    }
+    let is_same = |column: usize| {
+        let place = upgrade.place(column);
+        place.is_some_and(|place| {
+            let (old, new) = (from.field(place), to.field(column));
+            old.name() == new.name() && old.data_type() == new.data_type()
+        })
+    };
+    Ok(columns.iter().all(|names| match (root(names, to.fields()), root(names, from.fields())) {
+        (Some(column), Some(_)) => is_same(column),
+        _ => false,
+    }))
+}
+
+/// The places of the columns that a condition needs.
+pub(crate) fn columns_of(filter: &BatchFilter, fields: &Fields) -> Vec<usize> {
+    let columns: BTreeSet<usize> = filter.names().iter().filter_map(|names| root(names, fields)).collect();
+    columns.into_iter().collect()
+}
+
+/// The column that names lead into.
+fn root(names: &[String], fields: &Fields) -> Option<usize> {
+    let root = names.first()?;
+    fields.iter().position(|field| field.name() == root)
+}

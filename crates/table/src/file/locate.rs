@@ -1,0 +1,205 @@
+//! Where the rows with given keys are in a file.
+
+use std::ops::Range;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_select::interleave::interleave;
+
+use super::block_cache::BlockCache;
+use super::data_file::DataFile;
+use super::lookup::KeyInBlock;
+use crate::error::{Error, Result};
+use crate::records::{BLOCK_ROWS, BlockIndex, BlockKeys, FileEntry};
+
+/// With more keys than this, blocks are read without asking Bloom filters first: most of a file's blocks have one of them.
+pub(crate) const MAX_PROBED_KEYS: usize = 1 << 16;
+
+/// Up to so many blocks are read one by one and cached. More are scanned, which caches nothing.
+pub(crate) const MAX_CACHED_BLOCKS: usize = 64;
+
+/// A key and where it is: its place among the keys that were looked for, and its row in the file.
+pub(crate) type Located = (usize, u64);
+
+/// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order of rows.
+///
+/// In a file that is in the order of its keys, fences say which block of rows can have a key, and Bloom filters which keys are in no row
+/// group; then the key columns of the remaining blocks are read and compared.
+pub(crate) fn locate(cache: &BlockCache, file: &DataFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
+    let first = keys.partition_point(|key| *key < &entry.min[..]);
+    let end = keys.partition_point(|key| *key <= &entry.max[..]);
+    let candidates = keys.get(first..end).unwrap_or_default();
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fences = match file.keys() {
+        BlockKeys::First(fences) => fences,
+        BlockKeys::Bounds(bounds) => {
+            let found = file.locate_unsorted(bounds, cache, candidates)?;
+            return Ok(found.into_iter().map(|(at, row)| (first + at, row)).collect());
+        }
+    };
+    let codec = file.schema().key();
+    let ranges = if candidates.len() <= MAX_PROBED_KEYS {
+        let left = file.probe(fences, cache, candidates, &codec.decode(candidates.iter().copied())?)?;
+        if left.chunk_by(|a, b| a.block == b.block).count() <= MAX_CACHED_BLOCKS {
+            let mut found = Vec::new();
+            for KeyInBlock { at, block } in left {
+                found.extend(file.row_in_block(cache, block, candidates[at])?.map(|row| (first + at, row)));
+            }
+            return Ok(found);
+        }
+        block_ranges(file, left.into_iter().map(|key| key.block))
+    } else {
+        block_ranges(file, fences.blocks_of(candidates.iter().copied()).flatten())
+    };
+    let scan = file.scan(codec.columns())?.row_ranges(ranges);
+    let mut found = Vec::new();
+    let mut next = 0;
+    for batch in file.numbered(scan, codec.columns())? {
+        let (columns, rows) = batch?;
+        let encoded = codec.encode(&columns)?;
+        for (at, row) in encoded.iter().enumerate() {
+            let key = row.data();
+            next += skipped(&candidates[next..], key);
+            match candidates.get(next) {
+                Some(candidate) if *candidate == key => {
+                    found.push((first + next, rows[at]));
+                    next += 1;
+                }
+                Some(_) => {}
+                None => return Ok(found),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// How many of the keys, from the first on, are less than `key`.
+fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
+    // Most often none or few, as rows and keys go side by side.
+    let mut step = 1;
+    while step < keys.len() && keys[step] < key {
+        step *= 2;
+    }
+    let from = step / 2;
+    let to = keys.len().min(step + 1);
+    from + keys.get(from..to).unwrap_or_default().partition_point(|candidate| *candidate < key)
+}
+
+/// The rows of these blocks, which are in ascending order.
+pub(crate) fn block_ranges(file: &DataFile, blocks: impl Iterator<Item = usize>) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    blocks.for_each(|block| push_range(&mut ranges, file.block_rows(block)));
+    ranges
+}
+
+/// The number of the first row whose key is not less than `key`, in a file that is in the order of its keys.
+pub(crate) fn lower_bound(file: &DataFile, fences: &BlockIndex, key: &[u8]) -> Result<u64> {
+    let Some(block) = fences.block_of(key) else { return Ok(0) };
+    let rows = file.block_rows(block);
+    let codec = file.schema().key();
+    let scan = file.scan(codec.columns())?.rows(rows.clone());
+    for batch in file.numbered(scan, codec.columns())? {
+        let (columns, numbers) = batch?;
+        let encoded = codec.encode(&columns)?;
+        if let Some(at) = encoded.iter().position(|row| row.data() >= key) {
+            return Ok(numbers[at]);
+        }
+    }
+    Ok(rows.end)
+}
+
+/// The encoded keys of these rows, which are in ascending order, one for each.
+pub(crate) fn keys_of_rows(file: &DataFile, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+    let codec = file.schema().key();
+    let mut keys = Vec::with_capacity(rows.len());
+    let scan = file.scan(codec.columns())?.row_ranges(single_rows(rows));
+    for batch in file.numbered(scan, codec.columns())? {
+        let (columns, _) = batch?;
+        keys.extend(codec.encode(&columns)?.iter().map(|row| row.data().to_vec()));
+    }
+    if keys.len() == rows.len() { Ok(keys) } else { Err(Error::corrupt("a file has fewer rows than its entry says")) }
+}
+
+/// These columns of these rows, which are in ascending order, batch by batch with the number of rows.
+pub(crate) fn columns_of_rows(
+    cache: &BlockCache,
+    file: &DataFile,
+    rows: &[u64],
+    columns: &[usize],
+) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
+    if rows.chunk_by(|a, b| a / BLOCK_ROWS == b / BLOCK_ROWS).count() <= MAX_CACHED_BLOCKS {
+        return Ok(vec![(rows.len(), columns_of_blocks(cache, file, rows, columns)?)]);
+    }
+    let scan = file.scan(columns)?.row_ranges(single_rows(rows));
+    file.numbered(scan, columns)?.map(|batch| batch.map(|(columns, rows)| (rows.len(), columns))).collect()
+}
+
+/// The same, taken of blocks, all of which are cached.
+fn columns_of_blocks(cache: &BlockCache, file: &DataFile, rows: &[u64], columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    let mut blocks: Vec<usize> = Vec::new();
+    let mut order = Vec::with_capacity(rows.len());
+    for &row in rows {
+        if row >= file.rows() {
+            return Err(Error::corrupt("a file has fewer rows than its entry says"));
+        }
+        let block = (row / BLOCK_ROWS) as usize;
+        if blocks.last() != Some(&block) {
+            blocks.push(block);
+        }
+        order.push((blocks.len() - 1, (row % BLOCK_ROWS) as usize));
+    }
+    let column = |&column: &usize| {
+        let stored = match file.upgrade().place(column).filter(|_| !blocks.is_empty()) {
+            Some(place) => {
+                let arrays = blocks.iter().map(|&block| file.column_of_block(cache, place, block));
+                let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
+                Some(interleave(&arrays, &order)?)
+            }
+            None => None,
+        };
+        file.upgrade().column(column, stored, rows.len())
+    };
+    columns.iter().map(column).collect()
+}
+
+/// Ranges of these rows, which are in ascending order.
+pub(crate) fn single_rows(rows: &[u64]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for &row in rows {
+        push_range(&mut ranges, row..row + 1);
+    }
+    ranges
+}
+
+/// Adds a range that does not begin before the last one; ranges that touch become one.
+fn push_range(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
+    match ranges.last_mut() {
+        Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+        _ => ranges.push(range),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_before_a_key_are_counted() {
+        let names: Vec<String> = (0..50).map(|number| format!("{number:02}")).collect();
+        let keys: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+        for start in 0..=keys.len() {
+            for key in ["", "00", "07", "07x", "31", "49", "5"] {
+                let rest = &keys[start..];
+                let expected = rest.iter().filter(|other| **other < key.as_bytes()).count();
+                assert_eq!(skipped(rest, key.as_bytes()), expected, "{start} {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbouring_rows_are_one_range() {
+        assert_eq!(single_rows(&[1, 2, 3, 7, 9, 10]), [1..4, 7..8, 9..11]);
+    }
+}

@@ -1,0 +1,15 @@
+//! Upkeep: flushes, compaction, removal of files, background work, checks.
+
+mod background;
+pub(crate) mod check;
+pub(crate) mod compact;
+mod file_check;
+pub(crate) mod flush;
+pub(crate) mod vacuum;
+
+pub(crate) use self::background::Background;
+pub(crate) use self::check::check_locked;
+pub use self::check::{CheckReport, Problem};
+pub use self::compact::Compacted;
+pub use self::flush::Flushed;
+pub(crate) use self::vacuum::{Activity, remove_orphans};

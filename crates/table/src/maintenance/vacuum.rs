@@ -1,0 +1,172 @@
+//! Files that nobody needs are removed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use lath_store::{Held, Holder, Snapshot, Stats};
+
+use crate::error::{Error, Result};
+use crate::records::{DroppedFile, Manifest, TreeName, file_key, file_number, named_snapshots};
+use crate::view::{Engine, is_file_name};
+use crate::write::OpenWrite;
+
+/// The store's free space stays with it up to this much, or up to one part in [`KEPT_PART`] of the table's size.
+const KEPT_BYTES: u64 = 16 << 20;
+const KEPT_PART: u64 = 8;
+
+/// While others commit, up to so much of the store's free space stays with it. The hot rows that come soon need it again, and moving nodes
+/// to the front of the file while they are changed takes many checkpoints: in five million upserts of rows anywhere in the table, 17 of 30
+/// seconds, and nine in ten of the bytes written.
+const BUSY_KEPT_BYTES: u64 = 1 << 30;
+
+/// Up to so many commits between two looks are nearly none. After so many of others, moving nodes ends that began while there were none.
+pub(crate) const IDLE_COMMITS: u64 = 16;
+
+/// How much else is done to a table while it is vacuumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// Somebody has asked for it, and waits for it to end.
+    ByHand,
+    /// Next to nothing was committed for a while.
+    Idle,
+    Busy,
+}
+
+/// Removes files that nobody needs, and returns their number; then gives back the store's free space if it has much.
+pub(crate) fn vacuum(engine: &Arc<Engine>, activity: Activity) -> Result<usize> {
+    let stats = engine.store.stats()?;
+    let removed = remove_dropped(engine, &stats)?;
+    give_space_back(engine, &stats, activity)?;
+    Ok(removed)
+}
+
+/// After a flush the store has nearly as much free space as the flushed rows took, in its file and in its log.
+fn give_space_back(engine: &Engine, stats: &Stats, activity: Activity) -> Result<()> {
+    let is_kept = |held: &&Held| held.by != Holder::Checkpoint;
+    let kept: u64 = stats.held.iter().filter(is_kept).map(|held| held.bytes).sum();
+    let used = stats.file_bytes - stats.free_bytes - stats.dead_bytes + kept;
+    let free = stats.file_bytes - used + stats.log_file_bytes;
+    let (kept_bytes, kept_part) = match activity {
+        Activity::ByHand | Activity::Idle => (KEPT_BYTES, KEPT_PART),
+        Activity::Busy => (BUSY_KEPT_BYTES, 1),
+    };
+    if free <= kept_bytes {
+        return Ok(());
+    }
+    let files: u64 = manifest_of(engine, &engine.store.snapshot()?)?.files().iter().map(|file| file.bytes).sum();
+    if free <= (files + used) / kept_part {
+        return Ok(());
+    }
+    // Each step is a commit of its own.
+    let mut last = engine.store.snapshot()?.sequence() + IDLE_COMMITS;
+    engine.store.compact_with(|_| {
+        last += 1;
+        let is_idle = || engine.store.snapshot().is_ok_and(|newest| newest.sequence() <= last);
+        if activity != Activity::Idle || is_idle() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(())
+}
+
+/// Removes files that were dropped from the list and that no snapshot needs, and returns their number.
+///
+/// A file goes only after the commit that dropped it is durable. If the process ends before the entry of the removed file has gone too,
+/// the next vacuum finds no file, which is as well.
+fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
+    let _one_at_a_time = engine.lock_maintenance();
+    let snapshot = engine.store.snapshot()?;
+    let dropped = dropped_files(engine, &snapshot)?;
+    if dropped.is_empty() {
+        return Ok(0);
+    }
+    let mut needed = BTreeSet::new();
+    for named in named_snapshots(&snapshot)? {
+        needed.extend(manifest_of(engine, &named)?.files().iter().map(|file| file.number));
+    }
+    let is_unneeded = |(number, file): &(u64, DroppedFile)| {
+        // A snapshot of commit `stamp` or a later one does not have the file. Those taken since `stats` are later.
+        file.stamp <= stats.sequence
+            && stats.oldest_reader.is_none_or(|reader| file.stamp <= reader)
+            && !needed.contains(number)
+    };
+    let unneeded: Vec<(u64, DroppedFile)> = dropped.into_iter().filter(is_unneeded).collect();
+    if unneeded.is_empty() {
+        return Ok(0);
+    }
+    drop(snapshot);
+    engine.store.sync()?;
+    for (_, file) in &unneeded {
+        let path = engine.path(&file.name);
+        match fs::remove_file(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("remove", &path)(error)),
+        }
+    }
+    let mut changing = OpenWrite::begin(engine)?;
+    let mut tree = changing.dropped_tree()?;
+    for (number, _) in &unneeded {
+        tree.remove(&file_key(*number))?;
+    }
+    changing.commit(engine.options.durability)?;
+    engine.forget(&unneeded.iter().map(|(_, file)| file.name.clone()).collect::<Vec<_>>());
+    engine.dead.retain(|file| !unneeded.iter().any(|(number, _)| *number == file));
+    Ok(unneeded.len())
+}
+
+/// Removes files that neither the newest commit nor a snapshot names: what a process that was killed has written and not committed. Files
+/// stay while another process reads an older commit, which may be one that was lost.
+pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
+    if engine.store.stats()?.oldest_reader.is_some() {
+        return Ok(0);
+    }
+    let mut removed = 0;
+    for name in orphans(engine)? {
+        let path = engine.path(&name);
+        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        removed += 1;
+    }
+    Ok(removed)
+}
+
+/// Files in the folder that are called as the table's, that neither the newest commit nor a snapshot names, and that nobody is writing.
+pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
+    let failed = || Error::io("list", &engine.folder);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&engine.folder).map_err(failed())? {
+        let name = entry.map_err(failed())?.file_name();
+        if let Some(name) = name.to_str().filter(|name| is_file_name(name)) {
+            found.push(name.to_owned());
+        }
+    }
+    // Of a file that was there, the name is among these until a commit has it. Before it is whole, the file is called by more than that.
+    let writing = engine.writing_files().clone();
+    let known = known_names(engine, &engine.store.snapshot()?)?;
+    found.retain(|name| !known.contains(name) && !writing.iter().any(|written| name.contains(written.as_str())));
+    Ok(found)
+}
+
+/// The names of the files that a commit has, has dropped, or has in a named snapshot.
+fn known_names(engine: &Engine, snapshot: &Snapshot) -> Result<BTreeSet<String>> {
+    let mut names: BTreeSet<String> = dropped_files(engine, snapshot)?.into_iter().map(|(_, file)| file.name).collect();
+    names.extend(manifest_of(engine, snapshot)?.files().iter().map(|file| file.name.clone()));
+    for named in named_snapshots(snapshot)? {
+        names.extend(manifest_of(engine, &named)?.files().iter().map(|file| file.name.clone()));
+    }
+    Ok(names)
+}
+
+fn manifest_of(engine: &Engine, snapshot: &Snapshot) -> Result<Manifest> {
+    Manifest::read(engine.tree_of(snapshot, TreeName::Files)?)
+}
+
+fn dropped_files(engine: &Engine, snapshot: &Snapshot) -> Result<Vec<(u64, DroppedFile)>> {
+    let Some(tree) = engine.tree_of(snapshot, TreeName::Dropped)? else { return Ok(Vec::new()) };
+    let parse = |entry: lath_store::Result<lath_store::Entry<'_>>| {
+        let (key, value) = entry?;
+        Ok((file_number(&key)?, DroppedFile::from_bytes(value)?))
+    };
+    tree.iter().map(parse).collect()
+}

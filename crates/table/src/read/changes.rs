@@ -1,0 +1,174 @@
+//! What commits did to rows, as record batches.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take;
+
+use super::snapshot::Snapshot;
+use crate::error::{Error, Result};
+use crate::records::{Change, ChangeKind, TreeName};
+use crate::row::{BATCH_ROWS, ByteList, StoredRows, TableSchema, ValueColumns, batch};
+use crate::view::{Commit, View};
+
+/// The column with the kind of a change.
+pub(crate) const KIND: &str = "_change";
+
+/// The column with the sequence of a change.
+pub(crate) const SEQUENCE: &str = "_sequence";
+
+impl Snapshot {
+    /// The changes that commits after the sequence `since` have made, in the order of the commits, and in a commit in that of the keys. A
+    /// commit has one change of a row at most: what it inserts and deletes is no change, and what it deletes and puts again is an update.
+    ///
+    /// The first column is `_change` with `insert`, `update` or `delete`, the second `_sequence`, the number of the commit, and then come
+    /// those of the table with the new row. Of a row that was deleted the key is there, and the other columns are null. Rows have the schema
+    /// of this snapshot, also those of commits before it: a change of the schema is not a change of rows, and a reader that compares
+    /// [`Changes::schema`] with the one that it knows sees it.
+    ///
+    /// A reader that keeps [`Changes::resume_at`] in the same transaction as what it makes of the changes sees each of them once. A commit
+    /// that is not [durable](crate::Durability) can be lost in a crash after it was read; commits that are synced cannot.
+    ///
+    /// # Errors
+    /// [`Error::NoChanges`] if changes are not kept, not any more since then, or if the last commit is not that far, as it was lost.
+    pub fn changes(&self, since: u64) -> Result<Changes> {
+        let (_, pinned) = self.parts();
+        let feed = pinned.state().feed.as_ref().ok_or(Error::NoChanges { since, kept_since: None })?;
+        // The feed begins behind the commit that has turned it on.
+        if since.saturating_add(1) < feed.from || since > pinned.stamp() {
+            return Err(Error::NoChanges { since, kept_since: Some(feed.from - 1) });
+        }
+        Ok(Changes::new(Arc::clone(pinned), since))
+    }
+}
+
+/// Batches of changes. After an error there are no more.
+#[derive(Debug)]
+pub struct Changes {
+    pinned: Arc<Commit>,
+    output: SchemaRef,
+    /// The first key of the tree that was not read.
+    next: Vec<u8>,
+    resume_at: u64,
+    is_done: bool,
+}
+
+impl Changes {
+    pub(crate) fn new(pinned: Arc<Commit>, since: u64) -> Self {
+        let output = change_schema(View::schema(&pinned));
+        let next = since.saturating_add(1).to_be_bytes().to_vec();
+        Self { pinned, output, next, resume_at: since, is_done: false }
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.output)
+    }
+
+    /// The sequence up to which all changes were given, for the next call of [`Snapshot::changes`]. Changes of later commits that the last
+    /// batch has are given again then: a reader that stops in the middle ignores them.
+    pub fn resume_at(&self) -> u64 {
+        self.resume_at
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let pinned = Arc::clone(&self.pinned);
+        let schema = View::schema(&pinned);
+        let values = ValueColumns::all(schema);
+        let mut rows = ChangedRows::default();
+        let mut has_more = false;
+        if let Some(tree) = pinned.shared_tree(TreeName::Changes)? {
+            let mut cursor = tree.cursor();
+            has_more = cursor.lower_bound(&self.next)?;
+            while has_more {
+                let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
+                let change = Change::parse(key, value)?;
+                if rows.kinds.len() == BATCH_ROWS {
+                    self.next = key.to_vec();
+                    // The commit of the next change may have begun in this batch.
+                    self.resume_at = change.stamp - 1;
+                    break;
+                }
+                rows.push(&change, &values)?;
+                has_more = cursor.next()?;
+            }
+        }
+        if !has_more {
+            self.is_done = true;
+            self.resume_at = pinned.stamp();
+        }
+        if rows.kinds.is_empty() { Ok(None) } else { rows.into_batch(&values, &self.output).map(Some) }
+    }
+}
+
+impl Iterator for Changes {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let batch = self.next_batch().transpose();
+        self.is_done |= !matches!(batch, Some(Ok(_)));
+        batch
+    }
+}
+
+/// The columns of changes, not yet decoded.
+#[derive(Debug, Default)]
+struct ChangedRows {
+    kinds: Vec<&'static str>,
+    stamps: Vec<u64>,
+    keys: ByteList,
+    rows: StoredRows,
+    /// For each change, its row in `rows`; `None` if it deleted the row.
+    places: Vec<Option<u64>>,
+}
+
+impl ChangedRows {
+    fn push(&mut self, change: &Change<'_>, values: &ValueColumns) -> Result<()> {
+        self.kinds.push(change.kind.as_str());
+        self.stamps.push(change.stamp);
+        self.keys.push(change.key);
+        let is_there = change.kind != ChangeKind::Delete;
+        self.places.push(is_there.then_some(self.rows.len() as u64));
+        if is_there {
+            self.rows.push(change.schema, change.row, values)?;
+        }
+        Ok(())
+    }
+
+    fn into_batch(self, values: &ValueColumns, output: &SchemaRef) -> Result<RecordBatch> {
+        let schema = values.schema();
+        let keys = schema.key().decode(self.keys.iter())?;
+        let places = UInt64Array::from(self.places);
+        let values = self.rows.decode(values)?;
+        let mut columns: Vec<Option<ArrayRef>> = vec![None; schema.arrow().fields().len()];
+        for (&column, array) in schema.key().columns().iter().zip(keys) {
+            columns[column] = Some(array);
+        }
+        for (&column, array) in schema.values().columns().iter().zip(values) {
+            columns[column] = Some(take(&array, &places, None)?);
+        }
+        let row_count = self.kinds.len();
+        let mut all: Vec<ArrayRef> =
+            vec![Arc::new(StringArray::from(self.kinds)), Arc::new(UInt64Array::from(self.stamps))];
+        for column in columns {
+            all.push(column.ok_or_else(|| Error::internal("a change lacks a column"))?);
+        }
+        batch(output, all, row_count)
+    }
+}
+
+fn change_schema(schema: &TableSchema) -> SchemaRef {
+    let mut fields = vec![
+        Arc::new(Field::new(KIND, DataType::Utf8, false)),
+        Arc::new(Field::new(SEQUENCE, DataType::UInt64, false)),
+    ];
+    for (column, field) in schema.arrow().fields().iter().enumerate() {
+        let is_key = schema.key().columns().contains(&column);
+        fields.push(Arc::new(Field::clone(field).with_nullable(!is_key)));
+    }
+    Arc::new(Schema::new(fields))
+}

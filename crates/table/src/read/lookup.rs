@@ -1,0 +1,255 @@
+//! Rows by their keys.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_row::Rows;
+use arrow_select::interleave::interleave;
+
+use crate::error::{Error, Result};
+use crate::file::{columns_of_rows, locate};
+use crate::records::{MASK_ROWS, TreeName, mask_key};
+use crate::row::{ByteList, TableSchema, batch};
+use crate::view::{Engine, HotColumns, HotRows, View, check_mask, parse_mask};
+
+/// The rows that were found for several keys.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub(crate) rows: RecordBatch,
+    pub(crate) places: Vec<Option<usize>>,
+}
+
+impl Found {
+    /// The rows, each once, in the order in which their keys were first asked for.
+    pub fn rows(&self) -> &RecordBatch {
+        &self.rows
+    }
+
+    /// For each key, in the order of the keys, its row in [`rows`](Self::rows); `None` if there is no row with that key.
+    pub fn places(&self) -> &[Option<usize>] {
+        &self.places
+    }
+}
+
+/// Keys that are looked for: distinct, in ascending order.
+#[derive(Debug)]
+pub(crate) struct SortedKeys {
+    keys: ByteList,
+    /// For each key that was given, its place among the distinct ones.
+    places: Vec<usize>,
+}
+
+impl SortedKeys {
+    /// The keys with these key columns.
+    pub(crate) fn new(schema: &TableSchema, arrays: &[ArrayRef]) -> Result<Self> {
+        Ok(Self::of_rows(&schema.key().encode(arrays)?))
+    }
+
+    /// Encoded keys in any order.
+    pub(crate) fn of_rows(encoded: &Rows) -> Self {
+        Self::of(encoded.num_rows(), |at| encoded.row(at).data())
+    }
+
+    /// Encoded keys in any order.
+    pub(crate) fn of_list(encoded: &ByteList) -> Self {
+        Self::of(encoded.len(), |at| encoded.get(at))
+    }
+
+    fn of<'k>(count: usize, encoded: impl Fn(usize) -> &'k [u8]) -> Self {
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_unstable_by(|&a, &b| encoded(a).cmp(encoded(b)));
+        let mut keys = ByteList::default();
+        let mut places = vec![0; count];
+        for at in order {
+            let key = encoded(at);
+            if keys.last() != Some(key) {
+                keys.push(key);
+            }
+            places[at] = keys.len() - 1;
+        }
+        Self { keys, places }
+    }
+
+    /// Encoded keys that are distinct and in ascending order.
+    pub(crate) fn of_sorted(keys: ByteList) -> Self {
+        let places = (0..keys.len()).collect();
+        Self { keys, places }
+    }
+
+    /// For each distinct key, the last of the given ones that is equal to it.
+    pub(crate) fn last_rows(&self) -> Vec<usize> {
+        let mut last = vec![0; self.keys.len()];
+        for (row, &key) in self.places.iter().enumerate() {
+            last[key] = row;
+        }
+        last
+    }
+
+    pub(crate) fn keys(&self) -> &ByteList {
+        &self.keys
+    }
+
+    /// For each key that was given, its place among the distinct ones.
+    pub(crate) fn places(&self) -> &[usize] {
+        &self.places
+    }
+}
+
+/// Where the row with a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// There is no such row.
+    Nowhere,
+    /// In the hot tree.
+    Hot,
+    /// In one of the view's files, counted from the oldest, in this row.
+    Cold { file: usize, row: u64 },
+}
+
+/// Finds out where the rows with these keys are.
+pub(crate) fn find_places(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<Place>> {
+    let mut hot = HotRows::new(Arc::new(HotColumns::new(view.schema(), &[])?));
+    find_rows(engine, view, keys, &mut hot)
+}
+
+/// The same. Hot rows are added to `hot`, in the order of their keys.
+fn find_rows(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, hot: &mut HotRows) -> Result<Vec<Place>> {
+    view.prepare()?;
+    let slices: Vec<&[u8]> = keys.keys.iter().collect();
+    let mut places = vec![Place::Nowhere; slices.len()];
+    if let Some(tree) = view.tree(TreeName::Hot)? {
+        for ((place, key), value) in places.iter_mut().zip(&slices).zip(tree.get_many(&slices)?) {
+            if let Some(value) = value {
+                hot.push(key, value)?;
+                *place = Place::Hot;
+            }
+        }
+    }
+    let mut left: Vec<usize> = (0..slices.len()).filter(|&at| places[at] == Place::Nowhere).collect();
+    if let Some(tree) = view.tree(TreeName::Tombstones)?
+        && !tree.is_empty()
+    {
+        let left_keys: Vec<&[u8]> = left.iter().map(|&at| slices[at]).collect();
+        let mut is_deleted = tree.get_many(&left_keys)?.into_iter().map(|value| value.is_some());
+        left.retain(|_| !is_deleted.next().unwrap_or(false));
+    }
+    let manifest = Arc::clone(view.manifest());
+    for (number, entry) in manifest.files().iter().enumerate().rev() {
+        let wanted: Vec<usize> = left.iter().copied().filter(|&at| entry.may_have(slices[at])).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let file = engine.cold(view, entry)?;
+        let wanted_keys: Vec<&[u8]> = wanted.iter().map(|&at| slices[at]).collect();
+        let mut located = locate(&engine.blocks, &file, entry, &wanted_keys)?;
+        if entry.masked > 0 {
+            check_mask(engine, view, entry)?;
+            retain_unmasked(view, entry.number, &mut located)?;
+        }
+        for &(at, row) in &located {
+            places[wanted[at]] = Place::Cold { file: number, row };
+        }
+        if !located.is_empty() {
+            left.retain(|&at| places[at] == Place::Nowhere);
+        }
+    }
+    Ok(places)
+}
+
+/// Drops the rows that the file's mask has.
+fn retain_unmasked(view: &mut dyn View, file: u64, located: &mut Vec<(usize, u64)>) -> Result<()> {
+    let Some(tree) = view.tree(TreeName::Masks)? else { return Ok(()) };
+    let mut piece = None;
+    let mut kept = Vec::with_capacity(located.len());
+    for &(at, row) in &*located {
+        // Rows are in ascending order, so each piece is read once.
+        let number = row / MASK_ROWS;
+        if piece.as_ref().is_none_or(|(other, _)| *other != number) {
+            piece = Some((number, tree.get(&mask_key(file, row))?.map(parse_mask).transpose()?));
+        }
+        let is_masked = piece.as_ref().and_then(|(_, mask)| mask.as_ref()).is_some_and(|mask| mask.contains(row));
+        if !is_masked {
+            kept.push((at, row));
+        }
+    }
+    *located = kept;
+    Ok(())
+}
+
+/// Which of the keys have a row, in the order in which they were given.
+pub(crate) fn contains_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<bool>> {
+    let places = find_places(engine, view, keys)?;
+    Ok(keys.places.iter().map(|&at| places[at] != Place::Nowhere).collect())
+}
+
+/// These columns of the rows with these keys, in one pass over the files.
+pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, columns: &[usize]) -> Result<Found> {
+    let schema = Arc::clone(view.schema());
+    let mut hot = HotRows::new(Arc::new(HotColumns::new(&schema, columns)?));
+    let places = find_rows(engine, view, keys, &mut hot)?;
+    let mut sources: Vec<Vec<ArrayRef>> = Vec::new();
+    // For each distinct key, its source and its row there.
+    let mut found: Vec<Option<(usize, usize)>> = vec![None; places.len()];
+    if hot.len() > 0 {
+        sources.push(hot.decode()?);
+        let is_hot = (0..places.len()).filter(|&at| places[at] == Place::Hot);
+        is_hot.enumerate().for_each(|(row, at)| found[at] = Some((0, row)));
+    }
+    let mut by_file: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
+    for (at, place) in places.iter().enumerate() {
+        if let &Place::Cold { file, row } = place {
+            by_file.entry(file).or_default().push((at, row));
+        }
+    }
+    let manifest = Arc::clone(view.manifest());
+    for (number, mut wanted) in by_file {
+        if !manifest.files()[number].is_by_key() {
+            wanted.sort_unstable_by_key(|&(_, row)| row);
+        }
+        let rows: Vec<u64> = wanted.iter().map(|&(_, row)| row).collect();
+        let file = engine.cold(view, &manifest.files()[number])?;
+        let mut wanted = wanted.into_iter();
+        for (count, arrays) in columns_of_rows(&engine.blocks, &file, &rows, columns)? {
+            for (row, (at, _)) in wanted.by_ref().take(count).enumerate() {
+                found[at] = Some((sources.len(), row));
+            }
+            sources.push(arrays);
+        }
+        if wanted.next().is_some() {
+            return Err(Error::corrupt("a file has fewer rows than its entry says"));
+        }
+    }
+    gather(keys, &found, &sources, &schema, columns)
+}
+
+/// Puts the rows that were found into the order in which their keys were first given.
+fn gather(
+    keys: &SortedKeys,
+    found: &[Option<(usize, usize)>],
+    sources: &[Vec<ArrayRef>],
+    schema: &TableSchema,
+    columns: &[usize],
+) -> Result<Found> {
+    let mut order = Vec::new();
+    let mut place_of: Vec<Option<usize>> = vec![None; found.len()];
+    let mut places = Vec::with_capacity(keys.places.len());
+    for &at in &keys.places {
+        if let (None, Some(row)) = (place_of[at], found[at]) {
+            place_of[at] = Some(order.len());
+            order.push(row);
+        }
+        places.push(place_of[at]);
+    }
+    let fields = Arc::new(schema.arrow().project(columns)?);
+    let row_count = order.len();
+    let column = |(at, field): (usize, &Arc<arrow_schema::Field>)| {
+        let arrays: Vec<&dyn arrow_array::Array> = sources.iter().map(|source| &*source[at]).collect();
+        match arrays.is_empty() {
+            true => Ok(arrow_array::new_empty_array(field.data_type())),
+            false => Ok(interleave(&arrays, &order)?),
+        }
+    };
+    let arrays = fields.fields().iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
+    Ok(Found { rows: batch(&fields, arrays, row_count)?, places })
+}

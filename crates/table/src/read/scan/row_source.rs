@@ -1,0 +1,177 @@
+//! Where rows come from that are merged: files in the order that is wanted or in another one, and the hot tree.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_row::Rows;
+use lath_parquet::{DeleteMask, Predicate};
+
+use super::key_windows::KeyWindows;
+use crate::error::Result;
+use crate::file::{DataFile, NumberedBatches};
+use crate::read::rows_of_range;
+use crate::records::BlockKeys;
+use crate::row::key::KeyRange;
+use crate::row::{BATCH_ROWS, ByteList, KeyCodec, RowOrder};
+use crate::view::{HotCursor, View};
+
+/// Rows in the order in which they are merged.
+#[derive(Debug)]
+pub(crate) struct RowSource {
+    rows: SourceRows,
+    /// What was read and not handed out yet.
+    current: Option<Current>,
+    is_done: bool,
+}
+
+#[derive(Debug)]
+enum SourceRows {
+    /// Batches of a file as it is: the columns that are wanted, and behind them those that decide the order.
+    InOrder(Box<NumberedBatches>),
+    /// The rows of a file in another order.
+    Windows(Box<KeyWindows>),
+    /// At most so many rows.
+    Hot(HotCursor, u64),
+}
+
+/// A batch of a source, some rows of which were handed out.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub(crate) keys: EncodedKeys,
+    pub(crate) columns: Vec<ArrayRef>,
+    pub(crate) at: usize,
+    pub(crate) len: usize,
+}
+
+/// What the order goes by, as bytes.
+#[derive(Debug)]
+pub(crate) enum EncodedKeys {
+    Rows(Rows),
+    List(ByteList),
+}
+
+impl EncodedKeys {
+    pub(crate) fn get(&self, at: usize) -> &[u8] {
+        match self {
+            Self::Rows(rows) => rows.row(at).data(),
+            Self::List(list) => list.get(at),
+        }
+    }
+}
+
+impl Current {
+    pub(crate) fn key(&self) -> &[u8] {
+        self.keys.get(self.at)
+    }
+}
+
+impl RowSource {
+    /// The first rows of a file in a range that are not dead, at most so many, and of these the ones that satisfy a condition on the file's
+    /// own columns, in the order of their keys. It is one of `file_count` files that are merged.
+    pub(crate) fn by_key(
+        file: &Arc<DataFile>,
+        dead: &Arc<DeleteMask>,
+        range: &KeyRange,
+        max_rows: u64,
+        columns: &[usize],
+        predicate: Option<Predicate>,
+        file_count: usize,
+    ) -> Result<Self> {
+        match file.keys() {
+            BlockKeys::First(fences) => {
+                let rows = first_rows(rows_of_range(file, fences, range)?, dead, max_rows);
+                Self::in_order(file, dead, rows, columns, file.schema().key(), predicate)
+            }
+            BlockKeys::Bounds(_) => {
+                let windows = KeyWindows::new(file, dead, range, max_rows, columns, predicate, file_count);
+                Ok(Self::new(SourceRows::Windows(Box::new(windows))))
+            }
+        }
+    }
+
+    /// The rows of a file that are not dead, in the order that the file has.
+    pub(crate) fn in_order_of(file: &DataFile, dead: &DeleteMask, columns: &[usize], order: &RowOrder) -> Result<Self> {
+        Self::in_order(file, dead, 0..file.rows(), columns, order.codec(), None)
+    }
+
+    fn in_order(
+        file: &DataFile,
+        dead: &DeleteMask,
+        rows: Range<u64>,
+        columns: &[usize],
+        codec: &KeyCodec,
+        predicate: Option<Predicate>,
+    ) -> Result<Self> {
+        let read: Vec<usize> = columns.iter().chain(codec.columns()).copied().collect();
+        let mut scan = file.scan(&read)?.rows(rows).deleted([(0, dead.clone())]);
+        if let Some(predicate) = predicate {
+            scan = scan.predicate(predicate);
+        }
+        Ok(Self::new(SourceRows::InOrder(Box::new(file.numbered(scan, &read)?))))
+    }
+
+    /// The first rows of the hot tree, at most so many, in the order of their keys.
+    pub(crate) fn hot(cursor: HotCursor, max_rows: u64) -> Self {
+        Self::new(SourceRows::Hot(cursor, max_rows))
+    }
+
+    fn new(rows: SourceRows) -> Self {
+        Self { rows, current: None, is_done: false }
+    }
+
+    /// What was read and not handed out yet.
+    pub(crate) fn current(&self) -> Option<&Current> {
+        self.current.as_ref()
+    }
+
+    pub(crate) fn current_mut(&mut self) -> Option<&mut Current> {
+        self.current.as_mut()
+    }
+
+    /// Whether all rows that were read were handed out.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.current.as_ref().is_none_or(|current| current.at == current.len)
+    }
+
+    /// Reads on if all rows were handed out. So many columns are wanted, and `codec` encodes what the order goes by.
+    pub(crate) fn fill(&mut self, view: &mut dyn View, wanted: usize, codec: &KeyCodec) -> Result<()> {
+        while !self.is_done && self.is_used_up() {
+            self.current = match &mut self.rows {
+                SourceRows::InOrder(batches) => match batches.next().transpose()? {
+                    Some((mut columns, numbers)) => {
+                        let keys = EncodedKeys::Rows(codec.encode(&columns.split_off(wanted))?);
+                        Some(Current { keys, columns, at: 0, len: numbers.len() })
+                    }
+                    None => None,
+                },
+                SourceRows::Windows(windows) => windows.next()?.map(|(keys, columns)| {
+                    let len = keys.len();
+                    Current { keys: EncodedKeys::List(keys), columns, at: 0, len }
+                }),
+                SourceRows::Hot(cursor, left) => {
+                    let max_rows = usize::try_from(*left).map_or(BATCH_ROWS, |left| left.min(BATCH_ROWS));
+                    cursor.next(view, max_rows)?.map(|(keys, columns)| {
+                        let len = keys.len();
+                        *left -= len as u64;
+                        Current { keys: EncodedKeys::List(keys), columns, at: 0, len }
+                    })
+                }
+            };
+            self.is_done = self.current.is_none();
+        }
+        Ok(())
+    }
+}
+
+/// The shortest part from the beginning of `rows` on that has `max_rows` rows that are not dead, or all.
+fn first_rows(rows: Range<u64>, dead: &DeleteMask, max_rows: u64) -> Range<u64> {
+    let mut first = rows.start..rows.start.saturating_add(max_rows).min(rows.end);
+    loop {
+        let live = (first.end - first.start).saturating_sub(dead.count_within(&first));
+        if live >= max_rows || first.end == rows.end {
+            return first;
+        }
+        first.end = rows.end.min(first.end + (max_rows - live));
+    }
+}

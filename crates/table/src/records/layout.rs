@@ -1,0 +1,395 @@
+//! The trees of the store, and the records in them. `docs/formats/table.md` describes the bytes.
+
+use lath_store::{RecordReader, RecordWriter};
+
+use crate::error::{Error, Result};
+
+/// The number of the format that is written. Later ones are refused by this version.
+pub(crate) const FORMAT: u32 = 5;
+
+/// The oldest format that is read: in it, all files are in the order of their keys.
+pub(crate) const OLDEST_FORMAT: u32 = 3;
+
+/// Rows of a file that one piece of its mask is about.
+pub(crate) const MASK_ROWS: u64 = 1 << 16;
+
+/// A tree of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeName {
+    /// The [`State`], the schemas, and what indexes there are.
+    Meta,
+    /// File number → [`FileEntry`].
+    Files,
+    /// File number → what is known of the keys in each block of rows.
+    BlockIndex,
+    /// File number → the checksums of its blocks.
+    Checksums,
+    /// File number and piece → deleted rows.
+    Masks,
+    /// Key → hot row.
+    Hot,
+    /// Key → stamp: a key that was deleted, and that a file may still have.
+    Tombstones,
+    /// File number → [`DroppedFile`].
+    Dropped,
+    /// Stamp and key → what a commit did to the row with that key.
+    Changes,
+}
+
+impl TreeName {
+    const ALL: [Self; 9] = [
+        Self::Meta,
+        Self::Files,
+        Self::BlockIndex,
+        Self::Checksums,
+        Self::Masks,
+        Self::Hot,
+        Self::Tombstones,
+        Self::Dropped,
+        Self::Changes,
+    ];
+
+    /// Its name within the table.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Meta => "meta",
+            Self::Files => "files",
+            Self::BlockIndex => "fences",
+            Self::Checksums => "checksums",
+            Self::Masks => "masks",
+            Self::Hot => "hot",
+            Self::Tombstones => "tombstones",
+            Self::Dropped => "dropped",
+            Self::Changes => "changes",
+        }
+    }
+}
+
+/// What the trees of one table are called in the store.
+#[derive(Debug)]
+pub(crate) struct TreeNames {
+    /// The number of the table, if it is one of a database.
+    number: Option<u64>,
+    prefix: String,
+    names: [String; TreeName::ALL.len()],
+}
+
+impl TreeNames {
+    /// The trees of the only table of a folder.
+    pub(crate) fn of_single_table() -> Self {
+        Self::with_prefix(None, "table/".to_owned())
+    }
+
+    /// The trees of a table of a database.
+    pub(crate) fn of_table(number: u64) -> Self {
+        Self::with_prefix(Some(number), format!("table/{number}/"))
+    }
+
+    fn with_prefix(number: Option<u64>, prefix: String) -> Self {
+        let names = TreeName::ALL.map(|name| format!("{prefix}{}", name.suffix()));
+        Self { number, prefix, names }
+    }
+
+    /// The number of the table, if it is one of a database.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// What the names of all trees of the table begin with.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The tree with the entries of an index.
+    pub(crate) fn index(&self, number: u64) -> String {
+        format!("{}index/{number}", self.prefix)
+    }
+
+    pub(crate) fn get(&self, name: TreeName) -> &str {
+        &self.names[name as usize]
+    }
+}
+
+/// The key of the [`State`] in [`TreeName::Meta`].
+pub(crate) const STATE_KEY: &[u8] = b"state";
+
+/// The tree with the tables of a database: name → [`TableEntry`].
+pub(crate) const TABLES: &str = "database/tables";
+
+/// The tree with the tables of a database that were dropped: number → [`DroppedTable`].
+pub(crate) const TABLES_DROPPED: &str = "database/dropped";
+
+/// The tree with the views of a database: name → the text of the statement that created the view.
+pub(crate) const VIEWS: &str = "database/views";
+
+/// The tree with the [`DatabaseState`], under [`STATE_KEY`].
+pub(crate) const DATABASE: &str = "database/meta";
+
+/// The number of the table of a database that has a tree with this name.
+pub(crate) fn table_number(tree: &str) -> Option<u64> {
+    tree.strip_prefix("table/")?.strip_suffix("/meta")?.parse().ok()
+}
+
+/// What the keys of schemas in [`TreeName::Meta`] begin with.
+pub(crate) const SCHEMA_PREFIX: &[u8] = b"schema/";
+
+/// The key of a schema in [`TreeName::Meta`].
+pub(crate) fn schema_key(version: u32) -> Vec<u8> {
+    [SCHEMA_PREFIX, &version.to_be_bytes()].concat()
+}
+
+/// What the keys of indexes in [`TreeName::Meta`] begin with, before their names.
+pub(crate) const INDEX_PREFIX: &[u8] = b"index/";
+
+/// The key of a file in [`TreeName::Files`], [`TreeName::BlockIndex`], [`TreeName::Checksums`] and [`TreeName::Dropped`].
+pub(crate) fn file_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+/// The number of the file that a key is about.
+pub(crate) fn file_number(key: &[u8]) -> Result<u64> {
+    let number = key.first_chunk::<8>().ok_or_else(|| Error::corrupt("the number of a file is too short"))?;
+    Ok(u64::from_be_bytes(*number))
+}
+
+/// The key of a piece of a file's mask in [`TreeName::Masks`].
+pub(crate) fn mask_key(number: u64, row: u64) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    // Files have fewer than 2^48 rows.
+    key[8..].copy_from_slice(&((row / MASK_ROWS) as u32).to_be_bytes());
+    key
+}
+
+/// What changes with every commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The writer that made the commit: a number that no other opening has.
+    pub(crate) incarnation: u64,
+    /// The table's version: the number of the store's commit, or a higher one in a backup.
+    pub(crate) stamp: u64,
+    /// The stamp of the last commit that changed hot rows or tombstones.
+    pub(crate) hot_stamp: u64,
+    /// The stamp of the last commit that changed the list of files or a mask.
+    pub(crate) files_stamp: u64,
+    /// The number of the next file.
+    pub(crate) next_file: u64,
+    /// The version of the newest schema.
+    pub(crate) schema: u32,
+    /// About how many bytes were put into the hot tree since the last flush.
+    pub(crate) hot_bytes: u64,
+    /// `None` if changes are not kept.
+    pub(crate) feed: Option<Feed>,
+    /// The numbers of the columns by which new files are sorted before the key; none if they are sorted by the key alone.
+    pub(crate) cluster: Vec<u32>,
+}
+
+/// Which changes a table keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Feed {
+    /// The changes of commits from this stamp on are there.
+    pub(crate) from: u64,
+    /// How many commits of the store back they are kept at most.
+    pub(crate) max_commits: u64,
+    /// How many changes are kept at most, but for the newest commit.
+    pub(crate) max_rows: u64,
+}
+
+impl State {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut record = RecordWriter::default();
+        record.u32(FORMAT).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
+        record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes);
+        // No commit has the number 0.
+        let (from, max_commits, max_rows) =
+            self.feed.as_ref().map_or((0, 0, 0), |feed| (feed.from, feed.max_commits, feed.max_rows));
+        record.u64(from).u64(max_commits).u64(max_rows);
+        put_ids(&mut record, &self.cluster);
+        record.finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the state", bytes)?;
+        check_format(record.u32()?)?;
+        Ok(Self {
+            incarnation: record.u64()?,
+            stamp: record.u64()?,
+            hot_stamp: record.u64()?,
+            files_stamp: record.u64()?,
+            next_file: record.u64()?,
+            schema: record.u32()?,
+            hot_bytes: record.u64()?,
+            feed: {
+                let (from, max_commits, max_rows) = (record.u64()?, record.u64()?, record.u64()?);
+                (from > 0).then_some(Feed { from, max_commits, max_rows })
+            },
+            cluster: read_ids(&mut record)?,
+        })
+    }
+}
+
+fn check_format(found: u32) -> Result<()> {
+    match (OLDEST_FORMAT..=FORMAT).contains(&found) {
+        true => Ok(()),
+        false => Err(Error::Format { found, oldest: OLDEST_FORMAT, known: FORMAT }),
+    }
+}
+
+/// Adds the numbers of columns: how many there are, and each.
+fn put_ids(record: &mut RecordWriter, ids: &[u32]) {
+    record.u32(ids.len() as u32);
+    for &id in ids {
+        record.u32(id);
+    }
+}
+
+/// The numbers of columns at the end of a record; none in one of format 3, which ends before them.
+fn read_ids(record: &mut RecordReader<'_>) -> Result<Vec<u32>> {
+    if record.is_at_end() {
+        return Ok(Vec::new());
+    }
+    Ok((0..record.u32()?).map(|_| record.u32()).collect::<Result<_, _>>()?)
+}
+
+/// A Parquet file of the table, which has no key twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileEntry {
+    pub(crate) number: u64,
+    /// Its name in the table's folder.
+    pub(crate) name: String,
+    /// The version of the schema that its rows have.
+    pub(crate) schema: u32,
+    /// How often its rows have been merged.
+    pub(crate) level: u32,
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+    /// How many rows the mask has.
+    pub(crate) masked: u64,
+    /// The stamp of the last commit that changed the mask.
+    pub(crate) mask_stamp: u64,
+    /// No hot row and no tombstone with this stamp or an older one has the key of a row, unless the mask has the row.
+    pub(crate) born: u64,
+    /// The least and the greatest key.
+    pub(crate) min: Vec<u8>,
+    pub(crate) max: Vec<u8>,
+    /// The numbers of the columns by which its rows are sorted before the key; none if they are in the order of their keys.
+    pub(crate) order: Vec<u32>,
+    /// Whether the checksums of its blocks are kept; not of files that were written in format 4 or before.
+    pub(crate) is_checksummed: bool,
+}
+
+impl FileEntry {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut record = RecordWriter::default();
+        record.bytes(self.name.as_bytes()).u32(self.schema).u32(self.level).u64(self.rows).u64(self.bytes);
+        record.u64(self.masked).u64(self.mask_stamp).u64(self.born).bytes(&self.min).bytes(&self.max);
+        put_ids(&mut record, &self.order);
+        record.u32(self.is_checksummed.into()).finish()
+    }
+
+    pub(crate) fn from_bytes(number: u64, bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the entry of a file", bytes)?;
+        Ok(Self {
+            number,
+            name: record.text()?.to_owned(),
+            schema: record.u32()?,
+            level: record.u32()?,
+            rows: record.u64()?,
+            bytes: record.u64()?,
+            masked: record.u64()?,
+            mask_stamp: record.u64()?,
+            born: record.u64()?,
+            min: record.bytes()?.to_vec(),
+            max: record.bytes()?.to_vec(),
+            order: read_ids(&mut record)?,
+            is_checksummed: !record.is_at_end() && record.u32()? == 1,
+        })
+    }
+
+    /// Whether rows are in the order of their keys.
+    pub(crate) fn is_by_key(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Whether a row may have this key.
+    pub(crate) fn may_have(&self, key: &[u8]) -> bool {
+        &self.min[..] <= key && key <= &self.max[..]
+    }
+
+    /// The number of rows that the mask does not have.
+    pub(crate) fn unmasked(&self) -> u64 {
+        self.rows.saturating_sub(self.masked)
+    }
+}
+
+/// A file that is no longer part of the table, and that snapshots may still need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DroppedFile {
+    pub(crate) name: String,
+    /// The store's commits with this number and later ones do not need it, unless a named snapshot does.
+    pub(crate) stamp: u64,
+}
+
+impl DroppedFile {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().bytes(self.name.as_bytes()).u64(self.stamp).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the entry of a dropped file", bytes)?;
+        Ok(Self { name: record.text()?.to_owned(), stamp: record.u64()? })
+    }
+}
+
+/// What a database knows of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DatabaseState {
+    /// The number of the next table.
+    pub(crate) next_table: u64,
+}
+
+impl DatabaseState {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u32(FORMAT).u64(self.next_table).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the state of a database", bytes)?;
+        check_format(record.u32()?)?;
+        Ok(Self { next_table: record.u64()? })
+    }
+}
+
+/// A table of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableEntry {
+    /// No other table of the database ever has it.
+    pub(crate) number: u64,
+}
+
+impl TableEntry {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u64(self.number).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Ok(Self { number: RecordReader::new("the entry of a table", bytes)?.u64()? })
+    }
+}
+
+/// A table that was dropped, and whose files snapshots may still need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DroppedTable {
+    /// Commits with this number and later ones do not have it, unless a named snapshot does.
+    pub(crate) stamp: u64,
+}
+
+impl DroppedTable {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u64(self.stamp).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Ok(Self { stamp: RecordReader::new("the entry of a dropped table", bytes)?.u64()? })
+    }
+}

@@ -1,0 +1,23 @@
+//! The records in the store's trees: layout, schema versions, files, indexes, changes.
+
+mod block_index;
+mod block_keys;
+mod change;
+mod index;
+mod layout;
+mod manifest;
+pub(crate) mod named_snapshots;
+mod options;
+pub(crate) mod store_file;
+
+pub(crate) use self::block_index::{BLOCK_ROWS, BlockIndex};
+pub(crate) use self::block_keys::{BlockKeys, KeyBounds};
+pub(crate) use self::change::{Change, ChangeKind};
+pub(crate) use self::index::{Index, IndexEntry, row_key};
+pub(crate) use self::layout::{
+    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TABLES,
+    TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, file_key, file_number, mask_key, schema_key, table_number,
+};
+pub(crate) use self::manifest::Manifest;
+pub(crate) use self::named_snapshots::{named_snapshots, snapshot_named, tables_of};
+pub use self::options::{Durability, TableOptions};

@@ -1,0 +1,67 @@
+//! Commits that are kept by name.
+
+use lath_store::{Durability, Snapshot, Store};
+
+use super::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_key, table_number};
+use super::manifest::Manifest;
+use crate::error::{Error, Result};
+
+/// The snapshots that were kept by name when a commit was made.
+pub(crate) fn named_snapshots(snapshot: &Snapshot) -> Result<Vec<Snapshot>> {
+    let names = snapshot.snapshot_names()?;
+    let named = names.iter().filter_map(|name| snapshot.snapshot(name).transpose());
+    Ok(named.collect::<Result<_, _>>()?)
+}
+
+/// The snapshot that was kept under a name.
+pub(crate) fn snapshot_named(snapshot: &Snapshot, name: &str) -> Result<Snapshot> {
+    snapshot.snapshot(name)?.ok_or_else(|| Error::NoSuchSnapshot { name: name.to_owned() })
+}
+
+/// Keeps the newest commit under a name.
+pub(crate) fn keep_snapshot(store: &Store, name: &str) -> Result<()> {
+    let mut transaction = store.begin()?;
+    transaction.keep_snapshot(name)?;
+    Ok(transaction.commit_with(Durability::Sync)?)
+}
+
+/// Drops the snapshot with this name. Readers of commits before this one may still use it, and so the files and tables that only it has had
+/// count as dropped from now on.
+pub(crate) fn drop_snapshot(store: &Store, name: &str) -> Result<()> {
+    let mut transaction = store.begin()?;
+    let snapshot = store.snapshot()?;
+    let named = snapshot_named(&snapshot, name)?;
+    let stamp = snapshot.sequence() + 1;
+    transaction.drop_snapshot(name)?;
+    for trees in tables_of(&named)? {
+        let manifest = Manifest::read(named.tree(trees.get(TreeName::Files))?)?;
+        let Some(mut dropped) = transaction.existing_tree(trees.get(TreeName::Dropped))? else { continue };
+        for file in manifest.files() {
+            let key = file_key(file.number);
+            if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
+                dropped.put(&key, &DroppedFile { stamp, ..file }.to_bytes())?;
+            }
+        }
+    }
+    drop_tables_again(&mut transaction, &named, stamp)?;
+    Ok(transaction.commit_with(Durability::Sync)?)
+}
+
+/// The trees of each table of a commit.
+pub(crate) fn tables_of(snapshot: &Snapshot) -> Result<Vec<TreeNames>> {
+    let names = snapshot.tree_names()?;
+    let mut tables = vec![TreeNames::of_single_table()];
+    tables.extend(names.iter().filter_map(|name| table_number(name)).map(TreeNames::of_table));
+    Ok(tables)
+}
+
+fn drop_tables_again(transaction: &mut lath_store::Transaction, named: &Snapshot, stamp: u64) -> Result<()> {
+    let Some(mut dropped) = transaction.existing_tree(TABLES_DROPPED)? else { return Ok(()) };
+    for number in named.tree_names()?.iter().filter_map(|name| table_number(name)) {
+        let key = file_key(number);
+        if dropped.get(&key)?.is_some() {
+            dropped.put(&key, &DroppedTable { stamp }.to_bytes())?;
+        }
+    }
+    Ok(())
+}

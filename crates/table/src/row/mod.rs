@@ -1,0 +1,28 @@
+//! Rows and keys as bytes.
+
+mod byte_list;
+mod canonical_floats;
+mod conform;
+pub(crate) mod key;
+mod key_codec;
+mod one_row;
+mod row_columns;
+mod row_order;
+mod schema;
+mod slice_bytes;
+mod stored_rows;
+mod upgrade;
+pub(crate) mod value_codec;
+mod value_columns;
+
+pub(crate) use self::byte_list::ByteList;
+pub use self::conform::conform_batch;
+pub(crate) use self::conform::conform_column;
+pub(crate) use self::key_codec::{KeyCodec, MAX_KEY_LEN, as_type};
+pub(crate) use self::row_order::{RowOrder, cluster_ids, is_same_order};
+pub(crate) use self::schema::{BATCH_ROWS, ROW_NUMBER, SchemaParts, TableSchema, batch, id_of, with_id};
+pub(crate) use self::slice_bytes::slice_bytes;
+pub(crate) use self::stored_rows::StoredRows;
+pub(crate) use self::upgrade::{Upgrade, decode_values};
+pub(crate) use self::value_codec::{HotValue, stamp_of};
+pub(crate) use self::value_columns::ValueColumns;

@@ -1,0 +1,363 @@
+//! What the columns of a table are.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_select::take::take;
+use lath_parquet::{Strings, parquet_schema};
+use lath_store::{RecordReader, RecordWriter};
+
+use super::canonical_floats::FloatKeys;
+use super::conform::conform_column;
+use super::key_codec::KeyCodec;
+use super::value_codec::ValueCodec;
+use crate::error::{Error, Result};
+
+/// The key of a field's metadata that has its number, as in Parquet files.
+const FIELD_ID: &str = "PARQUET:field_id";
+
+/// The name of the column with row numbers in scans of files. No column of a table is called so.
+pub(crate) const ROW_NUMBER: &str = "__lath_row_number";
+
+/// Maximum number of rows of a batch.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// One version of a table's schema.
+#[derive(Debug)]
+pub(crate) struct TableSchema {
+    /// Counted from 1.
+    version: u32,
+    arrow: SchemaRef,
+    /// The numbers of the columns, in ascending order. No other column of any version has the same.
+    ids: Vec<u32>,
+    /// The number of the next column that is added.
+    next_id: u32,
+    /// For each column, what rows have that are older than it, as an array of one value; `None` stands for null.
+    defaults: Vec<Option<ArrayRef>>,
+    key: KeyCodec,
+    floats: FloatKeys,
+    values: ValueCodec,
+    /// The versions before this one, from the first on. They have none themselves.
+    older: Vec<Arc<TableSchema>>,
+}
+
+/// The parts of a schema of which the rest follows.
+#[derive(Debug, Clone)]
+pub(crate) struct SchemaParts {
+    pub(crate) fields: Vec<FieldRef>,
+    pub(crate) metadata: HashMap<String, String>,
+    pub(crate) next_id: u32,
+    pub(crate) defaults: Vec<Option<ArrayRef>>,
+    /// The places of the key columns.
+    pub(crate) key_columns: Vec<usize>,
+    /// Which floats are one value in keys and indexes.
+    pub(crate) floats: FloatKeys,
+}
+
+impl TableSchema {
+    /// The first version of the schema of a new table. Key columns become NOT NULL, and columns get numbers.
+    pub(crate) fn create<S: AsRef<str>>(schema: &Schema, key_columns: &[S]) -> Result<Self> {
+        let mut columns = Vec::new();
+        for name in key_columns {
+            let name = name.as_ref();
+            let (column, _) = schema.column_with_name(name).ok_or_else(|| {
+                Error::schema(format!("there is no column {name:?} to be the key: name columns of the schema"))
+            })?;
+            if columns.contains(&column) {
+                return Err(Error::schema(format!("column {name:?} is twice in the key: name it once")));
+            }
+            columns.push(column);
+        }
+        let fields = schema.fields().iter().enumerate().map(|(column, field)| {
+            let is_nullable = field.is_nullable() && !columns.contains(&column);
+            Arc::new(with_id(field, column as u32 + 1).with_nullable(is_nullable))
+        });
+        let parts = SchemaParts {
+            fields: fields.collect(),
+            metadata: schema.metadata().clone(),
+            next_id: schema.fields().len() as u32 + 1,
+            defaults: vec![None; schema.fields().len()],
+            key_columns: columns,
+            floats: FloatKeys::ByValue,
+        };
+        Self::checked(1, parts)
+    }
+
+    /// A version that was not committed yet. Refuses what no table can have.
+    fn checked(version: u32, parts: SchemaParts) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        for field in &parts.fields {
+            if !names.insert(field.name().as_str()) || field.name() == ROW_NUMBER {
+                return Err(Error::schema(format!("two columns cannot be called {:?}: rename one", field.name())));
+            }
+        }
+        let schema = Self::new(version, parts)?;
+        // Refuses what Parquet has no place for.
+        parquet_schema(&schema.arrow)?;
+        Ok(schema)
+    }
+
+    fn new(version: u32, parts: SchemaParts) -> Result<Self> {
+        let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats } = parts;
+        let ids = fields.iter().map(|field| id_of(field)).collect::<Result<Vec<_>>>()?;
+        if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
+            return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
+        }
+        let fields: Vec<FieldRef> = fields.iter().map(without_category_order).collect();
+        let arrow = Arc::new(Schema::new_with_metadata(fields, metadata));
+        let field = |&column: &usize| FieldRef::clone(&arrow.fields()[column]);
+        let key_fields: Vec<FieldRef> = key_columns.iter().map(field).collect();
+        let value_columns: Vec<usize> = (0..arrow.fields().len()).filter(|at| !key_columns.contains(at)).collect();
+        let value_fields: Vec<FieldRef> = value_columns.iter().map(field).collect();
+        let key = KeyCodec::new(key_columns, key_fields, floats)?;
+        let values = ValueCodec::new(value_columns, value_fields)?;
+        Ok(Self { version, arrow, ids, next_id, defaults, key, floats, values, older: Vec::new() })
+    }
+
+    /// The same version with those before it, from the first on.
+    pub(crate) fn with_older(mut self, older: Vec<Arc<Self>>) -> Self {
+        self.older = older;
+        self
+    }
+
+    /// The version after this one, which has these parts.
+    pub(crate) fn next(self: &Arc<Self>, parts: SchemaParts) -> Result<Self> {
+        let version = self.version.checked_add(1).ok_or_else(|| Error::schema("the schema has changed too often"))?;
+        let mut older = self.older.clone();
+        older.push(Arc::new(Self::new(self.version, self.parts())?));
+        Ok(Self::checked(version, parts)?.with_older(older))
+    }
+
+    pub(crate) fn parts(&self) -> SchemaParts {
+        SchemaParts {
+            fields: self.arrow.fields().iter().cloned().collect(),
+            metadata: self.arrow.metadata().clone(),
+            next_id: self.next_id,
+            defaults: self.defaults.clone(),
+            key_columns: self.key.columns().to_vec(),
+            floats: self.floats,
+        }
+    }
+
+    /// This version or an older one.
+    pub(crate) fn of_version(self: &Arc<Self>, version: u32) -> Result<Arc<Self>> {
+        if version == self.version {
+            return Ok(Arc::clone(self));
+        }
+        let older = (version as usize).checked_sub(1).and_then(|at| self.older.get(at));
+        older.cloned().ok_or_else(|| Error::corrupt(format!("there are rows of schema {version}, which is missing")))
+    }
+
+    /// As a record of the store.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut ipc = Vec::new();
+        StreamWriter::try_new(&mut ipc, &self.arrow)?.finish()?;
+        let mut record = RecordWriter::default();
+        record.u32(self.version).u32(self.next_id).u32(self.key.columns().len() as u32);
+        for &column in self.key.columns() {
+            record.u32(column as u32);
+        }
+        record.bytes(&ipc).u32(self.defaults.iter().flatten().count() as u32);
+        for (column, default) in self.defaults.iter().enumerate() {
+            if let Some(default) = default {
+                record.u32(column as u32).bytes(&constant_to_bytes(default)?);
+            }
+        }
+        Ok(record.u32((self.floats == FloatKeys::ByValue).into()).finish())
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("a schema", bytes)?;
+        let (version, next_id) = (record.u32()?, record.u32()?);
+        let key_columns = (0..record.u32()?).map(|_| Ok(record.u32()? as usize)).collect::<Result<Vec<_>>>()?;
+        let arrow = StreamReader::try_new(record.bytes()?, None)?.schema();
+        if key_columns.iter().any(|&column| column >= arrow.fields().len()) {
+            return Err(Error::corrupt("the key has a column that the schema lacks"));
+        }
+        let mut defaults = vec![None; arrow.fields().len()];
+        for _ in 0..record.u32()? {
+            let (column, default) = (record.u32()? as usize, constant_from_bytes(record.bytes()?)?);
+            match defaults.get_mut(column) {
+                Some(place) if default.data_type() == arrow.field(column).data_type() => *place = Some(default),
+                _ => return Err(Error::corrupt("a default does not fit its column")),
+            }
+        }
+        // Schemas of format 4 and before end here.
+        let is_by_value = !record.is_at_end() && record.u32()? == 1;
+        let floats = if is_by_value { FloatKeys::ByValue } else { FloatKeys::ByBits };
+        let (fields, metadata) = (arrow.fields().iter().cloned().collect(), arrow.metadata().clone());
+        Self::new(version, SchemaParts { fields, metadata, next_id, defaults, key_columns, floats })
+    }
+
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    pub(crate) fn arrow(&self) -> &SchemaRef {
+        &self.arrow
+    }
+
+    pub(crate) fn key(&self) -> &KeyCodec {
+        &self.key
+    }
+
+    /// Which floats are one value in keys and indexes.
+    pub(crate) fn floats(&self) -> FloatKeys {
+        self.floats
+    }
+
+    pub(crate) fn values(&self) -> &ValueCodec {
+        &self.values
+    }
+
+    /// The number of a column, which it keeps in all versions.
+    pub(crate) fn id(&self, column: usize) -> u32 {
+        self.ids[column]
+    }
+
+    /// The place of the column with this number.
+    pub(crate) fn place_of_id(&self, id: u32) -> Option<usize> {
+        self.ids.binary_search(&id).ok()
+    }
+
+    /// What so many rows have in a column that is newer than they are.
+    pub(crate) fn default_values(&self, column: usize, row_count: usize) -> Result<ArrayRef> {
+        match &self.defaults[column] {
+            Some(default) => Ok(take(default, &UInt32Array::from(vec![0; row_count]), None)?),
+            None => Ok(new_null_array(self.arrow.field(column).data_type(), row_count)),
+        }
+    }
+
+    /// The form of strings in which files are read: the one that most likely needs no conversion.
+    pub(crate) fn strings(&self) -> Strings {
+        if self.arrow.fields().iter().any(|field| has_offsets(field.data_type())) {
+            Strings::Offsets
+        } else {
+            Strings::Views
+        }
+    }
+
+    /// The place of a column.
+    pub(crate) fn column(&self, name: &str) -> Result<usize> {
+        let found = self.arrow.column_with_name(name);
+        found.map(|(column, _)| column).ok_or_else(|| Error::batch(format!("the table has no column {name:?}")))
+    }
+
+    /// The columns of a batch as the table has them: in its order and with its types. A batch with other columns, or with a null where
+    /// there may be none, is an error.
+    pub(crate) fn conform(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        if let Some(unknown) = batch.schema().fields().iter().find(|field| self.column(field.name()).is_err()) {
+            return Err(Error::batch(format!("the batch has a column {:?}, and the table has not", unknown.name())));
+        }
+        let mut columns = Vec::with_capacity(self.arrow.fields().len());
+        for (column, field) in self.arrow.fields().iter().enumerate() {
+            columns.push(conform_column(self.array_of(batch, column)?, field)?);
+        }
+        self.with_key_form(columns)
+    }
+
+    /// All columns of the table, with one form of each float in key columns.
+    pub(crate) fn with_key_form(&self, mut columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        let keys = self.key.one_form(&self.key.columns_of(&columns))?;
+        self.key.columns().iter().zip(keys).for_each(|(&place, key)| columns[place] = key);
+        Ok(columns)
+    }
+
+    /// The array that a batch has for the column at this place.
+    pub(crate) fn array_of<'b>(&self, batch: &'b RecordBatch, column: usize) -> Result<&'b ArrayRef> {
+        let name = self.arrow.field(column).name();
+        unique_column(batch, name)?.ok_or_else(|| Error::batch(format!("the batch lacks the column {name:?}")))
+    }
+
+    /// The key columns of a batch, as the table has them.
+    pub(crate) fn conform_key(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let column = |field: &FieldRef| {
+            let array = unique_column(batch, field.name())?;
+            let array =
+                array.ok_or_else(|| Error::batch(format!("the batch lacks the key column {:?}", field.name())))?;
+            conform_column(array, field)
+        };
+        self.key.one_form(&self.key.fields().iter().map(column).collect::<Result<Vec<_>>>()?)
+    }
+
+    /// The batch of all columns of the table in the rows with these keys and value columns.
+    pub(crate) fn batch_of(&self, keys: Vec<ArrayRef>, values: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+        let places = self.key.columns().iter().chain(self.values.columns());
+        let mut columns = vec![None; self.arrow.fields().len()];
+        places.zip(keys.into_iter().chain(values)).for_each(|(&place, column)| columns[place] = Some(column));
+        let columns = columns.into_iter().collect::<Option<Vec<_>>>();
+        let columns = columns.ok_or_else(|| Error::internal("a hot row lacks a column"))?;
+        batch(&self.arrow, columns, row_count)
+    }
+}
+
+/// The number of a column.
+pub(crate) fn id_of(field: &Field) -> Result<u32> {
+    let id = field.metadata().get(FIELD_ID).and_then(|id| id.parse().ok());
+    id.ok_or_else(|| Error::corrupt(format!("column {:?} has no number", field.name())))
+}
+
+/// The field of categories that have no order: a table stores values, and does not know the order that their categories had.
+fn without_category_order(field: &FieldRef) -> FieldRef {
+    match field.dict_is_ordered() {
+        Some(true) => Arc::new(Field::clone(field).with_dict_is_ordered(false)),
+        _ => Arc::clone(field),
+    }
+}
+
+/// The field with a number.
+pub(crate) fn with_id(field: &Field, id: u32) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.insert(FIELD_ID.to_owned(), id.to_string());
+    field.clone().with_metadata(metadata)
+}
+
+/// An array of one value as an Arrow IPC stream.
+fn constant_to_bytes(constant: &ArrayRef) -> Result<Vec<u8>> {
+    let batch = RecordBatch::try_from_iter_with_nullable([("default", Arc::clone(constant), true)])?;
+    let mut ipc = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut ipc, batch.schema_ref())?;
+    writer.write(&batch)?;
+    writer.finish()?;
+    drop(writer);
+    Ok(ipc)
+}
+
+fn constant_from_bytes(bytes: &[u8]) -> Result<ArrayRef> {
+    match StreamReader::try_new(bytes, None)?.next().transpose()? {
+        Some(batch) if (batch.num_rows(), batch.num_columns()) == (1, 1) => Ok(Arc::clone(batch.column(0))),
+        _ => Err(Error::corrupt("a default is not one value")),
+    }
+}
+
+/// A batch, also of no columns.
+pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
+}
+
+fn unique_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<Option<&'b ArrayRef>> {
+    let schema = batch.schema_ref();
+    let mut found = (0..schema.fields().len()).filter(|&at| schema.field(at).name() == name);
+    match (found.next(), found.next()) {
+        (Some(_), Some(_)) => Err(Error::batch(format!("the batch has two columns {name:?}"))),
+        (first, _) => Ok(first.map(|at| batch.column(at))),
+    }
+}
+
+fn has_offsets(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => true,
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => has_offsets(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_offsets(field.data_type())),
+        DataType::Dictionary(_, values) => has_offsets(values),
+        _ => false,
+    }
+}

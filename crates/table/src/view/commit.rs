@@ -1,0 +1,101 @@
+//! A commit that stays readable.
+
+use std::sync::Arc;
+
+use lath_store::{Snapshot, Tree};
+
+use super::View;
+use super::engine::Engine;
+use crate::error::{Error, Result};
+use crate::records::{Index, Manifest, State, TreeName, TreeNames};
+use crate::row::TableSchema;
+
+/// A commit, with what is known of it.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    snapshot: Arc<Snapshot>,
+    trees: Arc<TreeNames>,
+    state: State,
+    schema: Arc<TableSchema>,
+    manifest: Arc<Manifest>,
+    indexes: Arc<Vec<Index>>,
+}
+
+impl Commit {
+    /// The newest commit.
+    pub(crate) fn newest(engine: &Engine) -> Result<Arc<Self>> {
+        Self::of(engine, engine.store.snapshot()?)
+    }
+
+    /// A commit, which has the table unless it was dropped.
+    pub(crate) fn of(engine: &Engine, snapshot: impl Into<Arc<Snapshot>>) -> Result<Arc<Self>> {
+        let pinned = Self::find(engine, snapshot)?;
+        pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })
+    }
+
+    /// A commit; `None` if it does not have the table.
+    pub(crate) fn find(engine: &Engine, snapshot: impl Into<Arc<Snapshot>>) -> Result<Option<Arc<Self>>> {
+        let snapshot = snapshot.into();
+        let Some(state) = engine.state_of(&snapshot)? else { return Ok(None) };
+        let catalog = engine.catalog(&state, |name| engine.tree_of(&snapshot, name))?;
+        let (schema, manifest, indexes) = (catalog.schema, catalog.manifest, catalog.indexes);
+        let trees = Arc::clone(&engine.trees);
+        Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest, indexes })))
+    }
+
+    /// The number of keys of a tree.
+    pub(crate) fn len_of(&self, name: TreeName) -> Result<u64> {
+        match self.shared_tree(name)? {
+            Some(tree) => Ok(tree.len()?),
+            None => Ok(0),
+        }
+    }
+
+    /// How many hot rows and tombstones there are.
+    pub(crate) fn hot_len(&self) -> Result<u64> {
+        Ok(self.len_of(TreeName::Hot)? + self.len_of(TreeName::Tombstones)?)
+    }
+
+    pub(crate) fn stamp(&self) -> u64 {
+        self.state.stamp
+    }
+
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// A tree, which lives as long as this.
+    pub(crate) fn shared_tree(&self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        Ok(self.snapshot.tree(self.trees.get(name))?)
+    }
+}
+
+impl View for Arc<Commit> {
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        self.shared_tree(name)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        Ok(self.snapshot.tree(&self.trees.index(number))?)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        &self.indexes
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn committed_stamp(&self) -> u64 {
+        self.state.stamp
+    }
+
+    fn schema(&self) -> &Arc<TableSchema> {
+        &self.schema
+    }
+
+    fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
+    }
+}

@@ -1,0 +1,138 @@
+//! Which rows of files do not count any more in a view.
+
+use std::sync::Arc;
+
+use lath_parquet::DeleteMask;
+use lath_store::{RecordReader, Tree};
+
+use super::View;
+use super::deleted_cache::Known;
+use super::engine::Engine;
+use super::hot::for_each_since;
+use crate::error::{Error, Result};
+use crate::file::locate;
+use crate::records::{FileEntry, TreeName, file_key, mask_key};
+use crate::row::ByteList;
+
+/// Keys that are hot or deleted, in ascending order, with their stamps.
+#[derive(Debug, Default)]
+struct HotKeys {
+    keys: ByteList,
+    stamps: Vec<u64>,
+}
+
+/// The dead rows of each of these files: those that the mask has, and those whose key is hot or deleted.
+///
+/// What is known of an earlier commit is extended by the keys that have changed since.
+pub(crate) fn dead_rows(
+    engine: &Engine,
+    view: &mut dyn View,
+    files: &[Arc<FileEntry>],
+) -> Result<Vec<Arc<DeleteMask>>> {
+    let (incarnation, committed) = (view.state().incarnation, view.committed_stamp());
+    let (stamp, hot_stamp) = (view.state().stamp, view.state().hot_stamp);
+    let known: Vec<Option<Known>> =
+        files.iter().map(|file| engine.dead.get(file.number, incarnation, committed)).collect();
+    let since = |file: &FileEntry, known: &Option<Known>| known.as_ref().map_or(0, |known| known.stamp).max(file.born);
+    let oldest = files.iter().zip(&known).map(|(file, known)| since(file, known)).min().unwrap_or(stamp);
+    let mut changed = [HotKeys::default(), HotKeys::default()];
+    if hot_stamp > oldest {
+        for (keys, name) in changed.iter_mut().zip([TreeName::Hot, TreeName::Tombstones]) {
+            *keys = HotKeys::since(view.tree(name)?, oldest)?;
+        }
+    }
+    let mut dead = Vec::with_capacity(files.len());
+    for (file, known) in files.iter().zip(known) {
+        if let Some(known) = &known
+            && known.stamp == stamp
+        {
+            dead.push(Arc::clone(&known.dead));
+            continue;
+        }
+        let since = since(file, &known);
+        let is_mask_known = known.as_ref().is_some_and(|known| known.stamp >= file.mask_stamp);
+        let mut rows = known.map_or_else(Arc::default, |known| known.dead);
+        if !is_mask_known && file.masked > 0 {
+            *Arc::make_mut(&mut rows) |= &whole_mask_of(view, file)?;
+        }
+        for keys in &changed {
+            for row in keys.rows_in(engine, view, file, since)? {
+                Arc::make_mut(&mut rows).insert(row);
+            }
+        }
+        if stamp == committed {
+            engine.dead.put(file.number, Known { incarnation, stamp, dead: Arc::clone(&rows) });
+        }
+        dead.push(rows);
+    }
+    Ok(dead)
+}
+
+impl HotKeys {
+    /// The keys of a tree whose stamps are higher than `stamp`.
+    fn since(tree: Option<Tree<'_>>, stamp: u64) -> Result<Self> {
+        let mut found = Self::default();
+        let Some(tree) = tree else { return Ok(found) };
+        for_each_since(tree, stamp, |key, _, changed| {
+            found.keys.push(key);
+            found.stamps.push(changed);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The rows of a file that have one of the keys with a stamp higher than `since`.
+    fn rows_in(&self, engine: &Engine, view: &mut dyn View, entry: &FileEntry, since: u64) -> Result<Vec<u64>> {
+        let keys = self.keys.iter().zip(&self.stamps);
+        let keys = keys.filter(|(key, stamp)| **stamp > since && entry.may_have(key)).map(|(key, _)| key);
+        let keys: Vec<&[u8]> = keys.collect();
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let file = engine.cold(view, entry)?;
+        Ok(locate(&engine.blocks, &file, entry, &keys)?.into_iter().map(|(_, row)| row).collect())
+    }
+}
+
+/// The rows that the mask of a file has.
+pub(crate) fn mask_of(view: &mut dyn View, number: u64) -> Result<DeleteMask> {
+    let mut mask = DeleteMask::new();
+    let Some(tree) = view.tree(TreeName::Masks)? else { return Ok(mask) };
+    for piece in tree.prefix(&file_key(number)) {
+        mask |= &parse_mask(piece?.1)?;
+    }
+    Ok(mask)
+}
+
+/// The rows that the mask of a file has, which are as many as its entry says.
+fn whole_mask_of(view: &mut dyn View, entry: &FileEntry) -> Result<DeleteMask> {
+    let mask = mask_of(view, entry.number)?;
+    if mask.len() == entry.masked && mask.iter().last().is_none_or(|row| row < entry.rows) {
+        return Ok(mask);
+    }
+    let (name, found, expected) = (&entry.name, mask.len(), entry.masked);
+    Err(Error::corrupt(format!("the mask of {name} has {found} rows, and its entry says {expected}")))
+}
+
+/// Makes sure that no piece of a file's mask is missing. The first call for a state of the mask reads all of it.
+pub(crate) fn check_mask(engine: &Engine, view: &mut dyn View, entry: &FileEntry) -> Result<()> {
+    if !engine.dead.is_mask_whole(entry) {
+        whole_mask_of(view, entry)?;
+        engine.dead.set_mask_whole(entry);
+    }
+    Ok(())
+}
+
+/// Whether the mask of a file has a row.
+pub(crate) fn is_masked(engine: &Engine, view: &mut dyn View, entry: &FileEntry, row: u64) -> Result<bool> {
+    check_mask(engine, view, entry)?;
+    let Some(tree) = view.tree(TreeName::Masks)? else { return Ok(false) };
+    let piece = tree.get(&mask_key(entry.number, row))?.map(parse_mask).transpose()?;
+    Ok(piece.is_some_and(|mask| mask.contains(row)))
+}
+
+/// A piece of a mask.
+pub(crate) fn parse_mask(bytes: &[u8]) -> Result<DeleteMask> {
+    let mask = DeleteMask::from_bytes(RecordReader::new("a mask", bytes)?.bytes()?);
+    mask.map_err(|error| Error::corrupt(error.to_string()))
+}

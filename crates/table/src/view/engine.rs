@@ -1,0 +1,277 @@
+//! What all handles, snapshots and transactions of an open table share.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lath_parquet::{DatasetOptions, Runtime};
+use lath_store::{Snapshot, Store, Tree};
+
+use super::View;
+use super::deleted_cache::DeadCache;
+use super::signal::Signal;
+use crate::error::{Error, Result};
+use crate::file::{BlockCache, DataFile};
+use crate::records::{
+    BlockKeys, FileEntry, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key, schema_key,
+};
+use crate::row::TableSchema;
+
+/// How many lists of files are remembered: the newest, and those of a few snapshots.
+const CATALOGS: usize = 8;
+
+/// In how many schemas a file is remembered: the newest, and those of a few snapshots.
+const FILE_SCHEMAS: usize = 4;
+
+/// How many more files than the newest commit has are remembered.
+const SPARE_FILES: usize = 64;
+
+/// An open table. Other modules implement its operations.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) folder: PathBuf,
+    pub(crate) store: Store,
+    pub(crate) trees: Arc<TreeNames>,
+    pub(crate) options: TableOptions,
+    pub(crate) runtime: Runtime,
+    pub(crate) dataset: DatasetOptions,
+    /// A number that no other opening has.
+    pub(crate) incarnation: u64,
+    pub(crate) dead: DeadCache,
+    /// How often rows were removed from the hot tree by others than a flush, committed or not.
+    pub(crate) hot_removals: AtomicU64,
+    pub(crate) blocks: BlockCache,
+    /// Locked while files are written or removed.
+    pub(crate) maintenance: Mutex<()>,
+    /// Wakes the background thread.
+    pub(crate) signal: Arc<Signal>,
+    /// No file of this writer has this number or a higher one.
+    next_file: AtomicU64,
+    /// Names of files that are being written, and that no commit names yet.
+    writing: Mutex<HashSet<String>>,
+    catalogs: Mutex<Vec<Catalog>>,
+    /// By version. A version is committed durably, so that there is only one.
+    schemas: Mutex<BTreeMap<u32, Arc<TableSchema>>>,
+    /// By name, for the schemas in which they are read, the last one last.
+    files: Mutex<HashMap<String, Vec<Arc<DataFile>>>>,
+}
+
+/// Schema, files and indexes of some commits.
+#[derive(Debug, Clone)]
+pub(crate) struct Catalog {
+    incarnation: u64,
+    files_stamp: u64,
+    pub(crate) schema: Arc<TableSchema>,
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) indexes: Arc<Vec<Index>>,
+}
+
+impl Engine {
+    pub(crate) fn new(folder: PathBuf, store: Store, trees: TreeNames, options: TableOptions) -> Self {
+        let runtime = options.runtime_or_default();
+        // No file of a table changes once it has its name, and no name is used twice.
+        let dataset = DatasetOptions::new().partitions(false).revalidate(false).runtime(&runtime);
+        Self {
+            folder,
+            store,
+            trees: Arc::new(trees),
+            blocks: BlockCache::new(options.cache_bytes),
+            options,
+            runtime,
+            dataset,
+            incarnation: RandomState::new().build_hasher().finish(),
+            dead: DeadCache::default(),
+            hot_removals: AtomicU64::new(0),
+            maintenance: Mutex::default(),
+            signal: Arc::default(),
+            next_file: AtomicU64::new(0),
+            writing: Mutex::default(),
+            catalogs: Mutex::default(),
+            schemas: Mutex::default(),
+            files: Mutex::default(),
+        }
+    }
+
+    /// A tree of the table in a commit.
+    pub(crate) fn tree_of<'s>(&self, snapshot: &'s Snapshot, name: TreeName) -> Result<Option<Tree<'s>>> {
+        Ok(snapshot.tree(self.trees.get(name))?)
+    }
+
+    /// The table's state in a commit; `None` if the commit does not have the table.
+    pub(crate) fn state_of(&self, snapshot: &Snapshot) -> Result<Option<State>> {
+        let Some(meta) = self.tree_of(snapshot, TreeName::Meta)? else { return Ok(None) };
+        meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
+    }
+
+    /// Where a file of the table is.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Schema, files and indexes of a commit with this state. `tree` gives its trees.
+    pub(crate) fn catalog<'t>(
+        &self,
+        state: &State,
+        mut tree: impl FnMut(TreeName) -> Result<Option<Tree<'t>>>,
+    ) -> Result<Catalog> {
+        let is_it = |catalog: &&Catalog| {
+            (catalog.incarnation, catalog.files_stamp) == (state.incarnation, state.files_stamp)
+                && catalog.schema.version() == state.schema
+        };
+        if let Some(known) = lock(&self.catalogs).iter().find(is_it) {
+            return Ok(known.clone());
+        }
+        let schema = self.schema(tree(TreeName::Meta)?, state.schema)?;
+        let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
+        let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
+        let indexes = Arc::new(Index::read_all(tree(TreeName::Meta)?, &schema)?);
+        let catalog = Catalog { incarnation, files_stamp, schema, manifest, indexes };
+        let mut catalogs = lock(&self.catalogs);
+        if catalogs.len() == CATALOGS {
+            catalogs.remove(0);
+        }
+        catalogs.push(catalog.clone());
+        Ok(catalog)
+    }
+
+    /// The schema with this version.
+    fn schema(&self, meta: Option<Tree<'_>>, version: u32) -> Result<Arc<TableSchema>> {
+        if let Some(known) = lock(&self.schemas).get(&version) {
+            return Ok(Arc::clone(known));
+        }
+        let schema = Arc::new(read_schema(meta, version)?);
+        let mut schemas = lock(&self.schemas);
+        if schemas.len() == CATALOGS {
+            schemas.pop_first();
+        }
+        schemas.insert(version, Arc::clone(&schema));
+        Ok(schema)
+    }
+
+    /// A file that the view has, in the view's schema, opened when it is read.
+    pub(crate) fn cold(&self, view: &mut dyn View, entry: &FileEntry) -> Result<Arc<DataFile>> {
+        let schema = Arc::clone(view.schema());
+        let in_another = {
+            let files = lock(&self.files);
+            let known = files.get(&entry.name).map(Vec::as_slice).unwrap_or_default();
+            if let Some(file) = known.iter().find(|file| file.schema().version() == schema.version()) {
+                return Ok(Arc::clone(file));
+            }
+            known.last().cloned()
+        };
+        let file = Arc::new(match in_another {
+            Some(file) => file.in_schema(&schema),
+            None => self.find_cold(view, entry, &schema)?,
+        });
+        let mut files = lock(&self.files);
+        if files.len() > 2 * view.manifest().files().len() + SPARE_FILES {
+            let current: Vec<&str> = view.manifest().files().iter().map(|file| file.name.as_str()).collect();
+            files.retain(|name, _| current.contains(&name.as_str()));
+        }
+        let known = files.entry(entry.name.clone()).or_default();
+        if known.len() == FILE_SCHEMAS {
+            known.remove(0);
+        }
+        known.push(Arc::clone(&file));
+        Ok(file)
+    }
+
+    fn find_cold(&self, view: &mut dyn View, entry: &FileEntry, schema: &Arc<TableSchema>) -> Result<DataFile> {
+        let keys = match view.tree(TreeName::BlockIndex)? {
+            Some(tree) => {
+                let keys = tree.get(&file_key(entry.number))?;
+                keys.map(|keys| BlockKeys::from_bytes(entry, keys)).transpose()?
+            }
+            None => None,
+        };
+        let keys = keys.ok_or_else(|| Error::corrupt(format!("the keys of blocks of {} are missing", entry.name)))?;
+        let checksums = self.checksums_of(view, entry)?;
+        DataFile::find(&self.folder, entry, schema, keys, checksums, &self.dataset)
+    }
+
+    /// Forgets files that were removed.
+    pub(crate) fn forget(&self, names: &[String]) {
+        let mut files = lock(&self.files);
+        for name in names {
+            files.remove(name);
+        }
+    }
+
+    /// Number and name for a new file. Numbers of files that were not committed are not used again by this writer.
+    pub(crate) fn new_file(&self, state: &State) -> (u64, String) {
+        self.next_file.fetch_max(state.next_file, Ordering::Relaxed);
+        let number = self.next_file.fetch_add(1, Ordering::Relaxed);
+        (number, file_name(number, self.incarnation))
+    }
+
+    /// The names of files that are being written, and that no commit names yet.
+    pub(crate) fn writing_files(&self) -> MutexGuard<'_, HashSet<String>> {
+        lock(&self.writing)
+    }
+
+    pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {
+        lock(&self.maintenance)
+    }
+}
+
+/// The schema with this version, and those before it.
+fn read_schema(meta: Option<Tree<'_>>, version: u32) -> Result<TableSchema> {
+    let missing = |version| Error::corrupt(format!("schema {version} is missing"));
+    let meta = meta.ok_or_else(|| missing(version))?;
+    let read = |version| TableSchema::from_bytes(meta.get(&schema_key(version))?.ok_or_else(|| missing(version))?);
+    let older = (1..version).map(|version| read(version).map(Arc::new)).collect::<Result<Vec<_>>>()?;
+    Ok(read(version)?.with_older(older))
+}
+
+/// The name of a file: no two files ever have the same.
+fn file_name(number: u64, incarnation: u64) -> String {
+    format!("{number:010}-{incarnation:016x}.parquet")
+}
+
+/// Whether a name is one of [`file_name`], or one under which such a file is written before it is whole.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    let name = match name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial")) {
+        Some(rest) => match rest.rsplit_once(".lath-") {
+            Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => return false,
+        },
+        None => name,
+    };
+    let Some((number, incarnation)) = name.strip_suffix(".parquet").and_then(|stem| stem.split_once('-')) else {
+        return false;
+    };
+    number.len() >= 10
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && incarnation.len() == 16
+        && incarnation.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The path of the store in a table's folder.
+pub(crate) fn store_path(folder: &Path) -> PathBuf {
+    folder.join("table.lath")
+}
+
+/// The path of the store in a database's folder.
+pub(crate) fn database_path(folder: &Path) -> PathBuf {
+    folder.join("database.lath")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_tables_are_known_by_their_names() {
+        let name = file_name(17, 0xab);
+        assert!(is_file_name(&name) && is_file_name(&format!(".{name}.lath-0.partial")), "{name}");
+        for other in ["a.parquet", "0000000001-zz.parquet", "table.lath", ".x.lath-0.partial", ".partial", "."] {
+            assert!(!is_file_name(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What is read of a table: a commit, or what a transaction has made of one.
+
+mod commit;
+mod deleted;
+mod deleted_cache;
+mod engine;
+mod file_checksums;
+mod hot;
+mod signal;
+
+use std::sync::Arc;
+
+use lath_store::Tree;
+
+use crate::error::Result;
+use crate::records::{Index, Manifest, State, TreeName};
+use crate::row::TableSchema;
+
+pub(crate) use self::commit::Commit;
+pub(crate) use self::deleted::{check_mask, dead_rows, is_masked, mask_of, parse_mask};
+pub(crate) use self::engine::{Engine, database_path, is_file_name, store_path};
+pub(crate) use self::file_checksums::checksums_to_bytes;
+pub(crate) use self::hot::{HotColumns, HotCursor, HotRows, for_each_since};
+pub(crate) use self::signal::{Signal, Woken};
+
+/// One state of a table.
+///
+/// A transaction lends one tree at a time, so whoever reads two copies what it needs of the first.
+pub(crate) trait View: Send {
+    /// Has to be called before something is read: a transaction writes what it has put and holds.
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// A tree, if it exists.
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>>;
+
+    /// The tree of an index, if there are entries.
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>>;
+
+    fn indexes(&self) -> &Arc<Vec<Index>>;
+
+    /// The state, whose stamp is that of the transaction if this is one.
+    fn state(&self) -> &State;
+
+    /// The stamp of the commit that is read, or that the transaction began with.
+    fn committed_stamp(&self) -> u64;
+
+    fn schema(&self) -> &Arc<TableSchema>;
+
+    fn manifest(&self) -> &Arc<Manifest>;
+}
+
+impl<V: View + ?Sized> View for &mut V {
+    fn prepare(&mut self) -> Result<()> {
+        (**self).prepare()
+    }
+
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        (**self).tree(name)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        (**self).index_tree(number)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        (**self).indexes()
+    }
+
+    fn state(&self) -> &State {
+        (**self).state()
+    }
+
+    fn committed_stamp(&self) -> u64 {
+        (**self).committed_stamp()
+    }
+
+    fn schema(&self) -> &Arc<TableSchema> {
+        (**self).schema()
+    }
+
+    fn manifest(&self) -> &Arc<Manifest> {
+        (**self).manifest()
+    }
+}

@@ -1,0 +1,139 @@
+//! Indexes follow the rows, in the same transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt64Array};
+use arrow_row::Rows;
+use arrow_select::take::take;
+
+use super::open_write::OpenWrite;
+use crate::error::{Error, Result};
+use crate::file::{DataFile, columns_of_rows};
+use crate::read::{SortedKeys, get_many};
+use crate::records::{Index, IndexEntry};
+use crate::row::ByteList;
+use crate::view::View;
+
+/// What is to be done to the entries of one index.
+#[derive(Debug, Default)]
+struct EntryChanges {
+    removed: BTreeSet<IndexEntry>,
+    added: BTreeSet<IndexEntry>,
+}
+
+impl OpenWrite {
+    /// Changes the entries of rows that are about to be put. The indexed columns of the rows that they replace are read. If a unique index
+    /// forbids the rows, nothing is changed.
+    pub(crate) fn index_rows(&mut self, keys: &Rows, columns: &[ArrayRef]) -> Result<()> {
+        let indexes = Arc::clone(self.indexes());
+        if indexes.is_empty() || keys.num_rows() == 0 {
+            return Ok(());
+        }
+        let sorted = SortedKeys::of_rows(keys);
+        let rows = UInt64Array::from_iter_values(sorted.last_rows().into_iter().map(|row| row as u64));
+        let old = self.old_entries(&indexes, &sorted)?;
+        let mut all = Vec::with_capacity(indexes.len());
+        for (index, old) in indexes.iter().zip(old) {
+            let arrays = index.codec().columns_of(columns);
+            let arrays = arrays.iter().map(|array| take(array, &rows, None)).collect::<Result<Vec<_>, _>>()?;
+            let new: BTreeSet<IndexEntry> = index.entries(&arrays, sorted.keys().iter())?.into_iter().collect();
+            let changes = EntryChanges {
+                removed: old.difference(&new).cloned().collect(),
+                added: new.difference(&old).cloned().collect(),
+            };
+            self.check_unique(index, &changes)?;
+            all.push(changes);
+        }
+        for (index, changes) in indexes.iter().zip(all) {
+            self.change_entries(index, &changes)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the entries of rows that are about to be deleted. Keys are distinct and in ascending order.
+    pub(crate) fn unindex_keys(&mut self, keys: &ByteList) -> Result<()> {
+        let indexes = Arc::clone(self.indexes());
+        if indexes.is_empty() {
+            return Ok(());
+        }
+        let old = self.old_entries(&indexes, &SortedKeys::of_sorted(keys.clone()))?;
+        for (index, removed) in indexes.iter().zip(old) {
+            self.change_entries(index, &EntryChanges { removed, added: BTreeSet::new() })?;
+        }
+        Ok(())
+    }
+
+    /// Removes the entries of rows of a file that are about to be masked. `keys` are those of `rows`.
+    pub(crate) fn unindex_rows(&mut self, cold: &DataFile, rows: &[u64], keys: &[Vec<u8>]) -> Result<()> {
+        let indexes = Arc::clone(self.indexes());
+        for index in &*indexes {
+            let mut keys = keys.iter().map(Vec::as_slice);
+            let mut changes = EntryChanges::default();
+            let engine = Arc::clone(self.engine());
+            for (count, arrays) in columns_of_rows(&engine.blocks, cold, rows, index.codec().columns())? {
+                changes.removed.extend(index.entries(&arrays, keys.by_ref().take(count))?);
+            }
+            self.change_entries(index, &changes)?;
+        }
+        Ok(())
+    }
+
+    /// The entries of each index for the rows that are there with these keys.
+    fn old_entries(&mut self, indexes: &[Index], keys: &SortedKeys) -> Result<Vec<BTreeSet<IndexEntry>>> {
+        let columns: BTreeSet<usize> = indexes.iter().flat_map(|index| index.codec().columns()).copied().collect();
+        let columns: Vec<usize> = columns.into_iter().collect();
+        // Each key once, so that rows come in their order.
+        let distinct = SortedKeys::of_sorted(keys.keys().clone());
+        let found = get_many(&Arc::clone(self.engine()), self, &distinct, &columns)?;
+        let there: ByteList = found
+            .places
+            .iter()
+            .zip(keys.keys().iter())
+            .filter(|(place, _)| place.is_some())
+            .map(|(_, key)| key)
+            .collect();
+        let mut old = Vec::with_capacity(indexes.len());
+        for index in indexes {
+            let place = |column: &usize| columns.iter().position(|other| other == column);
+            let places = index.codec().columns().iter().map(place).collect::<Option<Vec<_>>>();
+            let places = places.ok_or_else(|| Error::internal("an indexed column was not read"))?;
+            let arrays: Vec<ArrayRef> = places.iter().map(|&at| Arc::clone(found.rows.column(at))).collect();
+            old.push(index.entries(&arrays, there.iter())?.into_iter().collect());
+        }
+        Ok(old)
+    }
+
+    fn check_unique(&mut self, index: &Index, changes: &EntryChanges) -> Result<()> {
+        let removed: BTreeSet<&[u8]> = changes.removed.iter().map(IndexEntry::bytes).collect();
+        let mut added: BTreeMap<&[u8], &IndexEntry> = BTreeMap::new();
+        for entry in changes.added.iter().filter(|entry| entry.is_bound()) {
+            if added.insert(entry.values(), entry).is_some() {
+                return Err(index.not_unique(entry));
+            }
+        }
+        let Some(tree) = self.index_tree(index.number())? else { return Ok(()) };
+        for (values, entry) in added {
+            for other in tree.prefix(values) {
+                if !removed.contains(&other?.0[..]) {
+                    return Err(index.not_unique(entry));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn change_entries(&mut self, index: &Index, changes: &EntryChanges) -> Result<()> {
+        if changes.removed.is_empty() && changes.added.is_empty() {
+            return Ok(());
+        }
+        let mut tree = self.index_tree_mut(index.number())?;
+        for entry in &changes.removed {
+            tree.remove(entry.bytes())?;
+        }
+        for entry in &changes.added {
+            tree.put(entry.bytes(), &entry.tree_value())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! Changes: transactions, rows that wait to be written, new files.
+
+mod bulk;
+mod change_log;
+mod index_change;
+mod merge;
+mod open_write;
+mod ordered_files;
+mod pending_rows;
+mod sorted_files;
+mod transaction;
+
+pub use self::merge::{MergeWhen, Merged, WhenMatched, WhenNotMatched};
+pub(crate) use self::open_write::OpenWrite;
+pub(crate) use self::ordered_files::OrderedFiles;
+pub(crate) use self::sorted_files::{NewFile, NewFiles, SortedFiles};
+pub use self::transaction::{Transaction, Updated};

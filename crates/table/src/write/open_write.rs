@@ -1,0 +1,486 @@
+//! The open write transaction of a table.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use lath_parquet::DeleteMask;
+use lath_store::{Durability, RecordWriter, Tree};
+
+use super::pending_rows::{PendingBatch, PendingRows};
+use super::sorted_files::{NewFile, NewFiles};
+use crate::error::{Error, Result};
+use crate::file::keys_of_rows;
+use crate::records::{
+    DroppedFile, Feed, FileEntry, Index, MASK_ROWS, Manifest, STATE_KEY, State, TreeName, file_key, mask_key,
+    schema_key,
+};
+use crate::row::{ByteList, TableSchema, value_codec};
+use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask};
+
+/// What is to become the next commit. Dropped without [`commit`](Self::commit), it changes nothing.
+#[derive(Debug)]
+pub(crate) struct OpenWrite {
+    engine: Arc<Engine>,
+    transaction: StoreTransaction,
+    /// That of the last commit, with the stamp of this one.
+    state: State,
+    /// The number that the commit has in the store.
+    commit: u64,
+    committed_stamp: u64,
+    schema: Arc<TableSchema>,
+    manifest: Arc<Manifest>,
+    indexes: Arc<Vec<Index>>,
+    has_changed: bool,
+    /// Rows that are not written yet. While there are some, nothing is read.
+    pending: PendingRows,
+    /// Files that are removed unless there is a commit.
+    files: Vec<NewFiles>,
+}
+
+impl OpenWrite {
+    /// Waits for the transaction before this one.
+    pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
+        let transaction = StoreTransaction::Own(engine.store.begin()?);
+        Self::new(engine, transaction)
+    }
+
+    /// A table's part of a transaction that is open, and that is [lent](Self::lend) to it before it is used.
+    pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
+        Self::new(engine, StoreTransaction::Elsewhere)
+    }
+
+    fn new(engine: &Arc<Engine>, transaction: StoreTransaction) -> Result<Self> {
+        // While the transaction is open, this stays the newest commit.
+        let pinned = Commit::newest(engine)?;
+        let mut state = pinned.state().clone();
+        let commit = pinned.snapshot().sequence() + 1;
+        // The store of a backup counts its commits anew; stamps go on.
+        state.stamp = commit.max(state.stamp + 1);
+        Ok(Self {
+            engine: Arc::clone(engine),
+            transaction,
+            state,
+            commit,
+            committed_stamp: pinned.stamp(),
+            schema: Arc::clone(View::schema(&pinned)),
+            manifest: Arc::clone(pinned.manifest()),
+            indexes: Arc::clone(pinned.indexes()),
+            has_changed: false,
+            pending: PendingRows::default(),
+            files: Vec::new(),
+        })
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The tree of files that were dropped from the list.
+    pub(crate) fn dropped_tree(&mut self) -> Result<lath_store::TreeMut<'_>> {
+        self.has_changed = true;
+        self.transaction.tree(self.engine.trees.get(TreeName::Dropped))
+    }
+
+    /// The tree of changes.
+    pub(crate) fn changes_tree(&mut self) -> Result<lath_store::TreeMut<'_>> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Changes))
+    }
+
+    /// The tree of an index, to be changed.
+    pub(crate) fn index_tree_mut(&mut self, number: u64) -> Result<lath_store::TreeMut<'_>> {
+        self.has_changed = true;
+        self.transaction.tree(&self.engine.trees.index(number))
+    }
+
+    /// Adds an index without entries.
+    pub(crate) fn add_index(&mut self, index: Index) -> Result<()> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.put(&index.meta_key(), &index.to_bytes())?;
+        Arc::make_mut(&mut self.indexes).push(index);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Drops an index with its entries.
+    pub(crate) fn drop_index(&mut self, index: &Index) -> Result<()> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.remove(&index.meta_key())?;
+        self.transaction.drop_tree(&self.engine.trees.index(index.number()))?;
+        Arc::make_mut(&mut self.indexes).retain(|other| other.number() != index.number());
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Makes this the table's schema: the version after the one that it has.
+    pub(crate) fn set_schema(&mut self, schema: TableSchema) -> Result<()> {
+        let indexes = self.indexes.iter().map(|index| index.in_schema(&schema)).collect::<Result<Vec<_>>>()?;
+        let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
+        meta.put(&schema_key(schema.version()), &schema.to_bytes()?)?;
+        self.state.schema = schema.version();
+        self.schema = Arc::new(schema);
+        self.indexes = Arc::new(indexes);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Marks what was changed so far.
+    pub(crate) fn savepoint(&mut self) -> Result<Savepoint> {
+        self.write_pending()?;
+        let store = self.transaction.get()?.savepoint()?;
+        let (state, manifest) = (self.state.clone(), Arc::clone(&self.manifest));
+        Ok(Savepoint { store, state, manifest, has_changed: self.has_changed, file_count: self.files.len() })
+    }
+
+    /// Undoes what was changed since.
+    pub(crate) fn rollback(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.transaction.get()?.rollback(&savepoint.store)?;
+        self.state = savepoint.state;
+        self.manifest = savepoint.manifest;
+        self.has_changed = savepoint.has_changed;
+        self.pending = PendingRows::default();
+        self.files.truncate(savepoint.file_count);
+        Ok(())
+    }
+
+    /// Sets the columns by which new files are sorted before the key, by their numbers.
+    pub(crate) fn set_cluster(&mut self, ids: Vec<u32>) {
+        self.state.cluster = ids;
+        self.has_changed = true;
+    }
+
+    /// Sets which changes are kept.
+    pub(crate) fn set_feed(&mut self, feed: Option<Feed>) {
+        self.state.feed = feed;
+        self.has_changed = true;
+    }
+
+    /// Lends the transaction of which this is a part.
+    pub(crate) fn lend(&mut self, transaction: lath_store::Transaction) {
+        self.transaction = StoreTransaction::Lent(transaction);
+    }
+
+    /// Gives back the transaction that was lent.
+    pub(crate) fn give_back(&mut self) -> Option<lath_store::Transaction> {
+        match std::mem::replace(&mut self.transaction, StoreTransaction::Elsewhere) {
+            StoreTransaction::Lent(transaction) => Some(transaction),
+            own => {
+                self.transaction = own;
+                None
+            }
+        }
+    }
+
+    /// Rows that were put and are not written yet.
+    pub(crate) fn pending_mut(&mut self) -> &mut PendingRows {
+        &mut self.pending
+    }
+
+    /// Files that are removed again unless there is a commit.
+    pub(crate) fn keep_on_commit(&mut self, files: NewFiles) {
+        self.files.push(files);
+    }
+
+    /// From now on the files stay: whether an error of the commit means that it was not made is not always known.
+    pub(crate) fn keep_files(&mut self) {
+        self.files.iter_mut().for_each(NewFiles::keep);
+    }
+
+    /// Puts rows into the hot tree.
+    pub(crate) fn put_hot(&mut self, PendingBatch { keys, columns, .. }: &PendingBatch) -> Result<()> {
+        let values = self.schema.values().encode(columns)?;
+        self.remove_tombstones(keys)?;
+        let (stamp, version) = (self.state.stamp, self.schema.version());
+        let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
+        let mut value = Vec::new();
+        let mut bytes = 0;
+        for (at, key) in keys.iter().enumerate() {
+            let row = values.as_ref().map_or(&[][..], |values| values.row(at).data());
+            value_codec::write(&mut value, key, stamp, version, row);
+            hot.put(key, &value)?;
+            bytes += (key.len() + value.len()) as u64;
+        }
+        self.state.hot_bytes += bytes;
+        self.hot_changed();
+        Ok(())
+    }
+
+    fn remove_tombstones(&mut self, keys: &ByteList) -> Result<()> {
+        let mut tombstones = self.transaction.tree(self.engine.trees.get(TreeName::Tombstones))?;
+        if tombstones.is_empty() {
+            return Ok(());
+        }
+        let slices: Vec<&[u8]> = keys.iter().collect();
+        let found = tombstones.as_tree()?.get_many(&slices)?;
+        let found: Vec<&[u8]> =
+            slices.iter().zip(found).filter(|(_, value)| value.is_some()).map(|(key, _)| *key).collect();
+        for key in found {
+            tombstones.remove(key)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes rows with these keys, whether or not there are any.
+    pub(crate) fn delete_keys(&mut self, keys: &ByteList) -> Result<()> {
+        self.write_pending()?;
+        self.record_deletes(keys)?;
+        self.unindex_keys(keys)?;
+        let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
+        let mut has_changed = false;
+        if !hot.is_empty() {
+            self.engine.hot_removals.fetch_add(1, Ordering::Relaxed);
+            for key in keys.iter() {
+                has_changed |= hot.remove(key)?;
+            }
+        }
+        let stamp = self.state.stamp.to_le_bytes();
+        let mut tombstones = self.transaction.tree(self.engine.trees.get(TreeName::Tombstones))?;
+        for key in keys.iter().filter(|key| self.manifest.may_have(key)) {
+            tombstones.put(key, &stamp)?;
+            self.state.hot_bytes += (key.len() + stamp.len()) as u64;
+            has_changed = true;
+        }
+        if has_changed {
+            self.hot_changed();
+        }
+        Ok(())
+    }
+
+    /// Deletes rows of a file. Their keys are read once for the changes and all indexes.
+    pub(crate) fn delete_rows(&mut self, file: u64, rows: &DeleteMask) -> Result<()> {
+        self.write_pending()?;
+        if !rows.is_empty() && (self.state.feed.is_some() || !self.indexes.is_empty()) {
+            let entry = Arc::clone(self.manifest.file(file)?);
+            let cold = self.engine.clone().cold(self, &entry)?;
+            let numbers: Vec<u64> = rows.iter().collect();
+            let keys = keys_of_rows(&cold, &numbers)?;
+            self.record_deletes_of_rows(&keys)?;
+            self.unindex_rows(&cold, &numbers, &keys)?;
+        }
+        self.add_to_mask(file, rows)
+    }
+
+    fn hot_changed(&mut self) {
+        self.state.hot_stamp = self.state.stamp;
+        self.has_changed = true;
+    }
+
+    fn files_changed(&mut self) {
+        self.state.files_stamp = self.state.stamp;
+        self.has_changed = true;
+    }
+
+    /// Adds rows to the mask of a file.
+    pub(crate) fn add_to_mask(&mut self, number: u64, rows: &DeleteMask) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut entry = FileEntry::clone(self.manifest.file(number)?);
+        let mut masks = self.transaction.tree(self.engine.trees.get(TreeName::Masks))?;
+        let mut rows = rows.iter().peekable();
+        while let Some(&row) = rows.peek() {
+            let key = mask_key(number, row);
+            let mut mask = masks.get(&key)?.map(parse_mask).transpose()?.unwrap_or_default();
+            let before = mask.len();
+            let piece = row / MASK_ROWS;
+            while let Some(row) = rows.next_if(|row| row / MASK_ROWS == piece) {
+                mask.insert(row);
+            }
+            entry.masked += mask.len() - before;
+            masks.put(&key, &RecordWriter::default().bytes(&mask.to_bytes()).finish())?;
+        }
+        entry.mask_stamp = self.state.stamp;
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&file_key(number), &entry.to_bytes())?;
+        Arc::make_mut(&mut self.manifest).replace(entry);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Adds a file, which has its name and is on the disk.
+    pub(crate) fn add_file(&mut self, file: &NewFile) -> Result<()> {
+        let (entry, keys) = (file.entry.clone(), &file.keys.to_bytes());
+        let key = file_key(entry.number);
+        let checksums = checksums_to_bytes(&file.checksums);
+        self.transaction.tree(self.engine.trees.get(TreeName::Checksums))?.put(&key, &checksums)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
+        self.transaction.tree(self.engine.trees.get(TreeName::BlockIndex))?.put(&key, keys)?;
+        self.state.next_file = self.state.next_file.max(entry.number + 1);
+        Arc::make_mut(&mut self.manifest).push(entry);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Replaces the entry of a file and the keys of its blocks.
+    pub(crate) fn replace_file(&mut self, entry: FileEntry, keys: &[u8]) -> Result<()> {
+        let key = file_key(entry.number);
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
+        self.transaction.tree(self.engine.trees.get(TreeName::BlockIndex))?.put(&key, keys)?;
+        Arc::make_mut(&mut self.manifest).replace(entry);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Removes keys from the hot tree or the tombstones.
+    pub(crate) fn remove_keys(&mut self, name: TreeName, keys: &ByteList) -> Result<()> {
+        if name == TreeName::Hot {
+            self.engine.hot_removals.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
+        for key in keys.iter() {
+            tree.remove(key)?;
+        }
+        self.hot_changed();
+        Ok(())
+    }
+
+    /// Drops a file from the list. It is removed once nobody needs it.
+    pub(crate) fn drop_file(&mut self, entry: &FileEntry) -> Result<()> {
+        let key = file_key(entry.number);
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.remove(&key)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::BlockIndex))?.remove(&key)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Checksums))?.remove(&key)?;
+        let next = file_key(entry.number + 1);
+        self.transaction.tree(self.engine.trees.get(TreeName::Masks))?.remove_range(&key, Some(&next))?;
+        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.commit };
+        self.transaction.tree(self.engine.trees.get(TreeName::Dropped))?.put(&key, &dropped.to_bytes())?;
+        Arc::make_mut(&mut self.manifest).remove(entry.number);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Leaves in the hot tree or the tombstones only what has a stamp higher than `stamp` in `tree`, which is the same tree as it was before
+    /// this transaction. Returns the bytes of that.
+    pub(crate) fn keep_since(&mut self, name: TreeName, tree: Option<Tree<'_>>, stamp: u64) -> Result<u64> {
+        let mut kept = self.transaction.tree(self.engine.trees.get(name))?;
+        kept.remove_range(&[], None)?;
+        let mut bytes = 0;
+        if let Some(tree) = tree {
+            for_each_since(tree, stamp, |key, value, _| {
+                bytes += (key.len() + value.len()) as u64;
+                Ok(kept.put(key, value)?)
+            })?;
+        }
+        self.hot_changed();
+        Ok(bytes)
+    }
+
+    pub(crate) fn set_hot_bytes(&mut self, bytes: u64) {
+        self.state.hot_bytes = bytes;
+    }
+
+    /// Makes the changes visible to others.
+    pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
+        let has_work = self.write_state()?;
+        let Self { transaction: StoreTransaction::Own(transaction), engine, has_changed, mut files, .. } = self else {
+            return Err(Error::PartOfTransaction);
+        };
+        files.iter_mut().for_each(NewFiles::keep);
+        if has_changed {
+            transaction.commit_with(durability)?;
+        }
+        if has_work {
+            engine.signal.notify();
+        }
+        Ok(())
+    }
+
+    /// Writes the state, if anything has changed; whether there is work for the background thread.
+    pub(crate) fn write_state(&mut self) -> Result<bool> {
+        self.write_pending()?;
+        if !self.has_changed {
+            return Ok(false);
+        }
+        self.state.incarnation = self.engine.incarnation;
+        self.forget_old_changes()?;
+        let trees = &self.engine.trees;
+        self.transaction.tree(trees.get(TreeName::Meta))?.put(STATE_KEY, &self.state.to_bytes())?;
+        let hot_rows = self.transaction.tree(trees.get(TreeName::Hot))?.len()?;
+        let tombstones = self.transaction.tree(trees.get(TreeName::Tombstones))?.len()?;
+        // New files may be due to be merged.
+        Ok(!self.files.is_empty() || self.engine.options.is_flush_due(hot_rows + tombstones, self.state.hot_bytes))
+    }
+
+    /// Whether there is anything to commit, once the state is written.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}
+
+/// What a transaction had changed at some time.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    store: lath_store::Savepoint,
+    state: State,
+    manifest: Arc<Manifest>,
+    has_changed: bool,
+    file_count: usize,
+}
+
+/// The transaction of the store in which a table is changed.
+#[derive(Debug)]
+enum StoreTransaction {
+    /// It changes this table alone.
+    Own(lath_store::Transaction),
+    /// It changes several tables, this one at the moment.
+    Lent(lath_store::Transaction),
+    /// It changes another table at the moment, or has ended.
+    Elsewhere,
+}
+
+impl StoreTransaction {
+    fn get(&mut self) -> Result<&mut lath_store::Transaction> {
+        match self {
+            Self::Own(transaction) | Self::Lent(transaction) => Ok(transaction),
+            Self::Elsewhere => Err(Error::PartOfTransaction),
+        }
+    }
+
+    fn tree(&mut self, name: &str) -> Result<lath_store::TreeMut<'_>> {
+        Ok(self.get()?.tree(name)?)
+    }
+
+    fn drop_tree(&mut self, name: &str) -> Result<bool> {
+        Ok(self.get()?.drop_tree(name)?)
+    }
+
+    fn existing_tree(&mut self, name: &str) -> Result<Option<lath_store::TreeMut<'_>>> {
+        Ok(self.get()?.existing_tree(name)?)
+    }
+}
+
+impl View for OpenWrite {
+    fn prepare(&mut self) -> Result<()> {
+        self.write_pending()
+    }
+
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        debug_assert!(self.pending.is_empty(), "rows that were put are read before they are written");
+        Ok(self
+            .transaction
+            .existing_tree(self.engine.trees.get(name))?
+            .map(lath_store::TreeMut::into_tree)
+            .transpose()?)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        let tree = self.transaction.existing_tree(&self.engine.trees.index(number))?;
+        Ok(tree.map(lath_store::TreeMut::into_tree).transpose()?)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        &self.indexes
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn committed_stamp(&self) -> u64 {
+        self.committed_stamp
+    }
+
+    fn schema(&self) -> &Arc<TableSchema> {
+        &self.schema
+    }
+
+    fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
+    }
+}

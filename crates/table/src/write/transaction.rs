@@ -1,0 +1,317 @@
+//! Several changes that become visible together.
+
+use std::collections::HashSet;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
+use arrow_select::take::take;
+use lath_parquet::{DeleteMask, Predicate};
+use lath_store::Durability;
+
+use super::open_write::OpenWrite;
+use super::pending_rows::MAX_BATCH_ROWS;
+use crate::error::{Error, Result};
+use crate::file::{ColdCondition, columns_of};
+use crate::read::scan::TableScan;
+use crate::read::{Found, RangeScan, SortedKeys, contains_many, get, get_by_index, get_many, reading};
+use crate::row::key::{Key, KeyRange, Keys, range_of};
+use crate::row::{BATCH_ROWS, ByteList, MAX_KEY_LEN, batch, conform_column};
+use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
+
+/// Changes to a table that become visible to others together, or not at all. It sees its own changes.
+///
+/// One transaction at a time is open; dropped without [`commit`](Self::commit), it changes nothing. A thread that has one open must not
+/// flush or compact the table, as it would wait for itself. An operation that returns an error about its arguments has changed nothing,
+/// and the transaction can go on.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+/// # use lath_table::{Table, TableOptions};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let batch = |id: i64, sum: i64| {
+/// #     let columns = [("id", Arc::new(Int64Array::from(vec![id])) as ArrayRef), ("sum", Arc::new(Int64Array::from(vec![sum])) as _)];
+/// #     RecordBatch::try_from_iter(columns)
+/// # };
+/// # let table = Table::create(folder.path().join("accounts"), &batch(1, 0)?.schema(), &["id"], TableOptions::new())?;
+/// let mut transaction = table.begin()?;
+/// transaction.upsert(&batch(1, 50)?)?;
+/// transaction.upsert(&batch(2, 70)?)?;
+/// assert_eq!(transaction.count()?, 2);
+/// transaction.commit()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Transaction {
+    pub(crate) changing: OpenWrite,
+}
+
+/// What [`Transaction::update`] has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Updated {
+    /// How many rows of the table were changed.
+    pub rows: u64,
+    /// How many rows of the batch have a key that the table does not have.
+    pub absent: u64,
+}
+
+impl Transaction {
+    pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
+        Ok(Self { changing: OpenWrite::begin(engine)? })
+    }
+
+    /// A table's part of a transaction over several tables.
+    pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
+        Ok(Self { changing: OpenWrite::part(engine)? })
+    }
+
+    /// Puts rows, which replace those with the same keys. If the batch repeats a key, the last row wins. No file is read,
+    /// unless the table has indexes or keeps its changes, or so many rows are put that they become files at once
+    /// ([`TableOptions::bulk_rows`](crate::TableOptions::bulk_rows)). Rows are written when the transaction is read or committed, or has
+    /// put so many that they have to be: then they are synced to files, of which nothing is left without a commit.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`], [`Error::NotUnique`].
+    pub fn upsert(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = self.changing.schema().conform(batch)?;
+        self.put_columns(columns)
+    }
+
+    /// Puts rows whose keys are new.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`] for a key that the table has, or an earlier row of the batch; otherwise as [`upsert`](Self::upsert).
+    pub fn insert(&mut self, batch: &RecordBatch) -> Result<()> {
+        let schema = Arc::clone(self.changing.schema());
+        let columns = schema.conform(batch)?;
+        let key_columns = schema.key().columns_of(&columns);
+        let keys = SortedKeys::new(&schema, &key_columns)?;
+        let is_there = contains_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)?;
+        let duplicate = is_there.iter().position(|&is_there| is_there).or_else(|| keys.first_duplicate());
+        if let Some(row) = duplicate {
+            return Err(Error::DuplicateKey { key: schema.key().describe(&key_columns, row), row });
+        }
+        self.put_columns(columns)
+    }
+
+    /// Changes some columns of rows that are there: the batch has the key columns and those to change. Rows of the batch whose key the
+    /// table does not have change nothing, and are counted. Of rows of the batch with the same key the last one counts.
+    ///
+    /// # Errors
+    /// As [`upsert`](Self::upsert).
+    pub fn update(&mut self, batch: &RecordBatch) -> Result<Updated> {
+        let schema = Arc::clone(self.changing.schema());
+        let keys = SortedKeys::new(&schema, &schema.conform_key(batch)?)?;
+        let mut changed: Vec<(usize, ArrayRef)> = Vec::new();
+        for (at, field) in batch.schema_ref().fields().iter().enumerate() {
+            let column = schema.column(field.name())?;
+            if changed.iter().any(|(other, _)| *other == column) {
+                return Err(Error::batch(format!("the batch has two columns {:?}", field.name())));
+            }
+            let mut array = conform_column(batch.column(at), schema.arrow().field(column))?;
+            if schema.key().columns().contains(&column) {
+                array = schema.key().one_form(&[array])?.remove(0);
+            }
+            changed.push((column, array));
+        }
+        let all: Vec<usize> = (0..schema.arrow().fields().len()).collect();
+        let found = get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys, &all)?;
+        // For each row that was found, the last row of the batch with its key.
+        let mut last = vec![0_u64; found.rows.num_rows()];
+        let mut absent = 0;
+        for (row, place) in found.places.iter().enumerate() {
+            match place {
+                Some(place) => last[*place] = row as u64,
+                None => absent += 1,
+            }
+        }
+        let last = UInt64Array::from(last);
+        let mut columns = found.rows.columns().to_vec();
+        for (column, array) in changed {
+            columns[column] = take(&array, &last, None)?;
+        }
+        let rows = found.rows.num_rows() as u64;
+        if rows > 0 {
+            self.put_columns(columns)?;
+        }
+        Ok(Updated { rows, absent })
+    }
+
+    /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were,
+    /// unless the table has indexes or keeps its changes.
+    ///
+    /// # Errors
+    /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
+    pub fn delete(&mut self, keys: impl Keys) -> Result<()> {
+        let keys = reading::sorted_keys(&self.changing, &keys)?;
+        self.check_lengths(keys.keys().iter().map(<[u8]>::len))?;
+        self.changing.delete_keys(keys.keys())
+    }
+
+    /// Deletes the rows for which `predicate` is true, and returns their number.
+    ///
+    /// # Errors
+    /// [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not fit the table's columns, and whatever goes wrong while
+    /// reading.
+    pub fn delete_where(&mut self, predicate: &Predicate) -> Result<u64> {
+        self.changing.write_pending()?;
+        let hot = self.hot_keys_where(predicate)?;
+        let cold = self.cold_rows_where(predicate)?;
+        let mut count = hot.len() as u64;
+        for (file, rows) in cold {
+            count += rows.len();
+            self.changing.delete_rows(file, &rows)?;
+        }
+        self.changing.delete_keys(&hot)?;
+        Ok(count)
+    }
+
+    /// The keys of hot rows for which a condition is true.
+    fn hot_keys_where(&mut self, predicate: &Predicate) -> Result<ByteList> {
+        let schema = Arc::clone(self.changing.schema());
+        let filter = predicate.filter(schema.arrow())?;
+        let columns = columns_of(&filter, schema.arrow().fields());
+        let read = Arc::new(schema.arrow().project(&columns)?);
+        let mut cursor = HotCursor::new(KeyRange::default(), HotColumns::new(&schema, &columns)?);
+        let mut found = ByteList::default();
+        while let Some((keys, columns)) = cursor.next(&mut self.changing, BATCH_ROWS)? {
+            let passes = filter.evaluate(&batch(&read, columns, keys.len())?)?;
+            let passing = passes.iter().enumerate().filter(|(_, passes)| *passes == Some(true));
+            passing.for_each(|(row, _)| found.push(keys.get(row)));
+        }
+        Ok(found)
+    }
+
+    /// For each file, the rows that are not dead and for which a condition is true.
+    fn cold_rows_where(&mut self, predicate: &Predicate) -> Result<Vec<(u64, DeleteMask)>> {
+        let engine = Arc::clone(self.changing.engine());
+        let manifest = Arc::clone(self.changing.manifest());
+        let dead = dead_rows(&engine, &mut self.changing, manifest.files())?;
+        let mut found = Vec::new();
+        for (entry, dead) in manifest.files().iter().zip(dead) {
+            let file = engine.cold(&mut self.changing, entry)?;
+            let ColdCondition { pushed, rest } = ColdCondition::new(Some(predicate), file.upgrade())?;
+            let columns = rest.as_ref().map(|rest| &rest.columns[..]).unwrap_or_default();
+            let mut scan = file.scan(columns)?.deleted([(0, (*dead).clone())]);
+            if let Some(pushed) = pushed {
+                scan = scan.predicate(pushed);
+            }
+            let mut rows = DeleteMask::new();
+            for batch in file.numbered(scan, columns)? {
+                let (columns, numbers) = batch?;
+                let passes = rest.as_ref().map(|rest| rest.evaluate(columns, numbers.len())).transpose()?;
+                let does_pass =
+                    |row: usize| passes.as_ref().is_none_or(|passes| passes.is_valid(row) && passes.value(row));
+                numbers.iter().enumerate().filter(|(row, _)| does_pass(*row)).for_each(|(_, &row)| rows.insert(row));
+            }
+            found.push((entry.number, rows));
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn put_columns(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
+        let schema = Arc::clone(self.changing.schema());
+        let row_count = columns.first().map_or(0, Array::len);
+        // Whoever follows the rows has to see all of them or none.
+        let max_rows = if self.changing.is_followed() { row_count.max(1) } else { MAX_BATCH_ROWS };
+        let mut pieces = Vec::new();
+        for start in (0..row_count).step_by(max_rows) {
+            let len = max_rows.min(row_count - start);
+            let piece: Vec<ArrayRef> = columns.iter().map(|column| column.slice(start, len)).collect();
+            pieces.push((schema.key().encode(&schema.key().columns_of(&piece))?, piece));
+        }
+        self.check_lengths(pieces.iter().flat_map(|(keys, _)| keys.iter().map(|key| key.data().len())))?;
+        pieces.into_iter().try_for_each(|(keys, piece)| self.changing.put(keys, piece))
+    }
+
+    /// What `change` does, or nothing if it fails.
+    pub(crate) fn all_or_nothing<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let savepoint = self.changing.savepoint()?;
+        let changed = change(self);
+        if changed.is_err() {
+            self.changing.rollback(savepoint)?;
+        }
+        changed
+    }
+
+    pub(crate) fn check_lengths(&self, lens: impl Iterator<Item = usize>) -> Result<()> {
+        match lens.enumerate().find(|&(_, len)| len > MAX_KEY_LEN) {
+            Some((row, len)) => Err(Error::KeyTooLong { row, len, limit: MAX_KEY_LEN }),
+            None => Ok(()),
+        }
+    }
+
+    /// The row with this key.
+    ///
+    /// # Errors
+    /// [`Error::Key`] for a key that no row can have.
+    pub fn get(&mut self, key: impl Into<Key>) -> Result<Option<RecordBatch>> {
+        get::get(&Arc::clone(self.changing.engine()), &mut self.changing, &key.into())
+    }
+
+    /// The rows with these keys, in one pass.
+    ///
+    /// # Errors
+    /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
+    pub fn get_many(&mut self, keys: impl Keys) -> Result<Found> {
+        reading::get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)
+    }
+
+    /// [`Snapshot::get_by_index`](crate::Snapshot::get_by_index), with the changes of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_by_index(&mut self, name: &str, values: impl Into<Key>) -> Result<RecordBatch> {
+        get_by_index(&Arc::clone(self.changing.engine()), &mut self.changing, name, &values.into())
+    }
+
+    /// Starts to say which rows to find.
+    pub fn scan(&mut self) -> TableScan<'_> {
+        TableScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing))
+    }
+
+    /// Starts to say which rows to read in the order of their keys. A bound may have the first key columns only.
+    ///
+    /// # Errors
+    /// [`Error::Key`] for bounds that do not fit the key columns.
+    pub fn range<K: Clone + Into<Key>>(&mut self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'_>> {
+        let range = range_of(&bounds, self.changing.schema().key())?;
+        Ok(RangeScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing), range))
+    }
+
+    /// The number of rows.
+    ///
+    /// # Errors
+    /// Whatever goes wrong while looking for keys in files.
+    pub fn count(&mut self) -> Result<u64> {
+        self.scan().count()
+    }
+
+    /// Makes the changes visible to others, with the table's durability.
+    ///
+    /// # Errors
+    /// As [`lath_store::Transaction::commit`], and [`Error::PartOfTransaction`].
+    pub fn commit(self) -> Result<()> {
+        let durability = self.changing.engine().options.durability;
+        self.commit_with(durability)
+    }
+
+    /// Makes the changes visible to others, with this durability.
+    ///
+    /// # Errors
+    /// As [`lath_store::Transaction::commit`], and [`Error::PartOfTransaction`].
+    pub fn commit_with(self, durability: Durability) -> Result<()> {
+        self.changing.commit(durability)
+    }
+}
+
+impl SortedKeys {
+    /// The first row of those given whose key an earlier one has.
+    fn first_duplicate(&self) -> Option<usize> {
+        let mut seen = HashSet::new();
+        self.places().iter().position(|&place| !seen.insert(place))
+    }
+}
