@@ -8,14 +8,12 @@ use std::time::{Duration, Instant};
 use lath_parquet::{DatasetOptions, FileVersion, FooterCache};
 use lath_store::{Snapshot, Store};
 
-use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::known::StaleFiles;
-use crate::location::Folder;
-use crate::roots;
-use crate::state::State;
-use crate::trees::{ENDS, FILES, META, NAMES, PAGE_INDEXES, SEGMENTS, number_key, number_of};
-use crate::version::len_bytes;
+use crate::file::{Entry, State};
+use crate::records::{
+    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, SEGMENTS, len_bytes, number_key, number_of, roots,
+};
+use crate::stale_files::StaleFiles;
 
 /// How long opening waits for other processes.
 const MAX_WAIT: Duration = Duration::from_secs(5);

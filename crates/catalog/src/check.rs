@@ -8,14 +8,14 @@ use arrow_schema::Schema;
 use lath_parquet::DatasetOptions;
 use lath_store::Snapshot;
 
-use crate::bounds::{self, BOUNDS_LEN, Bounds};
 use crate::catalog::Catalog;
-use crate::column::{ColumnKind, PlanningColumn};
-use crate::entry::{Entry, ReadEntry};
 use crate::error::Result;
-use crate::facts::{self, Facts, ReadFacts, Wanted};
-use crate::roots;
-use crate::trees::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ENDS, PAGE_INDEXES, number_key};
+use crate::file::{ContentOptions, Entry, Facts, ReadEntry, ReadFacts, facts};
+use crate::records::{
+    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, ENDS, PAGE_INDEXES, PlanningColumn, number_key,
+    roots,
+};
+use crate::slots::{BOUNDS_LEN, Bounds, bounds};
 
 /// What [`Catalog::check`] has found.
 #[non_exhaustive]
@@ -135,7 +135,7 @@ fn check_file(
     location: &str,
     options: &Arc<DatasetOptions>,
 ) -> Result<Option<CatalogProblem>> {
-    let wanted = Wanted { keys: Vec::new(), filter_budget_bytes: 0 };
+    let wanted = ContentOptions { keys: Vec::new(), filter_budget_bytes: 0 };
     let Some(Facts { version, read }) = facts::read(location, None, options, &wanted)? else {
         return Ok(Some(CatalogProblem::Gone(location.to_owned())));
     };

@@ -9,9 +9,9 @@ use lath_parquet::{DatasetOptions, ParquetWriter, Predicate, WriteOptions};
 use lath_store::{Options, SimulatedStorage};
 use lath_testkit::Seeded;
 
-use crate::add_options::AddOptions;
 use crate::catalog::Catalog;
-use crate::location::Folder;
+use crate::records::Folder;
+use crate::update::AddOptions;
 
 const CAPACITY: u64 = 1 << 30;
 

@@ -24,43 +24,21 @@
 //! # }
 //! ```
 
-mod add_options;
-mod bitmap;
-mod block_buffer;
-mod bounds;
 mod catalog;
-mod change;
-mod changes;
 mod check;
-mod column;
 #[cfg(test)]
 mod crash_tests;
-mod edit;
-mod entry;
 mod error;
-mod facts;
-mod found;
-mod freshness;
-mod ipc;
-mod known;
-mod location;
-mod made_filter;
-mod partition_update;
-mod partitions;
+mod file;
 mod planning;
-mod roots;
-mod schemas;
-mod segment;
-mod segment_buffer;
-mod select;
-mod shared_columns;
-mod state;
-mod trees;
-mod version;
+mod records;
+mod slots;
+mod stale_files;
+mod update;
 
-pub use add_options::AddOptions;
 pub use catalog::{Catalog, CatalogFile, CatalogStats};
-pub use changes::Changes;
 pub use check::{CatalogCheck, CatalogProblem};
 pub use error::{Error, Result};
-pub use freshness::InFolder;
+pub use update::AddOptions;
+pub use update::Changes;
+pub use update::InFolder;

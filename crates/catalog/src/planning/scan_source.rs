@@ -1,48 +1,28 @@
 //! What scans of a catalog's files ask it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use lath_parquet::{FileVersion, KnownFooters};
 use lath_store::Snapshot;
 
-use crate::entry::{Entry, KeptFilter};
 use crate::error::Result;
-use crate::segment::Segment;
-use crate::trees::{ENDS, FILES, PAGE_INDEXES, SEGMENTS, number_key};
+use crate::file::{Entry, KeptFilter};
+use crate::records::{ENDS, FILES, PAGE_INDEXES, SEGMENTS, number_key};
+use crate::slots::Segment;
+use crate::stale_files::StaleFiles;
 
 /// The footers, page indexes and filters of some files of a catalog, as of one commit.
-pub(crate) struct Known {
+pub(crate) struct KnownFiles {
     snapshot: Arc<Snapshot>,
     /// The slots of files, by location.
     slots: HashMap<String, u32>,
     stale: Arc<StaleFiles>,
 }
 
-/// Files that were found to be in another state than a catalog has.
-#[derive(Debug, Default)]
-pub(crate) struct StaleFiles {
-    slots: Mutex<BTreeSet<u32>>,
-}
-
-impl StaleFiles {
-    pub(crate) fn add(&self, slot: u32) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).insert(slot);
-    }
-
-    /// All of them, which are forgotten.
-    pub(crate) fn take(&self) -> BTreeSet<u32> {
-        std::mem::take(&mut self.slots.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-}
-
-impl Known {
+impl KnownFiles {
     pub(crate) fn new(snapshot: Arc<Snapshot>, slots: HashMap<String, u32>, stale: Arc<StaleFiles>) -> Self {
         Self { snapshot, slots, stale }
     }
@@ -90,7 +70,7 @@ impl Known {
 }
 
 /// If the catalog cannot be read, the files are read.
-impl KnownFooters for Known {
+impl KnownFooters for KnownFiles {
     fn get(&self, location: &str, version: &FileVersion) -> Option<Bytes> {
         self.end(location, version).ok().flatten()
     }
@@ -107,8 +87,8 @@ impl KnownFooters for Known {
     }
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for KnownFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Known").field("files", &self.slots.len()).finish_non_exhaustive()
+        f.debug_struct("KnownFiles").field("files", &self.slots.len()).finish_non_exhaustive()
     }
 }

@@ -5,9 +5,10 @@ use std::collections::btree_map;
 
 use lath_store::Transaction;
 
-use crate::bounds::{self, BOUNDS_LEN, Bounds};
+use super::bounds;
+use super::bounds::{BOUNDS_LEN, Bounds};
 use crate::error::Result;
-use crate::trees::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind};
+use crate::records::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind};
 
 /// Bytes of changed blocks that are kept before they are written.
 const MAX_BYTES: usize = 64 << 20;

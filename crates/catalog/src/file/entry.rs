@@ -4,8 +4,8 @@ use lath_parquet::FileVersion;
 use lath_store::{RecordReader, RecordWriter};
 
 use crate::error::Result;
-use crate::segment::{Class, Place};
-use crate::version;
+use crate::records::version;
+use crate::slots::{Class, Place};
 
 /// What is known of a file, but for what has trees of its own.
 #[derive(Debug, Clone)]

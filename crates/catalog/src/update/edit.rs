@@ -7,22 +7,15 @@ use arrow_schema::{FieldRef, Schema, SchemaRef};
 use lath_parquet::unite_schemas;
 use lath_store::Transaction;
 
-use crate::bitmap::Bitmap;
-use crate::block_buffer::BlockBuffer;
-use crate::bounds::Bounds;
-use crate::column::{ColumnKind, PlanningColumn};
-use crate::entry::{Entry, KeptFilter, ReadEntry, StoredAt};
 use crate::error::{Error, Result};
-use crate::facts::{ColumnFilters, Facts, Filter, ReadFacts, Wanted};
-use crate::ipc;
-use crate::schemas::StoredSchema;
-use crate::segment::Class;
-use crate::segment_buffer::SegmentBuffer;
-use crate::state::State;
-use crate::trees::{
-    BLOCKS, BlockKind, COLUMNS, ENDS, FILES, FORMAT, FORMAT_KEY, META, NAMES, PAGE_INDEXES, SCHEMAS, STATE_KEY,
-    UNITED_KEY, name_key, number_key, number_of,
+use crate::file::{
+    ColumnFilters, ContentOptions, Entry, Facts, Filter, KeptFilter, ReadEntry, ReadFacts, State, StoredAt,
 };
+use crate::records::{
+    BLOCKS, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, FORMAT, FORMAT_KEY, META, NAMES, PAGE_INDEXES, PlanningColumn,
+    SCHEMAS, STATE_KEY, StoredSchema, UNITED_KEY, ipc, name_key, number_key, number_of,
+};
+use crate::slots::{Bitmap, BlockBuffer, Bounds, Class, SegmentBuffer};
 
 /// Maximum number of columns of a schema whose bounds are kept, keys aside: the first ones.
 const MAX_BOUNDED_COLUMNS: usize = 64;
@@ -87,7 +80,7 @@ impl<'t> Edit<'t> {
     }
 
     /// Sets what is read of files from now on.
-    pub(crate) fn want(&mut self, wanted: Wanted) -> Result<()> {
+    pub(crate) fn want(&mut self, wanted: ContentOptions) -> Result<()> {
         self.state.wanted = wanted;
         let ids: Vec<u32> = self.schemas.keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.map_columns(id))

@@ -10,7 +10,7 @@
 use lath_kernels::bloom::{self, BLOCK_LEN};
 use lath_store::Tree;
 
-use crate::bitmap::Bitmap;
+use super::bitmap::Bitmap;
 use crate::error::{Error, Result};
 
 /// The filters that share segments: of one column, hashed alike, with so many blocks.

@@ -7,15 +7,14 @@ use lath_parquet::{DatasetOptions, Partitions};
 use lath_predicate::value_at;
 use lath_store::RecordWriter;
 
-use crate::bounds::Bounds;
-use crate::column::ColumnKind;
-use crate::edit::Edit;
-use crate::entry::Entry;
+use super::edit::Edit;
 use crate::error::{Error, Result};
-use crate::ipc;
-use crate::trees::{
-    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, FILES, META, NAMES, PARTITIONS_KEY, number_key, number_of,
+use crate::file::Entry;
+use crate::records::{
+    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, FILES, META, NAMES, PARTITIONS_KEY, ipc, number_key,
+    number_of,
 };
+use crate::slots::Bounds;
 
 /// Writes what is left of an edit, with the partition columns of all files. The transaction is not committed.
 pub(crate) fn finish(mut edit: Edit<'_>) -> Result<()> {

@@ -4,15 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::changes::Changes;
+use super::discovery::put;
+use super::edit::Edit;
+use super::partition_update;
 use crate::catalog::Catalog;
-use crate::changes::Changes;
-use crate::edit::Edit;
 use crate::error::Result;
-use crate::facts;
-use crate::found::put;
-use crate::location::Folder;
-use crate::partition_update;
-use crate::roots;
+use crate::file::facts;
+use crate::records::{Folder, roots};
 
 /// What [`Catalog::in_folder`] has found.
 #[derive(Debug, Clone)]

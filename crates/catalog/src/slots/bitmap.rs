@@ -3,7 +3,7 @@
 use lath_store::Tree;
 
 use crate::error::Result;
-use crate::trees::{BLOCK_SLOTS, BlockKey, BlockKind};
+use crate::records::{BLOCK_SLOTS, BlockKey, BlockKind};
 
 /// A bit for each slot.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, Result};
-use crate::facts::Wanted;
-use crate::made_filter::MAX_KEY_COLUMNS;
+use crate::file::ContentOptions;
+use crate::slots::MAX_KEY_COLUMNS;
 
 /// What a catalog keeps of files that are added.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ impl AddOptions {
         self
     }
 
-    pub(crate) fn wanted(&self, before: &Wanted) -> Result<Wanted> {
+    pub(crate) fn wanted(&self, before: &ContentOptions) -> Result<ContentOptions> {
         let mut wanted = before.clone();
         for key in &self.keys {
             let distinct: HashSet<&String> = key.iter().collect();

@@ -4,8 +4,7 @@ use lath_parquet::PartitionColumn;
 use lath_store::{RecordReader, Tree};
 
 use crate::error::Result;
-use crate::ipc;
-use crate::trees::PARTITIONS_KEY;
+use crate::records::{PARTITIONS_KEY, ipc};
 
 /// A partition column, and its number among the columns.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use arrow_schema::SchemaRef;
 use lath_store::{RecordReader, RecordWriter, Tree};
 
+use super::ipc;
+use super::trees::number_of;
 use crate::error::{Error, Result};
-use crate::ipc;
-use crate::trees::number_of;
 
 /// A schema as the store has it.
 #[derive(Debug)]

@@ -6,16 +6,15 @@ use std::sync::Arc;
 
 use lath_parquet::DatasetOptions;
 
-use crate::add_options::AddOptions;
+use super::add_options::AddOptions;
+use super::changes::Changes;
+use super::discovery::{Found, read_into};
+use super::edit::Edit;
+use super::partition_update;
 use crate::catalog::Catalog;
-use crate::changes::Changes;
-use crate::edit::Edit;
 use crate::error::{Error, Result};
-use crate::facts;
-use crate::found::{Found, read_into};
-use crate::partition_update;
-use crate::roots::{self, Root};
-use crate::trees::{NAMES, number_of};
+use crate::file::facts;
+use crate::records::{NAMES, Root, number_of, roots};
 
 /// Files that are read before what they say is written.
 const FILES_AT_A_TIME: usize = 1024;

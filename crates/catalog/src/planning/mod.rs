@@ -1,5 +1,9 @@
 //! Datasets of a catalog's files, planned from what it has.
 
+mod scan_source;
+mod select;
+mod shared_columns;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,20 +15,16 @@ use lath_parquet::{
 use lath_predicate::{BindContext, Leaf};
 use lath_store::{Snapshot, Tree};
 
+use self::scan_source::KnownFiles;
+use self::select::Selection;
 use crate::catalog::Catalog;
-use crate::column::{ColumnKind, PlanningColumn};
-use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::ipc;
-use crate::known::Known;
-use crate::partitions::{self, KnownPartition};
-use crate::schemas::StoredSchema;
-use crate::select::Selection;
-use crate::trees::{
-    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ENDS, FILES, META, NAMES, SCHEMAS, UNITED_KEY, name_key,
-    number_key, number_of,
+use crate::file::Entry;
+use crate::records::{
+    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, META, NAMES, PlanningColumn, SCHEMAS,
+    StoredSchema, UNITED_KEY, ipc, len_bytes, name_key, number_key, number_of,
 };
-use crate::version::len_bytes;
+use crate::slots::{KnownPartition, partitions};
 
 /// A file that is part of a dataset.
 struct Chosen {
@@ -98,7 +98,7 @@ impl Catalog {
         let chosen = self.chosen(&snapshot, selected.iter())?;
         let current = current_versions(&chosen, options)?;
         let slots = chosen.iter().map(|file| (file.location.clone(), file.slot)).collect::<HashMap<_, _>>();
-        let known = Known::new(Arc::clone(&snapshot), slots, Arc::clone(&self.stale));
+        let known = KnownFiles::new(Arc::clone(&snapshot), slots, Arc::clone(&self.stale));
         let options = Arc::new(options.clone().known_footers(Arc::new(known)));
         let blocks = snapshot.tree(BLOCKS)?;
         let mut files = Vec::with_capacity(chosen.len());

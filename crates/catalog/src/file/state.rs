@@ -2,9 +2,9 @@
 
 use lath_store::{RecordReader, RecordWriter, Tree};
 
+use super::facts::ContentOptions;
 use crate::error::{Error, Result};
-use crate::facts::Wanted;
-use crate::trees::{FORMAT, FORMAT_KEY, STATE_KEY};
+use crate::records::{FORMAT, FORMAT_KEY, STATE_KEY};
 
 /// Counters and options.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(crate) struct State {
     pub(crate) next_root: u32,
     pub(crate) next_column: u32,
     pub(crate) next_schema: u32,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: ContentOptions,
 }
 
 impl State {
@@ -24,7 +24,7 @@ impl State {
     pub(crate) const DEFAULT_FILTER_BUDGET_BYTES: usize = 1 << 20;
 
     pub(crate) fn new() -> Self {
-        let wanted = Wanted { keys: Vec::new(), filter_budget_bytes: Self::DEFAULT_FILTER_BUDGET_BYTES };
+        let wanted = ContentOptions { keys: Vec::new(), filter_budget_bytes: Self::DEFAULT_FILTER_BUDGET_BYTES };
         Self { slots: 0, files: 0, next_root: 0, next_column: 0, next_schema: 0, wanted }
     }
 
@@ -48,7 +48,14 @@ impl State {
             (0..columns).map(|_| record.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
         };
         let keys = (0..count).map(|_| key()).collect::<Result<_, _>>()?;
-        Ok(Self { slots, files, next_root, next_column, next_schema, wanted: Wanted { keys, filter_budget_bytes } })
+        Ok(Self {
+            slots,
+            files,
+            next_root,
+            next_column,
+            next_schema,
+            wanted: ContentOptions { keys, filter_budget_bytes },
+        })
     }
 
     pub(crate) fn to_record(&self) -> Vec<u8> {

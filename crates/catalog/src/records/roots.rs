@@ -2,14 +2,14 @@
 
 use lath_store::{RecordReader, RecordWriter, Snapshot, Transaction};
 
+use super::trees::{ROOTS, number_key, number_of};
 use crate::error::{Error, Result};
-use crate::trees::{ROOTS, number_key, number_of};
 
 /// A location that was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) number: u32,
-    /// As in [`Entry::name`](crate::entry::Entry::name).
+    /// As in [`Entry::name`](crate::file::Entry::name).
     pub(crate) name: String,
 }
 

@@ -3,13 +3,9 @@
 use lath_predicate::{BoundPredicate, Comparison, Test, Value, ValueTest};
 use lath_store::{Snapshot, Tree};
 
-use crate::bitmap::Bitmap;
-use crate::bounds::BoundsTest;
-use crate::column::{ColumnKind, PlanningColumn};
 use crate::error::Result;
-use crate::made_filter::{KeyHash, combine};
-use crate::segment::Segment;
-use crate::trees::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, SEGMENTS};
+use crate::records::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, ColumnKind, PlanningColumn, SEGMENTS};
+use crate::slots::{Bitmap, BoundsTest, KeyHash, Segment, combine};
 
 /// Maximum number of keys of a list that are looked up in filters; scans probe for more of them file by file.
 const MAX_KEYS: usize = 64;

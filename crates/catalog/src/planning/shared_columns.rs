@@ -7,10 +7,9 @@ use lath_parquet::{Alignment, DatasetOptions};
 use lath_store::Snapshot;
 
 use crate::catalog::Catalog;
-use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::schemas::StoredSchema;
-use crate::trees::{FILES, NAMES, SCHEMAS, number_key, number_of};
+use crate::file::Entry;
+use crate::records::{FILES, NAMES, SCHEMAS, StoredSchema, number_key, number_of};
 
 impl Catalog {
     /// Refuses files that have these columns with other types than the first file, as a scan of all files does where schemas are not united:

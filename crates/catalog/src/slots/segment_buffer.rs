@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use lath_store::{Transaction, Tree};
 
+use super::segment::{Class, FREE, OpenSegment, Place};
 use crate::error::Result;
-use crate::segment::{Class, FREE, OpenSegment, Place};
-use crate::trees::SEGMENTS;
+use crate::records::SEGMENTS;
 
 /// The segments that filters are added to, one for each class.
 #[derive(Debug, Default)]

@@ -5,12 +5,12 @@ use std::thread;
 
 use lath_parquet::{DatasetFile, DatasetOptions, FileVersion, on_threads};
 
+use super::changes::Changes;
+use super::edit::Edit;
 use crate::catalog::Catalog;
-use crate::changes::Changes;
-use crate::edit::Edit;
 use crate::error::{Error, Result};
-use crate::facts::{self, Facts};
-use crate::roots::Root;
+use crate::file::{Facts, facts};
+use crate::records::Root;
 
 /// A file that a location stands for, by its name in the catalog.
 pub(crate) struct Found {

@@ -8,10 +8,9 @@ use bytes::Bytes;
 use lath_parquet::{ColumnStatistics, DatasetFile, DatasetOptions, FileVersion, ParquetFile, StoredFilter};
 use lath_predicate::value_at;
 
-use crate::bounds::{Bounds, rank};
-use crate::column::ColumnKind;
 use crate::error::{Error, Result};
-use crate::made_filter::{self, KeyHash};
+use crate::records::ColumnKind;
+use crate::slots::{Bounds, KeyHash, made_filter, rank};
 
 /// Maximum bytes of a page index that is kept.
 const MAX_PAGE_INDEX_BYTES: u64 = 1 << 20;
@@ -21,7 +20,7 @@ const MAX_READS: usize = 3;
 
 /// What is read of a file beside its footer.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct ContentOptions {
     /// Columns that are looked up, alone or together.
     pub(crate) keys: Vec<Vec<String>>,
     /// Maximum bytes of the filters of a column, for one file.
@@ -82,7 +81,7 @@ pub(crate) fn read(
     location: &str,
     listed: Option<&FileVersion>,
     options: &Arc<DatasetOptions>,
-    wanted: &Wanted,
+    wanted: &ContentOptions,
 ) -> Result<Option<Facts>> {
     let mut listed = listed.cloned();
     for _ in 0..MAX_READS {
@@ -112,7 +111,7 @@ pub(crate) fn current_version(location: &str, options: &Arc<DatasetOptions>) -> 
     Ok(DatasetFile::known(location, any, [], options)?.current_version()?)
 }
 
-fn read_open(file: &ParquetFile, wanted: &Wanted) -> Result<ReadFacts> {
+fn read_open(file: &ParquetFile, wanted: &ContentOptions) -> Result<ReadFacts> {
     let statistics = file.statistics()?;
     let page_index = file.page_index_range().filter(|range| range.end - range.start <= MAX_PAGE_INDEX_BYTES);
     let page_index = match page_index {
@@ -146,7 +145,7 @@ fn bounds(column: &ColumnStatistics) -> Bounds {
 }
 
 /// The filters of those columns that have one in every row group.
-fn stored_filters(file: &ParquetFile, wanted: &Wanted) -> Result<Vec<ColumnFilters>> {
+fn stored_filters(file: &ParquetFile, wanted: &ContentOptions) -> Result<Vec<ColumnFilters>> {
     let first = file.metadata().row_groups().next();
     let has_filters = first.is_some_and(|first| first.columns().flatten().any(|chunk| chunk.bloom_filter().is_some()));
     let mut kept = Vec::new();
@@ -172,7 +171,7 @@ fn made_filter(
     file: &ParquetFile,
     key: &[String],
     stored: &[ColumnFilters],
-    wanted: &Wanted,
+    wanted: &ContentOptions,
 ) -> Result<Option<ColumnFilters>> {
     let field =
         |name: &String| file.schema().column_with_name(name).map(|(at, _)| Arc::clone(&file.schema().fields()[at]));

@@ -1,0 +1,9 @@
+//! What a catalog keeps of one file: its state, bounds, filters and schema.
+
+mod entry;
+pub(crate) mod facts;
+mod state;
+
+pub(crate) use self::entry::{Entry, KeptFilter, ReadEntry, StoredAt};
+pub(crate) use self::facts::{ColumnFilters, ContentOptions, Facts, Filter, ReadFacts};
+pub(crate) use self::state::State;

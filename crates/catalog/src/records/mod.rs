@@ -1,0 +1,19 @@
+//! What the catalog's store has, as bytes: files, schemas, locations.
+
+mod column;
+pub(crate) mod ipc;
+mod location;
+pub(crate) mod roots;
+mod schemas;
+mod trees;
+pub(crate) mod version;
+
+pub(crate) use self::column::{ColumnKind, PlanningColumn};
+pub(crate) use self::location::Folder;
+pub(crate) use self::roots::Root;
+pub(crate) use self::schemas::StoredSchema;
+pub(crate) use self::trees::{
+    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ENDS, FILES, FORMAT, FORMAT_KEY, META, NAMES, PAGE_INDEXES,
+    PARTITIONS_KEY, SCHEMAS, SEGMENTS, STATE_KEY, UNITED_KEY, name_key, number_key, number_of,
+};
+pub(crate) use self::version::len_bytes;

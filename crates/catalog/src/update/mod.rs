@@ -1,0 +1,13 @@
+//! Adding, refreshing and removing files.
+
+mod add_options;
+mod catalog_change;
+mod changes;
+mod discovery;
+mod edit;
+mod freshness;
+mod partition_update;
+
+pub use self::add_options::AddOptions;
+pub use self::changes::Changes;
+pub use self::freshness::InFolder;
