@@ -8,9 +8,7 @@ use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::options::Options;
 use crate::readers::Readers;
-use crate::signal::Signal;
-use crate::state::State;
-use crate::writer_lock::WriterLock;
+use crate::writer::{Signal, State, WriterLock};
 
 /// An open store. Other modules implement its operations.
 #[derive(Debug)]

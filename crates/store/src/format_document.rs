@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::arena::{FIRST_UNIT, HEADER_LEN, HEADER_SLOTS};
 use crate::extent::UNIT;
-use crate::header::{self, Header, MAGIC};
 use crate::log::Log;
 use crate::node::{BODY_HEAD, CHECKSUM_LEN, Kind, REFERENCE_LIMIT, Word, edit_leaf, inner, leaf, value, word};
+use crate::records::{Header, MAGIC, header};
 use crate::root::{NAME_MAX, Root};
-use crate::space::{Space, regions::REGION};
+use crate::space::Space;
+use crate::space::regions::REGION;
 use crate::storage::{MemoryStorage, Storage};
 use crate::trie::MAX_KEY_LEN;
 

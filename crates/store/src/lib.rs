@@ -18,54 +18,44 @@
 //! ```
 
 mod arena;
-mod background;
-mod backup;
-mod check;
-mod checkpoint;
-mod checkpoint_policy;
-mod commit;
-mod compact;
-mod copy_target;
+mod commits;
+mod copy;
 mod engine;
 mod error;
 mod extent;
-mod field_record;
 #[cfg(test)]
 mod format_document;
-mod header;
+mod inspect;
 mod log;
 mod node;
 mod options;
 mod pending;
 mod readers;
-mod record;
+mod records;
 mod recovery;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 mod repair;
 mod root;
-mod signal;
 mod snapshot;
 mod space;
-mod state;
-mod stats;
 mod storage;
 mod store;
 mod transaction;
 mod tree;
 mod trie;
-mod users;
-mod writer_lock;
+mod writer;
 
-pub use check::{CheckReport, Problem};
-pub use compact::{Compaction, CompactionProgress};
-pub use copy_target::CopyProgress;
+pub use copy::CopyProgress;
+pub use copy::{Compaction, CompactionProgress};
 pub use error::{Error, Result};
-pub use field_record::{RecordError, RecordReader, RecordWriter};
+pub use inspect::{CheckReport, Problem};
+pub use inspect::{Held, Holder, Stats};
+pub use inspect::{StoreUser, store_users};
 pub use options::{Durability, Options};
+pub use records::{RecordError, RecordReader, RecordWriter};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use repair::{RepairReport, repair, repair_with};
 pub use snapshot::Snapshot;
-pub use stats::{Held, Holder, Stats};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
 pub use storage::{Data, Lengths, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};
@@ -74,4 +64,3 @@ pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;
 pub use transaction::{Savepoint, Transaction, TreeMut};
 pub use tree::{Cursor, Entry, Range, Tree, prefix_range};
-pub use users::{StoreUser, store_users};

@@ -12,19 +12,18 @@ use crate::arena::{Arena, FIRST_LEN, FIRST_UNIT, WriteArena};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
-use crate::header::{Header, VERSION};
 use crate::log::Log;
 use crate::options::{Durability, Options};
 use crate::readers::{self, Readers};
-use crate::record;
+use crate::records::{Header, VERSION, record};
 use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, Retired};
-use crate::state::{Named, Published, State, sorted, walk_root, write_record_at};
 use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage};
 use crate::store::Store;
 use crate::transaction::Transaction;
 use crate::trie::Writer;
+use crate::writer::{Named, Published, State, sorted, walk_root, write_record_at};
 
 /// How long opening waits at a time for other processes.
 const WAIT_INTERVAL: Duration = Duration::from_millis(10);

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::background::Background;
+use crate::commits::Background;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::snapshot::Snapshot;
-use crate::state::Published;
 use crate::transaction::Transaction;
+use crate::writer::Published;
 
 /// An ordered key-value store in a file: named trees, transactions over all of them, and snapshots.
 ///

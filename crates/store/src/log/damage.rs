@@ -57,8 +57,8 @@ pub(super) fn check(scans: &mut [(usize, Scan<'_>)], after: u64, last: u64) -> R
 #[cfg(test)]
 mod tests {
     use crate::error::{Error, Result};
-    use crate::header::VERSION;
     use crate::log::Log;
+    use crate::records::VERSION;
     use crate::storage::{MemoryStorage, Storage};
 
     const STORE: u64 = 0x5eed;

@@ -1,12 +1,12 @@
 //! A store whose data file is missing or empty: its log may have some commits, or all of them.
 
 use super::RepairReport;
-use crate::check::Problem;
-use crate::copy_target::CopyCounter;
+use crate::copy::CopyCounter;
 use crate::error::{Error, Result};
+use crate::inspect::Problem;
 use crate::log::unverified_records;
 use crate::options::Durability;
-use crate::record;
+use crate::records::record;
 use crate::storage::Storage;
 use crate::store::Store;
 

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::arena::Arena;
-use crate::check::Problem;
 use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
+use crate::inspect::Problem;
 use crate::node::Word;
 use crate::trie::MAX_KEY_LEN;
 use crate::trie::find::{Branch, resolve_value};

@@ -16,10 +16,8 @@
 
 use std::fmt;
 
-use super::Class;
-use super::bits;
 use super::regions::{REGION, Region, Regions};
-use super::{REGION_WORDS, Space, by_region};
+use super::{Class, REGION_WORDS, Space, bits, by_region};
 use crate::error::{Error, Result};
 use crate::extent::Extent;
 use xxhash_rust::xxh3::xxh3_64;

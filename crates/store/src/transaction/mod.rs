@@ -5,17 +5,17 @@ mod tree;
 use std::sync::Arc;
 
 pub use self::tree::TreeMut;
-use crate::commit::OpenTree;
+use crate::commits::OpenTree;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::Generation;
 use crate::node::Word;
 use crate::options::Durability;
 use crate::pending::Pending;
-use crate::record::{Operation, Operations, OperationsMark};
+use crate::records::{Operation, Operations, OperationsMark};
 use crate::root::{NAME_MAX, parse_word};
-use crate::state::{State, walk_since};
 use crate::trie::{Mode, Purpose, Writer, find};
+use crate::writer::{State, walk_since};
 
 /// A state of a transaction that [`Transaction::rollback`] returns to.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use crate::arena::{Arena, WriteArena};
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, HUGE_PAGE, UNIT};
 use crate::node::edit_leaf::Entries;
-use crate::node::{Kind, Slot, generation, leaf::INLINE_MAX, units_for, value};
+use crate::node::leaf::INLINE_MAX;
+use crate::node::{Kind, Slot, generation, units_for, value};
 use crate::space::Space;
 use crate::space::reclaim::Retired;
 

@@ -6,10 +6,10 @@ use crate::extent::UNIT;
 use crate::log::Position;
 use crate::node::Word;
 use crate::options::Durability;
-use crate::record::Operations;
+use crate::records::Operations;
 use crate::root::Root;
-use crate::state::{Named, Published, State, write_record};
 use crate::trie::Mode;
+use crate::writer::{Named, Published, State, write_record};
 
 /// A tree that a transaction uses.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::extent::{Generation, UNIT};
-use crate::state::State;
 use crate::store::Store;
+use crate::writer::State;
 
 /// What keeps space from becoming free.
 #[non_exhaustive]

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::extent::UNIT;
 use crate::root::Root;
-use crate::state::State;
+use crate::writer::State;
 
 impl Engine {
     /// Whether a checkpoint is due: if the log is long enough, or if the last checkpoint keeps more bytes than the options allow, and more

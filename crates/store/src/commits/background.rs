@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use crate::engine::Engine;
-use crate::signal::Signal;
+use crate::writer::Signal;
 
 /// The thread, which ends when this is dropped.
 #[derive(Debug)]

@@ -6,16 +6,16 @@ use std::sync::{Arc, PoisonError};
 use crate::arena::{Arena, FIRST_UNIT, HEADER_SLOTS};
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
-use crate::header::Header;
 use crate::node::edit_leaf::entry_len;
 use crate::node::leaf::hash;
 use crate::node::{Inner, Leaf, Slot, Word};
+use crate::records::Header;
 use crate::root::Root;
 use crate::space::Space;
-use crate::state::{Published, State, sorted};
 use crate::store::Store;
 use crate::trie::find::Branch;
 use crate::trie::{MAX_KEY_LEN, count};
+use crate::writer::{Published, State, sorted};
 
 /// Further problems are only counted.
 const PROBLEMS_MAX: usize = 1000;

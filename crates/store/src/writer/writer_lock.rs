@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::state::State;
+use super::state::State;
 
 /// How often a thread checks whether the lock is free before it sleeps. That takes ten to twenty microseconds, as long as a small
 /// transaction. Eight committers at once make 22,700 commits a second with this number and 21,600 with a tenth of it: a thread

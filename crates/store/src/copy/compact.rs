@@ -18,13 +18,13 @@ use crate::arena::FIRST_UNIT;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
+use crate::inspect::Held;
 use crate::node::Word;
 use crate::root::Root;
-use crate::state::{State, write_record};
-use crate::stats::Held;
 use crate::store::Store;
 use crate::trie::relocate::{Moved, Relocation};
 use crate::trie::{Mode, Purpose};
+use crate::writer::{State, write_record};
 
 /// A transaction ends with the node with which it has moved this many bytes.
 const STEP_BYTES: u64 = 8 << 20;
@@ -287,8 +287,8 @@ impl Engine {
 fn plan(state: &mut State, slack: u64) -> Result<Option<(Pass, u64)>> {
     let space = &mut state.writer.space;
     let (used, end) = (space.used_units(), space.end());
-    let ceiling = (FIRST_UNIT + used + used / slack).max(crate::checkpoint::MIN_UNITS);
-    if ceiling + (end / GAIN).max(crate::checkpoint::PAGE_UNITS) > end {
+    let ceiling = (FIRST_UNIT + used + used / slack).max(crate::commits::MIN_UNITS);
+    if ceiling + (end / GAIN).max(crate::commits::PAGE_UNITS) > end {
         return Ok(None);
     }
     let above = space.used_from(ceiling);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::copy_target::{CopyCounter, CopyProgress, CopyTarget};
+use super::copy_target::{CopyCounter, CopyProgress, CopyTarget};
 use crate::error::Result;
 use crate::snapshot::Snapshot;
 use crate::store::Store;

@@ -7,11 +7,11 @@ use crate::arena::FIRST_LEN;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
-use crate::header::{Header, VERSION};
 use crate::node::{Kind, value};
+use crate::records::{Header, VERSION};
 use crate::root::Root;
-use crate::state::{Published, State, sorted, walk_root};
 use crate::trie::{Writer, len_with_reserve};
+use crate::writer::{Published, State, sorted, walk_root};
 
 /// A checkpoint records which pieces of this size it has to sync.
 const PIECE_BYTES: u64 = 1 << 16;

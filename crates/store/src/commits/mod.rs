@@ -1,0 +1,10 @@
+//! Commits and checkpoints: changes become the newest root, and the newest root durable.
+
+mod background;
+mod checkpoint;
+mod checkpoint_policy;
+mod commit;
+
+pub(crate) use self::background::Background;
+pub(crate) use self::checkpoint::{MIN_UNITS, PAGE_UNITS};
+pub(crate) use self::commit::OpenTree;

@@ -1,0 +1,9 @@
+//! Backups and compaction: the nodes of a store at other places.
+
+mod backup;
+mod compact;
+mod copy_target;
+
+pub use self::compact::{Compaction, CompactionProgress};
+pub use self::copy_target::CopyProgress;
+pub(crate) use self::copy_target::{CopyCounter, CopyTarget};

@@ -1,0 +1,11 @@
+//! Headers, the operations of the log, and records of fields, as bytes.
+
+mod field_record;
+pub(crate) mod header;
+pub(crate) mod record;
+
+pub use self::field_record::{RecordError, RecordReader, RecordWriter};
+#[cfg(test)]
+pub(crate) use self::header::MAGIC;
+pub(crate) use self::header::{Header, VERSION};
+pub(crate) use self::record::{Operation, Operations, OperationsMark};
