@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use datafusion::error::DataFusionError;
 
-use crate::mistake::Mistake;
+use crate::text::Mistake;
 
 /// Why a statement could not be run.
 #[non_exhaustive]

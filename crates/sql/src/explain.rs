@@ -9,11 +9,10 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::error::Error;
-use crate::lines::Lines;
-use crate::location::is_location;
-use crate::mistake::{Mistake, located, only_occurrence, token_len};
+use crate::files::is_location;
 use crate::names::{function_names, table_names};
 use crate::session::Session;
+use crate::text::{Lines, Mistake, located, only_occurrence, token_len};
 
 /// Maximum number of columns that are listed because none is similar.
 const MAX_LISTED: usize = 30;

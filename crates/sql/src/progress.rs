@@ -8,7 +8,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 
-use crate::source::LathSource;
+use crate::scan::LathSource;
 
 /// How far the scans of a query are.
 #[derive(Clone)]

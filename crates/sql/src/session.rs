@@ -29,16 +29,13 @@ use lath_parquet::{Dataset, Runtime, Uncommitted};
 use lath_table::{Database, TableOptions};
 
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
-use crate::declared_order::VerifiedOrder;
 use crate::definition::{Definitions, take_temporary};
 use crate::error::of_table;
-use crate::external::ExternalTables;
+use crate::files::{ExternalTables, LathTable, Locations, ReadParquet, RowReader};
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
-use crate::location::Locations;
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
-use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, EquijoinKeys,
@@ -46,10 +43,7 @@ use crate::rewrite::{
     OrderedInnerJoins, PeerFrames, PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function,
     checked_sum, map_extract_function, merge_join_columns, uuid_function, whole_number_functions, with_output_names,
 };
-use crate::row_files::RowReader;
-use crate::running_filters::{MovedFilters, RunningFilters};
-use crate::table::LathTable;
-use crate::value_lists::Simplified;
+use crate::scan::{MovedFilters, RunningFilters, Simplified, VerifiedOrder};
 use crate::write::{CopyTarget, WriteSettings, option_text};
 
 /// Keys of a join that become a list of values for the scan of the other side, if they are so few: Bloom filters are asked for each.

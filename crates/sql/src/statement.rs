@@ -7,8 +7,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::dialect::LathDialect;
 use crate::error::{Error, Result};
-use crate::lines::Lines;
-use crate::mistake::{Mistake, located};
+use crate::text::{Lines, Mistake, located};
 
 /// The statement itself, or the one that it explains.
 pub(crate) fn explained(statement: &mut Statement) -> &mut Statement {

@@ -27,8 +27,8 @@ use super::Change;
 use super::in_order::{is_in_order, plan_in_order};
 use super::target::ChangeTarget;
 use super::writer::{Sent, Writer};
-use crate::boxed::{insert_by, scan_by};
 use crate::keyed::bind;
+use crate::scan::{insert_by, scan_by};
 use crate::stop::with_pauses;
 
 /// Batches on their way to the thread that writes.

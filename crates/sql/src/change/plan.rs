@@ -16,7 +16,7 @@ use super::merge::plan_merge;
 use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
 use crate::keyed::{KeyedTable, bind, keys_of};
-use crate::pushdown::test;
+use crate::scan::test;
 
 /// The plan with each table settled to the commit that is read, and with a change of a table with a primary key as one that Lath makes.
 pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: OnConflict) -> Result<LogicalPlan> {

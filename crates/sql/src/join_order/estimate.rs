@@ -11,7 +11,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
 use super::graph::{InputColumn, Inputs, JoinGraph};
-use crate::selectivity::number;
+use crate::scan::number;
 
 /// The share of rows that satisfy a condition beside the equality of columns. Not measured.
 const FILTER: f64 = 0.4;

@@ -9,9 +9,9 @@ use lath_parquet::Runtime;
 use lath_table::{Error, Table, TableOptions};
 
 use super::table::KeyedTable;
-use crate::boxed::create_by;
 use crate::error::table_work;
 use crate::local_path::local_path;
+use crate::scan::create_by;
 use crate::write::is_true;
 
 /// Attaches such tables. Where columns and a key are given, a table is made in a folder that has none.

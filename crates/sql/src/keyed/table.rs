@@ -20,10 +20,10 @@ use lath_table::{Database, Snapshot, Table};
 
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
-use crate::boxed::{changes_refused_by, insert_by, scan_by};
 use crate::error::{of_table, table_work};
-use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
-use crate::selectivity::selectivity;
+use crate::scan::{
+    Pushed, changes_refused_by, insert_by, physical, scan_by, selectivity, support, with_columns_of, with_rest,
+};
 
 /// The key of a field's metadata with the number that the column has in its table, which it has in no other.
 const FIELD_ID: &str = "PARQUET:field_id";

@@ -11,8 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use crate::dialect::error_at;
-use crate::dialect::normal;
+use crate::dialect::{error_at, normal};
 
 /// Puts what named windows say into the windows that refine them.
 pub(super) fn refine(select: &mut Select) -> Result<(), ParserError> {

@@ -12,7 +12,7 @@ use lath_parquet::WriteOptions;
 
 use super::options::{WriteSettings, is_true, written_path};
 use super::sink::{Place, file_sink};
-use crate::boxed::{insert_by, scan_by};
+use crate::scan::{insert_by, scan_by};
 
 /// What `COPY … TO` writes, as a table that rows are inserted into.
 pub(crate) struct CopyTarget {

@@ -13,8 +13,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use lath_parquet::{DatasetOptions, Runtime};
 
-use crate::catalog_table::{CatalogTable, open_locations};
-use crate::table::FileColumns;
+use super::catalog_table::{CatalogTable, open_locations};
+use super::table::FileColumns;
 
 const READ_PARQUET: &str = "read_parquet";
 const READ_CATALOG: &str = "read_catalog";

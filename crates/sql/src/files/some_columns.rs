@@ -6,8 +6,8 @@ use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::boxed::scan_by;
-use crate::table::LathTable;
+use super::table::LathTable;
+use crate::scan::scan_by;
 
 /// Some columns of a table as a table of its own.
 ///

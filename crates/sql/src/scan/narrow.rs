@@ -9,7 +9,7 @@ use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, DynamicFilter
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{Predicate, Support};
 
-use crate::translate::translate;
+use super::translate::translate;
 
 /// A predicate that is true for every row for which `expr` is; `None` if there is none that rules out any row.
 pub(crate) fn narrow(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use datafusion::common::utils::datafusion_strsim::normalized_levenshtein;
 
-use crate::lines::Lines;
+use super::lines::Lines;
 
 /// How similar a name has to be in order to be suggested; 1 is the same.
 const MIN_SIMILARITY: f64 = 0.6;

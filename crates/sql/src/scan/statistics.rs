@@ -6,7 +6,7 @@ use datafusion::common::{ColumnStatistics, Statistics};
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{ColumnStatistics as Known, Precision as KnownPrecision, Statistics as KnownStatistics};
 
-use crate::selectivity::distinct_values;
+use super::selectivity::distinct_values;
 
 /// Bytes that each string takes in an Arrow array of views.
 const VIEW_BYTES: u64 = 16;

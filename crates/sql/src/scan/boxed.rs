@@ -13,7 +13,7 @@ macro_rules! scan_by {
             projection: Option<&'life2 Vec<usize>>,
             filters: &'life3 [datafusion::logical_expr::Expr],
             limit: Option<usize>,
-        ) -> $crate::boxed::Planned<'async_trait>
+        ) -> $crate::scan::Planned<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -27,7 +27,7 @@ macro_rules! scan_by {
                 projection: Option<&'a Vec<usize>>,
                 filters: &'a [datafusion::logical_expr::Expr],
                 limit: Option<usize>,
-            ) -> $crate::boxed::Planned<'a> {
+            ) -> $crate::scan::Planned<'a> {
                 Box::pin(table.$method(state, projection, filters, limit))
             }
             boxed(self, state, projection, filters, limit)
@@ -43,7 +43,7 @@ macro_rules! insert_by {
             state: &'life1 dyn datafusion::catalog::Session,
             input: std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>,
             op: datafusion::logical_expr::dml::InsertOp,
-        ) -> $crate::boxed::Planned<'async_trait>
+        ) -> $crate::scan::Planned<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -54,7 +54,7 @@ macro_rules! insert_by {
                 state: &'a dyn datafusion::catalog::Session,
                 input: std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>,
                 op: datafusion::logical_expr::dml::InsertOp,
-            ) -> $crate::boxed::Planned<'a> {
+            ) -> $crate::scan::Planned<'a> {
                 Box::pin(table.$method(state, input, op))
             }
             boxed(self, state, input, op)
@@ -69,7 +69,7 @@ macro_rules! changes_refused_by {
             &'life0 self,
             _: &'life1 dyn datafusion::catalog::Session,
             _: Vec<datafusion::logical_expr::Expr>,
-        ) -> $crate::boxed::Planned<'async_trait>
+        ) -> $crate::scan::Planned<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -84,7 +84,7 @@ macro_rules! changes_refused_by {
             _: &'life1 dyn datafusion::catalog::Session,
             _: Vec<(String, datafusion::logical_expr::Expr)>,
             _: Vec<datafusion::logical_expr::Expr>,
-        ) -> $crate::boxed::Planned<'async_trait>
+        ) -> $crate::scan::Planned<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -97,7 +97,7 @@ macro_rules! changes_refused_by {
         fn truncate<'life0, 'life1, 'async_trait>(
             &'life0 self,
             _: &'life1 dyn datafusion::catalog::Session,
-        ) -> $crate::boxed::Planned<'async_trait>
+        ) -> $crate::scan::Planned<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -116,7 +116,7 @@ macro_rules! create_by {
             &'life0 self,
             _: &'life1 dyn datafusion::catalog::Session,
             command: &'life2 datafusion::logical_expr::CreateExternalTable,
-        ) -> $crate::boxed::Made<'async_trait>
+        ) -> $crate::scan::Made<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -126,7 +126,7 @@ macro_rules! create_by {
             fn boxed<'a>(
                 factory: &'a $factory,
                 command: &'a datafusion::logical_expr::CreateExternalTable,
-            ) -> $crate::boxed::Made<'a> {
+            ) -> $crate::scan::Made<'a> {
                 Box::pin(factory.$method(command))
             }
             boxed(self, command)

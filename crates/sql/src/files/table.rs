@@ -18,13 +18,11 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
-use crate::boxed::{changes_refused_by, insert_by, scan_by};
 use crate::error::file_work;
-use crate::metrics::add_planning;
-use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
-use crate::selectivity::selectivity;
-use crate::source::LathSource;
-use crate::statistics;
+use crate::scan::{
+    LathSource, Pushed, add_planning, changes_refused_by, insert_by, physical, scan_by, selectivity, statistics,
+    support, with_columns_of, with_rest,
+};
 
 /// A dataset as a table of DataFusion.
 ///

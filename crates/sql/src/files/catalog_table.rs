@@ -11,12 +11,11 @@ use lath_catalog::{Catalog, InFolder};
 use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
 use lath_table::{Table, TableOptions};
 
-use crate::boxed::scan_by;
+use super::table::{FileColumns, LathTable, with_distinct_names};
 use crate::error::{blocking, external, of_catalog, of_table};
 use crate::keyed::KeyedTable;
 use crate::local_path::local_path;
-use crate::pushdown::{Pushed, support};
-use crate::table::{FileColumns, LathTable, with_distinct_names};
+use crate::scan::{Pushed, scan_by, support};
 
 /// The files of a [`Catalog`] as a table of DataFusion. A query opens those files alone that the catalog does not rule out by the query's
 /// conditions.

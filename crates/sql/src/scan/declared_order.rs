@@ -16,7 +16,7 @@ use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 
-use crate::source::LathSource;
+use super::source::LathSource;
 
 /// The rule that has scans verify their order. It comes last, when it is settled who relies on which order.
 #[derive(Debug)]

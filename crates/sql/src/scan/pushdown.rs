@@ -16,8 +16,8 @@ use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::projection::ProjectionExec;
 use lath_parquet::{Predicate, Support};
 
-use crate::narrow::supported;
-use crate::translate::translate;
+use super::narrow::supported;
+use super::translate::translate;
 
 /// The conditions of a query on a table.
 #[derive(Debug)]

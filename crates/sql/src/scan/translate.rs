@@ -13,7 +13,7 @@ use datafusion::physical_expr::expressions::{
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{Column, Literal, Predicate, column_named};
 
-use crate::literal::literal;
+use super::literal::literal;
 use crate::rewrite::CANONICAL_FLOAT;
 
 /// Longest IN list that becomes one: of more values each would be compared with more than is saved.

@@ -15,13 +15,13 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use futures_util::TryStreamExt;
 use lath_parquet::{DatasetOptions, Runtime};
 
-use crate::boxed::Made;
-use crate::catalog_table::open_locations;
+use super::catalog_table::open_locations;
+use super::json_table::json_table;
+use super::row_files::{RowReader, row_table};
+use super::table::FileColumns;
 use crate::error::blocking;
-use crate::json_table::json_table;
 use crate::local_path::local_path;
-use crate::row_files::{RowReader, row_table};
-use crate::table::FileColumns;
+use crate::scan::Made;
 
 const JSON_EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
 

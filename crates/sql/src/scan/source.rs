@@ -21,11 +21,11 @@ use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
 use futures_util::StreamExt;
 use lath_parquet::{Predicate, Runtime, ScanPlan, SortingColumn};
 
-use crate::field_projection::FieldProjection;
-use crate::metrics::ScanMetrics;
-use crate::narrow::narrow;
-use crate::stream::{DeclaredOrder, SharedWork, TaskStream, Watched};
-use crate::translate::uncanonical;
+use super::field_projection::FieldProjection;
+use super::metrics::ScanMetrics;
+use super::narrow::narrow;
+use super::stream::{DeclaredOrder, SharedWork, TaskStream, Watched};
+use super::translate::uncanonical;
 
 /// The tasks of a scan, shared by as many partitions as are to work at the same time.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::mistake::Mistake;
+use super::mistake::Mistake;
 
 const INDENT: &str = "  ";
 

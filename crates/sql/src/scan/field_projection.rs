@@ -12,8 +12,8 @@ use datafusion::physical_expr::projection::{ProjectionExprs, Projector};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use lath_parquet::ScanPlan;
 
+use super::translate::field_path;
 use crate::error::external;
-use crate::translate::field_path;
 
 /// Expressions that a source computes of what it reads.
 #[derive(Debug, Clone)]

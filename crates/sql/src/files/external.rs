@@ -12,12 +12,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
 
-use crate::boxed::{changes_refused_by, create_by, insert_by, scan_by};
-use crate::catalog_table::keyed_folder;
+use super::catalog_table::keyed_folder;
+use super::table::{LathTable, no_change};
 use crate::error::file_work;
 use crate::local_path::local_path;
-use crate::pushdown::support;
-use crate::table::{LathTable, no_change};
+use crate::scan::{changes_refused_by, create_by, insert_by, scan_by, support};
 use crate::write::{Place, WriteSettings, file_schema, file_sink, is_true, written_path};
 
 /// Makes such tables.

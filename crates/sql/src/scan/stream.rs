@@ -15,9 +15,9 @@ use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures_util::Stream;
 use lath_parquet::{DynamicFilter, Error, RowOrder, Runtime, Scan, ScanBatches, ScanTask, SortingColumn};
 
+use super::metrics::ScanMetrics;
+use super::narrow::narrow;
 use crate::error::external;
-use crate::metrics::ScanMetrics;
-use crate::narrow::narrow;
 
 /// What the partitions of one execution share: tasks, of which each takes the first that is left, and conditions that change meanwhile.
 ///

@@ -1,0 +1,9 @@
+//! The text of statements: places in it, mistakes shown below their line.
+
+mod caret;
+mod lines;
+mod mistake;
+
+pub(crate) use self::lines::Lines;
+pub use self::mistake::Mistake;
+pub(crate) use self::mistake::{located, only_occurrence, token_len};
