@@ -50,7 +50,7 @@ def place(row):
             return (0, "")
         if isinstance(value, (float, decimal.Decimal)):
             number = float(value)
-            return (1, f"{number:.4f}" if abs(number) > 5e-5 else "0.0000")
+            return (1, f"{number:.6f}" if abs(number) > 5e-7 else "0.000000")
         return (2, repr(value))
 
     return [word(value) for value in row]
