@@ -39,9 +39,10 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, EquijoinKeys,
-    ExactDivision, FloatOrder, Guards, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength,
-    OrderedInnerJoins, PeerFrames, PlainPlaces, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function,
-    checked_sum, map_extract_function, merge_join_columns, uuid_function, whole_number_functions, with_output_names,
+    ExactDivision, FilterBounds, FloatOrder, Guards, IntervalWindows, MapAccess, Multisets, NestedExtremes,
+    OctetLength, OrderedInnerJoins, PeerFrames, PlainPlaces, SortedOffsets, StandardCasts, Unnesting,
+    at_time_zone_function, checked_sum, map_extract_function, merge_join_columns, uuid_function,
+    whole_number_functions, with_output_names,
 };
 use crate::scan::{MovedFilters, RunningFilters, Simplified, VerifiedOrder};
 use crate::write::{CopyTarget, WriteSettings, option_text};
@@ -429,6 +430,7 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == joins.name()) {
         *rule = Arc::new(OrderedInnerJoins(joins));
     }
+    rules.push(Arc::new(FilterBounds));
     rules
 }
 

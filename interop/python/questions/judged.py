@@ -11,12 +11,6 @@ JUDGED = [
         "depends on rows that LIMIT or a random value has chosen",
         "Rows that LIMIT chose are read twice and may be others; the error says what to write.",
     ),
-    (
-        "rows in queries",
-        "IN \\(SELECT",
-        "refuses: .*Too many columns! The subquery should only return one column",
-        "Rows are not compared with subqueries yet.",
-    ),
     ("partitions", "PARTITIONED BY", "cannot find files: No such file", "COPY of no rows makes no folder."),
     (
         None,

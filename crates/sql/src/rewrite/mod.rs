@@ -12,6 +12,7 @@
 //! | `expressions` | nothing by itself: the walk of the rules that rewrite expressions by their types |
 //! | `extremes` | `min` and `max` of lists, structs and maps |
 //! | `field_access` | fields behind subscripts: `lists[1].name` |
+//! | `filter_bounds` | conditions whose bounds DataFusion computes wrongly are opaque to it |
 //! | `floats` | decimals beside floats are floats |
 //! | `frames` | windows in the order of byte strings, durations, structs and maps |
 //! | `float_order` | NaN equals NaN and is above all numbers, both zeros are equal |
@@ -49,6 +50,7 @@ mod division;
 mod expressions;
 mod extremes;
 mod field_access;
+mod filter_bounds;
 mod float_order;
 mod floats;
 mod frames;
@@ -83,6 +85,7 @@ pub(crate) use common_types::CommonTypes;
 pub(crate) use date_arithmetic::DateArithmetic;
 pub(crate) use division::ExactDivision;
 pub(crate) use extremes::NestedExtremes;
+pub(crate) use filter_bounds::FilterBounds;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use frames::PeerFrames;
 pub(crate) use guards::{BooleanCases, Guards};
