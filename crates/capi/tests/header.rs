@@ -75,6 +75,7 @@ fn declarations(sources: &[&str]) -> String {
 
 fn header() -> String {
     let kernels = declarations(&[
+        "call.rs",
         "status.rs",
         "pointers.rs",
         "version.rs",
