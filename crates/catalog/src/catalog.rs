@@ -138,7 +138,7 @@ impl Catalog {
         let folder = Folder::of_catalog(path)?;
         let started = Instant::now();
         let store = loop {
-            match options.open(path) {
+            match options.clone().verify_nodes(true).open(path) {
                 Err(lath_store::Error::Busy) if started.elapsed() < max_wait => thread::sleep(WAIT_INTERVAL),
                 opened => break opened?,
             }

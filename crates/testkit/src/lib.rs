@@ -17,6 +17,7 @@
 //! ```
 
 mod corpus;
+mod damage;
 mod digests;
 #[cfg(feature = "arrow")]
 pub mod equality;
@@ -33,6 +34,7 @@ mod seeded;
 pub mod server;
 
 pub use corpus::parquet_test_data;
+pub use damage::damage_a_file;
 pub use digests::{DIGEST_MARK, digests_at};
 #[cfg(unix)]
 pub use guard::{Guarded, GuardedBytes, Plain};

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod changes;
+mod damage;
 mod files;
 mod histories;
 mod keys;

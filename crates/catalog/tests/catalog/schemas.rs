@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringViewArray};
+use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringViewArray};
 use lath_catalog::{AddOptions, Catalog};
 use lath_parquet::{Dataset, Predicate};
 
@@ -33,6 +33,42 @@ fn columns_of_different_types_are_found_as_without_a_catalog() {
                 // What fails in a file that is not looked into does not fail.
                 Err(_) => drop(found(&selected, predicate)),
             }
+        }
+    }
+}
+
+#[test]
+fn floats_beside_doubles_are_found_as_without_a_catalog() {
+    let floats: ArrayRef = Arc::new(Float32Array::from(vec![Some(0.1), Some(0.5), Some(f32::NAN), Some(-0.0), None]));
+    let doubles: ArrayRef =
+        Arc::new(Float64Array::from(vec![Some(0.1), Some(0.25), Some(f64::from(0.1_f32)), Some(0.0), Some(1e300)]));
+    for (first, second) in [(&floats, &doubles), (&doubles, &floats)] {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, array) in [("a.parquet", first), ("b.parquet", second)] {
+            let batch = RecordBatch::try_from_iter_with_nullable([("f", Arc::clone(array), true)]).unwrap();
+            write(&folder.path().join(name), &batch, true, 2);
+        }
+        let catalog = Catalog::create(folder.path().join("files.catalog")).unwrap();
+        catalog.add([folder.path()], &AddOptions::new().key(["f"])).unwrap();
+        let options = || options().union_schemas(true);
+        let open = Dataset::open([folder.path()], options()).unwrap();
+        assert_eq!(catalog.schema(&options()).unwrap(), *open.schema());
+        for (predicate, count) in [
+            ("f = 0.1", 1),
+            ("f = 0.10000000149011612", 2),
+            ("f <> 0.1", 8),
+            ("f > 0.1", 6),
+            ("f <= 0.1", 3),
+            ("f < 0.2 AND f >= 0.1", 3),
+            ("f IN (0.1, 0.5, 0.25)", 3),
+            ("f = 0", 2),
+            ("f = 1e300", 1),
+            ("f IS NULL", 1),
+        ] {
+            let rows = found(&open, predicate).unwrap();
+            let selected = catalog.select(&Predicate::parse(predicate).unwrap(), &options()).unwrap();
+            assert_eq!(found(&selected, predicate).unwrap(), rows, "{predicate}");
+            assert_eq!(rows.len(), count, "{predicate}");
         }
     }
 }

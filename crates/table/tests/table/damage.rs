@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,6 +14,7 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use fastrand::Rng;
 use lath_parquet::WriteOptions;
 use lath_table::{Error, Table, TableOptions};
+use lath_testkit::damage_a_file;
 
 /// Mutations that every run tries, and those of `LATH_FULL=1`.
 const SAMPLE: u64 = 60;
@@ -100,51 +101,6 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Changes one of the files of a folder; what was done.
-fn mutate(folder: &Path, random: &mut Rng) -> String {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| fs::metadata(path).unwrap().len() > 0);
-    files.sort();
-    let path = files[random.usize(..files.len())].clone();
-    let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-    let mut bytes = fs::read(&path).unwrap();
-    let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
-    let at = random.usize(..used);
-    let sector = at / 512 * 512..(at / 512 * 512 + 512).min(bytes.len());
-    let what = match random.u8(..10) {
-        0..=4 => {
-            bytes[at] ^= 1 << random.u8(..8);
-            format!("a bit of byte {at} of {name}")
-        }
-        5 => {
-            bytes[sector.clone()].fill(0);
-            format!("zeros in {sector:?} of {name}")
-        }
-        6 => {
-            let from = random.usize(..used) / 512 * 512;
-            let other = bytes[from..(from + sector.len()).min(bytes.len())].to_vec();
-            bytes[sector.start..sector.start + other.len()].copy_from_slice(&other);
-            format!("{from} copied to {sector:?} of {name}")
-        }
-        7 => {
-            bytes.truncate(at);
-            format!("{name} cut off at {at}")
-        }
-        8 => {
-            fs::remove_file(&path).unwrap();
-            return format!("{name} removed");
-        }
-        _ => {
-            let other = files[random.usize(..files.len())].clone();
-            fs::write(&path, fs::read(&other).unwrap()).unwrap();
-            fs::write(&other, &bytes).unwrap();
-            return format!("{name} and {} swapped", other.file_name().unwrap().to_str().unwrap());
-        }
-    };
-    fs::write(&path, bytes).unwrap();
-    what
-}
-
 /// What is wrong with the answers of a table: those that are not what one of the versions has, the same for all of them.
 fn wrong_answers(table: &Table, versions: &[Rows], random: &mut Rng) -> (usize, Vec<String>) {
     let mut errors = 0;
@@ -224,7 +180,8 @@ fn every_answer_of_a_damaged_table_is_right_or_an_error() {
             let mut random = Rng::with_seed(seed + number * 2 + u64::from(is_closed));
             let damaged = folder.path().join(format!("damaged {number}"));
             copy_folder(&folder.path().join("whole"), &damaged);
-            let what = mutate(&damaged, &mut random);
+            let files = fs::read_dir(&damaged).unwrap().map(|entry| entry.unwrap().path());
+            let what = damage_a_file(&files.collect::<Vec<_>>(), &mut random);
             let opened = match number % 2 {
                 0 => Table::open_read_only(&damaged, options()),
                 _ => Table::open(&damaged, options()),
