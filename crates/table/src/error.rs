@@ -128,6 +128,13 @@ pub enum Error {
         /// The row of the batch, counted from 0.
         row: usize,
     },
+    /// Two keys of a table that tells floats by their bits are one by value: both zeros, or two NaN. Nothing was changed.
+    EqualKeys {
+        /// The columns of one key and their values.
+        first: String,
+        /// Those of the other.
+        second: String,
+    },
     /// Two rows would have the same values in the columns of a unique index. Nothing was changed.
     NotUnique {
         /// The name of the index.
@@ -280,6 +287,11 @@ impl fmt::Display for Error {
                     "row {row}: there is a row with {key} already, so nothing was changed: use upsert to replace it"
                 )
             }
+            Self::EqualKeys { first, second } => write!(
+                f,
+                "the keys {first} and {second} are one by value, so floats in keys are still told by their bits: delete one of the rows, and \
+                 repair the table again"
+            ),
             Self::NotUnique { index, values } => {
                 write!(f, "two rows would have {values}, which the unique index {index:?} forbids: nothing was changed")
             }

@@ -6,10 +6,10 @@ use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::file::DataFile;
-use crate::maintenance::{CheckReport, Problem, check_locked, remove_orphans};
+use crate::maintenance::{CheckReport, Problem, check_locked, remove_orphans, rewrite_unverified};
 use crate::read::{entries_of_rows, find_index};
 use crate::records::{BLOCK_ROWS, BlockKeys, Feed, FileEntry, TreeName};
-use crate::row::{ByteList, stamp_of};
+use crate::row::{ByteList, stamp_of, use_float_values};
 use crate::table::Table;
 use crate::view::{Engine, View, mask_of};
 use crate::write::OpenWrite;
@@ -35,6 +35,10 @@ impl Table {
     /// | changes that are kept cannot be read | all of them go, and later ones are kept; a reader is told that it has to read the table anew |
     /// | a file that no commit names | it is removed, unless another process reads an older commit |
     ///
+    /// A table without problems is then brought to the present format: files without checksums, of format 4 and before, are written anew, and
+    /// keys of floats are encoded by value, so that both zeros are one key and all NaN are. Where two keys would become one, they stay as they
+    /// are, and the report names them.
+    ///
     /// A file that is missing or cannot be read, a damaged store, and keys with two rows cannot be mended: use a [backup](Self::backup), and
     /// for the store [`lath_store::repair`]. Named snapshots and snapshots that were taken before stay as they are.
     ///
@@ -51,8 +55,22 @@ impl Table {
             mend(engine, &now.problems)?;
             now = check_locked(engine)?;
         }
+        if now.is_intact() {
+            modernize(engine, &mut now)?;
+        }
         Ok(Repaired { found, now })
     }
+}
+
+/// Brings a table without problems to the present format, as far as rows go.
+fn modernize(engine: &Arc<Engine>, now: &mut CheckReport) -> Result<()> {
+    match use_float_values(engine) {
+        Err(error @ (Error::EqualKeys { .. } | Error::NotUnique { .. })) => {
+            now.problems.push(Problem::Rows { what: error.to_string() });
+        }
+        done => done?,
+    }
+    rewrite_unverified(engine)
 }
 
 /// The problems that were not found before; `None` if there are none.

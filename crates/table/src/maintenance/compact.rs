@@ -75,7 +75,7 @@ pub(crate) fn compact(engine: &Arc<Engine>) -> Result<Compacted> {
 /// Makes one merge, if one is due.
 pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Compacted>> {
     let _one_at_a_time = engine.lock_maintenance();
-    let mut pinned = Commit::newest(engine)?;
+    let pinned = Commit::newest(engine)?;
     let mut chosen = choose(pinned.manifest(), &engine.options, due);
     let order = RowOrder::of_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
     if let Some(order) = &order {
@@ -84,17 +84,38 @@ pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Comp
     if chosen.is_empty() {
         return Ok(None);
     }
-    let dead = dead_rows(engine, &mut pinned, &chosen)?;
+    merge_chosen(engine, pinned, order, &chosen).map(Some)
+}
+
+/// Writes each file anew that has no checksums of its blocks, as those of format 4 and before. The caller keeps files from coming and going.
+pub(crate) fn rewrite_unverified(engine: &Arc<Engine>) -> Result<()> {
+    while let pinned = Commit::newest(engine)?
+        && let Some(entry) = pinned.manifest().files().iter().find(|entry| !entry.is_checksummed).cloned()
+    {
+        let order = RowOrder::of_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
+        merge_chosen(engine, pinned, order, &[entry])?;
+    }
+    Ok(())
+}
+
+/// Merges files, in one commit.
+fn merge_chosen(
+    engine: &Arc<Engine>,
+    mut pinned: Arc<Commit>,
+    order: Option<Arc<RowOrder>>,
+    chosen: &[Arc<FileEntry>],
+) -> Result<Compacted> {
+    let dead = dead_rows(engine, &mut pinned, chosen)?;
     let mut files = match &order {
         Some(order) if !is_in_order(&chosen[0], order, View::schema(&pinned))? => {
-            sort(engine, &mut pinned, &chosen, &dead)?
+            sort(engine, &mut pinned, chosen, &dead)?
         }
-        _ => merge(engine, &mut pinned, order, &chosen, &dead)?,
+        _ => merge(engine, &mut pinned, order, chosen, &dead)?,
     };
 
     let mut changing = OpenWrite::begin(engine)?;
-    let new_masks = map_later_deletes(engine, &mut changing, &chosen, &dead, &files)?;
-    for entry in &chosen {
+    let new_masks = map_later_deletes(engine, &mut changing, chosen, &dead, &files)?;
+    for entry in chosen {
         changing.drop_file(entry)?;
     }
     let mut rows = 0;
@@ -107,7 +128,7 @@ pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Comp
     // Whether an error means that the commit was not made is not always known.
     files.keep();
     changing.commit(Durability::Sync)?;
-    Ok(Some(Compacted { merges: 1, files_before: chosen.len(), files_after, rows }))
+    Ok(Compacted { merges: 1, files_before: chosen.len(), files_after, rows })
 }
 
 /// The files to merge: those of which much is deleted, else as many of about the same size as are due. None if none are.

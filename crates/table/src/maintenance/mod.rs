@@ -11,5 +11,6 @@ pub(crate) use self::background::Background;
 pub(crate) use self::check::check_locked;
 pub use self::check::{CheckReport, Problem};
 pub use self::compact::Compacted;
+pub(crate) use self::compact::rewrite_unverified;
 pub use self::flush::Flushed;
 pub(crate) use self::vacuum::{Activity, remove_orphans};

@@ -7,6 +7,8 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use lath_table::{Error, Table, TableOptions};
 
+use crate::old_format::make_old;
+
 fn batch(keys: &[f64], value: i64) -> RecordBatch {
     let columns: [(&str, ArrayRef); 3] = [
         ("key", Arc::new(Float64Array::from(keys.to_vec()))),
@@ -106,4 +108,58 @@ fn an_update_by_either_zero_changes_one_row() {
     assert_eq!(transaction.update(&batch(&[-0.0], 9).project(&[0, 1]).unwrap()).unwrap().rows, 1);
     transaction.commit().unwrap();
     assert_eq!(rows(&table), [(0.0_f64.to_bits(), 9), (1.0_f64.to_bits(), 1)]);
+}
+
+/// A table that tells floats by their bits, with rows in two files, a hot one and a deleted one, and a snapshot.
+fn by_bits(folder: &std::path::Path, bulk_rows: u64) -> Table {
+    drop(table(folder, bulk_rows));
+    make_old(folder, true);
+    let table = Table::open(folder, TableOptions::new().background(false).bulk_rows(bulk_rows)).unwrap();
+    table.keep_changes(lath_table::ChangeRetention::new()).unwrap();
+    table.upsert(&batch(&[-1.0, 0.0, 5.0, OTHER_NAN, -f64::INFINITY], 1)).unwrap();
+    table.flush().unwrap();
+    table.upsert(&batch(&[-0.0, 7.0], 2)).unwrap();
+    table.flush().unwrap();
+    table.keep_snapshot("before").unwrap();
+    table.upsert(&batch(&[5.0, 9.0], 3)).unwrap();
+    table.delete([7.0]).unwrap();
+    table
+}
+
+#[test]
+fn a_repair_makes_keys_by_bits_keys_by_value() {
+    for bulk_rows in [1 << 30, 1] {
+        let folder = tempfile::tempdir().unwrap();
+        let table = by_bits(folder.path(), bulk_rows);
+        assert_eq!(table.count().unwrap(), 7);
+        // Both zeros are keys: they are named, and nothing changes.
+        let repaired = table.repair().unwrap();
+        let [problem] = &repaired.now.problems[..] else { panic!("{repaired:?}") };
+        let text = problem.to_string();
+        assert!(text.contains("key = -0.0 and key = 0.0"), "{text}");
+        assert_eq!(table.count().unwrap(), 7);
+
+        table.delete([0.0]).unwrap();
+        let repaired = table.repair().unwrap();
+        assert!(repaired.now.is_intact(), "{repaired:?}");
+        let expected = [(f64::NEG_INFINITY, 1), (-1.0, 1), (0.0, 2), (5.0, 3), (9.0, 3), (f64::NAN, 1)];
+        let expected = expected.map(|(key, value)| (key.to_bits(), value));
+        assert_eq!(rows(&table), expected);
+        assert_eq!(
+            [0.0, -0.0, f64::NAN, OTHER_NAN, 7.0].map(|key| value(&table, key)),
+            [Some(2), Some(2), Some(1), Some(1), None]
+        );
+        let by_index = |key: f64| table.snapshot().unwrap().get_by_index("other", key).unwrap().num_rows();
+        assert_eq!([0.0, -0.0, f64::NAN, -f64::NAN, 5.0].map(by_index), [1; 5]);
+        table.upsert(&batch(&[0.0, f64::NAN], 8)).unwrap();
+        assert_eq!((table.count().unwrap(), value(&table, -0.0)), (6, Some(8)));
+        // Once it is done it is not done again, and what was there before is as it was.
+        assert!(table.repair().unwrap().found.is_empty());
+        let before = table.snapshot().unwrap().snapshot_named("before").unwrap();
+        assert_eq!(before.count().unwrap(), 7);
+        drop((before, table));
+        let table = Table::open_read_only(folder.path(), TableOptions::new()).unwrap();
+        assert!(table.check().unwrap().is_intact(), "{:?}", table.check().unwrap());
+        assert_eq!(table.count().unwrap(), 6);
+    }
 }
