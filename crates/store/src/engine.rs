@@ -1,10 +1,11 @@
 //! What all handles, snapshots and transactions of one store share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
+use crate::idle_view::{IdleView, WritersExcluded};
 use crate::log::Log;
 use crate::options::Options;
 use crate::readers::Readers;
@@ -20,6 +21,8 @@ pub(crate) struct Engine {
     pub(crate) identity: u64,
     /// Whether this process only reads the commits that another process publishes or has published.
     pub(crate) is_follower: bool,
+    /// Of a store that was opened read-only while no process wrote: what lets writers in.
+    pub(crate) idle_view: OnceLock<IdleView>,
     writer_lock: WriterLock,
     is_poisoned: AtomicBool,
     /// The number of the last checkpoint. Locked while a checkpoint is made.
@@ -45,6 +48,7 @@ impl Engine {
             options,
             identity,
             is_follower: false,
+            idle_view: OnceLock::new(),
             writer_lock: WriterLock::default(),
             is_poisoned: AtomicBool::new(false),
             checkpoints: Mutex::new(checkpoint),
@@ -73,6 +77,15 @@ impl Engine {
     #[inline]
     pub(crate) fn unlock_state(&self, state: Box<State>) {
         self.writer_lock.release(state);
+    }
+
+    /// Makes sure that no other process writes; `None` if one does, or has since this one opened the store read-only.
+    pub(crate) fn exclude_writers(&self) -> Result<Option<NoOtherWriter<'_>>> {
+        match self.idle_view.get() {
+            _ if self.is_follower => Ok(None),
+            Some(view) => Ok(view.exclude_writers(&self.arena)?.map(NoOtherWriter::Excluded)),
+            None => Ok(Some(NoOtherWriter::Locked)),
+        }
     }
 
     pub(crate) fn poison(&self) {
@@ -105,4 +118,13 @@ impl Engine {
             }
         }
     }
+}
+
+/// No other process writes while this lives.
+#[derive(Debug)]
+pub(crate) enum NoOtherWriter<'e> {
+    /// This one has the store locked as long as it is open.
+    Locked,
+    /// Writers are kept away for now.
+    Excluded(#[expect(dead_code, reason = "ends when it is dropped")] WritersExcluded<'e>),
 }

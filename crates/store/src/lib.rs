@@ -25,6 +25,7 @@ mod error;
 mod extent;
 #[cfg(test)]
 mod format_document;
+mod idle_view;
 mod inspect;
 mod log;
 mod node;

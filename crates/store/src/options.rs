@@ -90,11 +90,12 @@ impl Options {
     }
 
     /// Whether the store is opened read-only. The default is `false`. Another process may write to it at the same time. No file
-    /// is created or changed, except for the lock file where another process has the store open.
+    /// is created or changed, except for the lock file, in which readers register.
     ///
     /// If no process has the store open, its files are read as they are. Commits that are only in the log are replayed in
-    /// memory, each time that the store is opened. Nobody can open the store for writing until the last handle and snapshot are
-    /// dropped.
+    /// memory, each time that the store is opened. Another process may open it for writing later: what was opened here stays at the
+    /// commit that was found. Only a reader that may not write to the lock file keeps writers away, until its last handle and
+    /// snapshot are dropped.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;

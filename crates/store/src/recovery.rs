@@ -12,10 +12,11 @@ use crate::arena::{Arena, FIRST_LEN, FIRST_UNIT, WriteArena};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
+use crate::idle_view::IdleView;
 use crate::log::Log;
 use crate::options::{Durability, Options};
 use crate::readers::{self, Readers};
-use crate::records::{Header, VERSION, record};
+use crate::records::{Header, VERSION, newest_header, record};
 use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, Retired};
@@ -90,11 +91,21 @@ impl Store {
             return Ok(store);
         }
         match storage.private() {
-            Ok(private) => Self::recover(private.as_ref(), options, lengths.has_log()),
+            Ok(private) => Self::open_idle(storage.as_ref(), private, options, lengths.has_log()),
             // Another process has opened the store for writing, and may have published a commit by now.
             Err(Error::Busy) => Self::follow(storage.as_ref(), &options)?.ok_or(Error::Busy),
             Err(error) => Err(error),
         }
+    }
+
+    /// Opens a private view of the store, and lets writers in once the log is replayed.
+    fn open_idle(storage: &dyn Storage, private: Arc<dyn Storage>, options: Options, has_log: bool) -> Result<Self> {
+        let file_bytes = private.lengths()?.data;
+        let store = Self::recover(private.as_ref(), options, has_log)?;
+        if let Some(view) = IdleView::new(storage, private, &store.engine.arena, file_bytes)? {
+            store.engine.idle_view.get_or_init(|| view);
+        }
+        Ok(store)
     }
 
     /// Opens the store for reading the commits that another process publishes, or published if it has ended and others still read.
@@ -189,13 +200,6 @@ fn make(write_arena: &mut WriteArena) -> Result<()> {
     arena.data().sync()
 }
 
-/// The newest valid header.
-pub(crate) fn newest_header(arena: &Arena) -> Result<Header> {
-    let slots = [Header::parse(&arena.header(0)?)?, Header::parse(&arena.header(1)?)?];
-    let newest = slots.into_iter().flatten().max_by_key(|header| header.number);
-    newest.ok_or_else(|| Error::corrupt_at(0, "neither of the two headers is one"))
-}
-
 /// The state of the checkpoint that the header describes.
 fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> Result<Box<State>> {
     let arena = &Arc::clone(write_arena.shared());
@@ -209,7 +213,10 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     readers.pinned(&mut held);
     let mut published = Vec::new();
     for value in sorted(held) {
-        let root = Root::read(arena.node(Published::reference(value))?)?;
+        let root = match readers.held_root(value) {
+            Some(root) => root,
+            None => Root::read(arena.node(Published::reference(value))?)?,
+        };
         published.push(Published { value, root });
     }
     // Nodes that several of them reach are held for the newest, which is the last one to need them.
@@ -220,7 +227,9 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     let map = header.free_map.filter(|_| header.is_clean);
     let free_map = map.map(|reference| arena.extent(reference)).transpose()?;
     let mut reclaimer = Reclaimer::new();
-    let mut space = match map.filter(|_| published.is_empty()) {
+    // The map has what the header's commit reaches, and no record of a commit.
+    let is_in_map = |published: &Published| published.record().is_none() && published.root == root;
+    let mut space = match map.filter(|_| published.iter().all(is_in_map)) {
         Some(reference) => Space::lazy(MappedValue::new(arena, reference)?)?,
         None => find_free(arena, header, &root, &named, &published, &mut reclaimer)?,
     };
@@ -275,7 +284,9 @@ fn find_free(
             }
             Ok(is_new)
         };
-        hold(arena.extent(Published::reference(published.value))?)?;
+        if let Some(record) = published.record() {
+            hold(arena.extent(record)?)?;
+        }
         walk_root(arena, &published.root, 0, &mut hold)?;
         for (_, named) in published.root.named(arena)? {
             walk_root(arena, &named, 0, &mut hold)?;

@@ -103,7 +103,8 @@ impl Engine {
         // From here on readers access nothing behind it.
         self.readers.publish(Published::table_value(state.record, state.root.sequence), end);
         self.arena.set_len(end);
-        state.writer.arena.shorten_file(len_with_reserve(end))
+        let len = len_with_reserve(end).max(self.readers.held_bytes()).min(self.arena.data().len());
+        state.writer.arena.shorten_file(len)
     }
 
     /// Updates the state after a checkpoint has become durable.

@@ -82,18 +82,18 @@ impl Store {
     /// keys, counts, and that no two nodes overlap. Then checks that exactly the reached space counts as used. Waits for an open
     /// transaction and for a checkpoint that is being made, and lets none begin meanwhile.
     ///
-    /// Nodes that were written since the last checkpoint have no checksum yet. Of a store that was opened read-only, only the
-    /// newest commit is checked, and not the space.
+    /// Nodes that were written since the last checkpoint have no checksum yet. Of a store that was opened read-only and to which another
+    /// process writes, or has written since, only the newest commit is checked, and not the space.
     ///
     /// # Errors
     /// Only if the store cannot be checked. The problems found are in the report.
     pub fn check(&self) -> Result<CheckReport> {
-        if self.engine.is_follower {
+        let Some(_no_writer) = self.engine.exclude_writers()? else {
             let snapshot = self.snapshot()?;
             let mut checker = Checker::new(&self.engine.arena, 0);
             checker.check_root(&snapshot.root, true);
             return Ok(checker.report);
-        }
+        };
         // A checkpoint writes a header without the writer lock: a half-written one would be called damaged.
         let _no_checkpoint = self.engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.engine.lock_state()?;
@@ -121,7 +121,7 @@ fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
         roots.iter().filter(|root| **root != state.root).for_each(|root| checker.check_root(root, false));
         checker.durable = 0;
     }
-    let records = state.published.iter().map(|published| Published::reference(published.value)).chain([state.record]);
+    let records = state.published.iter().filter_map(Published::record).chain([state.record]);
     for record in sorted(records.collect()) {
         checker.check_record(record);
     }

@@ -1,6 +1,6 @@
 //! How a store's space is used, and what keeps it from becoming free.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
 use crate::store::Store;
 use crate::writer::State;
@@ -60,6 +60,7 @@ impl Store {
     /// # Errors
     /// [`Error::ReadOnly`](crate::Error::ReadOnly), because only the writing process knows; [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn stats(&self) -> Result<Stats> {
+        let _no_writer = self.engine.exclude_writers()?.ok_or(Error::ReadOnly)?;
         let mut state = self.engine.lock_state()?;
         let stats = self.collect_stats(&mut state);
         self.engine.unlock_state(state);

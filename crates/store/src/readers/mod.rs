@@ -1,7 +1,7 @@
 //! Which root is current, and which roots are still read: a table in memory that all processes with the store open share.
 //!
 //! ```text
-//! byte     0  magic         "LathRdr1"; 0 in memory that nobody has used
+//! byte     0  magic         "LathRdr2"; 0 in memory that nobody has used
 //!          8  incarnations  the number of owners so far
 //!         16  high water    slots from this number on were never owned
 //!         64  current       the published root; 0 = none yet
@@ -11,11 +11,16 @@
 //!
 //! slot     0  value         the published root that this slot pins; 0 = none
 //!          8  owner         the owner of the slot; 0 = none
-//!         16  system id     the owner's process id, for debugging
+//!         16  system id     the owner's process id, for debugging; in the upper half, of a slot that holds a checkpoint, the length
+//!                           of the data file in pieces of 64 KiB
 //!         24  settled       the value, once the owner may read what it pins; otherwise something else
+//!         32  held          of a slot that holds a checkpoint: its generation, its sequence number, and the words of its catalog and
+//!                           of its named snapshots
 //!
 //! root    63            40 39                                  0
 //!         │  sequence     │  reference of the root's record      │    of the sequence the lowest 24 bits
+//! held    63            40 39                                  0
+//!         │  slot         │  1                                   │    a checkpoint that a reader found when no writer was there
 //! owner   63                                          10 9      0
 //!         │  incarnation, counted from 1                │ process │
 //! ```
@@ -43,8 +48,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use self::memory::Memory;
-use self::protocol::{INCARNATION_SHIFT, Table, process_number};
+use self::protocol::{INCARNATION_SHIFT, Table, held_slot, process_number};
 use crate::error::{Error, Result};
+use crate::node::Word;
+use crate::root::Root;
 use crate::storage::{MAX_PROCESSES, Shared};
 
 /// Slots of a table of [`SHARED_LEN`]: pins that there can be at a time, over all processes.
@@ -52,6 +59,9 @@ pub(crate) const SLOTS: usize = 4096;
 
 /// Bytes of shared memory to ask for.
 pub(crate) const SHARED_LEN: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
+
+/// The unit in which slots say how long the data file is.
+const PIECE_BYTES: u64 = 1 << 16;
 
 /// The number of scans between two questions to the system whether the owners of old pins are alive.
 const SCANS_BETWEEN_QUESTIONS: u32 = 256;
@@ -151,6 +161,39 @@ impl Readers {
         // From here on the slot goes back in any case.
         let pin = Pin { part: Arc::clone(&self.part), slot, value };
         if value == 0 { Err(Error::internal("a snapshot is taken before a commit is published")) } else { Ok(pin) }
+    }
+
+    /// Holds the checkpoint with this root, in a data file of so many bytes, which a reader has found while no writer had the store open. The
+    /// caller keeps writers away until this returns. There is no record of the root: it is in the table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Limit`] if there are as many pins as there can be.
+    pub(crate) fn hold(&self, root: &Root, file_bytes: u64) -> Result<Pin> {
+        let slot = self.part.take_slot()?;
+        let held = [root.generation, root.sequence, root.catalog.bits(), root.snapshots.bits()];
+        let pieces = u32::try_from(file_bytes.div_ceil(PIECE_BYTES)).unwrap_or(u32::MAX);
+        let value = self.table().hold(slot as usize, held, pieces);
+        Ok(Pin { part: Arc::clone(&self.part), slot, value })
+    }
+
+    /// The root of the checkpoint that a pin with this value holds; `None` if it pins a published root.
+    pub(crate) fn held_root(&self, value: u64) -> Option<Root> {
+        let [generation, sequence, catalog, snapshots] = self.table().held(held_slot(value)?);
+        let [catalog, snapshots] = [catalog, snapshots].map(Word::from_bits);
+        Some(Root { generation, sequence, catalog, snapshots })
+    }
+
+    /// The length in bytes that the data file has to keep for readers of checkpoints: their view has memory in the place of what was free.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let mut bytes = 0;
+        let table = self.table();
+        table.each_pin(|_, _, value| {
+            if let Some(slot) = held_slot(value) {
+                bytes = bytes.max(u64::from(table.held_pieces(slot)) * PIECE_BYTES);
+            }
+        });
+        bytes
     }
 
     /// Replaces `out` by all roots that are read or may yet be pinned: the current one and the pinned ones, in no order and possibly
@@ -308,6 +351,11 @@ impl Drop for Pin {
         self.part.memory.table().unpin(self.slot as usize);
         lock(&self.part.free).push(self.slot);
     }
+}
+
+/// Whether a pin with this value holds a checkpoint, of which there is no record.
+pub(crate) fn is_held(value: u64) -> bool {
+    held_slot(value).is_some()
 }
 
 /// Each owner is asked about once.

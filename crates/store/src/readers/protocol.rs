@@ -37,13 +37,25 @@
 use std::sync::atomic::Ordering;
 
 /// The magic number of tables with this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr1");
+const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr2");
 
 /// Where the slots begin, in bytes.
 pub(super) const SLOTS_AT: usize = 256;
 
 /// Bits of an owner that are the process number.
 pub(super) const INCARNATION_SHIFT: u32 = 10;
+
+/// Words of a slot that say what a held checkpoint is.
+pub(super) const HELD_WORDS: usize = 4;
+
+/// In the place of a reference, the value of a slot that holds a checkpoint; no node has it. The slot's number is above.
+const HELD: u64 = 1;
+const SLOT_SHIFT: u32 = 40;
+
+/// The slot that holds a checkpoint, and not a published root, if it has this value.
+pub(super) fn held_slot(value: u64) -> Option<usize> {
+    (value & ((1 << SLOT_SHIFT) - 1) == HELD).then_some((value >> SLOT_SHIFT) as usize)
+}
 
 /// A word that threads share: `AtomicU64`, or what a model of memory has for it.
 pub(super) trait Word {
@@ -119,6 +131,8 @@ pub(super) struct Slot<W> {
     owner: W,
     system_id: W,
     settled: W,
+    /// What a held checkpoint is.
+    held: [W; HELD_WORDS],
 }
 
 /// The table as one process sees it.
@@ -187,6 +201,30 @@ impl<'a, W: Word> Table<'a, W> {
         }
         word.store(0, Ordering::Release);
         0
+    }
+
+    /// Has a slot of the caller, which holds nothing, hold a checkpoint while no writer has the store open; the slot's value. A writer that
+    /// comes later acquires the words with the value, and nobody changes them while it is there.
+    pub(super) fn hold(&self, slot: usize, held: [u64; HELD_WORDS], pieces: u32) -> u64 {
+        let value = HELD | (slot as u64) << SLOT_SHIFT;
+        let Slot { value: word, settled, held: words, system_id, .. } = &self.slots[slot];
+        words.iter().zip(held).for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+        let id = system_id.load(Ordering::Relaxed) as u32;
+        system_id.store(u64::from(id) | u64::from(pieces) << 32, Ordering::Relaxed);
+        word.store(value, Ordering::Release);
+        settled.store(value, Ordering::Release);
+        value
+    }
+
+    /// The words of a slot that was found to hold a checkpoint; zeros for a slot that is not there.
+    pub(super) fn held(&self, slot: usize) -> [u64; HELD_WORDS] {
+        let word = |at: usize| self.slots.get(slot).map_or(0, |slot| slot.held[at].load(Ordering::Relaxed));
+        std::array::from_fn(word)
+    }
+
+    /// The pieces of the data file that such a slot needs.
+    pub(super) fn held_pieces(&self, slot: usize) -> u32 {
+        self.slots.get(slot).map_or(0, |slot| (slot.system_id.load(Ordering::Relaxed) >> 32) as u32)
     }
 
     /// R5.

@@ -9,7 +9,7 @@
 //! Slot 0 begins at byte 0, slot 1 at byte 4,096. The valid slot with the higher number counts. A slot fits into a disk's
 //! sector, and while one is written nobody needs it.
 
-use crate::arena::HEADER_LEN;
+use crate::arena::{Arena, HEADER_LEN};
 use crate::error::{Error, Result};
 use crate::node::{REFERENCE_LIMIT, Word};
 use crate::root::Root;
@@ -94,6 +94,13 @@ impl Header {
         let is_clean = bytes[12] == CLEAN as u8;
         Ok(Some(Self { version, identity: field(16), number: field(24), root, end: field(64), free_map, is_clean }))
     }
+}
+
+/// The newest valid header.
+pub(crate) fn newest_header(arena: &Arena) -> Result<Header> {
+    let slots = [Header::parse(&arena.header(0)?)?, Header::parse(&arena.header(1)?)?];
+    let newest = slots.into_iter().flatten().max_by_key(|header| header.number);
+    newest.ok_or_else(|| Error::corrupt_at(0, "neither of the two headers is one"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::arena::{Arena, FIRST_UNIT};
 use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
 use crate::node::Kind;
-use crate::recovery::newest_header;
+use crate::records::newest_header;
 use crate::root::Root;
 
 /// Numbers of commits and generations are no larger.

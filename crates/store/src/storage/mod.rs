@@ -43,7 +43,8 @@ pub const MAX_PROCESSES: u32 = 1024;
 ///   [`shared_with_others`](Self::shared_with_others) to the same table, whichever process calls. Two values with the same
 ///   data area have the same table, so that whoever holds its [writer lock](Shared::try_lock_writer) is the only one that
 ///   writes to the data area.
-/// - A [`private`](Self::private) view has a data area of its own, which no later write to the original changes.
+/// - A [`private`](Self::private) view has a data area of its own, which no later write to the original changes, unless it has
+///   [let writers in](Self::let_writers_in).
 pub unsafe trait Storage: fmt::Debug + Send + Sync {
     /// The data area. Opened for writing by one caller at a time; [`Error::Busy`] if another caller has it open for writing, or
     /// has a [`private`](Self::private) view of it.
@@ -61,12 +62,35 @@ pub unsafe trait Storage: fmt::Debug + Send + Sync {
         self.shared(len).map(Some)
     }
 
+    /// The same memory, for a reader that makes sure of what it reads before a writer comes; `None` where this process may not write
+    /// there, or the memory would have to be made in the name of another user.
+    fn shared_for_readers(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+        self.shared(len).map(Some)
+    }
+
     /// A private view of the closed store: writes to it go to memory and are dropped with it, and no file is created or changed. As long
-    /// as the view's data area lives, nobody can open this store's data area for writing.
+    /// as the view's data area lives, nobody can open this store's data area for writing, unless the view
+    /// [lets writers in](Self::let_writers_in).
     ///
     /// [`Error::Busy`] if the data area is open for writing, [`Error::Invalid`] if the storage has no such views.
     fn private(&self) -> Result<Arc<dyn Storage>> {
         Err(Error::Invalid("this storage can be opened read-only only beside a writer".to_owned()))
+    }
+
+    /// Whether this is a private view that has to keep writers away, because what it shows changes with the original.
+    fn keeps_writers_out(&self) -> bool {
+        false
+    }
+
+    /// Lets writers of the original in. What they change, but for pages that this view has written to, changes here, too: the caller makes
+    /// sure that they keep what it reads.
+    fn let_writers_in(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Keeps writers away again, unless there is one; whether they are.
+    fn keep_writers_out(&self) -> Result<bool> {
+        Ok(true)
     }
 
     /// The lengths of the data area and the logs. Creates none of them.

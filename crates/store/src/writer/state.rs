@@ -6,7 +6,7 @@ use crate::arena::Arena;
 use crate::error::Result;
 use crate::extent::{Extent, Generation};
 use crate::node::{Kind, Word};
-use crate::readers::Readers;
+use crate::readers::{Readers, is_held};
 use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::Reclaimer;
@@ -25,6 +25,11 @@ impl Published {
     #[inline]
     pub(crate) fn table_value(reference: u64, sequence: u64) -> u64 {
         reference | sequence << 40
+    }
+
+    /// The node with the record of the commit; `None` for a checkpoint that a reader holds by its root.
+    pub(crate) fn record(&self) -> Option<u64> {
+        (!is_held(self.value)).then(|| Self::reference(self.value))
     }
 
     #[inline]
@@ -88,15 +93,20 @@ impl State {
     pub(crate) fn reclaim(&mut self, readers: &Readers) -> Result<()> {
         self.held.clear();
         readers.pinned(&mut self.held);
-        let (held, newest) = (&self.held, self.root.generation);
-        self.published.retain(|published| published.root.generation == newest || held.contains(&published.value));
+        let (held, newest, record) = (&self.held, self.root.generation, self.record);
+        self.published.retain(|published| published.record() == Some(record) || held.contains(&published.value));
+        // The record that the last writer made of the newest commit, and that a reader still holds: no tree reaches it.
+        let has_older_record = self.published.iter().any(|published| {
+            published.root.generation == newest && published.record().is_some_and(|other| other != record)
+        });
         self.reclaimer.retire(&mut self.writer.retired, newest);
         self.records.retire(&mut self.writer.retired_records, newest);
 
         let all = std::mem::take(&mut self.named);
         let (named, gone): (Vec<Named>, Vec<Named>) = all.into_iter().partition(|named| self.is_visible(named));
         self.named = named;
-        let roots = self.pinned_roots().map(|root| root.generation).filter(|pin| *pin != newest);
+        let roots = self.pinned_roots().map(|root| root.generation);
+        let roots = roots.filter(|pin| *pin != newest || has_older_record);
         let mut pins = sorted(roots.collect());
         self.records.reclaim(&pins, &mut self.writer.space);
         pins.extend(self.named.iter().map(|named| named.root.generation));
@@ -125,9 +135,8 @@ impl State {
         }
         let mut roots = vec![self.root];
         for published in &self.published {
-            let reference = Published::reference(published.value);
-            if reference != self.record {
-                visit(arena.extent(reference)?)?;
+            if let Some(record) = published.record().filter(|record| *record != self.record) {
+                visit(arena.extent(record)?)?;
             }
             roots.push(published.root);
         }

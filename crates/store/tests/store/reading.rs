@@ -1,11 +1,11 @@
-//! Opening for reading only: what it finds, and that it changes no file.
+//! Opening for reading only: what it finds, that it changes none of the store's files, and that it keeps no writer away.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lath_store::{Durability, Error, Options, Store, repair};
+use lath_store::{Durability, Error, Options, Snapshot, Store, repair};
 
 const SUFFIXES: [&str; 4] = ["", "-log0", "-log1", "-lock"];
 
@@ -23,7 +23,10 @@ fn put(store: &Store, round: u32) {
 }
 
 fn entries(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let snapshot = store.snapshot().unwrap();
+    entries_of(&store.snapshot().unwrap())
+}
+
+fn entries_of(snapshot: &Snapshot) -> Vec<(Vec<u8>, Vec<u8>)> {
     let tree = snapshot.tree("main").unwrap().unwrap();
     tree.iter().map(|entry| entry.unwrap()).map(|(key, value)| (key, value.to_vec())).collect()
 }
@@ -58,7 +61,7 @@ fn killed(path: &Path, with_checkpoint: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 #[test]
-fn a_store_that_nobody_writes_to_is_read_without_a_change_to_any_file() {
+fn a_store_that_nobody_writes_to_is_read_without_a_change_to_its_files() {
     for (is_closed, with_checkpoint) in [(true, true), (false, true), (false, false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
@@ -70,7 +73,13 @@ fn a_store_that_nobody_writes_to_is_read_without_a_change_to_any_file() {
             if !lock_is_there {
                 std::fs::remove_file(file(&path, "-lock")).unwrap();
             }
-            let before = files(folder.path());
+            // Readers register in the lock file, which is not part of what is stored.
+            let files = || {
+                let mut files = files(folder.path());
+                files.remove(&file(&path, "-lock"));
+                files
+            };
+            let before = files();
             // Two at once, of which each has its own view.
             let readers = [0, 1].map(|_| Options::new().read_only(true).open(&path).unwrap());
             for reader in &readers {
@@ -83,30 +92,140 @@ fn a_store_that_nobody_writes_to_is_read_without_a_change_to_any_file() {
                 assert!(matches!(reader.compact(), Err(Error::ReadOnly)));
             }
             drop(readers);
-            assert_eq!(files(folder.path()), before);
+            assert_eq!(files(), before);
         }
         assert_eq!(entries(&options().open(&path).unwrap()), expected);
     }
 }
 
 #[test]
-fn a_reader_of_what_nobody_writes_to_keeps_writers_away_until_its_last_snapshot_is_dropped() {
+fn writers_come_beside_a_reader_of_an_idle_store_and_keep_what_it_reads() {
+    for (is_closed, with_checkpoint) in [(true, true), (false, true), (false, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let expected = killed(&path, with_checkpoint);
+        if is_closed {
+            drop(options().open(&path).unwrap());
+        }
+        let reader = Options::new().read_only(true).verify_nodes(true).open(&path).unwrap();
+        let snapshot = reader.snapshot().unwrap();
+        for session in 0..3 {
+            let writer = options().open(&path).unwrap();
+            for round in 0..8 {
+                put(&writer, 100 * session + round);
+                writer.checkpoint().unwrap();
+            }
+            writer.compact().unwrap();
+            assert!(writer.check().unwrap().is_sound());
+            // The commit of the header, on which the reader has replayed the log.
+            let held = match (is_closed, with_checkpoint) {
+                (true, _) => 5,
+                (false, true) => 2,
+                (false, false) => 0,
+            };
+            assert_eq!(writer.stats().unwrap().oldest_reader, Some(held));
+            // Another reader comes beside the writer, and sees its commits.
+            let other = Options::new().read_only(true).open(&path).unwrap();
+            assert_eq!(entries(&other), entries(&writer));
+            assert_eq!(entries(&reader), expected);
+        }
+        let report = reader.check().unwrap();
+        assert!(report.is_sound() && report.keys == expected.len() as u64, "{report:?}");
+        assert!(matches!(reader.stats(), Err(Error::ReadOnly)));
+        drop(reader);
+        assert_eq!(snapshot.tree("main").unwrap().unwrap().len().unwrap(), expected.len() as u64);
+        let writer = options().open(&path).unwrap();
+        drop(snapshot);
+        put(&writer, 1);
+        assert_eq!(writer.stats().unwrap().oldest_reader, None);
+    }
+}
+
+/// Keys and values, in the order of the keys.
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Random sessions of writers, with readers that come between two of them or, if `beside`, while one has the store open.
+fn keep_commits_through_sessions(seed: u64, beside: bool) {
+    let mut random = fastrand::Rng::with_seed(seed);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
-    let expected = killed(&path, true);
+    let mut expected = killed(&path, random.bool());
+    let mut readers: Vec<(Snapshot, Entries)> = Vec::new();
+    let mut done = Vec::new();
+    for session in 0..12 {
+        let opened = |what: &str, done: &Vec<String>| {
+            options()
+                .open(&path)
+                .unwrap_or_else(|error| panic!("seed {seed}, session {session}, {what}: {error}: {done:?}"))
+        };
+        let early = beside.then(|| opened("beside", &done));
+        for _ in 0..random.usize(0..3) {
+            let reader = Options::new().read_only(true).verify_nodes(random.bool()).open(&path).unwrap();
+            assert!(entries(&reader) == expected, "seed {seed}, session {session}");
+            // One that comes while others still hold a writer's commits sees those of later writers, too: its snapshot does not.
+            readers.push((reader.snapshot().unwrap(), expected.clone()));
+            done.push(format!("reader follows: {}", reader.stats().is_err()));
+        }
+        drop(early);
+        let writer = opened("alone", &done);
+        done.push("writer".to_owned());
+        for _ in 0..random.u32(0..6) {
+            put(&writer, random.u32(0..400));
+            match random.u8(..6) {
+                0 => {
+                    done.push("checkpoint".to_owned());
+                    writer.checkpoint().unwrap();
+                }
+                1 => {
+                    done.push("compact".to_owned());
+                    writer.compact().unwrap();
+                }
+                2 => {
+                    done.push("remove".to_owned());
+                    let mut transaction = writer.begin().unwrap();
+                    let mut tree = transaction.tree("main").unwrap();
+                    tree.remove_range(b"", Some(&random.u32(0..300).to_be_bytes())).unwrap();
+                    transaction.commit().unwrap();
+                }
+                _ => done.push("put".to_owned()),
+            }
+        }
+        expected = entries(&writer);
+        assert!(writer.check().unwrap().is_sound(), "seed {seed}, session {session}");
+        drop(writer);
+        for (snapshot, expected) in &readers {
+            assert!(entries_of(snapshot) == *expected, "seed {seed}, session {session}");
+        }
+        if !readers.is_empty() && random.bool() {
+            done.push("drop".to_owned());
+            drop(readers.swap_remove(random.usize(..readers.len())));
+        }
+    }
+}
+
+#[test]
+fn readers_of_idle_stores_keep_their_commits_through_any_history() {
+    (0..6).for_each(|seed| keep_commits_through_sessions(seed, false));
+}
+
+#[test]
+fn readers_beside_writers_keep_their_commits_through_any_history() {
+    (0..6).for_each(|seed| keep_commits_through_sessions(seed, true));
+}
+
+#[test]
+fn a_reader_that_may_not_write_to_the_lock_file_keeps_writers_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    killed(&path, true);
+    let lock = file(&path, "-lock");
+    std::fs::remove_file(&lock).unwrap();
+    // A link into a folder that is not there cannot be opened or created by anybody, not even by root.
+    std::os::unix::fs::symlink(folder.path().join("nowhere/lock"), &lock).unwrap();
     let reader = Options::new().read_only(true).open(&path).unwrap();
-    let snapshot = reader.snapshot().unwrap();
-    drop(reader);
+    std::fs::remove_file(&lock).unwrap();
     assert!(matches!(options().open(&path), Err(Error::Busy)));
-    assert_eq!(snapshot.tree("main").unwrap().unwrap().len().unwrap(), expected.len() as u64);
-    drop(snapshot);
-    let writer = options().open(&path).unwrap();
-    // Beside a writer readers see each commit, and keep nobody away.
-    let reader = Options::new().read_only(true).open(&path).unwrap();
-    put(&writer, 9);
-    assert_eq!(entries(&reader), entries(&writer));
-    assert!(matches!(reader.stats(), Err(Error::ReadOnly)));
-    drop(writer);
+    drop(reader);
     drop(options().open(&path).unwrap());
 }
 

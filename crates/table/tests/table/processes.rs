@@ -152,25 +152,58 @@ fn a_writer_waits_for_others_and_then_says_which_process_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table");
     drop(Table::create(&path, &batch(&[]).schema(), &["account"], options()).unwrap());
-    for (how, does) in [("read", "reads it"), ("write", "writes to it")] {
-        let (mut other, output) = hold(&path, how);
-        let error = Table::open(&path, options().wait(Duration::from_millis(50))).unwrap_err();
-        assert!(matches!(error, lath_table::Error::InUse { .. }), "{error}");
-        if cfg!(target_os = "linux") {
-            let text = error.to_string();
-            assert!(text.contains(&format!("process {} ", other.id())) && text.contains(does), "{text}");
-        }
-        // Whoever waits long enough gets the table as soon as the other has ended.
-        let input = other.stdin.take();
-        let ended = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(200));
-            drop(input);
-            let status = other.wait().unwrap();
-            drop(output);
-            status
-        });
-        let table = Table::open(&path, options().wait(Duration::from_secs(100))).unwrap();
-        table.upsert(&batch(&[(1, 2)])).unwrap();
-        assert!(ended.join().unwrap().success());
+    let (mut other, output) = hold(&path, "write");
+    let error = Table::open(&path, options().wait(Duration::from_millis(50))).unwrap_err();
+    assert!(matches!(error, lath_table::Error::InUse { .. }), "{error}");
+    if cfg!(target_os = "linux") {
+        let text = error.to_string();
+        assert!(text.contains(&format!("process {} ", other.id())) && text.contains("writes to it"), "{text}");
     }
+    // Whoever waits long enough gets the table as soon as the other has ended.
+    let input = other.stdin.take();
+    let ended = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        drop(input);
+        let status = other.wait().unwrap();
+        drop(output);
+        status
+    });
+    let table = Table::open(&path, options().wait(Duration::from_secs(100))).unwrap();
+    table.upsert(&batch(&[(1, 2)])).unwrap();
+    assert!(ended.join().unwrap().success());
+}
+
+#[test]
+fn a_reader_of_an_idle_table_refuses_no_writer_and_keeps_what_it_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let all: Vec<(i64, i64)> = (0..ACCOUNTS).map(|account| (account, 100)).collect();
+    let table = Table::create(&path, &batch(&[]).schema(), &["account"], options()).unwrap();
+    table.upsert(&batch(&all)).unwrap();
+    table.flush().unwrap();
+    table.upsert(&batch(&all[..500])).unwrap();
+    drop(table);
+    let (mut other, output) = hold(&path, "read");
+    let reader = Table::open_read_only(&path, options()).unwrap();
+    let held = reader.snapshot().unwrap();
+    for session in 0..3 {
+        let table = Table::open(&path, options().wait(Duration::ZERO)).unwrap();
+        for round in 0..4 {
+            let rows: Vec<(i64, i64)> = all.iter().map(|(account, _)| (*account, session * 10 + round)).collect();
+            table.upsert(&batch(&rows)).unwrap();
+            table.flush().unwrap();
+            table.compact().unwrap();
+            table.vacuum().unwrap();
+        }
+        // Files that the writer has dropped are there as long as the reader needs them.
+        check_snapshot(&held);
+        check_snapshot(&reader.snapshot().unwrap());
+    }
+    drop(other.stdin.take());
+    assert!(other.wait().unwrap().success());
+    drop((output, held, reader));
+    let table = Table::open(&path, options()).unwrap();
+    table.upsert(&batch(&all[..1])).unwrap();
+    assert!(table.vacuum().unwrap() > 0);
+    assert!(table.check().unwrap().is_intact());
 }

@@ -1,4 +1,4 @@
-#![expect(unsafe_code, reason = "implements a storage trait")]
+#![expect(unsafe_code, reason = "implements a storage trait, and asks for the user of the process")]
 //! A store in files: the data file at a path, and beside it `-log0`, `-log1` and `-lock`.
 
 mod data;
@@ -12,6 +12,7 @@ mod tests;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -142,6 +143,13 @@ unsafe impl Storage for FileStorage {
         }
     }
 
+    fn shared_for_readers(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+        let path = self.sibling("-lock");
+        // A file of another user's would keep the owner of the store from writing.
+        let Ok(file) = open_for_writing(&path, owns(&self.path)?) else { return Ok(None) };
+        Ok(Some(Arc::new(SharedFile::new(file, &path, len)?)))
+    }
+
     fn private(&self) -> Result<Arc<dyn Storage>> {
         Ok(Arc::new(PrivateStorage::new(self)?))
     }
@@ -158,6 +166,13 @@ unsafe impl Storage for FileStorage {
 
 fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Whether a file belongs to the user of this process.
+fn owns(path: &Path) -> Result<bool> {
+    let metadata = std::fs::metadata(path).map_err(Error::io("read the owner of", path))?;
+    // SAFETY: the call takes nothing and always succeeds.
+    Ok(metadata.uid() == unsafe { libc::geteuid() })
 }
 
 /// The path with its links resolved, also where the file itself is still to be created.
@@ -195,8 +210,8 @@ fn open_for_writing(path: &Path, create: bool) -> Result<File> {
         let folder = parent_folder(path);
         let opened = File::open(folder).map_err(Error::io("open", folder))?;
         match options.clone().create_new(true).open(path) {
-            // Another process was faster.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // Another process was faster, or the name is a link that leads nowhere.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !path.is_symlink() => {}
             Err(error) => return Err(Error::io("create", path)(error)),
             Ok(file) => {
                 opened.sync_all().map_err(Error::io("sync", folder))?;

@@ -19,6 +19,8 @@ use crate::storage::{Data, Lengths, LogFile, MemoryStorage, Shared, Storage};
 #[derive(Debug)]
 pub(super) struct PrivateStorage {
     data: Arc<MemoryData>,
+    /// The data file, which is locked while writers are kept out.
+    locked: Arc<LockedFile>,
     files: FileStorage,
     memory: MemoryStorage,
 }
@@ -26,12 +28,12 @@ pub(super) struct PrivateStorage {
 impl PrivateStorage {
     pub(super) fn new(files: &FileStorage) -> Result<Self> {
         let path = &files.path;
-        let file = LockedFile::new(File::open(path).map_err(Error::io("open", path))?);
-        if !lock::try_lock(&file, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", path))? {
+        let locked = Arc::new(LockedFile::new(File::open(path).map_err(Error::io("open", path))?));
+        if !lock::try_lock(&locked, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", path))? {
             return Err(Error::Busy);
         }
-        let data = map_privately(file, files.capacity_bytes).map_err(Error::io("map", path))?;
-        Ok(Self { data: Arc::new(data), files: files.clone().read_only(true), memory: MemoryStorage::new(0)? })
+        let data = map_privately(&locked, files.capacity_bytes).map_err(Error::io("map", path))?;
+        Ok(Self { data: Arc::new(data), locked, files: files.clone().read_only(true), memory: MemoryStorage::new(0)? })
     }
 }
 
@@ -57,13 +59,25 @@ unsafe impl Storage for PrivateStorage {
         self.files.private()
     }
 
+    fn keeps_writers_out(&self) -> bool {
+        true
+    }
+
+    fn let_writers_in(&self) -> Result<()> {
+        lock::unlock(&self.locked, CONTENTS_BYTE).map_err(Error::io("unlock", &self.files.path))
+    }
+
+    fn keep_writers_out(&self) -> Result<bool> {
+        lock::try_lock(&self.locked, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", &self.files.path))
+    }
+
     fn lengths(&self) -> Result<Lengths> {
         Ok(Lengths { data: self.data.len(), ..self.files.lengths()? })
     }
 }
 
 /// The bytes of a data file, followed by memory to grow into. A page that is written to is copied first.
-fn map_privately(file: LockedFile, capacity_bytes: u64) -> io::Result<MemoryData> {
+fn map_privately(file: &Arc<LockedFile>, capacity_bytes: u64) -> io::Result<MemoryData> {
     let file_len = file.metadata()?.len();
     let least = file_len.max(MIN_CAPACITY_BYTES);
     let mut capacity = capacity_bytes.max(least);
@@ -76,9 +90,9 @@ fn map_privately(file: LockedFile, capacity_bytes: u64) -> io::Result<MemoryData
     };
     if file_len > 0 {
         // SAFETY: the map is new, so that nothing refers to its bytes, and it is at least as long as the file.
-        unsafe { map_over(&map, &file, file_len as usize)? };
+        unsafe { map_over(&map, file, file_len as usize)? };
     }
-    Ok(MemoryData::new(map, file_len, Some(Box::new(file))))
+    Ok(MemoryData::new(map, file_len, Some(Box::new(Arc::clone(file)))))
 }
 
 /// Maps the first `len` bytes of the file over the start of the map.
