@@ -5,13 +5,14 @@
 //! without the other conditions. (Version 55; joins that `join_order` has made have no two columns of a name.)
 //!
 //! Joins find the least and the greatest of their keys for such conditions, which version 55 cannot for lists of lists, structs and maps: a
-//! join by them was an error. They run without these conditions, too.
+//! join by them was an error; nor for columns of nulls alone, whose rows INTERSECT left out. They run without these conditions, too.
 //!
 //! For `SELECT min(a), max(b + 1)` it sets a condition on `a` alone, and so it does for `min(a), max(b)` while all values of `b` are null: rows
 //! that the other function needs are left out. Only an aggregate with one function sets a condition here.
 
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::physical_expr::PhysicalExpr;
@@ -50,7 +51,7 @@ pub(crate) struct RunningFilters(pub(crate) FilterPushdown);
 impl PhysicalOptimizerRule for RunningFilters {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let is_ambiguous = has_ambiguous(&plan, set_by);
-        let by_joins = !is_ambiguous && !has_nested_keys(&plan)?;
+        let by_joins = !is_ambiguous && !has_keys_without_bounds(&plan)?;
         let by_aggregates = !is_ambiguous && !has_several_extrema(&plan);
         let mut with = config.clone();
         with.optimizer.enable_join_dynamic_filter_pushdown &= by_joins;
@@ -84,15 +85,16 @@ fn has_ambiguous(plan: &Arc<dyn ExecutionPlan>, conditions: fn(&Arc<dyn Executio
 }
 
 /// Whether a join compares lists, structs or maps.
-fn has_nested_keys(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+fn has_keys_without_bounds(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         for (key, _) in join.on() {
-            if key.data_type(&join.left().schema())?.is_nested() {
+            let data_type = key.data_type(&join.left().schema())?;
+            if data_type.is_nested() || data_type == DataType::Null {
                 return Ok(true);
             }
         }
     }
-    plan.children().into_iter().try_fold(false, |any, child| Ok(any || has_nested_keys(child)?))
+    plan.children().into_iter().try_fold(false, |any, child| Ok(any || has_keys_without_bounds(child)?))
 }
 
 /// An expression that a condition is or may be about, and the plan whose columns it has.
