@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
 };
 
-use super::types;
+use crate::rewrite::values::types;
 
 use crate::dialect::normal;
 

@@ -9,10 +9,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::{
-    change_sources, field_access, lists, numbers, output, patterns, row_subqueries, rows, text_aggregates, types,
-    windows,
-};
+use crate::rewrite::aggregates::{text_aggregates, windows};
+use crate::rewrite::joins::{row_subqueries, rows};
+use crate::rewrite::values::{lists, numbers, patterns, types};
+use crate::rewrite::{change_sources, field_access, output};
 use crate::statement::explained;
 
 /// Rewrites the expressions of a statement, before it is planned.

@@ -21,7 +21,7 @@ use datafusion::physical_expr::NullState;
 use datafusion::scalar::ScalarValue;
 
 use super::canonical::canonical;
-use crate::rewrite::selected::nulls_beside_selected;
+use crate::rewrite::aggregates::nulls_beside_selected;
 
 /// DataFusion's function with groups that have the order of floats.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -7,8 +7,8 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use datafusion::scalar::ScalarValue;
 
-use crate::rewrite::decimals::places;
 use crate::rewrite::overflow::may_overflow;
+use crate::rewrite::values::places;
 
 /// Functions that refuse some values of their arguments' types.
 const FALLIBLE_FUNCTIONS: [&str; 24] = [

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::NullState;
 
 use super::wide_sum::{Addend, Target};
-use crate::rewrite::selected::nulls_beside_selected;
+use crate::rewrite::aggregates::nulls_beside_selected;
 
 /// A sum of 128 bits for each group.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use crate::dialect::{error_at, normal};
 
 /// Puts what named windows say into the windows that refine them.
-pub(super) fn refine(select: &mut Select) -> Result<(), ParserError> {
+pub(crate) fn refine(select: &mut Select) -> Result<(), ParserError> {
     let mut known: Vec<(String, WindowSpec)> = Vec::new();
     for NamedWindowDefinition(name, window) in &mut select.named_window {
         match window {
@@ -73,7 +73,7 @@ fn merge(spec: &mut WindowSpec, known: &[(String, WindowSpec)]) -> Result<(), Pa
 
 /// `bool_and` and `bool_or` over a window are the least and the greatest truth.
 #[expect(clippy::unnecessary_wraps, reason = "a step of the rewriter")]
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     if let Expr::Function(function) = expr
         && function.over.is_some()
         && let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice()
@@ -88,7 +88,7 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
 }
 
 /// `GROUP BY a, b WITH ROLLUP` as `GROUP BY ROLLUP (a, b)`.
-pub(super) fn modifiers_as_sets(group_by: &mut GroupByExpr) {
+pub(crate) fn modifiers_as_sets(group_by: &mut GroupByExpr) {
     let GroupByExpr::Expressions(exprs, modifiers) = group_by else { return };
     let [modifier] = modifiers.as_slice() else { return };
     let columns = || exprs.iter().map(|expr| vec![expr.clone()]).collect();

@@ -11,7 +11,7 @@ const NARROW_DIGITS: usize = 38;
 /// Digits of the widest decimals.
 const MAX_DIGITS: usize = 76;
 
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     let Expr::Value(ValueWithSpan { value: Value::Number(text, _), span }) = expr else { return Ok(()) };
     let digits: String = text.chars().filter(|&c| c != '_').collect();
     if is_double(&digits) {
@@ -47,7 +47,7 @@ fn as_double(expr: Expr) -> Expr {
 }
 
 /// Makes all numbers of a column of VALUES doubles if one of them is: such a column would be one of decimals that hold neither.
-pub(super) fn unify_values(values: &mut Values) {
+pub(crate) fn unify_values(values: &mut Values) {
     let number = |expr: &Expr| -> Option<bool> {
         match expr {
             Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(is_double(text)),

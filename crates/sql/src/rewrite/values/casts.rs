@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 
-use super::expressions::rewrite_expressions;
+use crate::rewrite::expressions::rewrite_expressions;
 
 /// Has casts to timestamps go by UTC, and such to integers round.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ const MAX_DIGITS: i16 = 76;
 
 /// Casts whole numbers and decimals among expressions that get one type to a type with room for all of them, if 38 digits are too few;
 /// whether there were such.
-pub(super) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+pub(crate) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     // What has no type yet is left as it is, and what is no number has another common type.
     let all: Vec<Option<Option<(i16, i16)>>> = exprs.iter().map(|expr| places_of(expr, schema)).collect();
     if all.contains(&Some(None)) || !exprs.iter().any(|expr| is_decimal(expr, schema)) {
@@ -31,7 +31,7 @@ pub(super) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
 }
 
 /// The decimals that hold numbers with such digits before and after the point, if they need more than 38 digits.
-pub(super) fn wide_type(all: impl Iterator<Item = Option<(i16, i16)>> + Clone) -> Option<DataType> {
+pub(crate) fn wide_type(all: impl Iterator<Item = Option<(i16, i16)>> + Clone) -> Option<DataType> {
     if all.clone().any(|places| places.is_none()) {
         return None;
     }
@@ -56,7 +56,7 @@ fn places_of(expr: &Expr, schema: &DFSchema) -> Option<Option<(i16, i16)>> {
 }
 
 /// Digits of a number before and after the point.
-pub(super) fn places(data_type: &DataType) -> Option<(i16, i16)> {
+pub(crate) fn places(data_type: &DataType) -> Option<(i16, i16)> {
     Some(match data_type {
         DataType::Int8 | DataType::UInt8 => (3, 0),
         DataType::Int16 | DataType::UInt16 => (5, 0),

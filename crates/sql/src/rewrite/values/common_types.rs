@@ -11,8 +11,8 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Union, cast};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::expressions::rewrite_expressions;
 use super::{decimals, floats};
+use crate::rewrite::expressions::rewrite_expressions;
 
 /// Functions whose arguments have one type.
 const ONE_TYPE_FUNCTIONS: [&str; 8] =

@@ -23,7 +23,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 
-use super::expressions::rewrite_expressions;
+use crate::rewrite::expressions::rewrite_expressions;
 
 /// Replaces DataFusion's `min` and `max` of nested types. It runs when types are known, which is after DataFusion's coercion.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ use crate::dialect::LathDialect;
 const RELATION: &str = "__lath_row";
 
 /// Replaces memberships among the conditions of WHERE that have to be true.
-pub(super) fn rewrite_conditions(select: &mut Select) -> Result<(), ParserError> {
+pub(crate) fn rewrite_conditions(select: &mut Select) -> Result<(), ParserError> {
     select.selection.as_mut().map_or(Ok(()), rewrite_condition)
 }
 
@@ -46,7 +46,7 @@ fn rewrite_condition(expr: &mut Expr) -> Result<(), ParserError> {
 }
 
 /// Replaces a membership of a row anywhere.
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     let Some(membership) = Membership::new(expr) else { return Ok(()) };
     once(&membership.columns)?;
     let equal = membership.equal()?;

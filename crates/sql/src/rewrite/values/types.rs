@@ -8,10 +8,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::at_time_zone::AT_TIME_ZONE;
 use super::uuid::UUID;
+use crate::rewrite::times::AT_TIME_ZONE;
 
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     match expr {
         Expr::TypedString(TypedString { data_type: DataType::Uuid, value, .. }) => {
             *expr = call(UUID, vec![Expr::Value(value.clone())]);
@@ -40,12 +40,12 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
 }
 
 /// Whether a cast to a type becomes the call of a function.
-pub(super) fn is_call(data_type: &DataType) -> bool {
+pub(crate) fn is_call(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Uuid) || length_of(data_type).is_some()
 }
 
 /// Renames the types of the columns that a statement declares.
-pub(super) fn rename_columns(statement: &mut Statement) {
+pub(crate) fn rename_columns(statement: &mut Statement) {
     match statement {
         Statement::CreateTable(create) => create.columns.iter_mut().for_each(|column| rename(&mut column.data_type)),
         Statement::AlterTable(alter) => {
@@ -65,7 +65,7 @@ pub(super) fn rename_columns(statement: &mut Statement) {
 }
 
 /// A call of a function by its name.
-pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
     Expr::Function(Function {
         name: ObjectName::from(vec![Ident::new(name)]),

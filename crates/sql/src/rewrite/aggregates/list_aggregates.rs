@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::expressions::rewrite_expressions;
+use crate::rewrite::expressions::rewrite_expressions;
 
 /// Replaces `array_agg(DISTINCT … ORDER BY …)`. Without DISTINCT, turning the list round is right, and lists of nested values need it.
 #[derive(Debug)]

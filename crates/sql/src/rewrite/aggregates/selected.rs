@@ -4,7 +4,7 @@ use arrow_array::{Array, BooleanArray};
 use datafusion::arrow::buffer::NullBuffer;
 
 /// The nulls of values, and null for each row that is not selected.
-pub(super) fn nulls_beside_selected(nulls: Option<&NullBuffer>, selected: Option<&BooleanArray>) -> Option<NullBuffer> {
+pub(crate) fn nulls_beside_selected(nulls: Option<&NullBuffer>, selected: Option<&BooleanArray>) -> Option<NullBuffer> {
     let selected = selected.map(|selected| match selected.nulls() {
         Some(known) => NullBuffer::new(selected.values() & known.inner()),
         None => NullBuffer::new(selected.values().clone()),

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use datafusion::scalar::ScalarValue;
 
 /// Casts the decimals among expressions that get one type, if one of them is a float; whether there were such.
-pub(super) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+pub(crate) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     // What has no type yet is left as it is.
     let types: Vec<Option<DataType>> = exprs.iter().map(|expr| expr.get_type(schema).ok()).collect();
     let mut floats = types.iter().flatten().filter(|data_type| data_type.is_floating());
@@ -39,7 +39,7 @@ fn is_literal(expr: &Expr) -> bool {
 }
 
 /// The floats that decimals become in a column of a union.
-pub(super) fn type_in_union(types: &[DataType]) -> Option<DataType> {
+pub(crate) fn type_in_union(types: &[DataType]) -> Option<DataType> {
     let has_floats = types.iter().any(DataType::is_floating);
     (has_floats && types.iter().any(DataType::is_decimal)).then_some(DataType::Float64)
 }

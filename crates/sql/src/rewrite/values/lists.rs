@@ -8,9 +8,9 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, visit_expressions};
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::rows::{combined, is_volatile, negated, pair};
+use crate::rewrite::joins::{combined, is_volatile, negated, pair};
 
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     let Expr::InList { expr: value, list, negated: is_negated } = expr else { return Ok(()) };
     if list.iter().all(is_constant) || is_volatile(value) {
         return Ok(());

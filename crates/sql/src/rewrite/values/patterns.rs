@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::dialect::{error_at, error_in};
 
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     match expr {
         Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
             let Some(escape) = escape_char.take() else { return Ok(()) };

@@ -15,7 +15,7 @@ use crate::dialect::error_in;
 /// Functions that have another value each time.
 const VOLATILE: [&str; 4] = ["random", "rand", "uuid", "gen_random_uuid"];
 
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     if let Some(compared) = compared(expr)? {
         *expr = Expr::Nested(Box::new(compared));
     }
@@ -96,7 +96,7 @@ fn on_rows(
 }
 
 /// The columns of a row that is written as `(a, b)` or `ROW(a, b)`.
-pub(super) fn row(expr: &Expr) -> Option<Vec<Expr>> {
+pub(crate) fn row(expr: &Expr) -> Option<Vec<Expr>> {
     match expr {
         Expr::Nested(inner) => row(inner),
         Expr::Tuple(columns) => Some(columns.clone()),
@@ -121,7 +121,7 @@ fn row_like(expr: &Expr) -> Result<Vec<Expr>, ParserError> {
 }
 
 /// `left op right`, where the first columns that differ decide.
-pub(super) fn compare(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr, ParserError> {
+pub(crate) fn compare(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr, ParserError> {
     use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or};
     let columns = columns(left, right)?;
     match op {
@@ -180,7 +180,7 @@ fn empty() -> ParserError {
 }
 
 /// An error for functions with another value each time: the comparison evaluates these columns more than once.
-pub(super) fn once(columns: &[Expr]) -> Result<(), ParserError> {
+pub(crate) fn once(columns: &[Expr]) -> Result<(), ParserError> {
     match columns.iter().find(|column| is_volatile(column)) {
         None => Ok(()),
         Some(column) => {
@@ -191,7 +191,7 @@ pub(super) fn once(columns: &[Expr]) -> Result<(), ParserError> {
 }
 
 /// Whether an expression has another value each time.
-pub(super) fn is_volatile(expr: &Expr) -> bool {
+pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let volatile = |inner: &Expr| match inner {
         Expr::Function(function)
             if VOLATILE.iter().any(|name| function.name.to_string().eq_ignore_ascii_case(name)) =>
@@ -203,12 +203,12 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
     visit_expressions(expr, volatile).is_break()
 }
 
-pub(super) fn pair(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+pub(crate) fn pair(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     let binary = Expr::BinaryOp { left: Box::new(in_parentheses(left)), op, right: Box::new(in_parentheses(right)) };
     Expr::Nested(Box::new(binary))
 }
 
-pub(super) fn negated(expr: Expr) -> Expr {
+pub(crate) fn negated(expr: Expr) -> Expr {
     Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(in_parentheses(expr)) }
 }
 
@@ -223,7 +223,7 @@ fn in_parentheses(expr: Expr) -> Expr {
 }
 
 /// The conditions joined by AND or OR, as a balanced tree: long lists nest no deeper than the planner goes.
-pub(super) fn combined(mut conditions: Vec<Expr>, word: BinaryOperator) -> Option<Expr> {
+pub(crate) fn combined(mut conditions: Vec<Expr>, word: BinaryOperator) -> Option<Expr> {
     while conditions.len() > 1 {
         let mut halved = Vec::with_capacity(conditions.len().div_ceil(2));
         let mut rest = conditions.into_iter();

@@ -10,11 +10,11 @@ use datafusion::sql::sqlparser::ast::{
     FunctionArguments, Ident, ObjectName, OrderByExpr, Select, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 
-use super::types::call;
 use crate::dialect::normal;
+use crate::rewrite::values::call;
 
 /// Makes the texts of a select list joined lists where DataFusion does not sort them as they say.
-pub(super) fn order_apart(select: &mut Select) {
+pub(crate) fn order_apart(select: &mut Select) {
     let mut orders = Orders::default();
     visit(select, &mut orders);
     if orders.differ {

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 };
 
 /// The name of the function that casts become.
-pub(super) const UUID: &str = "to_uuid";
+pub(crate) const UUID: &str = "to_uuid";
 
 /// `to_uuid(text)`.
 pub(crate) fn uuid_function() -> ScalarUDF {

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrame, Wi
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 
-use super::expressions::rewrite_expressions;
+use crate::rewrite::expressions::rewrite_expressions;
 
 /// Makes RANGE frames without distances GROUPS frames. It runs before DataFusion's coercion, which refuses them.
 #[derive(Debug)]

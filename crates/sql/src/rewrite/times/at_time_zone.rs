@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 
 /// The name of the function.
-pub(super) const AT_TIME_ZONE: &str = "at_time_zone";
+pub(crate) const AT_TIME_ZONE: &str = "at_time_zone";
 
 /// `at_time_zone(timestamp, 'zone')`.
 pub(crate) fn at_time_zone_function() -> ScalarUDF {

@@ -1,0 +1,15 @@
+//! Aggregate functions, windows and the order of rows.
+
+mod extremes;
+mod frames;
+mod list_aggregates;
+mod offsets;
+mod selected;
+pub(crate) mod text_aggregates;
+pub(crate) mod windows;
+
+pub(crate) use self::extremes::NestedExtremes;
+pub(crate) use self::frames::PeerFrames;
+pub(crate) use self::list_aggregates::DistinctLists;
+pub(crate) use self::offsets::SortedOffsets;
+pub(crate) use self::selected::nulls_beside_selected;

@@ -1,0 +1,10 @@
+//! Joins by keys that may be null, set operations, and rows of several columns.
+
+mod multisets;
+mod null_safe_joins;
+pub(crate) mod row_subqueries;
+pub(crate) mod rows;
+
+pub(crate) use self::multisets::Multisets;
+pub(crate) use self::null_safe_joins::{EquijoinKeys, OrderedInnerJoins};
+pub(crate) use self::rows::{combined, is_volatile, negated, pair};

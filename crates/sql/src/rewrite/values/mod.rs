@@ -1,0 +1,25 @@
+//! Numbers, texts, lists and maps: literals, casts, common types, functions of one value.
+
+mod casts;
+mod common_types;
+mod decimals;
+mod division;
+mod floats;
+pub(crate) mod lists;
+mod maps;
+pub(crate) mod numbers;
+mod octet_length;
+pub(crate) mod patterns;
+mod rounding;
+pub(crate) mod types;
+mod uuid;
+
+pub(crate) use self::casts::StandardCasts;
+pub(crate) use self::common_types::CommonTypes;
+pub(crate) use self::decimals::places;
+pub(crate) use self::division::ExactDivision;
+pub(crate) use self::maps::{MapAccess, map_extract_function};
+pub(crate) use self::octet_length::OctetLength;
+pub(crate) use self::rounding::{PlainPlaces, whole_number_functions};
+pub(crate) use self::types::call;
+pub(crate) use self::uuid::uuid_function;
