@@ -35,7 +35,10 @@ func readTable(path string) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			values = fmt.Sprint(whole)
+			// Value by value: a dictionary may have its entries in another order, and others than the rows have.
+			for row := range whole.Len() {
+				values += whole.ValueStr(row) + " "
+			}
 			whole.Release()
 		}
 		columns[at] = fmt.Sprintf("%v %d %s", table.Schema().Field(at), chunked.Len(), values)

@@ -6,10 +6,10 @@ use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::file::DataFile;
-use crate::maintenance::{CheckReport, Problem, check_locked, remove_orphans, rewrite_unverified};
+use crate::maintenance::{CheckReport, Problem, check_locked, remove_orphans, rewrite_unverified, use_float_values};
 use crate::read::{entries_of_rows, find_index};
 use crate::records::{BLOCK_ROWS, BlockKeys, Feed, FileEntry, TreeName};
-use crate::row::{ByteList, stamp_of, use_float_values};
+use crate::row::{ByteList, stamp_of};
 use crate::table::Table;
 use crate::view::{Engine, View, mask_of};
 use crate::write::OpenWrite;

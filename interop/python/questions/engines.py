@@ -85,7 +85,7 @@ class DuckDB:
             self.open()
             return Refusal(str(error).splitlines()[0], is_bug=True)
         except duckdb.Error as error:
-            return Refusal(str(error).splitlines()[0])
+            return Refusal(str(error).splitlines()[0], is_bug="did not return a BoundFunctionExpression" in str(error))
 
 
 class SQLite:

@@ -199,7 +199,8 @@ fn reading_commands_change_no_file_but_the_lock() {
         permissions.set_readonly(!has_lock);
         fs::set_permissions(folder.path(), permissions.clone()).unwrap();
         // Readers register in the lock file, which is no part of what is stored.
-        let stored = || listing(folder.path()).into_iter().filter(|(name, _)| !name.to_string_lossy().ends_with("-lock"));
+        let stored =
+            || listing(folder.path()).into_iter().filter(|(name, _)| !name.to_string_lossy().ends_with("-lock"));
         let before: Vec<_> = stored().collect();
         for command in reading_commands(&store) {
             let run = lath(&command);

@@ -4,6 +4,7 @@ mod background;
 pub(crate) mod check;
 pub(crate) mod compact;
 mod file_check;
+mod float_values;
 pub(crate) mod flush;
 pub(crate) mod vacuum;
 
@@ -12,5 +13,6 @@ pub(crate) use self::check::check_locked;
 pub use self::check::{CheckReport, Problem};
 pub use self::compact::Compacted;
 pub(crate) use self::compact::rewrite_unverified;
+pub(crate) use self::float_values::use_float_values;
 pub use self::flush::Flushed;
 pub(crate) use self::vacuum::{Activity, remove_orphans};

@@ -3,7 +3,6 @@
 mod byte_list;
 mod canonical_floats;
 mod conform;
-mod float_values;
 pub(crate) mod key;
 mod key_codec;
 mod one_row;
@@ -17,9 +16,9 @@ pub(crate) mod value_codec;
 mod value_columns;
 
 pub(crate) use self::byte_list::ByteList;
+pub(crate) use self::canonical_floats::{FloatKeys, has_floats};
 pub use self::conform::conform_batch;
 pub(crate) use self::conform::conform_column;
-pub(crate) use self::float_values::use_float_values;
 pub(crate) use self::key_codec::{KeyCodec, MAX_KEY_LEN, as_type};
 pub(crate) use self::row_order::{RowOrder, cluster_ids, is_same_order};
 pub(crate) use self::schema::{BATCH_ROWS, ROW_NUMBER, SchemaParts, TableSchema, batch, id_of, with_id};

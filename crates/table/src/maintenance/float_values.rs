@@ -8,15 +8,12 @@ use std::sync::Arc;
 
 use lath_store::Durability;
 
-use super::byte_list::ByteList;
-use super::canonical_floats::{FloatKeys, has_floats};
-use super::key_codec::KeyCodec;
-use super::schema::{BATCH_ROWS, SchemaParts, TableSchema};
 use crate::error::{Error, Result};
 use crate::read::scan::{RowMerge, RowSource};
 use crate::read::{SortedKeys, contains_many};
 use crate::records::{Feed, TreeName};
 use crate::row::key::KeyRange;
+use crate::row::{BATCH_ROWS, ByteList, FloatKeys, KeyCodec, SchemaParts, TableSchema, has_floats};
 use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
 use crate::write::OpenWrite;
 
