@@ -208,7 +208,7 @@ fn columns_of_the_same_name_are_told_apart() {
 
 #[test]
 fn values_of_dictionary_columns_are_plain_where_no_dictionary_holds_them() {
-    let texts: Vec<String> = (0..20_000).map(|at| format!("a long text that nothing else has, number {at}")).collect();
+    let texts: Vec<String> = (0..80_000).map(|at| format!("a long text that nothing else has, number {at}")).collect();
     let texts = StringArray::from(texts);
     let codes = cast(&texts, &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))).unwrap();
     let batch = RecordBatch::try_from_iter([("codes", codes), ("texts", Arc::new(texts) as ArrayRef)]).unwrap();

@@ -24,6 +24,7 @@
 //! | `null_safe_joins` | equalities are no keys of joins that take nulls as equal |
 //! | `overflow` | integers, decimals and sums that grow out of their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
+//! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
 //! | `lists` | `IN` with columns in its list |
 //! | `numbers` | literals with a point are exact decimals, and those with an exponent doubles |
 //! | `offsets` | `OFFSET` without `LIMIT` leaves out the first rows of its order |

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::rewrite::aggregates::{text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
-use crate::rewrite::values::{lists, numbers, patterns, types};
+use crate::rewrite::values::{inner_values, lists, numbers, patterns, types};
 use crate::rewrite::{change_sources, field_access, output};
 use crate::statement::explained;
 
@@ -40,7 +40,7 @@ impl VisitorMut for Rewriter {
 
     fn pre_visit_statement(&mut self, statement: &mut SqlStatement) -> ControlFlow<ParserError> {
         types::rename_columns(statement);
-        as_flow(change_sources::rewrite(statement))
+        as_flow(inner_values::rewrite(statement).and_then(|()| change_sources::rewrite(statement)))
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<ParserError> {

@@ -8,8 +8,11 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Union, cast};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Union, cast,
+};
 use datafusion::optimizer::AnalyzerRule;
+use datafusion::scalar::ScalarValue;
 
 use super::{decimals, floats};
 use crate::rewrite::expressions::rewrite_expressions;
@@ -51,6 +54,12 @@ fn with_common_types(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         Expr::InList(list) => {
             let expr = std::iter::once(list.expr.as_mut());
             unify(expr.chain(&mut list.list).collect(), schema)
+        }
+        // A column of nulls alone is no number; of integers that are null, every comparison is null.
+        Expr::InSubquery(subquery) if subquery.expr.get_type(schema)? == DataType::Null => {
+            let inner = std::mem::replace(subquery.expr.as_mut(), Expr::Literal(ScalarValue::Null, None));
+            *subquery.expr = cast(inner, DataType::Int64);
+            true
         }
         Expr::Case(case) => {
             let (mut compared, mut results) = (Vec::new(), Vec::new());

@@ -5,6 +5,7 @@ mod common_types;
 mod decimals;
 mod division;
 mod floats;
+pub(crate) mod inner_values;
 pub(crate) mod lists;
 mod maps;
 pub(crate) mod numbers;
