@@ -38,7 +38,7 @@ impl VisitorMut for Rewriter {
         let SetExpr::Values(values) = query.body.as_mut() else { return ControlFlow::Continue(()) };
         let rows = std::mem::take(&mut values.rows).into_iter().map(|row| select(row.content));
         match rows.collect::<Result<Vec<_>, _>>().map(union) {
-            Ok(Some(body)) => query.body = Box::new(body),
+            Ok(Some(body)) => *query.body = body,
             Ok(None) => {}
             Err(error) => return ControlFlow::Break(error),
         }
