@@ -1,10 +1,10 @@
-//! The walk of rules that rewrite the expressions of a plan by the types of their columns.
+//! Shared by rules that rewrite expressions by the types of their columns: the walk over a plan, and operators that compare.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 
 /// Rewrites the expressions of one node of a plan. Columns of its answer keep their names.
 pub(super) fn rewrite_expressions(
@@ -31,4 +31,10 @@ pub(super) fn rewrite_expressions(
         let rewritten = rewrite(expr, &schema)?;
         Ok(if rewritten.transformed { rewritten.update_data(|expr| name.restore(expr)) } else { rewritten })
     })
+}
+
+/// Whether an operator compares values and answers true, false or null.
+pub(super) fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }

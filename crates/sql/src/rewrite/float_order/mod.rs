@@ -31,6 +31,8 @@ use datafusion::scalar::ScalarValue;
 use canonical::{Canonical, canonical_scalar, has_float, is_plain_number};
 use extremum::Extremum;
 
+use crate::rewrite::expressions::is_comparison;
+
 pub(crate) use canonical::CANONICAL_FLOAT;
 
 /// Functions that compare their arguments, or the elements of these.
@@ -272,11 +274,6 @@ impl AnalyzerRule for FloatOrder {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|plan| self.rewrite_plan(plan)).map(|rewritten| rewritten.data)
     }
-}
-
-fn is_comparison(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
 fn is_equality(op: Operator) -> bool {

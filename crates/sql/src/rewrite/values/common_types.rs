@@ -8,14 +8,12 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{
-    Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Union, cast,
-};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, Union, cast};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 
 use super::{decimals, floats};
-use crate::rewrite::expressions::rewrite_expressions;
+use crate::rewrite::expressions::{is_comparison, rewrite_expressions};
 
 /// Functions whose arguments have one type.
 const ONE_TYPE_FUNCTIONS: [&str; 8] =
@@ -81,11 +79,6 @@ fn with_common_types(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         _ => false,
     };
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
-}
-
-fn is_comparison(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
 /// Casts expressions that get one type, where DataFusion would choose one that does not hold all values; whether there were such.
