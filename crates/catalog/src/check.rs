@@ -23,7 +23,7 @@ use crate::slots::{BOUNDS_LEN, Bounds, bounds};
 pub struct CatalogCheck {
     /// Number of files that the catalog has.
     pub files: u64,
-    /// What is wrong, in the order of the files.
+    /// The problems, in the order of the files.
     pub problems: Vec<CatalogProblem>,
 }
 
@@ -126,7 +126,7 @@ impl Catalog {
     }
 }
 
-/// What is wrong with one file.
+/// A problem of one file.
 fn check_file(
     snapshot: &Snapshot,
     columns: &[PlanningColumn],

@@ -1,4 +1,4 @@
-//! What a catalog keeps of one file: its state, bounds, filters and schema.
+//! The state, bounds, filters and schema that a catalog keeps of one file.
 
 mod entry;
 pub(crate) mod facts;

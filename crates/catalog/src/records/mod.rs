@@ -1,4 +1,4 @@
-//! What the catalog's store has, as bytes: files, schemas, locations.
+//! Encodes the records of a catalog's store: schemas, locations, roots, versions.
 
 mod column;
 pub(crate) mod ipc;

@@ -17,7 +17,7 @@ const CASES: u64 = 60;
 
 const FOLDERS: [&str; 3] = ["a", "b", "c"];
 
-/// What a catalog answers: the number of files, and the rows found for each condition.
+/// The answers of a catalog: the number of files, and the rows found for each condition.
 type Answers = (u64, Vec<Vec<String>>);
 
 fn conditions() -> Vec<String> {
