@@ -1,15 +1,15 @@
-//! Datasets of which everything is known before any file is opened.
+//! Datasets that are described without opening a file.
 
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use super::partition::PartitionColumn;
 use super::schema::DatasetSchema;
 use super::{Dataset, DatasetFile, Shared};
+use crate::dataset::location::PartitionColumn;
 use crate::file::ParquetFile;
 
-/// What is known of a dataset from before, so that no file has to be found or opened to make it: what a catalog keeps.
+/// Metadata of a dataset that is known beforehand, so that no file has to be found or opened: a catalog keeps it.
 #[derive(Debug, Clone)]
 pub struct DatasetDescription {
     schema: SchemaRef,
@@ -19,18 +19,18 @@ pub struct DatasetDescription {
 }
 
 impl DatasetDescription {
-    /// A dataset of `file_count` files whose schema is that of `first`. Nothing but the footer of `first` is needed.
+    /// A dataset of `file_count` files with the schema of `first`. Needs only the footer of `first`.
     pub fn of_first(first: &ParquetFile, partitions: Vec<PartitionColumn>, file_count: usize) -> Self {
         Self { schema: Arc::clone(first.schema()), first: Some(first.clone()), partitions, file_count }
     }
 
-    /// A dataset of `file_count` files whose schema is `schema`: that of all together
+    /// A dataset of `file_count` files whose united schema is `schema`
     /// ([`DatasetOptions::union_schemas`](super::DatasetOptions::union_schemas)).
     pub fn united(schema: SchemaRef, partitions: Vec<PartitionColumn>, file_count: usize) -> Self {
         Self { schema, first: None, partitions, file_count }
     }
 
-    /// The dataset with some of the files, or with all ([`DatasetFile::known`]).
+    /// The dataset with some of the files, or all ([`DatasetFile::known`]).
     pub fn dataset(self, files: Vec<DatasetFile>) -> Dataset {
         let Self { schema, first, partitions, file_count } = self;
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);

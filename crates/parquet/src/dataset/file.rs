@@ -7,14 +7,14 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use super::known_parts::KnownParts;
-use super::listing::{self, Found};
 use super::options::DatasetOptions;
+use crate::dataset::location::{self, Found};
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
 use lath_source::{BlockChecksums, ByteRanges, PooledFile, Store, Version, VersionCheck};
 
-/// The bytes of a file, and the state that they are in.
+/// The bytes of a file, and its version.
 #[derive(Debug, Clone)]
 pub struct FileSource {
     pub(crate) bytes: Arc<dyn ByteRanges>,
@@ -35,13 +35,13 @@ pub struct DatasetFile {
     odd_path: Option<Box<Path>>,
     len: Option<u64>,
     store: Option<Store>,
-    /// The state of an object: as it was listed, or else when it was first opened.
+    /// The version of an object: as listed, or else as first opened.
     version: OnceLock<Version>,
     partition: Box<[u32]>,
     options: Arc<DatasetOptions>,
-    /// The file itself, where it was given instead of found.
+    /// The open file, if it was given instead of found.
     opened: Option<ParquetFile>,
-    /// What its blocks were when it was written, if that is known.
+    /// Checksums of its blocks from when it was written, if known.
     checksums: Option<Arc<BlockChecksums>>,
 }
 
@@ -76,24 +76,25 @@ impl DatasetFile {
         }
     }
 
-    /// The same file as one of a dataset with these options and partitions.
+    /// The same file within a dataset that has these options and partitions.
     pub(super) fn within(self, options: &Arc<DatasetOptions>, partition: Box<[u32]>) -> Self {
         Self { options: Arc::clone(options), partition, ..self }
     }
 
-    /// Finds the files that a location stands for, as [`Dataset::open`](super::Dataset::open) does, and opens none of them. They
-    /// have no partitions: those are a dataset's ([`Dataset::from_files`](super::Dataset::from_files)).
+    /// Lists the files of a location as [`Dataset::open`](super::Dataset::open) does, without opening them. They have no
+    /// partitions, which belong to a dataset ([`Dataset::from_files`](super::Dataset::from_files)).
     ///
     /// # Errors
-    /// [`Error::Io`] for what cannot be reached and for locations without any file, [`Error::Invalid`] for malformed locations.
+    /// [`Error::Io`] for locations that cannot be reached and for locations without files, [`Error::Invalid`] for malformed
+    /// locations.
     pub fn find(location: impl AsRef<OsStr>, options: &DatasetOptions) -> Result<Vec<Self>> {
         let mut found = Vec::new();
-        listing::expand(location.as_ref(), options, &mut found)?;
+        location::expand(location.as_ref(), options, &mut found)?;
         let options = Arc::new(options.clone());
         Ok(found.into_iter().map(|found| Self::new(found, Arc::clone(&options))).collect())
     }
 
-    /// The file called `location` in the state `version`, opened when it is asked for; at `path` if it is a local one.
+    /// The file called `location` in `version`, opened on first use; at `path` if it is local.
     pub(crate) fn described(
         location: &str,
         path: Option<&str>,
@@ -106,13 +107,13 @@ impl DatasetFile {
         Ok(file)
     }
 
-    /// The file at the path or URL `location`, of which its state and its partition are known: for each partition column of the
-    /// dataset, the row of its values ([`DatasetFile::partition`]). It is opened when it is asked for.
+    /// The file at the path or URL `location`, with its version and its partition: for each partition column of the dataset, the
+    /// row of its values ([`DatasetFile::partition`]). It is opened on first use.
     ///
-    /// An object that is not in that state any more is an error when it is read; a local file is read as it is then.
+    /// Reading an object whose version has changed is an error; a local file is read as it is then.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a URL of no store.
+    /// [`Error::Invalid`] for a URL that is not of a store.
     pub fn known(
         location: &str,
         version: Version,
@@ -122,21 +123,21 @@ impl DatasetFile {
         Self::described(location, None, version, partition.into(), options)
     }
 
-    /// The same file, whose blocks have these checksums: it is an error to read it if it is another one, or was damaged.
+    /// The same file, whose blocks have these checksums: reading it is an error if it was replaced or damaged.
     #[must_use]
     pub fn verified(self, checksums: Arc<BlockChecksums>) -> Self {
         Self { checksums: Some(checksums), ..self }
     }
 
-    /// The state that the file was in when it was found, where finding it told it: of objects in a listing.
+    /// The version that was found with the file: for objects in a listing.
     pub fn listed_version(&self) -> Option<&Version> {
         self.version.get()
     }
 
-    /// The state that the file is in now; `None` if it is not there. It takes one system call, or one request.
+    /// The current version of the file; `None` if it does not exist. Takes one system call, or one request.
     ///
     /// # Errors
-    /// [`Error::Io`] if the storage cannot be asked.
+    /// [`Error::Io`] if the storage fails.
     pub fn current_version(&self) -> Result<Option<Version>> {
         let version = match (&self.opened, &self.store) {
             (Some(file), _) => return Ok(file.version().cloned()),
@@ -153,7 +154,7 @@ impl DatasetFile {
         }
     }
 
-    /// What the file is opened with.
+    /// Options for opening the file.
     pub(crate) fn options(&self) -> &DatasetOptions {
         &self.options
     }
@@ -163,7 +164,7 @@ impl DatasetFile {
         self.opened.is_some()
     }
 
-    /// Path or URL of the file, which is also what errors call it.
+    /// Path or URL of the file, which errors contain.
     pub fn location(&self) -> &str {
         &self.location
     }
@@ -174,22 +175,22 @@ impl DatasetFile {
         is_local.then(|| self.odd_path.as_deref().unwrap_or(Path::new(&*self.location)))
     }
 
-    /// Length in bytes, where finding the file told it.
+    /// Length in bytes, if it was found with the file.
     pub fn size(&self) -> Option<u64> {
         self.len
     }
 
     /// For each of [`Dataset::partitions`](super::Dataset::partitions), the row of
-    /// [`PartitionColumn::values`](super::PartitionColumn::values) that all rows of the file have.
+    /// [`PartitionColumn::values`](super::PartitionColumn::values) with the value of this file.
     pub fn partition(&self) -> &[u32] {
         &self.partition
     }
 
-    /// Opens the file, with a footer from the cache if it has one that is current; see
+    /// Opens the file, with a current footer from the cache if there is one; see
     /// [`DatasetOptions::revalidate`](super::DatasetOptions::revalidate).
     ///
-    /// The file has a descriptor only while it is read and afterwards as long as others do not need it. If it is replaced or
-    /// changed, reads through what was opened before may fail with [`Error::Io`]; what is opened then is the new one.
+    /// The file has a descriptor while it is read, and afterwards until other files need it. If it is replaced or changed, reads
+    /// through an earlier handle may fail with [`Error::Io`]; opening it again gives the new file.
     ///
     /// # Errors
     /// As [`OpenOptions::open`](crate::OpenOptions::open).
@@ -203,7 +204,7 @@ impl DatasetFile {
         }
     }
 
-    /// The file's bytes and the state that they are in, without a footer being read.
+    /// The file's bytes and version, without reading a footer.
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be opened.
@@ -222,7 +223,7 @@ impl DatasetFile {
         Ok(FileSource { bytes: Arc::new(source), version: Some(version) })
     }
 
-    /// Opens the file whose bytes are `source`, past the cache.
+    /// Opens the file with the bytes of `source`, without the cache.
     pub(crate) fn open_source(&self, source: Arc<dyn ByteRanges>, version: Option<Version>) -> Result<ParquetFile> {
         let open = self.open_options();
         let open = version.into_iter().fold(open, OpenOptions::version);
@@ -232,7 +233,7 @@ impl DatasetFile {
         }
     }
 
-    /// Opens the file with other options than those of the dataset, past the cache.
+    /// Opens the file with other options than the dataset's, without the cache.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
@@ -242,8 +243,8 @@ impl DatasetFile {
         Self { options: Arc::new(open), ..self.clone() }.open()
     }
 
-    /// The results of `evaluate` for those of `files`, all of one dataset, that are local and whose footers are cached and current. It is
-    /// called once for all files, with `None` for the others.
+    /// The results of `evaluate` for the `files` (all of one dataset) that are local and whose footers are cached and current. It
+    /// is called once for all files, with `None` for the others.
     pub(crate) fn evaluate_cached<T>(
         files: &[Self],
         evaluate: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
@@ -270,13 +271,13 @@ impl DatasetFile {
         current.collect()
     }
 
-    /// What the file is opened with, its name included.
+    /// Options for opening the file, with its name.
     fn open_options(&self) -> OpenOptions {
         let open = self.options.open_options_for(&self.location);
         self.checksums.iter().cloned().fold(open, OpenOptions::checksums)
     }
 
-    /// Whether a file that is open already is what this one would be.
+    /// Whether an open file is the same file, opened with the same options.
     fn is_like(&self, file: &ParquetFile) -> bool {
         file.is_opened_like(&self.options.open, self.checksums.as_ref())
     }
@@ -361,13 +362,13 @@ impl DatasetFile {
         Ok(file)
     }
 
-    /// What is known of the file's end in the state `version`, beyond the process.
+    /// The cached end of the file in `version`, from outside the process.
     fn known_end(&self, version: &Version) -> Option<Bytes> {
         let known = self.options.known_footers.as_ref().filter(|_| !self.options.open.has_keys())?;
         known.get(&self.location, version)
     }
 
-    /// What is known of the file in the state `version`, its end included.
+    /// Cached parts of the file in `version`, including its end.
     fn known_parts(&self, version: &Version, end: &Bytes, len: u64) -> Vec<(u64, Bytes)> {
         let Some(known) = &self.options.known_footers else { return Vec::new() };
         let mut parts = known.parts(&self.location, version);
@@ -389,7 +390,7 @@ impl DatasetFile {
 }
 
 impl From<ParquetFile> for DatasetFile {
-    /// A file that is open already, in memory or from any other source. Its location is its name.
+    /// A file that is open already, in memory or from another source. Its location is its name.
     fn from(file: ParquetFile) -> Self {
         Self::opened(file, Arc::new(DatasetOptions::new()))
     }

@@ -1,10 +1,10 @@
-//! How much of the next file's end to read for its footer: files of one table have footers of about the same length.
+//! Guesses the length of the next file's footer: files of one table have footers of about the same length.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::file::LOCAL_FOOTER_GUESS_BYTES;
 
-/// The largest footer that was read for a dataset. A clone is another dataset's, and starts at nothing.
+/// The largest footer that was read for a dataset. A clone is for another dataset, and starts at 0.
 #[derive(Debug, Default)]
 pub(super) struct FootersRead {
     /// In bytes; 0 if there is none.
@@ -12,10 +12,10 @@ pub(super) struct FootersRead {
 }
 
 impl FootersRead {
-    /// Maximum bytes to read where the footer may be shorter.
+    /// Maximum bytes to read if the footer may be shorter.
     const MAX_GUESSED_BYTES: u64 = 64 << 10;
 
-    /// How many bytes to read first of the next local file.
+    /// Bytes to read first from the end of the next local file.
     pub(super) fn guess_bytes(&self) -> u64 {
         match self.largest.load(Ordering::Relaxed) {
             0 => LOCAL_FOOTER_GUESS_BYTES,
@@ -24,7 +24,7 @@ impl FootersRead {
         }
     }
 
-    /// Takes note of a footer of so many bytes.
+    /// Adds the length of a footer.
     pub(super) fn add(&self, footer_bytes: u64) {
         if footer_bytes > self.largest.load(Ordering::Relaxed) {
             self.largest.fetch_max(footer_bytes, Ordering::Relaxed);

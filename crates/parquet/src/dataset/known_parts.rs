@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use lath_source::ByteRanges;
 
-/// A file of which some parts are in memory. The others are read.
+/// A file with some parts in memory. The others are read.
 #[derive(Debug)]
 pub(super) struct KnownParts {
     source: Arc<dyn ByteRanges>,
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn known_parts_are_not_read_and_others_are() {
         let bytes: Bytes = (0..100u8).collect::<Vec<_>>().into();
-        // What is known differs from what is in the source, so that the test sees which was taken.
+        // The parts in memory differ from the source, so that the test sees which was used.
         let parts = vec![(80, Bytes::from(vec![255; 20])), (10, Bytes::from(vec![254; 10]))];
         let file = KnownParts::over(Arc::new(bytes), parts);
         assert_eq!(file.read(80..82).unwrap(), [255; 2][..]);

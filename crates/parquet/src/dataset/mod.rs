@@ -1,23 +1,16 @@
-//! Many files as one table: which files, what they have in common, and how they are opened at little cost.
+//! Reads many files as one table: lists them, unites their schemas, and opens them at low cost.
 
-mod address;
-mod alignment;
 mod description;
-mod dictionaries;
 mod file;
-mod folder_format;
 mod footers_read;
 mod known_footers;
 mod known_parts;
-mod listing;
-mod lists;
+mod location;
 mod open_all;
 mod options;
-mod partition;
 mod schema;
 #[cfg(test)]
 mod tests;
-mod union;
 mod unread_file;
 
 use std::ffi::OsStr;
@@ -32,14 +25,12 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::schema::ArrowLayout;
 
-pub use alignment::Alignment;
 pub use description::DatasetDescription;
 pub use file::{DatasetFile, FileSource};
-pub use folder_format::FolderFormat;
 pub use known_footers::KnownFooters;
+pub use location::{FolderFormat, PartitionColumn, Partitions, partition_directory, text_partition_directory};
 pub use options::DatasetOptions;
-pub use partition::{PartitionColumn, Partitions, partition_directory, text_partition_directory};
-pub use schema::unite_schemas;
+pub use schema::{Alignment, unite_schemas};
 
 /// Files that are read as one table, in order. Clones are handles of the same dataset.
 ///
@@ -65,23 +56,23 @@ struct Shared {
 }
 
 impl Dataset {
-    /// Finds the files that `locations` name, and reads the footer of the first, or of all where schemas are to be united.
+    /// Lists the files of `locations`, and reads the footer of the first file, or of all files if schemas are united.
     ///
     /// A location is one of
-    /// - the path of a file, whatever its name ends in;
-    /// - a directory, which stands for the files below it whose names end in `.parquet`, in the order of their names; names
-    ///   that start with `.` or `_` are passed over, and links to directories are not followed;
-    /// - a glob with `*`, `?`, `[…]` or `**`, if no file has that very name;
-    /// - `@` and the path of a text file with a location on each line; empty lines and those that start with `#` do not count;
+    /// - the path of a file, with any name;
+    /// - a directory, which stands for the files below it whose names end in `.parquet`, in the order of their names; names that
+    ///   start with `.` or `_` are skipped, and links to directories are not followed;
+    /// - a glob with `*`, `?`, `[…]` or `**`, unless a file has exactly that name;
+    /// - `@` and the path of a text file with a location on each line; empty lines and lines that start with `#` are ignored;
     /// - a URL: `file://`, and with the feature `object-store` `s3://`, `gs://`, `az://`, `http://` and `https://`.
     ///
-    /// A folder of a keyed table, of Delta Lake, Iceberg or Hudi is an error wherever it is found, and so are several files of one, because
-    /// its files alone do not say which rows there are; see [`DatasetOptions::plain_files`].
+    /// A folder of a keyed table, of Delta Lake, Iceberg or Hudi is an error wherever it is found, and so are several files of
+    /// one, because its files alone do not determine the rows; see [`DatasetOptions::plain_files`].
     ///
-    /// Directories called `key=value` on the way to a file are partition columns: [`PartitionColumn`] has the rules.
+    /// Directories called `key=value` in a file's path are partition columns: [`PartitionColumn`] has the rules.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) for what cannot be reached and for locations without any file,
+    /// [`Error::Io`](crate::Error::Io) for locations that cannot be reached and for locations without files,
     /// [`Error::Invalid`](crate::Error::Invalid) for malformed locations and for schemas that cannot be united; else as
     /// [`OpenOptions::open`](crate::OpenOptions::open).
     pub fn open<L: AsRef<OsStr>>(locations: impl IntoIterator<Item = L>, options: DatasetOptions) -> Result<Self> {
@@ -89,7 +80,7 @@ impl Dataset {
         let mut named = Vec::new();
         for location in locations {
             let before = found.len();
-            listing::expand(location.as_ref(), &options, &mut found)?;
+            location::expand(location.as_ref(), &options, &mut found)?;
             named.extend((found.len() == before + 1).then(|| PathBuf::from(location.as_ref())));
         }
         if !options.plain_files && named.len() > 1 {
@@ -100,8 +91,8 @@ impl Dataset {
         Self::with_options(files, &options)
     }
 
-    /// Takes files that were found before ([`DatasetFile::find`]), or that are open already, and opens the others with
-    /// `options`. Partition columns come from their locations.
+    /// Takes files that were found before ([`DatasetFile::find`]) or are open already, and opens the others with `options`.
+    /// Partition columns come from their locations.
     ///
     /// # Errors
     /// As [`Dataset::open`], for the schema.
@@ -109,7 +100,7 @@ impl Dataset {
         Self::with_options(files.into_iter().collect(), &Arc::new(options))
     }
 
-    /// Takes files that are open already: in memory, or from any other source. They have no partition columns.
+    /// Takes open files: in memory, or from any other source. They have no partition columns.
     ///
     /// # Errors
     /// As [`Dataset::open`], for the schema.
@@ -125,7 +116,7 @@ impl Dataset {
     }
 
     fn new(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, unites: bool) -> Result<Self> {
-        // Before there are threads that open them, as a rule.
+        // Usually before there are threads that open them.
         if let Some(first) = files.first() {
             first.options().files.make_room(files.iter().filter(|file| file.path().is_some()).count());
         }
@@ -134,7 +125,7 @@ impl Dataset {
         Ok(Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) })
     }
 
-    /// Files of which it is known what they are and have, so that none is opened: `schema` is that of their own columns.
+    /// Files whose metadata is known, so that none is opened: `schema` has the columns of the files.
     pub(crate) fn described(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, schema: &Schema) -> Self {
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
         let file_columns = schema.fields().len();
@@ -144,10 +135,10 @@ impl Dataset {
         Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) }
     }
 
-    /// Some of the files, by their places among [`Dataset::files`], in the order given. Schema and partition columns stay.
+    /// Some of the files, by their indices in [`Dataset::files`], in the given order. Schema and partition columns stay.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a place where there is no file.
+    /// [`Error::Invalid`](crate::Error::Invalid) for an index without a file.
     pub fn subset(&self, files: impl IntoIterator<Item = usize>) -> Result<Self> {
         let all = self.files();
         let chosen = files.into_iter().map(|place| {
@@ -158,7 +149,7 @@ impl Dataset {
         Ok(self.with_files(chosen.collect::<Result<_>>()?))
     }
 
-    /// A dataset of `files` whose schema and partition columns are those of this one.
+    /// A dataset of `files` with the schema and partition columns of this one.
     pub(crate) fn with_files(&self, files: Vec<DatasetFile>) -> Self {
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
         let Shared { partitions, schema, .. } = &*self.shared;
@@ -166,7 +157,7 @@ impl Dataset {
         Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) }
     }
 
-    /// Number of columns of [`Dataset::schema`] that come from the files; those of the partitions follow.
+    /// Number of columns of [`Dataset::schema`] that come from the files; partition columns follow.
     pub(crate) fn file_column_count(&self) -> usize {
         self.shared.schema.file_column_count()
     }
@@ -176,39 +167,38 @@ impl Dataset {
         &self.shared.files
     }
 
-    /// The columns of the files, then those of the partitions. Strings are views; where there are several files, every column
-    /// may have nulls.
+    /// The columns of the files, then the partition columns. Strings are views; with several files, every column may have nulls.
     pub fn schema(&self) -> &SchemaRef {
         self.shared.schema.whole()
     }
 
-    /// Whether the schema is that of all files together, whose types hold the values of each file's.
+    /// Whether the schema is the union of all files' schemas, whose types hold the values of each.
     pub(crate) fn is_united(&self) -> bool {
         self.shared.schema.is_united()
     }
 
-    /// The columns that come from the names of directories.
+    /// The columns that come from names of directories.
     pub fn partitions(&self) -> &[PartitionColumn] {
         &self.shared.partitions
     }
 
-    /// How many files to work on at a time to keep the storage busy: 1 for local files, which are waited for little; for those
-    /// in stores as many as may have requests in flight. Calls block, so that this is a number of threads.
+    /// Number of files to process at a time to keep the storage busy: 1 for local files, which hardly wait; for files in stores
+    /// the number of requests in flight. Calls block, so that this is a number of threads.
     pub fn concurrency(&self) -> usize {
         self.shared.concurrency
     }
 
-    /// What `look` says of each file, or why that could not be opened; several are opened at a time.
-    pub(crate) fn of_each_file<T: Send>(&self, look: impl Fn(&ParquetFile) -> Result<T> + Sync) -> Vec<Result<T>> {
-        open_all::of_each(self.files(), self.concurrency(), look)
+    /// The results of `read` for each file, or errors of opening it; several files are open at a time.
+    pub(crate) fn read_each_file<T: Send>(&self, read: impl Fn(&ParquetFile) -> Result<T> + Sync) -> Vec<Result<T>> {
+        open_all::read_each(self.files(), self.concurrency(), read)
     }
 
-    /// The schema of `paths` (all columns if `None`) in the order of the paths: what the batches of every file are aligned to.
+    /// The schema of `paths` (all columns if `None`) in the order of the paths, to which the batches of every file are aligned.
     pub(crate) fn project(&self, paths: Option<&[String]>, layout: &ArrowLayout) -> Result<SchemaRef> {
         self.shared.schema.project(paths, layout)
     }
 
-    /// How the columns of `file`, which is open as `open`, become those of `target`.
+    /// The alignment of the columns of `file`, which is open as `open`, to the columns of `target`.
     pub(crate) fn align(&self, target: &SchemaRef, file: &DatasetFile, open: &ParquetFile) -> Result<Alignment> {
         let partitions = self.shared.partitions.iter().zip(file.partition());
         let constants = partitions.map(|(column, &row)| (column, row as usize)).collect::<Vec<_>>();

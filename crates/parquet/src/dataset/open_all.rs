@@ -1,4 +1,4 @@
-//! Results of a function for every file, with several files open at a time.
+//! Calls a function for every file, with several files open at a time.
 
 use std::thread;
 
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::on_threads;
 
-/// The results of `look` for each file, or errors of opening it; files behind one that fails may be left out.
-pub(super) fn of_each<T: Send>(
+/// The results of `read` for each file, or errors of opening it; files after one that fails may be left out.
+pub(super) fn read_each<T: Send>(
     files: &[DatasetFile],
     concurrency: usize,
     look: impl Fn(&ParquetFile) -> Result<T> + Sync,

@@ -13,7 +13,7 @@ use crate::footer_cache::FooterCache;
 use crate::runtime::Runtime;
 use lath_source::{Connections, FilePool, StoreOptions};
 
-/// How the files of a dataset are found, opened and made one table.
+/// Options for finding and opening the files of a dataset, and for uniting them.
 #[derive(Debug, Clone)]
 pub struct DatasetOptions {
     pub(super) open: OpenOptions,
@@ -39,8 +39,8 @@ impl DatasetOptions {
     /// Default for [`DatasetOptions::request_timeout`]: 30 seconds.
     pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// The defaults: the schema of the first file, partitions found, the footer cache of the process, local files looked at
-    /// again before each use of a cached footer.
+    /// The defaults: the schema of the first file, partitions found, the default footer cache, local files checked again before
+    /// each use of a cached footer.
     pub fn new() -> Self {
         let runtime = Runtime::of_process();
         Self {
@@ -64,20 +64,20 @@ impl DatasetOptions {
         }
     }
 
-    /// How each file is opened; its name is the file's location, whatever is set here.
+    /// Options for opening each file; its name is always the file's location.
     #[must_use]
     pub fn open_options(mut self, options: OpenOptions) -> Self {
         self.open = options;
         self
     }
 
-    /// Whether the schema is that of all files together instead of the first one's.
+    /// Whether the schema is the union of all files' schemas, instead of the first one's.
     ///
-    /// Columns and the fields of structs are joined by name, and a file that lacks one has nulls there. Where types differ, the
-    /// narrowest type that holds every value of both is taken: of integers, of floats, of integers and floats or decimals, of
-    /// decimals, of timestamps, times and durations of different units, of dates and timestamps without a zone, of strings and
-    /// binary in their several layouts; timestamps of different zones become those of UTC. Types without such a type are an
-    /// error when the dataset is opened, as is a file with two columns of the same name.
+    /// Columns and the fields of structs are matched by name, and a file that lacks one has nulls there. If types differ, the
+    /// narrowest type that holds every value of both is used: for integers, for floats, for integers and floats or decimals, for
+    /// decimals, for timestamps, times and durations of different units, for dates and timestamps without a zone, for strings and
+    /// binary in their several layouts; timestamps of different zones become UTC. Types without a common type are an error when
+    /// the dataset is opened, as is a file with two columns of the same name.
     #[must_use]
     pub fn union_schemas(mut self, unite: bool) -> Self {
         self.unites_schemas = unite;
@@ -91,10 +91,10 @@ impl DatasetOptions {
         self
     }
 
-    /// Whether the Parquet files of a folder are read as plain ones where something else says which rows there are: those of a keyed table,
-    /// of Delta Lake, Iceberg or Hudi (off by default). They have rows that were replaced or deleted, and may lack others. Without this, such
-    /// a folder is an error; [`FolderFormat`](super::FolderFormat) says how it is known. A single file that is named by itself is read in any
-    /// case.
+    /// Whether the Parquet files of a folder of a keyed table, of Delta Lake, Iceberg or Hudi are read as plain files, although
+    /// they do not determine the rows (off by default). They have rows that were replaced or deleted, and may lack others.
+    /// Without this option, such a folder is an error; [`FolderFormat`](super::FolderFormat) tells how it is recognized. A single
+    /// file that is named by itself is always read.
     #[must_use]
     pub fn plain_files(mut self, read: bool) -> Self {
         self.plain_files = read;
@@ -106,14 +106,15 @@ impl DatasetOptions {
         self.plain_files
     }
 
-    /// Sets the type of a partition column, instead of the one that its values suggest. Anything that Arrow parses from text.
+    /// Sets the type of a partition column, instead of the one that its values suggest: any type that Arrow parses from text.
     #[must_use]
     pub fn partition_type(mut self, column: impl Into<String>, data_type: DataType) -> Self {
         self.partition_types.push((column.into(), data_type));
         self
     }
 
-    /// Takes caches, open files and connections of `runtime`, and whether filters are computed, instead of those of the process.
+    /// Uses caches, open files and connections of `runtime` instead of the default runtime's, and its setting for computed
+    /// filters.
     #[must_use]
     pub fn runtime(mut self, runtime: &Runtime) -> Self {
         self.footers = runtime.footer_cache().clone();
@@ -124,56 +125,56 @@ impl DatasetOptions {
         self
     }
 
-    /// Sets the cache that footers are kept in, instead of the one of the process.
+    /// Sets the footer cache, instead of the default one.
     #[must_use]
     pub fn footer_cache(mut self, cache: FooterCache) -> Self {
         self.footers = cache;
         self
     }
 
-    /// Sets where footers are asked for that are not in the cache, before they are read. Files that are mapped into memory, and those
-    /// opened with keys, are not asked for.
+    /// Sets a source of footers that are not in the cache, used before reading them. It is not used for files that are mapped
+    /// into memory or opened with keys.
     #[must_use]
     pub fn known_footers(mut self, known: Arc<dyn KnownFooters>) -> Self {
         self.known_footers = Some(known);
         self
     }
 
-    /// Whether a local file is looked at (size, time of change and identity, by one system call) before its cached footer is
-    /// used (on by default). Where nothing changes files while the process runs, that can be saved.
+    /// Whether a local file is checked (size, modification time and identity, by one system call) before its cached footer is
+    /// used (on by default). Turn it off if files do not change while the process runs.
     ///
-    /// An object of a store is what the listing found, and one that was named by its URL what it was when the dataset first
-    /// opened it; whether a footer that another dataset has cached is still that of the object, one request asks, unless this
-    /// is off. An answer that comes from a later state of the object is an error, whatever is set here.
+    /// An object of a store has the version of the listing; an object that was named by its URL has the version at which the
+    /// dataset first opened it. One request checks whether a footer that another dataset has cached still belongs to the object,
+    /// unless this option is off. An answer from a later version of the object is always an error.
     #[must_use]
     pub fn revalidate(mut self, look: bool) -> Self {
         self.revalidates = look;
         self
     }
 
-    /// Sets how many requests to a store may wait for answers at the same time; 0 is taken as 1.
+    /// Sets the number of requests to a store that may be in flight at the same time; 0 is taken as 1.
     #[must_use]
     pub fn requests_in_flight(mut self, requests: usize) -> Self {
         self.store.requests_in_flight = requests.max(1);
         self
     }
 
-    /// Sets how often a request that failed is made again: one that was not answered, was answered with a server's error (500
-    /// and above, 408, 429), or whose answer ended early. The pause is a tenth of a second at first, and doubles.
+    /// Sets how often a failed request is retried: a request without an answer, with a server's error (500 and above, 408, 429),
+    /// or whose answer ended early. The pause is a tenth of a second at first, and doubles.
     #[must_use]
     pub fn retries(mut self, retries: usize) -> Self {
         self.store.retries = retries;
         self
     }
 
-    /// Sets how long one request to a store may take.
+    /// Sets the time limit of one request to a store.
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.store.timeout = timeout;
         self
     }
 
-    /// Whether the schema is that of all files together ([`DatasetOptions::union_schemas`]).
+    /// Whether schemas are united ([`DatasetOptions::union_schemas`]).
     pub fn unites_schemas(&self) -> bool {
         self.unites_schemas
     }
@@ -183,18 +184,18 @@ impl DatasetOptions {
         self.finds_partitions
     }
 
-    /// Whether types of partition columns were chosen ([`DatasetOptions::partition_type`]).
+    /// Whether types of partition columns were set ([`DatasetOptions::partition_type`]).
     pub fn chooses_partition_types(&self) -> bool {
         !self.partition_types.is_empty()
     }
 
-    /// The keys that files are decrypted with, if there are any.
+    /// Whether there are keys for decryption.
     pub fn has_decryption_keys(&self) -> bool {
         self.open.has_keys()
     }
 
-    /// Opens the file called `location`, of `len` bytes, of which nothing is known but its `end`
-    /// ([`ParquetFile::read_end`]): its schema and what else its footer says. Nothing else of it can be read.
+    /// Opens the file called `location`, of `len` bytes, from its `end` alone ([`ParquetFile::read_end`]): its schema and the
+    /// rest of its footer. Nothing else can be read from it.
     ///
     /// # Errors
     /// As [`OpenOptions::from_source`].
@@ -203,12 +204,12 @@ impl DatasetOptions {
         open.from_source(Arc::new(UnreadFile { len }))
     }
 
-    /// How each file is opened.
+    /// Options for opening each file.
     pub(crate) fn open(&self) -> &OpenOptions {
         &self.open
     }
 
-    /// Whether filters may be computed of columns of the files.
+    /// Whether filters may be computed for columns of the files.
     pub(crate) fn computes_filters(&self) -> bool {
         self.computes_filters
     }

@@ -8,10 +8,10 @@ use lath_predicate::Predicate;
 /// A condition that becomes known while a scan runs: the keys of a join's other side, or the bound of a query for the first ten
 /// rows. Clones are handles of the same condition.
 ///
-/// A scan with the filter ([`Scan::dynamic_filter`](super::Scan::dynamic_filter)) applies its current condition from the next window of
-/// rows on: row groups that have not been started are ruled out by statistics, Bloom filters and the page index, and the rows of others
-/// are tested. Rows for which the condition is not true may still be in the result, because it was not known yet or because testing
-/// them costs too much: a caller that cannot use them has to test them again.
+/// A scan with the filter ([`Scan::dynamic_filter`](super::Scan::dynamic_filter)) applies its current condition from the next
+/// window of rows on: statistics, Bloom filters and the page index rule out row groups that have not been started, and the rows
+/// of others are tested. The result may still contain rows for which the condition is false, because it was not known yet or
+/// because testing them costs too much: a caller that cannot use them has to test them again.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -55,8 +55,8 @@ impl DynamicFilter {
         Self::default()
     }
 
-    /// Sets the condition. It must not be true for a row for which an earlier condition of the filter was not true: rows that were
-    /// dropped do not come back.
+    /// Sets the condition. It must be false for every row for which an earlier condition of the filter was false: dropped rows do
+    /// not come back.
     pub fn set(&self, predicate: Predicate) {
         let mut current = self.shared.current.lock().unwrap_or_else(PoisonError::into_inner);
         let version = current.as_ref().map_or(0, |current| current.version) + 1;

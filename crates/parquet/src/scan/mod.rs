@@ -1,70 +1,40 @@
-//! Finding rows: what a predicate lets pass of files, as batches.
+//! Finding rows: scans files for the rows that match a predicate, and returns them as batches.
 //!
-//! Of every row group the columns of the predicate are read first, a window of rows at a time, part by part of the predicate
-//! as long as rows are left. Other columns are read where rows survive. Dictionary-encoded pages are tested by their indices.
+//! In each row group the columns of the predicate are read first, one window of rows at a time, and its parts are tested in turn
+//! while rows are left. The other columns are read only where rows survive. Dictionary-encoded pages are tested by their indices.
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | `builder` | The options of a scan. |
-//! | `job`, `work` | The settings that all row groups share, and the column readers of a thread. |
-//! | `planner` | Plans the row groups and rows of a file to scan, also with conditions that arrive later. |
-//! | `steps` | Plans a scan step by step, while the caller reads the bytes. |
-//! | `task` | Scans as values, to run here or in another process. |
-//! | `dynamic`, `deletes` | Conditions that arrive while a scan runs, and deleted rows. |
-//! | `selection` | Rows chosen by number. |
-//! | `file_plan`, `planned_leaf`, `target` | Plan the columns to read from files of one schema, and map them to the columns of the result. |
-//! | `row_group` | Tests the rows of a row group and decodes the survivors. |
-//! | `conjuncts` | Orders the parts of a predicate. |
-//! | `page_search`, `key_list` | Skip pages that have none of the wanted strings, before decoding them. |
-//! | `window`, `mask`, `leaf_places` | Cut a row group into windows, mark rows in them, and find their pages. |
-//! | `row_reader` | Reads short, known ranges of rows of one file. |
-//! | `truth` | Tests dictionary entries once, and rows by their indices. |
 //! | `thresholds` | Tuning constants, with measurements. |
-//! | `producer`, `serial`, `parallel`, `by_column`, `count` | Produce batches on one or several threads, in order, or only count rows. |
+//! | `monitor` | Cancellation, counters of a running scan, and reports. |
+//! | `rows` | Windows and bit masks of rows, rows chosen by number, deleted rows, and dictionary entries that match. |
+//! | `columns` | The columns to read from files of one schema, their places in the result, the order of the parts of a predicate, and the search of strings before they are decoded. |
+//! | `dynamic` | Conditions that arrive while a scan runs. |
+//! | `planner` | Plans the row groups and rows of a file to scan, also with conditions that arrive later. |
+//! | `task` | Scans as values, to run here or in another process. |
+//! | `run` | Runs planned scans: tests and decodes row groups, on one or several threads, in order. |
+//! | `plan_all`, `steps` | Plan a whole scan at once, or step by step while the caller reads the bytes. |
+//! | `builder` | The options of a scan. |
+//! | `row_reader` | Reads short, known ranges of rows of one file. |
 
-mod batches;
 mod builder;
-mod by_column;
-mod cancel;
-mod conjuncts;
-mod count;
-mod counters;
-mod deletes;
+mod columns;
 mod dynamic;
-mod file_plan;
-mod job;
-mod key_list;
-mod leaf_places;
-mod mask;
-mod page_search;
-mod parallel;
+mod monitor;
 mod plan_all;
-mod planned_leaf;
 mod planner;
-mod producer;
-mod progress;
-mod report;
-mod row_group;
 mod row_reader;
-mod selection;
-mod serial;
+mod rows;
+mod run;
 mod steps;
-mod stream;
-mod target;
 mod task;
 mod thresholds;
-mod truth;
-mod window;
-mod work;
 
-pub use batches::ScanBatches;
 pub use builder::Scan;
-pub use cancel::Cancel;
-pub use deletes::DeleteMask;
 pub use dynamic::DynamicFilter;
-pub use progress::ScanProgress;
-pub use report::{ScanReport, ScanTimes};
+pub use monitor::{Cancel, ScanProgress, ScanReport, ScanTimes};
 pub use row_reader::RowReader;
+pub use rows::DeleteMask;
+pub use run::{ScanBatches, ScanStream};
 pub use steps::{Need, PlanStep, ScanPlanner};
-pub use stream::ScanStream;
 pub use task::{ScanPlan, ScanTask};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::counters::Planning;
-use super::job::{Job, Work};
 use super::task::{How, ScanPlan, ScanTask};
 use crate::error::Result;
 use crate::on_threads;
+use crate::scan::monitor::Planning;
+use crate::scan::run::{Job, Work};
 
-/// Plans the files of `job` on some threads: all, or the first ones in which as many rows are found for certain as the limit is.
+/// Plans the files of `job` on several threads: all, or as many from the start as certainly reach the limit.
 pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
     let planner = match job.work {
         Work::Files(planner) => planner,
@@ -28,7 +28,7 @@ pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
     let file_count = planner.file_count();
     let mut tasks: Vec<ScanTask> = Vec::new();
     let (mut planned, mut rows) = (0, 0);
-    // With a limit, one file for each thread, and then each time as many as before together.
+    // With a limit: one file for each thread, then double the number each time.
     let mut next_count = if job.limit == u64::MAX { file_count } else { threads.max(1) };
     while planned < file_count && rows < job.limit {
         next_count = next_count.min(file_count - planned);

@@ -1,4 +1,4 @@
-//! Short ranges of rows of one file, read again and again.
+//! Reads short ranges of rows of one file repeatedly.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -7,19 +7,20 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 
-use super::planned_leaf::PlannedLeaf;
 use crate::assemble::assemble;
 use crate::decode::LeafReader;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::page::{ChunkSpec, PageOptions, PagePlaces, PageReader};
+use crate::scan::columns::PlannedLeaf;
 use crate::schema::{ArrowLayout, Node};
 
-/// Reads short ranges of rows of a file, a column at a time, on the caller's thread.
+/// Reads short ranges of rows of a file, one column at a time, on the caller's thread.
 ///
-/// A scan finds out anew for each read as which types columns are read and where their pages are. This finds it out once, so that a read
-/// takes little more than the pages that have the rows. Offset indexes are read when a row group is first read, and kept: 16 bytes a page.
+/// A scan determines the types of columns and the places of their pages anew for each read. This reader does it once, so that a
+/// read costs little more than the pages that have the rows. Offset indexes are read with the first read of a row group, and
+/// kept: 16 bytes a page.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -40,7 +41,7 @@ pub struct RowReader {
     first_rows: Vec<u64>,
 }
 
-/// A column, and where it is in each row group.
+/// A column, and its chunks in each row group.
 #[derive(Debug)]
 struct Column {
     node: Node,
@@ -48,7 +49,7 @@ struct Column {
     row_groups: Vec<OnceLock<Vec<Chunk>>>,
 }
 
-/// The chunk of a leaf, and where its pages are, if that is known.
+/// The chunk of a leaf, and the places of its pages, if known.
 #[derive(Debug)]
 struct Chunk {
     spec: ChunkSpec,
@@ -56,7 +57,7 @@ struct Chunk {
 }
 
 impl RowReader {
-    /// A reader of all columns of a file, strings in this form.
+    /// A reader of all columns of a file, with this layout of strings.
     ///
     /// # Errors
     /// As [`Scan::build`](crate::Scan::build).
@@ -78,19 +79,19 @@ impl RowReader {
         Ok(Self { columns: nodes.into_iter().map(column).collect(), schema, first_rows, file })
     }
 
-    /// The columns.
+    /// The schema of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The row groups that have rows of a range, which is not empty and lies within the file.
+    /// The row groups that contain a range of rows, which must not be empty and must lie within the file.
     pub fn row_groups_of(&self, rows: &Range<u64>) -> Range<usize> {
         let starts = &self.first_rows[..self.first_rows.len() - 1];
         starts.partition_point(|first| *first <= rows.start).saturating_sub(1)
             ..starts.partition_point(|first| *first < rows.end)
     }
 
-    /// The values of a column, by its place in the [schema](Self::schema), in a range of rows of the file.
+    /// The values of a column, by its index in the [schema](Self::schema), in a range of rows of the file.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a column or rows that the file does not have; [`Error::Io`] or [`Error::Corrupt`] if they cannot be read.
@@ -167,7 +168,8 @@ mod tests {
 
     const ROWS: usize = 2500;
 
-    /// A file of three row groups with small pages: numbers, texts of which few are distinct, numbers with nulls, lists, and structs.
+    /// A file of three row groups with small pages: numbers, strings with few distinct values, numbers with nulls, lists, and
+    /// structs.
     fn file() -> ParquetFile {
         let mut lists = ListBuilder::new(Int64Builder::new());
         for row in 0..ROWS {

@@ -1,8 +1,9 @@
-//! Planning step by step, while the caller does the reading.
+//! Plans step by step, while the caller does the reading.
 //!
-//! The code that plans a file assumes that all bytes can be read. Here it runs over the bytes that were given, and fails at the first
-//! that are missing; when they have been given, it runs again. A file takes a few rounds: its footer, then Bloom filters, dictionaries
-//! and page indexes, each for all row groups at once. The parsed footer and the headers of filters are kept between rounds.
+//! The planning code assumes that all bytes can be read. Here it runs over the bytes that were given, and fails at the first
+//! missing ones; when they have been given, it runs again. A file takes a few rounds: its footer, then Bloom filters,
+//! dictionaries and page indexes, each for all row groups at once. The parsed footer and the headers of filters are kept between
+//! rounds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,17 +14,16 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use lath_source::ByteRanges;
 
-use super::counters::{Counters, Planning};
-use super::job::{Job, Work};
 use super::planner::Planner;
-use super::report::ScanReport;
 use super::task::{How, ScanTask};
 use super::thresholds::MAX_FILES_PLANNED_AT_ONCE;
 use crate::dataset::{Dataset, FileSource};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::scan::monitor::{Counters, Planning, ScanReport};
+use crate::scan::run::{Job, Work};
 
-/// Plans a scan without doing any I/O: it returns the ranges that it needs, which the caller reads in any way and gives to it.
+/// Plans a scan without I/O: it returns the ranges that it needs, which the caller reads and passes in.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -68,18 +68,19 @@ pub struct ScanPlanner {
 /// The result of a step.
 #[derive(Debug)]
 pub enum PlanStep {
-    /// Planning some files needs these. There may be tasks of other files before all of them have been given.
+    /// Ranges and sources that planning needs. Tasks of other files may come before all of them have been given.
     Needs(Vec<Need>),
-    /// Tasks. Those of one file come together, files come in any order.
+    /// Tasks. The tasks of one file come together, files come in any order.
     Ready(Vec<ScanTask>),
     /// There are no more tasks.
     Done,
 }
 
-/// Something that a planner needs.
+/// A requested source or range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// A source of the bytes of a file, by its index in [`Dataset::files`]. It is kept for the tasks; planning uses only its length.
+    /// A source of the bytes of a file, by its index in [`Dataset::files`]. It is kept for the tasks; planning uses only its
+    /// length.
     Source {
         /// The file.
         file: usize,
@@ -93,15 +94,15 @@ pub enum Need {
     },
 }
 
-/// How far planning a file has come.
+/// Planning state of a file.
 #[derive(Debug)]
 enum Progress {
     NeedsSource,
-    /// Bytes are being given.
+    /// Waiting for bytes.
     Reading {
         source: FileSource,
         given: Arc<Given>,
-        /// Once the footer is there.
+        /// Set once the footer is complete.
         open: Option<ParquetFile>,
     },
 }
@@ -126,12 +127,12 @@ impl ScanPlanner {
         &self.schema
     }
 
-    /// The files that are planned.
+    /// The planned files.
     pub fn dataset(&self) -> &Dataset {
         &self.planner.dataset
     }
 
-    /// What planning has done so far.
+    /// The current report.
     pub fn report(&self) -> ScanReport {
         self.counters.report()
     }
@@ -139,7 +140,7 @@ impl ScanPlanner {
     /// Plans as far as the given bytes allow.
     ///
     /// # Errors
-    /// As [`Scan::plan`](super::Scan::plan), without those of reading.
+    /// As [`Scan::plan`](super::Scan::plan), except errors of reading.
     pub fn step(&mut self) -> Result<PlanStep> {
         self.planner.cancel.check()?;
         let (mut needs, mut ready) = (Vec::new(), Vec::new());
@@ -233,7 +234,7 @@ fn plan(
     ScanTask::of_file(planner, index, file, &source.bytes, how, counters)
 }
 
-/// The bytes of a file that were given. Reading others is an error, and adds them to the missing ranges.
+/// The given bytes of a file. Reading other bytes is an error, and adds them to the missing ranges.
 #[derive(Debug)]
 struct Given {
     len: u64,
@@ -277,7 +278,7 @@ impl Given {
             return Err(Error::invalid(format!("{bytes} bytes from {start} on, of a file of {len} bytes")));
         }
         let mut state = self.lock();
-        // Of pieces with the same start, the longest contains the others.
+        // The longest of several pieces with the same start contains the others.
         if state.pieces.get(&start).is_none_or(|piece| piece.len() < bytes.len()) {
             state.pieces.insert(start, bytes);
         }

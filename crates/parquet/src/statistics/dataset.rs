@@ -21,7 +21,7 @@ impl Dataset {
         let fields = self.schema().fields();
         let mut columns: Vec<Joined> = fields.iter().map(Joined::new).collect();
         let mut whole = (Precision::Exact(0), Precision::Exact(0));
-        for (entry, statistics) in self.files().iter().zip(self.of_each_file(ParquetFile::statistics)) {
+        for (entry, statistics) in self.files().iter().zip(self.read_each_file(ParquetFile::statistics)) {
             let statistics = statistics?;
             let rows = statistics.row_count;
             whole = (whole.0.plus(rows), whole.1.plus(statistics.byte_count));

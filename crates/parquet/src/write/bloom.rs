@@ -1,4 +1,4 @@
-//! Bloom filters of column chunks, sized by the distinct values that were really there.
+//! Bloom filters of column chunks, sized by the actual number of distinct values.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/BloomFilter.md>
 
@@ -13,16 +13,16 @@ use lath_format::thrift::ThriftWriter;
 /// The smallest filter: one block.
 const MIN_BYTES: usize = 32;
 
-/// Hashes of the values of a chunk, gathered until their number is known.
+/// Hashes of the values of a chunk, collected until their number is known.
 #[derive(Debug)]
 pub(super) struct BloomBuilder {
     size: BloomFilter,
     hashes: Vec<u64>,
-    /// Length at which repeated hashes are thrown out.
+    /// Length at which repeated hashes are removed.
     sort_at: usize,
 }
 
-/// Hashes that are gathered before repeated ones are looked for.
+/// Number of hashes before repeated ones are removed for the first time.
 const FIRST_SORT: usize = 1 << 16;
 
 impl BloomBuilder {
@@ -35,7 +35,7 @@ impl BloomBuilder {
         size_of::<u64>() * self.hashes.capacity()
     }
 
-    /// Adds the hashes of values, which are those of their PLAIN bytes, byte arrays without length.
+    /// Adds the hashes of values: hashes of their PLAIN bytes, of byte arrays without the length.
     pub(super) fn add(&mut self, values: &Values) -> Result<()> {
         let start = self.hashes.len();
         self.hashes.resize(start + values.len(), 0);
@@ -48,7 +48,7 @@ impl BloomBuilder {
                 xxhash::hash_strings(lath_kernels::ByteStrings::Fixed { data: bytes, width: *width }, 0, hashes)?;
             }
             Values::Strings(strings) => strings.with(|strings| xxhash::hash_strings(strings, 0, hashes))?,
-            // BOOLEAN columns have no filter, and codes are written out before.
+            // BOOLEAN columns have no filter, and codes are expanded before.
             Values::Booleans(_) | Values::Codes { .. } | Values::Nothing => self.hashes.truncate(start),
         }
         if self.hashes.len() >= self.sort_at {
@@ -69,7 +69,7 @@ impl BloomBuilder {
         let mut filter = Vec::with_capacity(len + 32);
         let mut header = ThriftWriter::new(&mut filter);
         header.i32(1, len as i32);
-        // Each a union of one kind so far: split blocks, XXH64, no compression.
+        // Three unions with a single variant each so far: split blocks, XXH64, no compression.
         for field in [2, 3, 4] {
             header.structure(field, |kind| kind.structure(1, |_| {}));
         }
@@ -88,7 +88,7 @@ impl BloomBuilder {
     }
 }
 
-/// Bytes with which `distinct` values let a share of `rate` of all others pass, eight bits being set for each.
+/// Size of a filter with a false positive rate of `rate` for `distinct` values, with eight bits set for each value.
 fn bytes_for(distinct: usize, rate: f64) -> usize {
     let bits = -8.0 * distinct as f64 / (1.0 - rate.powf(1.0 / 8.0)).ln();
     bits as usize / 8
@@ -107,7 +107,7 @@ mod tests {
     use crate::write::options::ColumnOptions;
     use crate::write::{EncodedChunk, WriteOptions};
 
-    /// What the `parquet` crate makes of the same values.
+    /// The filter that the `parquet` crate computes for the same values.
     fn filter_of_crate(array: &ArrayRef, size: BloomFilter, distinct: usize) -> Vec<u8> {
         let mut filter = match size {
             BloomFilter::Bytes(bytes) => Sbbf::new_with_num_of_bytes(bytes),
@@ -148,7 +148,7 @@ mod tests {
             ];
             for (index, array) in arrays.iter().enumerate() {
                 let rate = BloomFilter::FalsePositiveRate(0.02);
-                // Numbers cut to 32 bits need not be as many distinct ones.
+                // Numbers cut to 32 bits may have fewer distinct values.
                 for size in [BloomFilter::Bytes(1 << 12), rate].into_iter().take(if index == 1 { 1 } else { 2 }) {
                     for dictionary in [false, true] {
                         let column = ColumnOptions::new().bloom_filter(size).dictionary(dictionary);

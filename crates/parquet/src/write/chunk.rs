@@ -1,4 +1,4 @@
-//! One column chunk: leaf slots in, pages and metadata out.
+//! Writes one column chunk: leaf slots in, pages and metadata out.
 
 mod room;
 #[cfg(test)]
@@ -27,7 +27,7 @@ use super::statistics::{Order, ValueStatistics};
 use super::{EncodedChunk, EncodingChoice, Striped};
 use crate::error::{Error, Result};
 
-/// Writes the chunks of one column, a row group after another; keeps its buffers.
+/// Writes the chunks of one column, one row group after another; keeps its buffers.
 #[derive(Debug)]
 pub(crate) struct ChunkWriter {
     column: ColumnDescPtr,
@@ -35,41 +35,41 @@ pub(crate) struct ChunkWriter {
     conversion: Conversion,
     order: Order,
     encoding: PageEncoding,
-    /// What a sample chooses from.
+    /// Encodings that a sample chooses from.
     candidates: Vec<PageEncoding>,
     encoder: ValueEncoder,
-    /// Tried where the options and the type allow it.
+    /// Tried if the options and the type allow it.
     dictionary: Option<Dictionary>,
     trial: Trial,
-    /// Data pages with codes into the dictionary, and all.
+    /// Number of data pages with codes into the dictionary, and of all data pages.
     dictionary_pages: usize,
     page_count: usize,
-    /// Where the encoding is to be sampled, and what was chosen for this chunk.
+    /// Set if the encoding is sampled, and the choice for this chunk.
     sampler: Option<Sampler>,
     choice: Option<Choice>,
     bloom: Option<BloomBuilder>,
     pages: PageWriter,
     page: PendingPage,
     index: ChunkIndex,
-    /// Rows of the chunk that batches before brought.
+    /// Rows of the chunk from earlier batches.
     rows: usize,
     arrow_bytes: u64,
 }
 
-/// How the dictionary of a chunk fares.
+/// State of the dictionary of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Trial {
-    /// There is none.
+    /// No dictionary.
     None,
-    /// Values go to it.
+    /// Values are added to it.
     Open,
-    /// It has the values of the first pages and takes no others.
+    /// It has the values of the first pages and accepts no more.
     Closed,
-    /// It was given up before there was a page: so many distinct values of so many.
+    /// It was given up before the first page, at these numbers of distinct values and values.
     GivenUp { distinct: usize, values: usize },
 }
 
-/// The data page that grows.
+/// The pending data page.
 #[derive(Debug)]
 struct PendingPage {
     def_levels: Levels,
@@ -78,18 +78,18 @@ struct PendingPage {
     rows: usize,
     pieces: Vec<Values>,
     value_count: usize,
-    /// Bytes of the values once they are encoded, about, and in PLAIN encoding.
+    /// Estimated bytes of the encoded values, and their bytes in PLAIN encoding.
     value_bytes: usize,
     plain_bytes: usize,
     statistics: ValueStatistics,
 }
 
 impl ChunkWriter {
-    /// For `column`, whose slots come as arrays of `arrow_type`.
+    /// A writer for `column`, whose slots come as arrays of `arrow_type`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a type that is not written, [`Error::Invalid`] for an encoding that was asked of this
-    /// very column and that its type has not.
+    /// [`Error::Unsupported`] for a type that cannot be written, [`Error::Invalid`] for an encoding that was set for this column
+    /// and that its type does not have.
     pub(crate) fn new(column: &ColumnDescPtr, arrow_type: &DataType, options: Arc<LeafOptions>) -> Result<Self> {
         let encoding = match PageEncoding::new(options.encoding, column.physical_type()) {
             Some(encoding) => encoding,
@@ -99,7 +99,7 @@ impl ChunkWriter {
             }
             None => PageEncoding::Plain,
         };
-        // Readers that make a dictionary of the column again may know no other encoding of values that no dictionary holds.
+        // Readers that restore the column's dictionary may know no other encoding of the values after it.
         let is_dictionary =
             matches!(arrow_type, DataType::Dictionary(..)) && column.physical_type() == Type::BYTE_ARRAY;
         let (encoding, candidates) = match is_dictionary && !options.encoding_is_own {
@@ -170,7 +170,7 @@ impl ChunkWriter {
         Ok(())
     }
 
-    /// Bytes held now: pages, and values that are not in one.
+    /// Bytes held: pages, and values that are not yet in one.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let levels = self.page.def_levels.capacity() + self.page.rep_levels.capacity();
         let dictionary = self.dictionary.as_ref().map_or(0, Dictionary::capacity);
@@ -178,7 +178,7 @@ impl ChunkWriter {
         self.pages.stored_len() + self.pages.spare_len() + self.page.plain_bytes + levels + dictionary + bloom
     }
 
-    /// Closes the chunk and is ready for that of the next row group.
+    /// Closes the chunk; the writer is then ready for the next row group.
     pub(crate) fn finish(&mut self) -> Result<EncodedChunk> {
         let result = self.close();
         result.map_err(|error| self.locate(error))
@@ -210,17 +210,17 @@ impl ChunkWriter {
     }
 
     fn page_is_full(&self) -> bool {
-        // A page nearly full is full: room for a few values more would take ever shorter steps.
+        // An almost full page counts as full: filling the rest would take ever smaller steps.
         self.page.rows >= self.options.page_rows
             || self.page.value_bytes >= self.options.page_bytes - self.options.page_bytes / 16
     }
 
-    /// What the pending page has room for.
+    /// Space left in the pending page.
     fn room(&self) -> Room {
         Room {
             rows: self.options.page_rows.saturating_sub(self.page.rows),
             bytes: match self.trial {
-                // Codes are small; values go to the dictionary by as many bytes as a page would have.
+                // Codes are small; values are added to the dictionary in portions of a page's bytes.
                 Trial::Open => self.options.page_bytes,
                 _ => self.options.page_bytes.saturating_sub(self.page.value_bytes),
             },
@@ -270,7 +270,7 @@ impl ChunkWriter {
         Ok(())
     }
 
-    /// Ends the dictionary before values that it does not take.
+    /// Closes the dictionary before values that it does not accept.
     fn close_dictionary(&mut self) -> Result<()> {
         if self.page.entries > 0 {
             self.cut_page(false)?;
@@ -291,7 +291,7 @@ impl ChunkWriter {
         self.trial = Trial::GivenUp { distinct, values };
     }
 
-    /// Whether the pending page gets codes; the first page decides whether there is a dictionary.
+    /// Whether the pending page has codes; the first page decides whether there is a dictionary.
     fn page_has_codes(&mut self, is_last: bool) -> Result<bool> {
         let has_categories = self.dictionary.as_ref().is_some_and(Dictionary::has_categories);
         if has_categories && self.trial == Trial::Open {
@@ -335,7 +335,7 @@ impl ChunkWriter {
         let entry = self.index.new_page(page.entries, page.value_count, page.rows);
         page.def_levels.count(entry.def_histogram)?;
         page.rep_levels.count(entry.rep_histogram)?;
-        // A page of nulls has no pieces that could tell.
+        // A page of nulls has no pieces that could tell the type.
         let is_byte_array = self.column.physical_type() == Type::BYTE_ARRAY;
         let unencoded = is_byte_array.then(|| page.pieces.iter().filter_map(Values::byte_array_len).sum());
         let keeps_statistics = self.options.statistics > StatisticsLevel::None;
@@ -387,7 +387,7 @@ impl ChunkWriter {
     }
 
     fn close(&mut self) -> Result<EncodedChunk> {
-        // A chunk has a page even where it has no rows.
+        // A chunk has at least one page, even without rows.
         if self.page.entries > 0 || self.rows == 0 {
             self.cut_page(true)?;
         }
@@ -396,7 +396,7 @@ impl ChunkWriter {
             let max_len = dictionary.page_len();
             let encode = |out: &mut [u8]| Ok(dictionary.encode_entries(out));
             let size = self.pages.dictionary_page(dictionary.len(), max_len, encode)?;
-            // Floating point has entries that compare equal.
+            // Floating point has distinct entries that compare equal.
             let is_whole = self.dictionary_pages == self.page_count && !self.order.is_float();
             if let Some(bloom) = &mut self.bloom {
                 bloom.add(&dictionary.used_entries()?)?;

@@ -1,4 +1,4 @@
-//! Which Parquet type a column gets: the one that its field carries, where its values can be written as that.
+//! Chooses the Parquet type of a column: the type stored in its field, if its values can be written as that.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::schema::{
     without_unknown_types,
 };
 
-/// A column's Parquet type, and the field that levels are made by: a nullable field is OPTIONAL.
+/// A column's Parquet type, and its field for striping: a nullable field is OPTIONAL.
 #[derive(Debug)]
 pub(super) struct ColumnType {
     pub(super) ty: TypePtr,
     pub(super) striped: FieldRef,
 }
 
-/// The type that `field` carries, if it carries one that rows of its Arrow type can be written as. Leaves that have another
-/// Arrow type than they are read as get the type of `converted`, which is the field's by its Arrow type alone.
+/// The type stored in `field`, if rows of its Arrow type can be written as that type. Leaves whose Arrow type differs from the
+/// type as read get the type of `converted`, which is derived from the Arrow type alone.
 pub(super) fn carried(field: &FieldRef, converted: &TypePtr) -> Option<ColumnType> {
     let stored = named_like(&stored_type(field)?, field).ok()?;
     let (stored, converted) = (descriptor(&stored).ok()?, descriptor(converted).ok()?);
@@ -34,13 +34,13 @@ pub(super) fn carried(field: &FieldRef, converted: &TypePtr) -> Option<ColumnTyp
     Some(ColumnType { ty, striped: striped.into_iter().next()? })
 }
 
-/// The fields as levels are made by, if rows of `fields` can be written as `stored` in every leaf.
+/// The fields for striping, if rows of `fields` can be written as `stored` in every leaf.
 pub(super) fn fitting(stored: &SchemaDescriptor, fields: &Fields, converted: &SchemaDescriptor) -> Option<Fields> {
     let (striped, misfits) = fit(stored, fields, converted)?;
     (!misfits.contains(&true)).then(|| striped.into())
 }
 
-/// The fields as levels are made by, and which leaves cannot be written as `stored`; `None` if levels or nesting differ.
+/// The fields for striping, and flags of the leaves that cannot be written as `stored`; `None` if levels or nesting differ.
 fn fit(stored: &SchemaDescriptor, fields: &Fields, converted: &SchemaDescriptor) -> Option<(Vec<FieldRef>, Vec<bool>)> {
     let nodes = nodes(stored).ok()?;
     if nodes.len() != fields.len() || stored.num_columns() != converted.num_columns() {
@@ -49,7 +49,7 @@ fn fit(stored: &SchemaDescriptor, fields: &Fields, converted: &SchemaDescriptor)
     let mut leaves = Vec::with_capacity(stored.num_columns());
     let striped = nodes.iter().zip(fields).map(|(node, field)| striped(node, field, 0, &mut leaves));
     let striped = striped.collect::<Option<Vec<_>>>()?;
-    // Groups without leaves have no field, and their part of a map takes the map with it.
+    // Groups without leaves have no field; a map with such a part has none either.
     if !leaves.iter().map(|leaf| leaf.column).eq(0..stored.num_columns()) {
         return None;
     }
@@ -64,15 +64,15 @@ fn fit(stored: &SchemaDescriptor, fields: &Fields, converted: &SchemaDescriptor)
     Some((striped, misfits))
 }
 
-/// A leaf, with the Arrow type that it is read as, and the one that its values come as.
+/// A leaf, with the Arrow type it is read as, and the Arrow type of the values to write.
 struct Leaf<'a> {
     column: usize,
     read_as: &'a DataType,
     written: DataType,
 }
 
-/// The field with nulls allowed where the node has a level for them. `parent_level` is the node's definition level, were it
-/// REQUIRED. `None` if there are no such levels, or if the node is nested in another way.
+/// The field, nullable if the node has a level for nulls. `parent_level` is the node's definition level if it were REQUIRED.
+/// `None` if there are no such levels, or if the node is nested in another way.
 fn striped<'a>(node: &'a Node, field: &FieldRef, parent_level: u8, leaves: &mut Vec<Leaf<'a>>) -> Option<FieldRef> {
     let is_optional = node.def_level > parent_level;
     if field.is_nullable() && !is_optional {
@@ -119,13 +119,13 @@ fn striped<'a>(node: &'a Node, field: &FieldRef, parent_level: u8, leaves: &mut 
     Some(Arc::new(Field::clone(field).with_data_type(data_type).with_nullable(is_optional)))
 }
 
-/// Whether a leaf of type `ty` that is read as `read_as` holds the same values as `written`, in whichever layout.
+/// Whether a leaf of type `ty` that is read as `read_as` holds the same values as `written`, in any layout.
 fn is_read_alike(ty: &Type, read_as: &DataType, written: &DataType) -> bool {
     use DataType as D;
     let is_string = |data_type: &D| matches!(data_type, D::Utf8 | D::LargeUtf8 | D::Utf8View);
     let is_binary = |data_type: &D| matches!(data_type, D::Binary | D::LargeBinary | D::BinaryView);
     match (read_as, written) {
-        // An Arrow schema in the file can say that bytes are text.
+        // An Arrow schema in the file can declare bytes as text.
         (read_as, written) if is_binary(read_as) && is_string(written) => {
             matches!(ty.get_basic_info().converted_type(), ConvertedType::NONE | ConvertedType::ENUM)
         }
@@ -151,7 +151,7 @@ fn digits(data_type: &DataType) -> Option<(u8, i8)> {
     }
 }
 
-/// The type of the values, which may be in a dictionary or in runs.
+/// The type of the values of a dictionary or of runs, else the type itself.
 fn flat(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => flat(values),
@@ -160,7 +160,7 @@ fn flat(data_type: &DataType) -> &DataType {
     }
 }
 
-/// The type with the name of the field, and nulls as the field has them.
+/// The type with the name and the nullability of the field.
 fn named_like(ty: &TypePtr, field: &Field) -> Result<TypePtr> {
     let ty = without_unknown_types(ty)?;
     let repetition = match ty.get_basic_info().repetition() {
@@ -171,7 +171,7 @@ fn named_like(ty: &TypePtr, field: &Field) -> Result<TypePtr> {
     rebuilt(&ty, field.name(), repetition, None)
 }
 
-/// The type with the leaves for which `misfits` says so stored as those of `converted` are.
+/// The type, in which the leaves flagged in `misfits` are stored like the leaves of `converted`.
 fn replace_leaves(
     ty: &TypePtr,
     misfits: &[bool],
@@ -192,7 +192,7 @@ fn replace_leaves(
     rebuilt(ty, name, repetition, Some(fields.collect::<Result<_>>()?))
 }
 
-/// The type with another name, repetition, and, if it is a group, other fields.
+/// The type with another name and repetition, and, for a group, other fields.
 fn rebuilt(ty: &TypePtr, name: &str, repetition: Repetition, fields: Option<Vec<TypePtr>>) -> Result<TypePtr> {
     let id = ty.get_basic_info().has_id().then(|| ty.get_basic_info().id());
     rebuilt_with_id(ty, name, repetition, fields, id)

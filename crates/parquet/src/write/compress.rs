@@ -1,4 +1,4 @@
-//! The other direction: bytes of a page become fewer.
+//! Compresses pages.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 use brotli::enc::BrotliEncoderParams;
 use libdeflater::CompressionLvl;
 
-/// Compresses the pages of a column chunk; keeps what a codec can use again.
+/// Compresses the pages of a column chunk; keeps the codec's reusable state.
 pub(super) enum Compressor {
     Uncompressed,
     Snappy(Box<snap::raw::Encoder>),
     Gzip(libdeflater::Compressor),
     Brotli {
         params: Box<BrotliEncoderParams>,
-        /// Output, which the encoder wants to grow.
+        /// Output buffer, which the encoder grows.
         out: Vec<u8>,
     },
     Zstd(zstd::bulk::Compressor<'static>),
@@ -52,25 +52,25 @@ impl Compressor {
         })
     }
 
-    /// Whether pages are stored as they are, so that there is nothing to do.
+    /// Whether pages are stored uncompressed.
     pub(super) fn copies_nothing(&self) -> bool {
         matches!(self, Self::Uncompressed)
     }
 
-    /// Maximum bytes that `len` bytes can become.
+    /// Maximum compressed size of `len` bytes.
     pub(super) fn max_len(&mut self, len: usize) -> usize {
         match self {
             Self::Uncompressed => len,
             Self::Snappy(_) => snap::raw::max_compress_len(len),
             Self::Gzip(compressor) => compressor.gzip_compress_bound(len),
-            // What cannot be compressed is stored in pieces of at least 16 KiB, each with a few bytes before it.
+            // Incompressible data is stored in pieces of at least 16 KiB, each with a few bytes before it.
             Self::Brotli { .. } => len + len / 256 + 1024,
             Self::Zstd(_) => zstd::zstd_safe::compress_bound(len),
             Self::Lz4Raw => lz4_flex::block::get_maximum_output_size(len),
         }
     }
 
-    /// Compresses `src` to the front of `dst`, which has room for [`max_len`](Self::max_len) bytes; returns how many were
+    /// Compresses `src` to the front of `dst`, which has space for [`max_len`](Self::max_len) bytes; returns the number of bytes
     /// written.
     pub(super) fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let failed = |codec: &str, error: &dyn fmt::Display| {
@@ -124,7 +124,7 @@ mod tests {
     use crate::codec::Decompressor;
     use crate::write::Codec;
 
-    /// Codecs as they are written and as they are read.
+    /// Codecs for writing, and for reading.
     fn codecs() -> [(Codec, CompressionCodec); 9] {
         [
             (Codec::Uncompressed, CompressionCodec::Uncompressed),

@@ -1,4 +1,4 @@
-//! Column chunks of other files, byte for byte: only offsets change, so that nothing is decoded.
+//! Copies column chunks of other files byte for byte: only offsets change, and nothing is decoded.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -18,20 +18,20 @@ use crate::file::{ParquetFile, first_page_version};
 use crate::page::{BitOrder, ChunkSpec};
 use lath_format::thrift::{ThriftReader, WireType};
 
-/// Chunks are copied in pieces of this size.
+/// Size of the pieces in which chunks are copied.
 const PIECE_BYTES: u64 = 8 << 20;
-/// Writers have said lengths of chunks that miss the header of the dictionary page; readers look on this far.
+/// Some writers recorded chunk lengths without the header of the dictionary page; readers read this much more.
 const MISSED_BYTES: u64 = 100;
-/// More than the header of a Bloom filter takes up.
+/// Upper bound of the size of a Bloom filter's header.
 const BLOOM_HEADER_BYTES: u64 = 64;
-/// A Bloom filter is made of blocks of so many bytes.
+/// Size of a block of a Bloom filter.
 const BLOOM_BLOCK_BYTES: u64 = 32;
 
-/// Copies the columns of `schema` in a row group of `file` to where `output` is.
+/// Copies the columns of `schema` in a row group of `file` to `output`.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the file lacks a column of the schema or has it of another type; [`Error::Unsupported`] if it is
-/// encrypted, or if its pages can be read only by the name of their writer; errors of reading and writing.
+/// [`Error::Invalid`] if the file lacks a column of the schema or has it with another type; [`Error::Unsupported`] if it is
+/// encrypted, or if its pages can be read only with the name of their writer; errors of reading and writing.
 pub(super) fn copy_row_group<W: Write>(
     file: &ParquetFile,
     row_group: usize,
@@ -53,7 +53,7 @@ pub(super) fn copy_row_group<W: Write>(
     Ok(RowGroup { rows, chunks, sorting: sorting.and_then(|sorting| renumbered(&sorting, &columns)) })
 }
 
-/// Whether [`copy_row_group`] does not refuse the columns of `schema` in `file`.
+/// Checks that [`copy_row_group`] accepts the columns of `schema` in `file`.
 ///
 /// # Errors
 /// As [`copy_row_group`].
@@ -78,8 +78,8 @@ fn readable(file: &ParquetFile, row_group: usize, column: usize) -> Result<Chunk
 }
 
 impl ParquetFile {
-    /// Whether readers know by the name of the file's writer alone what pages mean. Copies of its row groups could not be read:
-    /// they are in a file of another writer.
+    /// Whether readers interpret pages by the name of the file's writer. Copies of its row groups could not be read, because they
+    /// are in a file of another writer.
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read.
@@ -87,7 +87,7 @@ impl ParquetFile {
         let metadata = self.metadata();
         for row_group in 0..metadata.row_group_count() {
             for column in 0..metadata.schema_descr().num_columns() {
-                // What cannot be read is an error where it is copied.
+                // A chunk that cannot be read is an error when it is copied.
                 let Ok(spec) = self.chunk_spec(row_group, column) else { continue };
                 if spec.bit_order == BitOrder::MostSignificantFirst && !spec.ignores_compression_flag {
                     return Ok(false);
@@ -101,7 +101,7 @@ impl ParquetFile {
     }
 }
 
-/// Whether readers know by the name of the writer alone what the pages mean.
+/// Whether readers interpret the pages by the name of the writer.
 fn needs_writer_name(file: &ParquetFile, row_group: usize, column: usize, spec: &ChunkSpec) -> Result<bool> {
     let has_levels = spec.max_def_level > 0 || spec.max_rep_level > 0;
     let has_other_bits = has_levels && spec.bit_order == BitOrder::LeastSignificantFirst;
@@ -114,10 +114,10 @@ fn needs_writer_name(file: &ParquetFile, row_group: usize, column: usize, spec: 
         || may_be_compressed && first_page_version(file)? == Some(2))
 }
 
-/// The columns of the file that are those of the schema, each of which is found once.
+/// The columns of the file that correspond to the schema's columns, each exactly once.
 ///
-/// Columns of a file that has the schema itself are known by their numbers. In other files they are found by their paths; where several
-/// columns have one path, both have to have the same number of them, and the order decides.
+/// In a file with the schema itself, columns are found by number. In other files they are found by path; if several columns have
+/// the same path, both must have the same number of them, which are matched in order.
 fn columns(file: &ParquetFile, schema: &WriteSchema) -> Result<Vec<usize>> {
     let descr = file.metadata().schema_descr();
     let numbered = schema.numbers_in(descr);
@@ -158,12 +158,12 @@ fn columns(file: &ParquetFile, schema: &WriteSchema) -> Result<Vec<usize>> {
     schema.leaves.iter().enumerate().map(find).collect()
 }
 
-/// A logical type that can be written.
+/// The logical type, if it can be written.
 fn known(logical_type: Option<&LogicalType>) -> Option<&LogicalType> {
     logical_type.filter(|logical_type| !matches!(logical_type, LogicalType::_Unknown { .. }))
 }
 
-/// What the rows are sorted by, as far as the first columns of it are there; `None` if the first is not.
+/// The sorting columns that are copied, up to the first that is not; `None` if the first is not.
 fn renumbered(sorting: &[SortingColumn], columns: &[usize]) -> Option<Vec<SortingColumn>> {
     let renumber = |sorting: &SortingColumn| {
         let column = usize::try_from(sorting.column_idx).ok()?;
@@ -204,7 +204,7 @@ fn copy_chunk<W: Write>(
         None => None,
     };
     let bloom_filter = bloom_filter(file, metadata.bloom_filter.take())?;
-    // Bounds in another order than the one that the new footer says are none.
+    // Bounds in another order than the new footer declares are dropped.
     let keeps_bounds = match file.metadata().column_order(column) {
         ColumnOrder::TypeDefined => !leaf.has_total_order(),
         ColumnOrder::Ieee754Total => leaf.has_total_order(),
@@ -217,14 +217,14 @@ fn copy_chunk<W: Write>(
     Ok(Chunk { start, metadata, column_index, offset_index, bloom_filter, choice: None })
 }
 
-/// The counts in statistics, if there are any.
+/// The statistics reduced to their counts, if there are any.
 fn without_bounds(statistics: ChunkStatistics) -> Option<ChunkStatistics> {
     let ChunkStatistics { null_count, distinct_count, nan_count, .. } = statistics;
     let counts = ChunkStatistics { null_count, distinct_count, nan_count, ..ChunkStatistics::default() };
     (counts != ChunkStatistics::default()).then_some(counts)
 }
 
-/// An offset index whose pages are `distance` bytes further on.
+/// The offset index, with pages moved by `distance` bytes.
 fn moved(index: &[u8], distance: i64) -> Result<Bytes> {
     let index = OffsetIndex::from_bytes(index).map_err(|error| Error::corrupt(error.to_string()))?;
     let mut bytes = Vec::new();
@@ -245,8 +245,8 @@ fn indexed(file: &ParquetFile, location: Option<IndexLocation>) -> Result<Option
     read(file, offset..offset.saturating_add(len)).map(Some)
 }
 
-/// The Bloom filter with its header, if the chunk has one. It is as long as its header says: footers do not always have a length, and
-/// some have a wrong one. A filter that is none is left out, as readers pass over it.
+/// The Bloom filter with its header, if the chunk has one. Its length is the one in its header: footers do not always have a
+/// length, and some have a wrong one. A malformed filter is left out, because readers ignore it.
 fn bloom_filter(file: &ParquetFile, location: Option<IndexLocation>) -> Result<Option<Bytes>> {
     let Some(Ok(start)) = location.map(|location| u64::try_from(location.offset)) else { return Ok(None) };
     let file_len = file.source().len();

@@ -1,4 +1,4 @@
-//! Record batches in, a Parquet file out.
+//! Writes record batches to a Parquet file.
 
 use std::fmt;
 use std::io::Write;
@@ -23,19 +23,19 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::schema::Projection;
 
-/// Maximum rows that leaves are handed at once.
+/// Maximum rows passed to leaves at once.
 const PIECE_ROWS: usize = 65_536;
-/// What leaves are handed at once is at most this share of the memory budget.
+/// Maximum data passed to leaves at once, as a divisor of the memory budget.
 const PIECE_SHARE: usize = 8;
 /// Maximum bytes that wait to be encoded while the caller goes on to the next batch.
 const AHEAD_BYTES: usize = 64 << 20;
-/// They are at most this share of the memory budget.
+/// The same, as a divisor of the memory budget.
 const AHEAD_SHARE: usize = 4;
-/// What leaves hold of values that were not counted is taken for so many times their size in Arrow, as the tables of
-/// dictionaries are larger than what they hold, and for so many bytes for each leaf.
+/// Values in leaves that were not counted yet are assumed to take this multiple of their size in Arrow, because the tables of
+/// dictionaries are larger than their contents, plus a number of bytes for each leaf.
 const GROWTH: usize = 3;
 const LEAF_BYTES: usize = 48 << 10;
-/// Bloom filters wait for the end of the file up to this share of the memory budget.
+/// Maximum Bloom filters that wait for the end of the file, as a divisor of the memory budget.
 const BLOOM_SHARE: usize = 4;
 
 /// Writes record batches to a Parquet file.
@@ -60,13 +60,13 @@ const BLOOM_SHARE: usize = 4;
 /// # }
 /// ```
 ///
-/// After an error the file cannot be finished. A writer that is dropped unfinished leaves a file without a footer, or, if it
-/// was made by [`create`](Self::create), what was there before.
+/// After an error the file cannot be finished. Dropping an unfinished writer leaves a file without a footer, or, if it was made
+/// by [`create`](Self::create), the previous file.
 ///
 /// # Memory
 /// The writer holds the encoded pages of the current row group, dictionaries, the batches that wait to be encoded, and Bloom
-/// filters, all within [`WriteOptions::memory_budget_bytes`]: a row group that would pass the budget ends early. Not counted are
-/// what a leaf column needs at least (buffers of a page), and the footer, which grows with columns times row groups.
+/// filters, all within [`WriteOptions::memory_budget_bytes`]: a row group that would exceed the budget ends early. The minimum of
+/// each leaf column (buffers of a page) and the footer, which grows with columns times row groups, are not counted.
 pub struct ParquetWriter<W: Write = AtomicFile> {
     output: Output<W>,
     commit: fn(W) -> Result<()>,
@@ -74,17 +74,17 @@ pub struct ParquetWriter<W: Write = AtomicFile> {
     options: WriteOptions,
     pool: Pool,
     row_groups: RowGroups,
-    /// Looks whether rows are in the order that is presumed.
+    /// Checks whether rows are in the presumed order.
     sort_check: Option<SortCheck>,
     /// Rows of the current row group.
     rows: usize,
-    /// Bytes that the leaves held when they were last asked, with nothing left to encode.
+    /// Bytes that the leaves held when they were last counted, with nothing left to encode.
     counted_bytes: usize,
-    /// Bytes of Arrow data handed to the leaves since.
+    /// Bytes of Arrow data passed to the leaves since.
     uncounted_bytes: usize,
-    /// Bytes of the Bloom filters that wait, when the current row group began.
+    /// Bytes of the waiting Bloom filters when the current row group began.
     bloom_bytes: usize,
-    /// Whether something went wrong.
+    /// Whether an error occurred.
     has_failed: bool,
 }
 
@@ -94,7 +94,7 @@ impl ParquetWriter<AtomicFile> {
     /// # Errors
     /// As [`new`](Self::new), and [`Error::Io`] if the file cannot be created.
     pub fn create(path: impl AsRef<Path>, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
-        // Checked first, so that nothing is created for what cannot be written.
+        // Checked first, so that no file is created if the schema cannot be written.
         Plan::new(schema, options)?.create(path.as_ref())
     }
 
@@ -116,14 +116,14 @@ impl<W: Write> ParquetWriter<W> {
     /// Starts a file that is written to `sink`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the schema has a type that Parquet lacks, or if the options contradict it; [`Error::Io`] if the
-    /// sink takes no bytes.
+    /// [`Error::Invalid`] if the schema has a type that Parquet lacks, or if the options contradict it; [`Error::Io`] if the sink
+    /// fails.
     pub fn new(sink: W, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
         Plan::new(schema, options)?.start(Output::new(sink, None), |_| Ok(()))
     }
 
-    /// Starts a file with the Parquet schema of `file`, or the part of it that `projection` chooses, and its key-value
-    /// metadata, beside the options'. So row groups of any file can be copied, also those that Lath would write with other
+    /// Starts a file with the Parquet schema of `file`, or the part of it that `projection` selects, and its key-value metadata,
+    /// in addition to the options'. Row groups of any file can then be copied, including files that Lath would write with other
     /// types.
     ///
     /// # Errors
@@ -142,7 +142,7 @@ impl<W: Write> ParquetWriter<W> {
         &self.schema.arrow
     }
 
-    /// The columns by which the options say that rows are sorted.
+    /// The sorting columns of the options.
     pub fn sorting_columns(&self) -> &[SortingColumn] {
         self.options.sorting()
     }
@@ -152,12 +152,12 @@ impl<W: Write> ParquetWriter<W> {
         self.rows
     }
 
-    /// Bytes that went out so far.
+    /// Bytes written so far.
     pub fn bytes_written(&self) -> u64 {
         self.output.position()
     }
 
-    /// Writes a batch. Row groups end where the options say, within batches too.
+    /// Writes a batch. Row groups end where the options say, also within batches.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the batch does not have the writer's schema, or has nulls where the schema allows none;
@@ -166,13 +166,13 @@ impl<W: Write> ParquetWriter<W> {
         self.attempt(|writer| writer.write_all(batch))
     }
 
-    /// Copies a row group of another file, byte for byte, with its indexes and Bloom filters; rows that were written before
-    /// end their row group. Columns that the writer's schema lacks are left out. Where the columns are sorted is said as
-    /// `file` says it.
+    /// Copies a row group of another file, byte for byte, with its indexes and Bloom filters; rows that were written before end
+    /// their row group. Columns that the writer's schema lacks are left out. Sorting columns are copied from `file`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `file` lacks a column, has it of another Parquet type, or has another number of columns of the same name;
-    /// [`Error::Unsupported`] if it is encrypted, or if its pages can be read only by the name of their writer; [`Error::Io`] if the source or the sink fails.
+    /// [`Error::Invalid`] if `file` lacks a column, has it with another Parquet type, or has another number of columns of the
+    /// same name; [`Error::Unsupported`] if it is encrypted, or if its pages can be read only with the name of their writer;
+    /// [`Error::Io`] if the source or the sink fails.
     pub fn copy_row_group(&mut self, file: &ParquetFile, row_group: usize) -> Result<()> {
         self.attempt(|writer| {
             writer.end_row_group()?;
@@ -184,10 +184,10 @@ impl<W: Write> ParquetWriter<W> {
         })
     }
 
-    /// Whether [`copy_row_group`](Self::copy_row_group) takes the row groups of `file`, as far as its footer tells.
+    /// Checks that [`copy_row_group`](Self::copy_row_group) accepts the row groups of `file`, as far as its footer tells.
     ///
     /// # Errors
-    /// Those of [`copy_row_group`](Self::copy_row_group).
+    /// As [`copy_row_group`](Self::copy_row_group).
     pub fn can_copy(&self, file: &ParquetFile) -> Result<()> {
         copy::check(file, &self.schema)
     }
@@ -213,7 +213,7 @@ impl<W: Write> ParquetWriter<W> {
         Ok(summary)
     }
 
-    /// As [`finish`](Self::finish), and hands back the sink.
+    /// As [`finish`](Self::finish), and returns the sink.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -294,8 +294,8 @@ impl<W: Write> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Whether the row group has as many bytes as it may have. What the leaves hold is counted only when it could be, and with
-    /// nothing left to encode: so it does not depend on the number of threads.
+    /// Whether the row group has reached its maximum size in bytes. The leaves are counted only when they may have reached it,
+    /// and with nothing left to encode: so the result does not depend on the number of threads.
     fn is_full(&mut self) -> Result<bool> {
         let (limit, budget) = (self.options.row_group_byte_limit(), self.memory_left());
         if self.counted_bytes + self.uncounted_bytes < limit && self.held_bytes() < budget {
@@ -305,7 +305,7 @@ impl<W: Write> ParquetWriter<W> {
         Ok(self.counted_bytes >= limit.min(budget))
     }
 
-    /// Counts what the leaves hold.
+    /// Counts the bytes that the leaves hold.
     fn count(&mut self) -> Result<()> {
         self.settle()?;
         self.counted_bytes = self.pool.buffered_bytes();
@@ -313,7 +313,7 @@ impl<W: Write> ParquetWriter<W> {
         Ok(())
     }
 
-    /// The memory budget, less what waits to be written.
+    /// The memory budget, less the bytes that wait to be written.
     fn memory_left(&self) -> usize {
         self.options.memory_budget().saturating_sub(self.bloom_bytes).max(1)
     }
@@ -324,13 +324,13 @@ impl<W: Write> ParquetWriter<W> {
         self.counted_bytes.saturating_add(self.uncounted_bytes.saturating_mul(GROWTH)).saturating_add(least)
     }
 
-    /// Has the chunks of the current row group ended; they are written as they come.
+    /// Ends the chunks of the current row group; they are written as they are finished.
     fn end_row_group(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
         }
         self.write_large_bloom_filters()?;
-        // Leaves keep buffers for the next chunk: no more than they hold now.
+        // Leaves keep buffers for the next chunk: at most as much as they hold now.
         let most_kept = self.memory_left() / 2;
         if self.held_bytes() >= most_kept {
             self.count()?;
@@ -350,8 +350,8 @@ impl<W: Write> ParquetWriter<W> {
     }
 
     /// Writes the Bloom filters of the row groups before the current one, if they have become too large to wait for the end of
-    /// the file. Those row groups are finished first: only one at a time waits besides the current one, and what is counted
-    /// does not depend on the number of threads.
+    /// the file. Those row groups are finished first: only one at a time waits besides the current one, and the count does not
+    /// depend on the number of threads.
     fn write_large_bloom_filters(&mut self) -> Result<()> {
         if self.row_groups.has_unfinished() {
             self.settle()?;
@@ -363,7 +363,7 @@ impl<W: Write> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Encodes and writes all that waits: chunks as they come, while other threads encode the next.
+    /// Encodes and writes everything that waits: chunks as they are finished, while other threads encode the next.
     fn settle(&mut self) -> Result<()> {
         while self.pool.work_a_step()? {
             self.write_finished()?;
@@ -393,7 +393,7 @@ impl<W: Write> fmt::Debug for ParquetWriter<W> {
     }
 }
 
-/// A file that can be written, as far as can be told.
+/// A file that can be written, as far as is known before writing.
 struct Plan {
     schema: WriteSchema,
     options: WriteOptions,
@@ -415,7 +415,7 @@ impl Plan {
 
     fn of(schema: WriteSchema, options: WriteOptions) -> Result<Self> {
         options.sorting().iter().try_for_each(|sorting| schema.sorting_leaf(&sorting.path).map(drop))?;
-        // What can only be copied has no leaves to encode.
+        // A schema that can only be copied has no leaves to encode.
         let encoded = if schema.is_encodable { schema.leaves.as_slice() } else { &[] };
         let pool = Pool::new(encoded, options.thread_count())?;
         Ok(Self { schema, options, pool })

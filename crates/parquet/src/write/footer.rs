@@ -1,4 +1,4 @@
-//! The footer: what the file is, row group by row group.
+//! Writes the footer.
 //!
 //! ```text
 //! | PAR1 | row groups | Bloom filters | column indexes | offset indexes | FileMetaData | length, u32 | PAR1 |
@@ -18,10 +18,10 @@ use super::row_group::{RowGroup, RowGroups};
 use super::schema::WriteSchema;
 use crate::error::{Error, Result};
 
-/// What every Parquet file starts and ends with.
+/// First and last bytes of every Parquet file.
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Writes everything behind the last row group.
+/// Writes everything after the last row group.
 pub(super) fn write<W: Write>(
     row_groups: &mut RowGroups,
     schema: &WriteSchema,
@@ -37,7 +37,7 @@ pub(super) fn write<W: Write>(
     parse(footer)
 }
 
-/// What a reader finds in the footer.
+/// Parses the footer as a reader does.
 fn parse(footer: Vec<u8>) -> Result<Arc<FileMetaData>> {
     let metadata = FileMetaData::from_bytes(footer);
     metadata.map(Arc::new).map_err(|error| Error::internal(format!("the footer cannot be read: {error}")))
@@ -51,7 +51,7 @@ fn encode(row_groups: &[RowGroup], schema: &WriteSchema, options: &WriteOptions)
         Ok(SortingColumn { column_idx, descending, nulls_first })
     });
     let sorting = Some(sorting.collect::<Result<Vec<_>>>()?).filter(|sorting| !sorting.is_empty());
-    // They have 16 bits. All row groups have one or none has.
+    // Ordinals have 16 bits. All row groups have one, or none.
     let has_ordinals = row_groups.len() <= i16::MAX as usize + 1;
     let row_groups = row_groups.iter().enumerate().map(|(index, row_group)| {
         Ok(RowGroupMetaData {

@@ -1,4 +1,4 @@
-//! How many bytes Arrow data takes up. An array may be a slice of larger buffers.
+//! Size in bytes of Arrow data. An array may be a slice of larger buffers.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteViewType;
@@ -10,7 +10,7 @@ pub(super) fn batch_bytes(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(slice_bytes).sum()
 }
 
-/// Bytes of an array's elements: bytes of the buffers outside the slice, and a dictionary's values, do not count.
+/// Bytes of an array's elements, without the parts of buffers outside the slice and without a dictionary's values.
 pub(super) fn slice_bytes(array: &ArrayRef) -> usize {
     let len = array.len();
     let nulls = if array.nulls().is_some() { len.div_ceil(8) } else { 0 };
@@ -74,7 +74,7 @@ fn viewed<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> usize {
     array.len() * 16 + array.views().iter().map(outside).sum::<usize>()
 }
 
-/// What `count` elements take up of a mean size.
+/// Bytes of `count` elements of average size.
 fn share(values: &ArrayRef, count: usize) -> usize {
     (slice_bytes(values) as u128 * count as u128 / values.len().max(1) as u128) as usize
 }

@@ -1,4 +1,4 @@
-//! What the footer and the page index say of a chunk, gathered page by page.
+//! Collects the metadata of a chunk for the footer and the page index, page by page.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::options::{LeafOptions, StatisticsLevel};
 use super::page::PageSize;
 use super::statistics::{Extremes, Order, ValueStatistics, truncate_max, truncate_min};
 
-/// Gathers metadata of the pages of a chunk.
+/// Collects metadata of the pages of a chunk.
 #[derive(Debug)]
 pub(super) struct ChunkIndex {
     column: ColumnDescPtr,
@@ -53,7 +53,7 @@ pub(super) struct NewPage<'a> {
     pub(super) rep_histogram: &'a mut [i64],
 }
 
-/// Metadata of a chunk, offsets counted from its first byte.
+/// Metadata of a chunk; offsets count from its first byte.
 #[derive(Debug)]
 pub(super) struct ChunkMetadata {
     pub(super) chunk: ColumnChunkMetaData,
@@ -102,7 +102,7 @@ impl ChunkIndex {
         }
     }
 
-    /// Completes the page begun last. `unencoded` are the bytes of its BYTE_ARRAY values.
+    /// Completes the last page. `unencoded` is the size of its BYTE_ARRAY values.
     pub(super) fn close_page(
         &mut self,
         encoding: Encoding,
@@ -155,7 +155,7 @@ impl ChunkIndex {
         ChunkMetadata { chunk, column_index, offset_index }
     }
 
-    /// Encodings of levels and values, each once, by their numbers.
+    /// Encodings of levels and values, each once, sorted by number.
     fn encodings(&self) -> Vec<Encoding> {
         let has_levels = self.column.max_def_level() > 0 || self.column.max_rep_level() > 0;
         let of_levels = has_levels.then_some(Encoding::Rle);
@@ -187,7 +187,7 @@ impl ChunkIndex {
         counts
     }
 
-    /// `None` where they are not asked for, or where the column has neither levels nor byte arrays.
+    /// `None` if the options exclude them, or if the column has neither levels nor byte arrays.
     fn size_statistics(&self) -> Option<SizeStatistics> {
         if !self.with_sizes {
             return None;
@@ -228,7 +228,7 @@ impl ChunkIndex {
         }
     }
 
-    /// `None` where a page has values but no extremes: an index has to have them for all.
+    /// `None` if a page has values but no bounds: an index needs bounds for all pages.
     fn column_index(&self) -> Option<ColumnIndex> {
         if self.pages.iter().any(|page| page.values > 0 && page.statistics.extremes.is_none()) {
             return None;
@@ -258,7 +258,7 @@ impl ChunkIndex {
         })
     }
 
-    /// The order of the bounds of all pages; those of nulls have none.
+    /// The order of the bounds of all pages; pages of nulls have no bounds.
     fn boundary_order(&self, bounds: &[Extremes]) -> BoundaryOrder {
         let bounds: Vec<_> =
             bounds.iter().zip(&self.pages).filter(|(_, page)| page.statistics.extremes.is_some()).collect();

@@ -58,25 +58,25 @@ use lath_format::{ColumnIndex, Encoding, OffsetIndex};
 pub(crate) struct EncodedChunk {
     /// Pages with their headers, in file order; the dictionary page is first.
     pub(crate) pages: Vec<Bytes>,
-    /// What the footer says of the chunk; offsets count from the chunk's first byte.
+    /// The chunk's metadata in the footer; offsets count from the chunk's first byte.
     pub(crate) metadata: ColumnChunkMetaData,
     /// Statistics of the pages.
     pub(crate) column_index: Option<ColumnIndex>,
-    /// Where the pages are; offsets count from the chunk's first byte.
+    /// Places of the pages; offsets count from the chunk's first byte.
     pub(crate) offset_index: Option<OffsetIndex>,
     /// Header and bitset.
     pub(crate) bloom_filter: Option<Bytes>,
-    /// How the values were encoded, and why.
+    /// The encoding of the values, with the reason.
     pub(crate) choice: EncodingChoice,
 }
 
 /// The encoding of a chunk's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EncodingChoice {
-    /// Of most data pages.
+    /// The encoding of most data pages.
     pub(crate) encoding: Encoding,
-    /// Why this one: words for a person.
+    /// Why it was chosen, as text for people.
     pub(crate) reason: String,
-    /// Bytes of the values as Arrow holds them.
+    /// Bytes of the values in Arrow.
     pub(crate) arrow_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Options by name, with their values as text.
+//! Sets options by name, with values as text.
 
 use std::str::FromStr;
 
@@ -22,10 +22,10 @@ impl WriteOptions {
         Ok(below.fold(self, |all, leaf| all.column(write_path(leaf), options.clone())))
     }
 
-    /// As [`sorting_columns`](Self::sorting_columns), with the columns looked for in `schema`.
+    /// As [`sorting_columns`](Self::sorting_columns), with the columns looked up in `schema`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if one is no leaf column.
+    /// [`Error::Invalid`] if one is not a leaf column.
     pub fn sorted_by(self, schema: &Schema, columns: impl IntoIterator<Item = SortingColumn>) -> Result<Self> {
         let schema = parquet_schema(schema)?;
         let leaves: Vec<&[String]> = schema.columns().iter().map(|column| column.path().parts()).collect();
@@ -37,13 +37,13 @@ impl WriteOptions {
         Ok(self.sorting_columns(columns.into_iter().map(written).collect::<Result<Vec<_>>>()?))
     }
 
-    /// Sets an option by its name in SQL, from text. Names are those of the setters (`codec`, `row_group_rows`…); beside them
-    /// `profile` (options that are set by themselves override it), `compression` for `codec`, `bloom` (columns with a Bloom filter, as
-    /// `COLUMN=RATE` with their false positive rate) and `sort` (the sorting columns). Values of single columns are written as
+    /// Sets an option by its name in SQL, from text. Names are the names of the setters (`codec`, `row_group_rows`…), and in
+    /// addition `profile` (which individual options override), `compression` for `codec`, `bloom` (columns with a Bloom filter,
+    /// as `COLUMN=RATE` with their false positive rate) and `sort` (the sorting columns). Values of single columns are written as
     /// `COLUMN=VALUE`; several values are separated by commas.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there is no such option or column, or if the value is not one.
+    /// [`Error::Invalid`] for an unknown option or column, and for a malformed value.
     ///
     /// ```
     /// use arrow_schema::{DataType, Field, Schema};
@@ -87,7 +87,7 @@ impl WriteOptions {
         }
     }
 
-    /// Sets an option for all columns, or for those that are named. Names may have an equals sign of their own; values have none.
+    /// Sets an option for all columns, or for the named ones. Names may contain an equals sign; values do not.
     fn set_each(self, schema: &Schema, value: &str, parse: impl Fn(&str) -> Result<ColumnOptions>) -> Result<Self> {
         list(value).try_fold(self, |all, choice| match choice.rsplit_once('=') {
             Some((path, value)) => all.columns_below(schema, path, &parse(value)?),
@@ -118,7 +118,7 @@ fn size(text: &str) -> Result<usize> {
     size.ok_or_else(|| Error::invalid(format!("{text} is not a size such as 500000, 64KiB, 128MiB or 1GiB")))
 }
 
-/// The error for a path that means no column; `otherwise` for one that means several.
+/// The error for a path that matches no column; `otherwise` for a path that matches several.
 fn no_column(path: &str, leaves: &[&[String]], otherwise: Error) -> Error {
     const SHOWN: usize = 20;
     if matches!(find_path(path, leaves), PathMatch::Ambiguous(_)) {

@@ -1,4 +1,4 @@
-//! Bytes that go out, counted.
+//! Counts the bytes written to a sink.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use lath_format::IndexLocation;
 
 use crate::error::{Error, Result};
 
-/// Pages of a wide schema are small; larger ones pass the buffer by.
+/// Pages of a wide schema are small; larger ones bypass the buffer.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Where a file's bytes go, and how many went there.
+/// A file's sink, with the number of bytes written.
 #[derive(Debug)]
 pub(super) struct Output<W: Write> {
     sink: BufWriter<W>,
@@ -34,7 +34,7 @@ impl<W: Write> Output<W> {
         Ok(())
     }
 
-    /// Writes bytes that the footer is to say the place of.
+    /// Writes bytes and returns their location, for the footer.
     pub(super) fn place(&mut self, bytes: &[u8]) -> Result<IndexLocation> {
         let offset = signed(self.position)?;
         let len = i32::try_from(bytes.len()).map_err(|_| too_long())?;
@@ -42,7 +42,7 @@ impl<W: Write> Output<W> {
         Ok(IndexLocation { offset, len: Some(len) })
     }
 
-    /// The sink, to which everything has been written.
+    /// The sink, after writing the buffer to it.
     pub(super) fn into_sink(self) -> Result<W> {
         let Self { sink, position, name } = self;
         let mut sink = sink.into_inner().map_err(|error| failed(error.into_error(), position, name.as_ref()))?;

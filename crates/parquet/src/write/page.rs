@@ -1,7 +1,7 @@
-//! Pages put together: levels before values, compressed, summed, a header before them.
+//! Builds pages: levels before values, compressed, with a checksum, after a header.
 //!
-//! Pages of a chunk stand in segments of memory, several to a segment, and leave as slices of them: their bytes are written
-//! once, by the compressor or, where there is none, by the encoder.
+//! Pages of a chunk are stored in segments of memory, several to a segment, and returned as slices of them: their bytes are
+//! written once, by the compressor or, without one, by the encoder.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const HEADER_ROOM: usize = 96;
 /// Bytes of a chunk's first segment; a file may have thousands of small chunks.
 const FIRST_SEGMENT_BYTES: usize = 64 << 10;
 
-/// The fields that only data pages have.
+/// Fields of data pages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DataPage<'a> {
     pub(super) encoding: Encoding,
@@ -28,36 +28,36 @@ pub(super) struct DataPage<'a> {
     pub(super) entries: usize,
     pub(super) nulls: usize,
     pub(super) rows: usize,
-    /// Encoded levels; `None` where the largest is 0.
+    /// Encoded levels; `None` if the maximum level is 0.
     pub(super) rep_levels: Option<&'a [u8]>,
     pub(super) def_levels: Option<&'a [u8]>,
 }
 
-/// What a page takes up, its header included.
+/// Size of a page with its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageSize {
     pub(super) stored: usize,
     pub(super) uncompressed: usize,
 }
 
-/// Puts the pages of one chunk after another together; keeps its buffers.
+/// Builds the pages of one chunk after another; keeps its buffers.
 #[derive(Debug)]
 pub(super) struct PageWriter {
     codec: CompressionCodec,
     compressor: Compressor,
     version: PageVersion,
     crc: bool,
-    /// Body of a page before it is compressed.
+    /// Body of a page before compression.
     body: Vec<u8>,
     header: Vec<u8>,
     segments: Segments,
-    /// The segment at hand; pages end at `used`.
+    /// The current segment; pages end at `used`.
     segment: Vec<u8>,
     used: usize,
     open: Vec<Range<usize>>,
     pages: Vec<Bytes>,
     stored_len: usize,
-    /// Bytes of the chunk before.
+    /// Bytes of the previous chunk.
     last_len: usize,
 }
 
@@ -94,8 +94,8 @@ impl PageWriter {
         self.body.capacity() + self.segment.len() - self.used
     }
 
-    /// Adds a data page whose values `encode` writes to the front of a slice of at least `max_len` bytes, returning how
-    /// many they are.
+    /// Adds a data page whose values `encode` writes to the front of a slice of at least `max_len` bytes, returning their number
+    /// of bytes.
     pub(super) fn data_page(
         &mut self,
         page: DataPage<'_>,
@@ -146,8 +146,8 @@ impl PageWriter {
         }
     }
 
-    /// Adds a dictionary page of entries that `encode` writes as it does for [`data_page`](Self::data_page). It becomes
-    /// the chunk's first page.
+    /// Adds a dictionary page of entries, which `encode` writes as for [`data_page`](Self::data_page). It becomes the chunk's
+    /// first page.
     pub(super) fn dictionary_page(
         &mut self,
         entries: usize,
@@ -170,15 +170,15 @@ impl PageWriter {
         Ok(size)
     }
 
-    /// Hands out the pages and is ready for the next chunk.
+    /// Returns the pages; the writer is then ready for the next chunk.
     pub(super) fn finish(&mut self) -> Vec<Bytes> {
         self.seal();
         self.last_len = std::mem::take(&mut self.stored_len);
         std::mem::take(&mut self.pages)
     }
 
-    /// Has `write` fill a body of at most `room` bytes: in the segment where nothing is compressed, else beside. Returns
-    /// where it starts in the segment, and its length.
+    /// Lets `write` fill a body of at most `room` bytes: in the segment without compression, else in a buffer. Returns its start
+    /// in the segment, and its length.
     fn fill(&mut self, room: usize, write: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result<(usize, usize)> {
         if self.compressor.copies_nothing() {
             let start = self.reserve(room)?;
@@ -190,8 +190,8 @@ impl PageWriter {
         Ok((0, write(&mut self.body)?))
     }
 
-    /// Puts a body into the segment, its first `kept` bytes as they are: returns where, how long, and whether compressed.
-    /// Where nothing is compressed the body stands there already, at `start`.
+    /// Stores a body in the segment, its first `kept` bytes uncompressed: returns its start, its length, and whether it is
+    /// compressed. Without compression the body is there already, at `start`.
     fn store(
         &mut self,
         start: usize,
@@ -202,7 +202,7 @@ impl PageWriter {
         if self.compressor.copies_nothing() {
             return Ok((start, kept + compressible, false));
         }
-        // What does not become smaller stays as it is, where the header can say so.
+        // A body that does not become smaller is stored uncompressed, if the header can say so.
         let max_len = self.compressor.max_len(compressible).max(compressible);
         let start = self.reserve(kept + max_len)?;
         let stored = &mut self.segment[start..];
@@ -219,13 +219,13 @@ impl PageWriter {
         Ok((start, kept + len, true))
     }
 
-    /// Makes room for a header and a body of `len` bytes; returns where the body starts.
+    /// Makes space for a header and a body of `len` bytes; returns the start of the body.
     fn reserve(&mut self, len: usize) -> Result<usize> {
         to_i32(len)?;
         if self.segment.len() - self.used < HEADER_ROOM + len {
             self.seal();
             let needed = HEADER_ROOM + len;
-            // As much as the chunk has already, or the one before had.
+            // As much as the chunk has already, or the previous one had.
             let expected = self.stored_len.max(self.last_len).clamp(FIRST_SEGMENT_BYTES, SEGMENT_BYTES);
             let len = needed.max(expected.next_power_of_two());
             self.segment = if len == SEGMENT_BYTES { self.segments.take() } else { vec![0; len] };
@@ -233,7 +233,7 @@ impl PageWriter {
         Ok(self.used + HEADER_ROOM)
     }
 
-    /// Writes the header before a body that stands in the segment.
+    /// Writes the header before a body in the segment.
     fn close_page(
         &mut self,
         kind: PageType,

@@ -1,4 +1,4 @@
-//! The page index: column indexes, then offset indexes, behind the last row group.
+//! Writes the page index: column indexes, then offset indexes, after the last row group.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/PageIndex.md>
 
@@ -8,7 +8,7 @@ use super::output::Output;
 use super::row_group::RowGroups;
 use crate::error::Result;
 
-/// Writes the indexes and notes in the chunks' metadata where they are.
+/// Writes the indexes, and their locations in the chunks' metadata.
 pub(super) fn write<W: Write>(row_groups: &mut RowGroups, output: &mut Output<W>) -> Result<()> {
     for chunk in row_groups.done_mut().iter_mut().flat_map(|row_group| &mut row_group.chunks) {
         if let Some(index) = chunk.column_index.take() {

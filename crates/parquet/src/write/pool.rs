@@ -1,7 +1,7 @@
 //! Threads that encode leaves.
 //!
-//! Every leaf has a queue of jobs, which are done in order by whichever thread is free, one thread at a time; so chunks do
-//! not depend on the number of threads. The caller's thread is one of them: it works where it would wait.
+//! Every leaf has a queue of jobs, which any free thread does in order, one thread at a time; so chunks do not depend on the
+//! number of threads. The caller's thread is one of them: it works instead of waiting.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,20 +25,20 @@ pub(super) struct Pool {
 
 struct Shared {
     state: Mutex<State>,
-    /// A leaf is ready to be worked on, or all is over.
+    /// Signalled when a leaf has work, and at the end.
     work: Condvar,
-    /// Something was done.
+    /// Signalled when work was done.
     done: Condvar,
 }
 
 struct State {
     leaves: Vec<Leaf>,
-    /// Leaves that have jobs and that no thread works on.
+    /// Leaves that have jobs but no thread.
     ready: Vec<usize>,
     busy_count: usize,
     /// Bytes of values that are not encoded yet.
     waiting_bytes: usize,
-    /// The first thing that went wrong.
+    /// The first error.
     error: Option<Error>,
     stop: bool,
 }
@@ -56,7 +56,7 @@ struct Leaf {
     buffered_bytes: usize,
 }
 
-/// What the writer of a leaf is made from.
+/// Everything needed to create a leaf's writer.
 struct Make {
     column: ColumnDescPtr,
     arrow_type: DataType,
@@ -64,14 +64,14 @@ struct Make {
 }
 
 enum Job {
-    /// Encode this, which takes up so many bytes.
+    /// Encode this, which takes up this many bytes.
     Write(Striped, usize),
     /// End the column chunk; with `release`, keep no buffers for the next.
     Finish { release: bool },
 }
 
 impl Pool {
-    /// Threads in all are `threads`, the caller's included.
+    /// The number of threads includes the caller's.
     pub(super) fn new(leaves: &[LeafSchema], threads: usize) -> Result<Self> {
         let leaf = |leaf: &LeafSchema| {
             let (column, arrow_type) = (Arc::clone(&leaf.column), leaf.arrow_type.clone());
@@ -92,7 +92,7 @@ impl Pool {
         let shared = Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new() });
         let spawn = |_| {
             let shared = Arc::clone(&shared);
-            // A thread that cannot be had is done without: the caller's own encodes everything in the end.
+            // If a thread cannot be started, go on without it: the caller's thread encodes everything in the end.
             thread::Builder::new().name("lath-encode".into()).spawn(move || shared.work_on()).ok()
         };
         let workers = (1..threads.min(leaves.len().max(1))).filter_map(spawn).collect();
@@ -104,7 +104,7 @@ impl Pool {
         !self.workers.is_empty()
     }
 
-    /// Hands over what each leaf stores of a batch, in file order, with the bytes that it takes up.
+    /// Passes on the values of a batch for each leaf, in file order, with their sizes in bytes.
     pub(super) fn write(&self, leaves: impl IntoIterator<Item = (Striped, usize)>) {
         let mut state = self.shared.lock();
         for (leaf, (striped, bytes)) in leaves.into_iter().enumerate() {
@@ -113,25 +113,25 @@ impl Pool {
         self.shared.work.notify_all();
     }
 
-    /// Has every leaf end its column chunk; with `release`, they keep no buffers for the next one.
+    /// Ends every leaf's column chunk; with `release`, leaves keep no buffers for the next one.
     pub(super) fn finish_chunks(&self, release: bool) {
         let mut state = self.shared.lock();
         (0..state.leaves.len()).for_each(|leaf| state.push(leaf, Job::Finish { release }));
         self.shared.work.notify_all();
     }
 
-    /// Works until no more than `bytes` wait to be encoded.
+    /// Works until at most `bytes` wait to be encoded.
     ///
     /// # Errors
-    /// The first one of any thread.
+    /// The first error of any thread.
     pub(super) fn work_down_to(&self, bytes: usize) -> Result<()> {
         self.shared.work_until(|state| state.waiting_bytes <= bytes)
     }
 
-    /// Does the jobs of one leaf, or waits until another thread has done some; whether there was anything left to do.
+    /// Does the jobs of one leaf, or waits until another thread has done some; returns whether there was anything left to do.
     ///
     /// # Errors
-    /// The first one of any thread.
+    /// The first error of any thread.
     pub(super) fn work_a_step(&self) -> Result<bool> {
         let mut state = self.shared.lock();
         if state.error.is_none() {
@@ -159,7 +159,7 @@ impl Drop for Pool {
         self.shared.lock().stop = true;
         self.shared.work.notify_all();
         for worker in self.workers.drain(..) {
-            // A worker that panicked has nothing left to hand over.
+            // A worker that panicked has nothing left to return.
             let _ = worker.join();
         }
     }
@@ -189,7 +189,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a worker does.
+    /// Main loop of a worker.
     fn work_on(&self) {
         let mut state = self.lock();
         while !state.stop {
@@ -243,7 +243,7 @@ impl Shared {
                 }
             })
         }));
-        // The caller must not wait for ever; it learns of the bug here instead.
+        // The caller must not wait forever; it gets the error instead.
         let outcome = outcome.unwrap_or_else(|_| Err(Error::internal("an encoding thread panicked")));
 
         let mut state = self.lock();
@@ -263,7 +263,7 @@ impl Shared {
                 let path = Arc::clone(&leaf.path);
                 let error = error.locate(|at| at.column = at.column.take().or(Some(path)));
                 state.error.get_or_insert(error);
-                // What waits now will never be done.
+                // Waiting jobs will never be done.
                 state.ready.clear();
                 state.stop = true;
             }

@@ -1,4 +1,4 @@
-//! Row groups whose chunks are being written, and what the footer will say of them.
+//! Row groups that are being written, and their metadata for the footer.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -12,12 +12,12 @@ use super::pool::Pool;
 use super::{EncodedChunk, EncodingChoice};
 use crate::error::Result;
 
-/// A row group as the footer lists it.
+/// A row group in the footer.
 #[derive(Debug)]
 pub(super) struct RowGroup {
     pub(super) rows: usize,
     pub(super) chunks: Vec<Chunk>,
-    /// What the rows are sorted by, if it is another than the options say.
+    /// The sorting columns, if they differ from the options.
     pub(super) sorting: Option<Vec<SortingColumn>>,
 }
 
@@ -28,13 +28,13 @@ pub(super) struct Chunk {
     pub(super) start: u64,
     /// Offsets count from the file's first byte.
     pub(super) metadata: ColumnChunkMetaData,
-    /// As it is to be written, until it is.
+    /// Encoded, until it is written.
     pub(super) column_index: Option<Bytes>,
-    /// As it is to be written, until it is.
+    /// Encoded, until it is written.
     pub(super) offset_index: Option<Bytes>,
     /// Until it is written.
     pub(super) bloom_filter: Option<Bytes>,
-    /// `None` if it is a copy.
+    /// `None` for a copy.
     pub(super) choice: Option<EncodingChoice>,
 }
 
@@ -43,12 +43,12 @@ pub(super) struct Chunk {
 pub(super) struct RowGroups {
     done: Vec<RowGroup>,
     unfinished: VecDeque<RowGroup>,
-    /// Bytes of the Bloom filters that wait.
+    /// Bytes of the waiting Bloom filters.
     bloom_bytes: usize,
 }
 
 impl RowGroups {
-    /// A row group whose chunks come out of the pool.
+    /// Begins a row group whose chunks come from the pool.
     pub(super) fn begin(&mut self, rows: usize, sorting: Option<Vec<SortingColumn>>) {
         self.unfinished.push_back(RowGroup { rows, chunks: Vec::new(), sorting });
     }
@@ -83,7 +83,7 @@ impl RowGroups {
         self.bloom_bytes
     }
 
-    /// Writes the Bloom filters that wait: those of one column next to each other, so that a lookup in all row groups reads
+    /// Writes the waiting Bloom filters: the filters of one column next to each other, so that a lookup in all row groups reads
     /// one range.
     pub(super) fn write_bloom_filters<W: Write>(&mut self, output: &mut Output<W>) -> Result<()> {
         let leaf_count = self.done.first().map_or(0, |row_group| row_group.chunks.len());
@@ -139,7 +139,7 @@ impl Chunk {
     }
 }
 
-/// Changes the offsets of pages to those further on by `distance`.
+/// Adds `distance` to the offsets of pages.
 pub(super) fn move_pages(metadata: &mut ColumnChunkMetaData, distance: i64) -> Result<()> {
     let further = |offset: i64| offset.checked_add(distance).ok_or_else(too_long);
     metadata.data_page_offset = further(metadata.data_page_offset)?;

@@ -1,4 +1,4 @@
-//! An encoding chosen by what it makes of the first values of a chunk.
+//! Chooses an encoding by encoding the first values of a chunk.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use super::options::Codec;
 use super::physical::Values;
 use crate::error::Result;
 
-/// Values that are tried: what encodings differ in shows in as many.
+/// Size of the sample: enough to show the differences between encodings.
 const SAMPLE_VALUES: usize = 16_384;
 
-/// A simpler encoding is kept unless another saves more than this part.
+/// A simpler encoding is kept unless another is smaller than this part of it.
 const WORTHWHILE: f64 = 0.97;
 
 /// Tries encodings; keeps its buffers.
@@ -25,11 +25,11 @@ pub(super) struct Sampler {
     compressed: Vec<u8>,
 }
 
-/// What was chosen.
+/// The choice.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
     pub(super) with_dictionary: bool,
-    /// Of the values that no dictionary holds.
+    /// For values without a dictionary.
     pub(super) encoding: PageEncoding,
     pub(super) reason: String,
 }
@@ -38,7 +38,7 @@ pub(super) struct Choice {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DictionaryTrial<'a> {
     pub(super) dictionary: &'a Dictionary,
-    /// Values that the chunk may come to.
+    /// Projected values of the chunk.
     pub(super) chunk_values: usize,
     /// Maximum bytes of the dictionary.
     pub(super) max_bytes: usize,
@@ -56,7 +56,7 @@ impl Sampler {
         Ok(Self { compressor: Compressor::new(codec)?, encoded: Vec::new(), compressed: Vec::new() })
     }
 
-    /// Tries `candidates` and the dictionary on the first of `pieces`, which has the values of the first page.
+    /// Tries `candidates` and the dictionary on the first of `pieces`, which are the values of the first page.
     pub(super) fn choose(
         &mut self,
         pieces: &[Values],

@@ -1,4 +1,4 @@
-//! From the Arrow schema of the batches to the Parquet schema of the file.
+//! Converts the Arrow schema of the batches to the Parquet schema of the file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::options::Strings;
 use crate::schema::collect_columns;
 use crate::schema::{PARQUET_TYPE_KEY, Projection, SchemaOptions, prune, without_stored_type, without_unknown_types};
 
-/// Dictionaries take up at most this share of the memory budget.
+/// Maximum size of all dictionaries, as a divisor of the memory budget.
 const DICTIONARY_SHARE: usize = 16;
 
-/// The two schemas of a file that is written, and the options of each leaf.
+/// The Arrow and Parquet schemas of a new file, and the options of each leaf.
 #[derive(Debug)]
 pub(super) struct WriteSchema {
     pub(super) arrow: SchemaRef,
-    /// The fields as levels are made by: nullable where the Parquet type is OPTIONAL.
+    /// The fields for striping: nullable where the Parquet type is OPTIONAL.
     pub(super) striped: Fields,
     pub(super) descr: SchemaDescPtr,
     pub(super) leaves: Vec<LeafSchema>,
-    /// The schema of the file that this one is made of, and the numbers that the leaves have there.
+    /// The schema of the original file, and the leaf numbers in it.
     like: Option<(SchemaDescPtr, Vec<usize>)>,
-    /// What the file's metadata holds, unless the caller's keys are the same.
+    /// Metadata of the original file; keys of the caller override it.
     inherited: Vec<KeyValue>,
-    /// Whether Arrow data of the schema has the levels and types of the leaves: files that are copied may have others.
+    /// Whether Arrow data of the schema has the levels and types of the leaves: not always so for copied files.
     pub(super) is_encodable: bool,
 }
 
@@ -42,21 +42,21 @@ pub(super) struct WriteSchema {
 #[derive(Debug)]
 pub(super) struct LeafSchema {
     pub(super) column: ColumnDescPtr,
-    /// How many leaves have its path, and how many of them come before it: names may repeat.
+    /// Number of leaves with the same path, and of those before this one: names may repeat.
     pub(super) namesakes: usize,
     pub(super) occurrence: usize,
-    /// What its values come as.
+    /// Arrow type of the values.
     pub(super) arrow_type: DataType,
     pub(super) options: Arc<LeafOptions>,
 }
 
 impl WriteSchema {
     /// # Errors
-    /// [`Error::Invalid`] if Parquet has no place for a type, or if an option names a column that is not there.
+    /// [`Error::Invalid`] if Parquet has no such type, or if an option names a missing column.
     pub(super) fn new(arrow: &SchemaRef, options: &WriteOptions) -> Result<Self> {
         let (descr, striped) = types(arrow)?;
         let (descr, hint) = match options.inherited_schema() {
-            // Readers then make the same of it as of the other file.
+            // Readers then interpret it as they do the other file.
             Some(other) if other.descr.root_schema().get_fields() == descr.root_schema().get_fields() => {
                 let has_all = arrow.metadata().keys().all(|key| !options.leaves_out(key));
                 let hint = other.hint.clone();
@@ -72,10 +72,10 @@ impl WriteSchema {
         Self::of(Arc::clone(arrow), descr, Some(striped), hint.into_iter().collect(), options)
     }
 
-    /// The schema of a file, or of a part of it, as it stands there; with the indices of the columns of the file.
+    /// The schema of a file, or of a part of it, unchanged; with the indices of the file's columns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `projection` or the options name a column that is not there.
+    /// [`Error::Invalid`] if `projection` or the options name a missing column.
     pub(super) fn like(file: &ParquetFile, projection: Option<&Projection>, options: &WriteOptions) -> Result<Self> {
         let (arrow, nodes) = file.build_schema(&file.schema_options(), projection)?;
         let metadata = file.metadata();
@@ -89,7 +89,7 @@ impl WriteSchema {
         let mut inherited = metadata.key_value_metadata();
         let has_all = arrow.metadata().keys().all(|key| !options.leaves_out(key));
         if !is_whole || !has_all {
-            // The hint of all columns would be one of other columns than there are, or with keys that are left out.
+            // An Arrow schema of all columns would not match a part of them, and may have keys that are left out.
             let schema_options = SchemaOptions { strings: Strings::Offsets, ..file.schema_options() };
             let (hint, _) = file.build_schema(&schema_options, projection)?;
             for pair in inherited.iter_mut().filter(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
@@ -99,20 +99,20 @@ impl WriteSchema {
         let converted = guard(|| ArrowSchemaConverter::new().convert(&arrow)).ok();
         let striped = converted.and_then(|converted| column_type::fitting(&descr, arrow.fields(), &converted));
         let mut schema = Self::of(arrow, descr, striped, inherited, options)?;
-        // They come in the order of the file.
+        // Columns come in the order of the file.
         columns.sort_unstable();
         schema.like = Some((whole, columns));
         Ok(schema)
     }
 
-    /// The numbers that the leaves have in files of the schema `descr`, if it is the one that this schema was made of.
+    /// The leaf numbers in files of the schema `descr`, if this schema was made from it.
     pub(super) fn numbers_in(&self, descr: &SchemaDescPtr) -> Option<&[usize]> {
         let (like, numbers) = self.like.as_ref()?;
         let is_same = Arc::ptr_eq(like, descr) || like.root_schema() == descr.root_schema();
         is_same.then_some(numbers.as_slice())
     }
 
-    /// `striped` is `None` where rows of `arrow` do not have the levels and types of the leaves.
+    /// `striped` is `None` if rows of `arrow` do not have the levels and types of the leaves.
     fn of(
         arrow: SchemaRef,
         descr: SchemaDescPtr,
@@ -125,7 +125,7 @@ impl WriteSchema {
         if arrow_types.len() != descr.num_columns() {
             return Err(Error::invalid("the schema cannot be written: its leaves do not match"));
         }
-        // All dictionaries together, with the tables by which values are found in them, leave room for pages.
+        // All dictionaries together, with their lookup tables, leave space for pages.
         let most_dictionary_bytes = (options.memory_budget() / DICTIONARY_SHARE / arrow_types.len().max(1)).max(1);
         let mut namesakes: HashMap<&[String], usize> = HashMap::new();
         let mut occurrences = Vec::with_capacity(arrow_types.len());
@@ -149,10 +149,10 @@ impl WriteSchema {
         Ok(Self { arrow, striped, descr, leaves, like: None, inherited, is_encodable })
     }
 
-    /// The leaf with this dotted path, which no other has.
+    /// The only leaf with this dotted path.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there is none, or several.
+    /// [`Error::Invalid`] if there is none, or if there are several.
     pub(super) fn sorting_leaf(&self, path: &str) -> Result<usize> {
         let index = self.leaf_index(path)?;
         match self.leaves[index].namesakes {
@@ -169,8 +169,8 @@ impl WriteSchema {
         leaf_at(path, &paths)
     }
 
-    /// What the metadata of the file holds: the caller's keys, those of the file that is copied, and the Arrow schema, by
-    /// which readers restore the types that Parquet lacks.
+    /// Key-value metadata of the file: the caller's keys, the keys of the copied file, and the Arrow schema, with which readers
+    /// restore the types that Parquet lacks.
     pub(super) fn key_values(&self, options: &WriteOptions) -> Vec<KeyValue> {
         let own = options.key_values().iter().filter(|(key, _)| key != ARROW_SCHEMA_META_KEY);
         let own: Vec<_> = own.map(|(key, value)| KeyValue { key: key.clone(), value: value.clone() }).collect();
@@ -188,15 +188,15 @@ impl LeafSchema {
     }
 }
 
-/// The Parquet schema of the files that [`ParquetWriter`](crate::ParquetWriter) writes rows of an Arrow schema to.
+/// The Parquet schema of the files to which [`ParquetWriter`](crate::ParquetWriter) writes rows of an Arrow schema.
 ///
 /// # Errors
-/// [`Error::Invalid`] if Parquet has no place for a type.
+/// [`Error::Invalid`] if Parquet has no such type.
 pub fn parquet_schema(arrow: &Schema) -> Result<SchemaDescPtr> {
     types(arrow).map(|(descr, _)| descr)
 }
 
-/// For the names of each leaf that options are set of by themselves, the path that they are set by.
+/// For the names of each leaf with options of its own, the path by which they were set.
 fn option_keys<'k, 'p>(
     keys: impl Iterator<Item = &'k str>,
     leaves: &[&'p [String]],
@@ -209,7 +209,7 @@ fn option_keys<'k, 'p>(
     keys.map(named).collect()
 }
 
-/// The leaf that a text means: one that is written so, or one whose names it is.
+/// The leaf that a text names: by its dotted path, or by its quoted names.
 pub(super) fn leaf_at(text: &str, leaves: &[&[String]]) -> Result<usize> {
     if let Some(at) = leaves.iter().position(|path| write_path(path) == text) {
         return Ok(at);
@@ -219,7 +219,7 @@ pub(super) fn leaf_at(text: &str, leaves: &[&[String]]) -> Result<usize> {
     leaves.iter().position(is_leaf).ok_or_else(|| no_leaf(text, leaves))
 }
 
-/// The names of a leaf, or of what is above one, that a text means.
+/// The names of a leaf, or of a group above one, that a text names.
 pub(super) fn names_in(text: &str, leaves: &[&[String]]) -> Result<Vec<String>> {
     match find_path(text, leaves) {
         PathMatch::Names(names) => Ok(names),
@@ -236,7 +236,7 @@ fn no_leaf(text: &str, leaves: &[&[String]]) -> Error {
     Error::invalid(format!("there is no leaf column {text}; there are {}", paths.join(", ")))
 }
 
-/// The Parquet schema for rows of an Arrow schema, and the fields as levels are made by.
+/// The Parquet schema for rows of an Arrow schema, and the fields for striping.
 fn types(arrow: &Schema) -> Result<(SchemaDescPtr, Fields)> {
     arrow.fields().iter().try_for_each(|field| check(field, field.name()))?;
     let refused = |error| Error::invalid(format!("the schema cannot be written: {error}"));
@@ -268,7 +268,7 @@ fn without_unknown(descr: SchemaDescPtr) -> Result<SchemaDescPtr> {
     Ok(if Arc::ptr_eq(&root, &known) { descr } else { Arc::new(SchemaDescriptor::new(known)) })
 }
 
-/// The schema with what the options make of its metadata, which readers take from the Arrow schema that a file keeps.
+/// The schema with its metadata changed by the options; readers take metadata from the Arrow schema in a file.
 fn adapted(arrow: &Schema, options: &WriteOptions) -> Schema {
     let mut metadata = arrow.metadata().clone();
     metadata.retain(|key, _| !options.leaves_out(key));
@@ -280,7 +280,7 @@ fn adapted(arrow: &Schema, options: &WriteOptions) -> Schema {
     Schema::new_with_metadata(arrow.fields().clone(), metadata)
 }
 
-/// The Arrow schema as a file keeps it: as its rows are read again.
+/// The Arrow schema as a file stores it: as its rows are read again.
 fn encode_hint(arrow: &Schema) -> String {
     let fields = arrow.fields().iter().map(|field| without_runs(&without_stored_type(field))).collect::<Fields>();
     encode_arrow_schema(&Schema::new_with_metadata(fields, arrow.metadata().clone()))
@@ -297,7 +297,7 @@ fn is_floating(column: &ColumnDescriptor) -> bool {
         || column.logical_type_ref() == Some(&LogicalType::Float16)
 }
 
-/// Refuses what the conversion would take, but no reader.
+/// Refuses types that the conversion accepts, but readers do not.
 fn check(field: &Field, path: &str) -> Result<()> {
     let below = |fields: &Fields| fields.iter().try_for_each(|field| check(field, &format!("{path}.{}", field.name())));
     match field.data_type() {

@@ -1,6 +1,6 @@
-//! Memory in which finished pages stand, used again once they are written.
+//! Memory for finished pages, reused once they are written.
 //!
-//! Fresh memory costs a fault for every 4 KiB of it, which for uncompressed pages is more than encoding them.
+//! Fresh memory costs a page fault for every 4 KiB, which for uncompressed pages takes longer than encoding them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use bytes::Bytes;
 /// Bytes of a segment.
 pub(crate) const SEGMENT_BYTES: usize = 2 << 20;
 
-/// Maximum bytes that are kept for use again.
+/// Maximum bytes that are kept for reuse.
 const MAX_SPARE_BYTES: usize = 64 << 20;
 
 /// Segments that the columns of a writer share.
@@ -19,16 +19,17 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// A segment of [`SEGMENT_BYTES`], whatever it holds.
+    /// A segment of [`SEGMENT_BYTES`], with any contents.
     pub(crate) fn take(&self) -> Vec<u8> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| vec![0; SEGMENT_BYTES])
     }
 
-    /// The first `len` bytes of `segment`, of any size. One of [`SEGMENT_BYTES`] comes back when its last reference is dropped.
+    /// The first `len` bytes of `segment`, of any size. A segment of [`SEGMENT_BYTES`] is reused once its last reference is
+    /// dropped.
     pub(crate) fn lend(&self, segment: Vec<u8>, len: usize) -> Bytes {
         if len < segment.len() / 2 {
-            // Not worth the whole segment until it is written.
+            // Too few bytes to keep the whole segment until they are written.
             let bytes = Bytes::copy_from_slice(&segment[..len]);
             self.give_back(segment);
             return bytes;

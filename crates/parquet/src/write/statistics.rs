@@ -1,4 +1,4 @@
-//! Minima and maxima of pages and chunks in the order of the column's type, counts of NaNs.
+//! Minima, maxima and counts of NaNs of pages and chunks, in the order of the column's type.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift> (`Statistics`, `ColumnOrder`)
 
@@ -13,7 +13,7 @@ use lath_kernels::statistics;
 use super::physical::Values;
 use crate::error::Result;
 
-/// How values of a column compare.
+/// Order of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Booleans,
@@ -24,17 +24,17 @@ pub(super) enum Order {
     Float16,
     Float32,
     Float64,
-    /// IEEE 754's total order, of floating point in so many bytes.
+    /// IEEE 754's total order, for floating point of this many bits.
     Total16,
     Total32,
     Total64,
     /// Bytes, unsigned, shorter first.
     Bytes,
-    /// The same, where the bytes are UTF-8.
+    /// The same, for UTF-8.
     Utf8,
     /// Big-endian two's complement.
     BigEndian,
-    /// The specification gives none.
+    /// The specification defines no order.
     Undefined,
 }
 
@@ -99,7 +99,7 @@ impl Order {
             Self::BigEndian => {
                 let negative = |v: &[u8]| v.first().is_some_and(|first| first & 0x80 != 0);
                 negative(b).cmp(&negative(a)).then_with(|| {
-                    // What the shorter one lacks in front repeats its sign.
+                    // The shorter one is sign-extended.
                     let fill = if negative(a) { 0xFF } else { 0 };
                     let width = a.len().max(b.len());
                     let byte = |v: &[u8], at: usize| (at + v.len()).checked_sub(width).map_or(fill, |at| v[at]);
@@ -132,7 +132,7 @@ fn key64(bits: u64) -> i64 {
     bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
 }
 
-/// Smallest and largest value, in PLAIN bytes.
+/// Minimum and maximum, in PLAIN bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Extremes {
     pub(super) min: Vec<u8>,
@@ -143,13 +143,13 @@ pub(super) struct Extremes {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ValueStatistics {
     pub(super) extremes: Option<Extremes>,
-    /// Whether the extremes are NaNs, there being nothing else.
+    /// Whether the bounds are NaNs, because there are only NaNs.
     nan_only: bool,
     pub(super) nans: u64,
 }
 
 impl ValueStatistics {
-    /// Of values in `order`.
+    /// Statistics of `values` in `order`.
     pub(super) fn of(order: Order, values: &Values) -> Result<Self> {
         fn words<T, const N: usize>(range: Option<(T, T)>, bytes: impl Fn(T) -> [u8; N]) -> ValueStatistics {
             let extremes = range.map(|(min, max)| Extremes { min: bytes(min).into(), max: bytes(max).into() });
@@ -200,7 +200,7 @@ impl ValueStatistics {
         })
     }
 
-    /// Of byte strings.
+    /// Statistics of byte strings.
     pub(super) fn of_bytes<'a>(order: Order, mut values: impl Iterator<Item = &'a [u8]>) -> Self {
         let Some(first) = values.next() else { return Self::default() };
         let (mut min, mut max) = (first, first);
@@ -223,7 +223,7 @@ impl ValueStatistics {
         self.nans += other.nans;
         let Some(theirs) = &other.extremes else { return };
         match &mut self.extremes {
-            // NaNs count only among themselves.
+            // NaNs count only if there are no other values.
             Some(_) if other.nan_only && !self.nan_only => {}
             Some(own) if other.nan_only == self.nan_only => {
                 if order.compare(&theirs.min, &own.min).is_lt() {
@@ -249,7 +249,7 @@ fn booleans(bits: &arrow_buffer::BooleanBuffer) -> Option<Extremes> {
     Some(Extremes { min: vec![u8::from(set == bits.len())], max: vec![u8::from(set > 0)] })
 }
 
-/// A minimum cut to at most `len` bytes, and whether it is exact still: a prefix is no larger than the value.
+/// Truncates a minimum to at most `len` bytes, and returns whether it is still exact: a prefix is not larger than the value.
 pub(super) fn truncate_min(order: Order, mut min: Vec<u8>, len: usize) -> (Vec<u8>, bool) {
     if min.len() <= len || !can_truncate(order) {
         return (min, true);
@@ -262,7 +262,7 @@ pub(super) fn truncate_min(order: Order, mut min: Vec<u8>, len: usize) -> (Vec<u
     (min, false)
 }
 
-/// A maximum cut to at most `len` bytes and raised by one in its last place, and whether it is exact still.
+/// Truncates a maximum to at most `len` bytes and increments its last place; returns whether it is still exact.
 pub(super) fn truncate_max(order: Order, max: Vec<u8>, len: usize) -> (Vec<u8>, bool) {
     if max.len() <= len || !can_truncate(order) {
         return (max, true);
@@ -298,7 +298,7 @@ fn raise_bytes(prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn raise_utf8(prefix: &[u8]) -> Option<Vec<u8>> {
-    // Values of a UTF-8 column that are not UTF-8 are raised as bytes.
+    // Malformed values of a UTF-8 column are incremented as bytes.
     let Ok(text) = std::str::from_utf8(prefix) else { return raise_bytes(prefix) };
     text.char_indices().rev().find_map(|(at, last)| {
         let next = char::from_u32(if last == '\u{D7FF}' { 0xE000 } else { last as u32 + 1 })?;

@@ -3,22 +3,22 @@ use arrow_buffer::NullBuffer;
 
 use super::physical::Values;
 
-/// The part of a batch that one leaf column stores: its levels and its slots.
+/// The values of one leaf column in a batch: its levels and its slots.
 ///
-/// An *entry* is a pair of levels, as the file has them; a *slot* is an entry whose definition level reaches the innermost
-/// repeated ancestor's element (every entry, where nothing repeats).
+/// An *entry* is a pair of levels, as in the file; a *slot* is an entry whose definition level reaches the innermost repeated
+/// ancestor's element (every entry, if nothing repeats).
 #[derive(Debug, Clone)]
 pub(crate) struct Striped {
     /// Rows of the batch.
     pub(crate) rows: usize,
-    /// Definition level of each entry; `None` if all entries of a column that does not repeat are at its maximum.
+    /// Definition level of each entry; `None` if all entries of a column without repetition have its maximum.
     pub(crate) def_levels: Option<Vec<u8>>,
     /// Repetition level of each entry; `None` if nothing repeats: then every row is an entry.
     pub(crate) rep_levels: Option<Vec<u8>>,
     /// One element for each slot, in order.
     pub(crate) values: ArrayRef,
-    /// Which slots hold a value: neither the leaf nor a struct above it, within the innermost repetition, is null. `None`
-    /// if all do.
+    /// The slots with a value: neither the leaf nor a struct above it, within the innermost repetition, is null. `None` if all
+    /// have one.
     pub(crate) present: Option<NullBuffer>,
 }
 
@@ -28,7 +28,7 @@ impl Striped {
         self.rep_levels.as_ref().map_or(self.rows, Vec::len)
     }
 
-    /// The row of the batch in which present slot `index` stands.
+    /// The row of the batch with present slot `index`.
     pub(super) fn row_of_value(&self, index: usize) -> usize {
         let slot = match &self.present {
             Some(present) => present.inner().set_indices().nth(index).unwrap_or(0),
@@ -38,14 +38,14 @@ impl Striped {
         let Some(def_levels) = &self.def_levels else {
             return rep_levels.iter().take(slot + 1).filter(|&&level| level == 0).count().saturating_sub(1);
         };
-        // The value is the so-manieth entry at the maximal definition level.
+        // Finds the entry with this index among the entries at the maximum definition level.
         let max_def = def_levels.iter().copied().max().unwrap_or(0);
         let entry =
             def_levels.iter().enumerate().filter(|(_, level)| **level == max_def).nth(index).map_or(0, |(at, _)| at);
         rep_levels[..=entry].iter().filter(|&&level| level == 0).count().saturating_sub(1)
     }
 
-    /// Bytes of the slots as Arrow has them, shared buffers counted for their part.
+    /// Bytes of the slots in Arrow, with their share of shared buffers.
     pub(super) fn byte_count(&self, values: &Values) -> usize {
         let slots = self.values.len();
         match self.values.data_type().primitive_width() {

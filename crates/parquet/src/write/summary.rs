@@ -6,7 +6,7 @@ use lath_format::{Encoding, FileMetaData};
 use super::row_group::RowGroup;
 use super::schema::WriteSchema;
 
-/// What was written.
+/// Summary of a written file.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct WriteSummary {
@@ -18,25 +18,25 @@ pub struct WriteSummary {
     pub bytes: u64,
     /// The leaf columns, in file order.
     pub columns: Vec<ColumnSummary>,
-    /// What the footer says.
+    /// Metadata of the footer.
     pub metadata: Arc<FileMetaData>,
 }
 
-/// What was written of one leaf column.
+/// Summary of one leaf column.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct ColumnSummary {
     /// Dotted path.
     pub path: String,
-    /// Bytes of the values as Arrow held them.
+    /// Bytes of the values in Arrow.
     pub arrow_bytes: u64,
     /// Bytes of the pages before compression.
     pub encoded_bytes: u64,
     /// Bytes of the pages in the file.
     pub compressed_bytes: u64,
-    /// How many chunks have key-value metadata of their own.
+    /// Number of chunks with key-value metadata of their own.
     pub chunks_with_key_values: usize,
-    /// How the chunks were encoded, in the order in which each way was first taken. Empty if they were copied.
+    /// Encodings of the chunks, in the order of their first use. Empty for copied chunks.
     pub encodings: Vec<ChosenEncoding>,
 }
 
@@ -45,9 +45,9 @@ pub struct ColumnSummary {
 pub struct ChosenEncoding {
     /// The encoding of the values.
     pub encoding: Encoding,
-    /// Why this one.
+    /// Reason for the choice.
     pub reason: String,
-    /// For how many row groups.
+    /// Number of row groups.
     pub row_groups: usize,
 }
 

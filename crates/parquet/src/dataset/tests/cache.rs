@@ -48,7 +48,7 @@ fn without_revalidation_a_cached_footer_is_used_as_it_is() {
     fs::rename(path.join("new"), path.join("a.parquet")).unwrap();
     let again = dataset.files()[0].open().unwrap();
     assert!(Arc::ptr_eq(file.metadata(), again.metadata()));
-    // The descriptor is still that of the old file.
+    // The descriptor is still open on the old file.
     assert_eq!(again.scan().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
 }
 
@@ -66,7 +66,7 @@ fn the_budget_bounds_what_is_kept_and_the_oldest_goes_first() {
     let cache = FooterCache::new(one * 16);
     let dataset = Dataset::open([&path], cached(&cache)).unwrap();
     for file in dataset.files() {
-        // The first is used all the time, and stays.
+        // The first is used all the time, and stays cached.
         let kept = dataset.files()[0].open().unwrap();
         file.open().unwrap();
         assert!(Arc::ptr_eq(kept.metadata(), dataset.files()[0].open().unwrap().metadata()));
@@ -105,7 +105,7 @@ fn write_filtered(path: &Path, filter_bytes: usize) {
     writer.finish().expect("a footer");
 }
 
-/// How many rows have one of the keys, the requests made to know it, and the bytes read.
+/// The number of rows with one of the keys, the requests that it took, and the bytes read.
 fn find(dataset: &Dataset, keys: &str) -> (usize, u64, u64) {
     let batches = dataset.scan().filter(&format!("x IN ({keys})")).expect("a condition").build().expect("a scan");
     let progress = batches.progress();
@@ -121,14 +121,14 @@ fn filters_that_are_asked_again_are_kept_with_the_footer() {
     write_filtered(&path.join("b.parquet"), 1 << 15);
     let cache = FooterCache::new(1 << 20);
     let find = |keys: &str| find(&Dataset::open([&path], cached(&cache)).expect("two files"), keys);
-    // Keys that are in no file, and let pass by no filter: header and block, another block, then the smaller filter, of the other
-    // the block.
+    // Keys that are in no file, and that no filter lets pass: header and block, another block, then the smaller filter and a
+    // block of the other.
     assert_eq!(find("1000"), (0, 4, 2 * (64 + 32)));
     assert_eq!(find("1000"), (0, 2, 2 * 32));
     let before = cache.byte_count();
     assert_eq!(find("1000"), (0, 2, (1 << 13) + 32));
     assert_eq!(cache.byte_count(), before + (1 << 13));
-    // After five more keys the larger one has been asked for often enough.
+    // After five more keys the larger one has been probed often enough.
     assert_eq!(find("1000, 1300"), (0, 2, 2 * 32));
     assert_eq!(find("1000, 1300"), (0, 2, 2 * 32));
     assert_eq!(find("1000"), (0, 1, 32));
@@ -137,7 +137,7 @@ fn filters_that_are_asked_again_are_kept_with_the_footer() {
     assert_eq!(cache.byte_count(), before + (1 << 13) + (1 << 15));
     assert_eq!(find("999, 1300").0, 2);
 
-    // A file that changes takes its filter along.
+    // A changed file evicts its filter.
     write_filtered(&path.join("new"), 1 << 10);
     fs::rename(path.join("new"), path.join("b.parquet")).expect("two files");
     assert_eq!(find("999, 1300").0, 2);
@@ -154,10 +154,10 @@ fn filters_that_are_read_whole_are_kept_the_second_time() {
     let cache = FooterCache::new(1 << 20);
     let find = |keys: &str| find(&Dataset::open([&path], cached(&cache)).expect("two files"), keys);
     find("1000");
-    // Opening files again counts what has been decoded of their footers since.
+    // Opening files again counts the parts of their footers decoded since.
     Dataset::open([&path], cached(&cache)).expect("two files").files().iter().for_each(|file| drop(file.open()));
     let before = cache.byte_count();
-    // One filter is as short as a block is worth, of the other a block is read.
+    // One filter is as short as a block is worth; of the other a block is read.
     assert_eq!(find("1000"), (0, 2, (1 << 12) + 32));
     assert_eq!(cache.byte_count(), before + (1 << 12));
     // More keys than a filter is worth.
@@ -188,11 +188,11 @@ fn filters_take_what_footers_leave_and_go_with_theirs() {
         let dataset = Dataset::open([&location], cached(&cache)).expect("a file");
         kept += usize::from(find(&dataset, "1000").1 == 0);
     }
-    // Where a footer leaves no room for its filter, none is made.
+    // No filter is computed where a footer leaves no room for it.
     assert!((20..=40).contains(&kept), "{kept}");
     assert!((2..=16).contains(&cache.len()), "{cache:?}");
 
-    // Of more files than fit, filters are not read again and again.
+    // With more files than fit, filters are not read again and again.
     let cache = FooterCache::new(BUDGET);
     let dataset = Dataset::open([&path], cached(&cache)).expect("files");
     for _ in 0..3 {
@@ -226,7 +226,7 @@ fn options_that_change_what_is_read_do_not_share() {
 #[test]
 fn files_are_opened_whatever_the_footers_before_had_for_length() {
     let (_directory, path) = directory();
-    // Shorter and longer than what is read first, and than what the threads keep.
+    // Shorter and longer than the first read, and than the threads' buffers.
     let notes = [0, 3_000, 10, 9_000, 100_000, 0, 200_000, 70_000, 1];
     for (file, &len) in notes.iter().enumerate() {
         let batch = RecordBatch::try_from_iter([("n", int64([file as i64]))]).expect("one column");

@@ -1,4 +1,4 @@
-//! Folders whose files do not say which rows there are.
+//! Folders of table formats.
 
 use std::fs;
 use std::path::{Path, PathBuf};

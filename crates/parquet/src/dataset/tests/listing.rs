@@ -5,7 +5,7 @@ use super::{directory, int64, options, write};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 
-/// The files that `locations` stand for, as paths below `directory`.
+/// The files of `locations`, as paths below `directory`.
 fn names(directory: &Path, locations: &[&str]) -> Result<Vec<String>> {
     let locations = locations.iter().map(|location| match location.strip_prefix('@') {
         Some(list) => format!("@{}", directory.join(list).display()),
@@ -55,7 +55,7 @@ fn globs_stand_for_the_names_that_fit_and_not_for_hidden_ones() {
     assert_eq!(names(&path, &["c*"]).unwrap(), ["c/d/e.parquet"]);
     let all = names(&path, &["**/*.parquet"]).unwrap();
     assert_eq!(all, ["_metadata.parquet", "a.parquet", "b/2.parquet", "c/d/e.parquet"]);
-    // Folders of other programs' own files are entered where the glob names them.
+    // Folders of other programs are searched if the glob names them.
     assert_eq!(names(&path, &["_temporary/*.parquet"]).unwrap(), ["_temporary/g.parquet"]);
     assert_eq!(names(&path, &["_temp*/*.parquet"]).unwrap(), ["_temporary/g.parquet"]);
     assert_eq!(names(&path, &["*/*.parquet"]).unwrap(), ["b/2.parquet"]);

@@ -24,7 +24,7 @@ fn of(files: Vec<Columns>, unites: bool) -> Result<(tempfile::TempDir, Dataset)>
     Dataset::open([directory], options().union_schemas(unites)).map(|dataset| (guard, dataset))
 }
 
-/// The type that one column of two files is united to; nothing if it cannot be.
+/// The united type of a column of two files; `None` if there is none.
 fn united(first: ArrayRef, second: ArrayRef) -> Option<DataType> {
     let rows = [first.len(), second.len()];
     let dataset = match of(vec![vec![("c", first)], vec![("c", second)]], true) {

@@ -34,7 +34,7 @@ fn cached(cache: &FooterCache) -> DatasetOptions {
     DatasetOptions::new().footer_cache(cache.clone())
 }
 
-/// How many rows satisfy a condition, and what was read for it.
+/// The number of rows that satisfy a condition, and the report of the scan.
 fn find(dataset: &Dataset, condition: &str, threads: usize) -> Result<(usize, ScanReport)> {
     let batches = dataset.scan().filter(condition)?.threads(threads).build()?;
     let progress = batches.progress();
@@ -45,7 +45,7 @@ fn find(dataset: &Dataset, condition: &str, threads: usize) -> Result<(usize, Sc
     Ok((rows, progress.report()))
 }
 
-/// What a report counts.
+/// The counters of a report.
 fn counts(report: &ScanReport) -> [u64; 10] {
     let pruned = &report.pruned;
     let by_filters = (pruned.bloom.row_groups, pruned.bloom.rows);

@@ -1,4 +1,4 @@
-//! Where scans begin: files, datasets, tasks and plans.
+//! Entry points of scans: files, datasets, tasks and plans.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::runtime::Runtime;
-use crate::scan::batches::ScanBatches;
+use crate::scan::run::ScanBatches;
 use crate::scan::task::{How, ScanPlan, ScanTask};
 
 impl Scan {
@@ -22,11 +22,11 @@ impl Scan {
         Self::new(Source::Dataset(dataset))
     }
 
-    /// A scan that runs tasks, one after the other or on threads. Columns, predicate and batch size are those that the tasks were
-    /// planned with: [`Scan::build`] refuses others.
+    /// A scan that runs tasks, one after another or on threads. Its columns, predicate and batch size were fixed when the tasks
+    /// were planned: [`Scan::build`] refuses others.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there is no task, and if tasks have different columns.
+    /// [`Error::Invalid`] without tasks, and if tasks have different columns.
     pub fn of_tasks(tasks: impl IntoIterator<Item = ScanTask>) -> Result<Self> {
         let tasks: Vec<ScanTask> = tasks.into_iter().collect();
         let Some(first) = tasks.first() else { return Err(Error::invalid("there are no tasks")) };
@@ -49,8 +49,8 @@ impl Scan {
 }
 
 impl ScanTask {
-    /// Reads the rows, on the thread that asks for them. A task that was read from its written form opens its file with the caches and
-    /// connections of `runtime`.
+    /// Reads the rows on the calling thread. A task that was deserialized opens its file with the caches and connections of
+    /// `runtime`.
     ///
     /// # Errors
     /// As [`Scan::build`](super::Scan::build).

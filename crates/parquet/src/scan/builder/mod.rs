@@ -8,10 +8,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use lath_predicate::{Literal, Predicate, column};
 
-use super::cancel::Cancel;
-use super::deletes::DeleteMask;
 use super::dynamic::DynamicFilter;
-use super::target::VirtualColumns;
 use super::task::ScanTask;
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -19,9 +16,12 @@ use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::prune::Pruning;
 use crate::runtime::{Runtime, threads_or_cores};
+use crate::scan::columns::VirtualColumns;
+use crate::scan::monitor::Cancel;
+use crate::scan::rows::DeleteMask;
 use crate::schema::ArrowLayout;
 
-/// A builder of a scan: which rows of files to find, and which of their columns to read.
+/// Builder of a scan: which rows of files to find, and which columns to read.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -42,9 +42,9 @@ pub struct Scan {
     pruning: Pruning,
     predicate: Option<Predicate>,
     paths: Option<Vec<String>>,
-    /// Columns by index, instead of `paths`.
+    /// Column indices, instead of `paths`.
     columns: Option<Vec<usize>>,
-    /// Leaves by number, instead of both.
+    /// Leaf numbers, instead of both.
     leaves: Option<Vec<usize>>,
     virtual_columns: VirtualColumns,
     row_groups: Option<Vec<usize>>,
@@ -64,7 +64,7 @@ pub struct Scan {
     cancel: Cancel,
 }
 
-/// What is scanned.
+/// Input of a scan.
 #[derive(Debug, Clone)]
 enum Source {
     File(ParquetFile),
@@ -108,8 +108,8 @@ impl Scan {
         }
     }
 
-    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`]. If `filter`, `predicate` and `lookup` are called
-    /// several times, all conditions have to be true.
+    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`]. If `filter`, `predicate` and `lookup` are
+    /// called several times, all conditions must hold.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the text is not understood.
@@ -136,8 +136,8 @@ impl Scan {
         self.rows(row..u64::MAX)
     }
 
-    /// Reads only these columns or nested fields, named by dotted path; a path stands for everything below it. Columns come in
-    /// the order of the paths, fields within a column in file order.
+    /// Reads only these columns or nested fields, named by dotted path; a path includes everything below it. Columns come in the
+    /// order of the paths, fields within a column in file order.
     pub fn select<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
         self.paths = Some(paths.into_iter().map(Into::into).collect());
         (self.columns, self.leaves) = (None, None);
@@ -151,21 +151,21 @@ impl Scan {
         self
     }
 
-    /// As [`Scan::select`], by the numbers of leaves in the Parquet schema of the one file that is scanned, counted from 0. That
-    /// distinguishes columns with the same path. Columns come in file order.
+    /// As [`Scan::select`], by leaf numbers in the Parquet schema of the one file that is scanned, counted from 0. That tells
+    /// columns with the same path apart. Columns come in file order.
     pub fn select_leaves(mut self, leaves: impl IntoIterator<Item = usize>) -> Self {
         self.leaves = Some(leaves.into_iter().collect());
         self
     }
 
-    /// Adds a column of this name with the file of each row. It comes where [`Scan::select`] names it, else last.
+    /// Adds a column of this name with the file of each row, at the place that [`Scan::select`] gives it, else last.
     pub fn file_name_column(mut self, name: impl Into<String>) -> Self {
         self.virtual_columns.file_name = Some(name.into());
         self
     }
 
-    /// Adds a column of this name with the row's number within its file, counted from 0. It comes where [`Scan::select`] names
-    /// it, else last.
+    /// Adds a column of this name with each row's number within its file, counted from 0, at the place that [`Scan::select`]
+    /// gives it, else last.
     pub fn row_number_column(mut self, name: impl Into<String>) -> Self {
         self.virtual_columns.row_number = Some(name.into());
         self
@@ -205,14 +205,14 @@ impl Scan {
         self
     }
 
-    /// Applies a condition that becomes known while the scan runs, in addition to the predicate. If called several times, the last filter
-    /// counts.
+    /// Applies a condition that becomes known while the scan runs, in addition to the predicate. If called several times, the
+    /// last filter wins.
     pub fn dynamic_filter(mut self, filter: &DynamicFilter) -> Self {
         self.filter = Some(filter.clone());
         self
     }
 
-    /// Which kinds of evidence may rule out row groups and pages; all of them by default.
+    /// Kinds of evidence that may rule out row groups and pages; all by default.
     pub fn pruning(mut self, pruning: Pruning) -> Self {
         self.pruning = pruning;
         self
@@ -224,22 +224,23 @@ impl Scan {
         self
     }
 
-    /// Maximum rows of a batch. Batches also end where row groups end. If a predicate drops rows, small batches are concatenated to at
-    /// least an eighth of this; strings of batches below a quarter are copied if that frees most of the memory of their pages.
+    /// Maximum rows of a batch. Batches also end at the ends of row groups. If a predicate drops rows, small batches are
+    /// concatenated to at least an eighth of the maximum; strings of batches below a quarter are copied if that frees most of the
+    /// memory of their pages.
     pub fn batch_size(mut self, rows: usize) -> Self {
         self.batch_size = rows;
         self
     }
 
-    /// Number of threads; 0 stands for one for each core. With one, the default, the caller's thread does the work, unless the scan
+    /// Number of threads; 0 means one for each core. With one, the default, the caller's thread does the work, unless the scan
     /// becomes a stream.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads_or_cores(threads);
         self
     }
 
-    /// Uses memory, threads and settings of `runtime`, instead of one thread and the runtime of the process. Caches and open files are
-    /// those of [`DatasetOptions::runtime`](crate::DatasetOptions::runtime).
+    /// Uses memory, threads and settings of `runtime`, instead of one thread and the default runtime. Caches and open files come
+    /// from [`DatasetOptions::runtime`](crate::DatasetOptions::runtime).
     pub fn runtime(mut self, runtime: &Runtime) -> Self {
         self.threads = runtime.threads();
         self.runtime = Some(runtime.clone());
@@ -264,7 +265,7 @@ impl Scan {
         self
     }
 
-    /// Whether batches may come in any order, as soon as they are there; by default they come in the order of files and rows.
+    /// Whether batches may come in any order, as soon as they are ready; by default they come in the order of files and rows.
     pub fn unordered(mut self, unordered: bool) -> Self {
         self.unordered = unordered;
         self
@@ -272,20 +273,20 @@ impl Scan {
 
     /// Whether threads share the columns of one row group, instead of taking a row group each (off by default).
     ///
-    /// One row group is then enough to keep all threads busy, and however large row groups are, each column is decoded only a
-    /// few batches ahead: 12, and fewer where there are more than 21 columns (4 from 64 columns on). Where there are fewer columns
-    /// than would keep the threads busy, several threads share each, and then each holds up to 262,144 decoded rows.
+    /// One row group is then enough to keep all threads busy. However large row groups are, each column is decoded only a few
+    /// batches ahead: 12, and fewer with more than 21 columns (4 from 64 columns on). If there are too few columns to keep the
+    /// threads busy, several threads share each, and each holds up to 262,144 decoded rows.
     ///
-    /// It fits reading all rows in order. Files are opened one after the other, so that many small ones are faster without it.
-    /// It has no effect with a predicate, on unordered scans, streams and tasks, and with one thread. A scan that is dropped early
-    /// waits for the few batches that its threads are decoding.
+    /// Use it to read all rows in order. Files are opened one after another, so that many small files are faster without it. It
+    /// has no effect with a predicate, on unordered scans, streams and tasks, and with one thread. Dropping the scan early waits
+    /// for the few batches that its threads are decoding.
     pub fn by_column(mut self, by_column: bool) -> Self {
         self.by_column = by_column;
         self
     }
 
     /// Bounds the bytes of batches that are decoded ahead of the caller; see [`Scan::DEFAULT_MEMORY_BUDGET_BYTES`]. In addition,
-    /// every thread holds the pages that it decodes and the batch that it makes.
+    /// every thread holds the pages that it decodes and the batch that it builds.
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = bytes;
         self

@@ -1,4 +1,4 @@
-//! From the options of a scan to its work.
+//! Turns the options of a scan into its work.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,14 +7,12 @@ use super::{Scan, Source};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
-use crate::scan::batches::ScanBatches;
-use crate::scan::counters::Counters;
-use crate::scan::job::{Job, Work};
+use crate::scan::columns::{Target, VirtualColumns};
+use crate::scan::monitor::Counters;
 use crate::scan::plan_all::plan_all;
 use crate::scan::planner::Planner;
+use crate::scan::run::{Job, ScanBatches, ScanStream, Work};
 use crate::scan::steps::ScanPlanner;
-use crate::scan::stream::ScanStream;
-use crate::scan::target::{Target, VirtualColumns};
 use crate::scan::task::{How, ScanPlan, ScanTask};
 use crate::schema::Projection;
 
@@ -22,25 +20,25 @@ impl Scan {
     /// Plans the scan. No page is read before the first batch is requested.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for columns, files, row groups or ranges that are not there, for a predicate that does not fit their
+    /// [`Error::Invalid`] for columns, files, row groups or ranges that do not exist, for a predicate that does not fit their
     /// columns, and for a batch size or number of threads of 0; [`Error::Unsupported`] for a schema that cannot be read.
     pub fn build(self) -> Result<ScanBatches> {
         let threads = self.threads;
         Ok(ScanBatches::new(self.job()?, threads))
     }
 
-    /// Plans all files, on the scan's threads, and returns tasks for the remaining row groups. Footers are read, and evidence that rules out
-    /// row groups and pages, but no data page. With a limit, files are planned until it is certain that those have enough rows. Dynamic
-    /// filter, threads and order of batches are set when the tasks are run.
+    /// Plans all files on the scan's threads, and returns tasks for the remaining row groups. Reads footers, and evidence that
+    /// rules out row groups and pages, but no data page. With a limit, it stops once the planned files certainly have enough
+    /// rows. Dynamic filter, threads and order of batches are set when the tasks are run.
     ///
     /// # Errors
-    /// As [`Scan::build`], and whatever goes wrong while reading footers and indexes.
+    /// As [`Scan::build`], and errors of reading footers and indexes.
     pub fn plan(self) -> Result<ScanPlan> {
         let threads = self.threads;
         plan_all(self.job()?, threads)
     }
 
-    /// As [`Scan::plan`], by a planner that does no I/O: it returns the ranges that it needs.
+    /// As [`Scan::plan`], with a planner that does no I/O: it returns the ranges that it needs.
     ///
     /// # Errors
     /// As [`Scan::build`], and [`Error::Invalid`] for a scan of tasks.
@@ -48,8 +46,7 @@ impl Scan {
         ScanPlanner::new(self.job()?)
     }
 
-    /// As [`Scan::build`], as a stream. Files are opened and rows decoded by threads of the scan's own, of which there is at
-    /// least one.
+    /// As [`Scan::build`], as a stream. Threads of the scan's own (at least one) open files and decode rows.
     ///
     /// # Errors
     /// As [`Scan::build`].
@@ -57,11 +54,11 @@ impl Scan {
         self.build().map(ScanStream::new)
     }
 
-    /// The number of rows that the scan finds, up to its limit. No batch is made: nothing is read of row groups whose rows all
-    /// pass, and only the columns of the predicate of others.
+    /// The number of rows that the scan finds, up to its limit, without building batches. Row groups whose rows all pass are not
+    /// read; from others only the columns of the predicate are read.
     ///
     /// # Errors
-    /// As [`Scan::build`], and whatever goes wrong while reading.
+    /// As [`Scan::build`], and errors of reading.
     pub fn count(mut self) -> Result<u64> {
         if !matches!(self.source, Source::Tasks(_)) {
             (self.paths, self.columns, self.leaves) = (Some(Vec::new()), None, None);

@@ -5,13 +5,13 @@ use std::sync::{Arc, PoisonError};
 use lath_predicate::{BindContext, Constant, Predicate, Test, value_at};
 
 use super::super::dynamic::Narrowing;
-use super::super::file_plan::{Conditions, FilePlan};
 use super::super::thresholds::MAX_PLANS;
 use super::Planner;
 use super::plans::PlannedSchema;
 use crate::dataset::{Alignment, DatasetFile, PartitionColumn};
 use crate::error::Result;
 use crate::file::ParquetFile;
+use crate::scan::columns::{Conditions, FilePlan};
 use crate::schema::Projection;
 
 impl Planner {

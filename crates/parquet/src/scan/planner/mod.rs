@@ -1,4 +1,4 @@
-//! Planning files: which row groups and rows to scan. Any thread can plan any file.
+//! Plans files: the row groups and rows to scan. Any thread can plan any file.
 
 mod file_plans;
 mod planned;
@@ -16,19 +16,15 @@ use lath_predicate::{BoundPredicate, Predicate, Test};
 
 use self::planned::is_whole;
 use self::plans::Plans;
-use super::cancel::Cancel;
-use super::conjuncts;
-use super::counters::{Counters, Planning};
-use super::deletes::DeleteMask;
 use super::dynamic::Narrowing;
-use super::file_plan::FilePlan;
-use super::selection::{self, RowGroupRows};
-use super::target::{FileTarget, Target};
 use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
 use crate::prune::{PruneReport, Pruning, prune};
+use crate::scan::columns::{FilePlan, FileTarget, Target, split_conjuncts};
+use crate::scan::monitor::{Cancel, Counters, Planning};
+use crate::scan::rows::{DeleteMask, RowGroupRows, split_selection};
 use crate::schema::ArrowLayout;
 use lath_source::{ReadAhead, Version};
 
@@ -43,9 +39,9 @@ pub(super) struct Planner {
     pub(super) pruning: Pruning,
     pub(super) row_groups: Option<Vec<usize>>,
     pub(super) row_ranges: Option<Vec<Range<u64>>>,
-    /// By the number of the file; files without an entry are not opened.
+    /// By file number; files without an entry are not opened.
     pub(super) file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
-    /// By the number of the file: deleted rows.
+    /// Deleted rows by file number.
     pub(super) deleted: BTreeMap<usize, Arc<DeleteMask>>,
     pub(super) layout: ArrowLayout,
     /// Numbers of leaves to read instead of the columns of `target`; only for a single file.
@@ -82,20 +78,20 @@ impl Planner {
         self.dataset.files().len()
     }
 
-    /// Whether rows of a file are wanted.
+    /// Whether rows of a file are selected.
     pub(super) fn is_wanted(&self, file: usize) -> bool {
         self.file_rows.as_ref().is_none_or(|rows| rows.contains_key(&file))
     }
 
-    /// The chosen rows of a file; `None` for all rows.
+    /// The selected rows of a file; `None` for all rows.
     pub(super) fn row_ranges(&self, file: usize) -> Option<&[Range<u64>]> {
         let own = self.file_rows.as_ref().and_then(|rows| rows.get(&file));
         own.or(self.row_ranges.as_ref()).map(Vec::as_slice)
     }
 
-    /// The chosen rows of each row group of a file, in the order of the chosen row groups.
+    /// The selected rows of each row group of a file, in the order of the selected row groups.
     pub(super) fn rows_of(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
-        let rows = selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
+        let rows = split_selection(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
         let location = self.dataset.files()[file].location();
         rows.map_err(|error| match error {
             Error::Invalid { what } if !location.is_empty() => Error::invalid(format!("{location}: {what}")),
@@ -103,7 +99,7 @@ impl Planner {
         })
     }
 
-    /// Plans the first file, so that a mistake is reported even if no row is read.
+    /// Plans the first file, so that errors are reported even if no row is read.
     pub(super) fn check(&self) -> Result<()> {
         match self.dataset.files().first() {
             Some(first) => {
@@ -147,7 +143,7 @@ impl Planner {
         }
     }
 
-    /// Opens a file, unless its rows are not chosen or its partition is ruled out.
+    /// Opens a file, unless none of its rows is selected or its partition is ruled out.
     pub(super) fn open(&self, index: usize, planning: &mut Planning) -> Result<Option<ParquetFile>> {
         self.cancel.check()?;
         if !self.may_have_rows(index, planning)? {
@@ -159,7 +155,7 @@ impl Planner {
         opened.map(Some)
     }
 
-    /// Whether rows of a file may be in the result, as far as that is known before opening it.
+    /// Whether rows of a file may be in the result, as far as is known before opening it.
     pub(super) fn may_have_rows(&self, index: usize, planning: &mut Planning) -> Result<bool> {
         if !self.is_wanted(index) {
             return Ok(false);
@@ -171,7 +167,7 @@ impl Planner {
         Ok(may_have)
     }
 
-    /// Plans a file that is open as `file`.
+    /// Plans `file`, which is open.
     pub(super) fn plan_open(
         self: &Arc<Self>,
         index: usize,
@@ -198,7 +194,7 @@ impl Planner {
         match &plan.predicate {
             None => rows.extend(chosen()?.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
             Some(predicate) => {
-                // Most files are ruled out: the chosen rows are not computed if they are all rows.
+                // Most files are ruled out: the selected rows are computed only if they are not all rows.
                 let is_whole = self.row_groups.is_none() && row_ranges.is_none();
                 let chosen = if is_whole { Vec::new() } else { chosen()? };
                 let row_groups: Vec<usize> = match is_whole {
@@ -289,13 +285,13 @@ impl Planner {
         Ok(Some(Planned { plan, predicate: Some(predicate), ..planned }))
     }
 
-    /// The file with read-ahead of the planned row groups, where that saves requests.
+    /// The file with read-ahead of the planned row groups, if that saves requests.
     pub(super) fn read_ahead(&self, file: &ParquetFile, plan: &FilePlan, rows: &[RowsLeft]) -> ParquetFile {
         let extents = || {
             let of_row_group = |(row_group, rows, predicate): &RowsLeft| {
                 // With a limit, the scan may end before the last row.
                 let is_all = self.limit == u64::MAX && is_whole(file, *row_group, rows);
-                let conjuncts = if is_all { conjuncts::split(predicate.as_deref()) } else { None };
+                let conjuncts = if is_all { split_conjuncts(predicate.as_deref()) } else { None };
                 let is_wanted = |leaf| conjuncts.as_ref().is_some_and(|conjuncts| plan.is_read_first(leaf, conjuncts));
                 let leaves = plan.leaves.iter().enumerate();
                 file.extents(*row_group, leaves.map(|(at, leaf)| (leaf.leaf.column, is_wanted(at))))
@@ -305,7 +301,7 @@ impl Planner {
         file.over(ReadAhead::within(Arc::clone(file.source()), extents))
     }
 
-    /// Memory for computed filters of the file with this number; `None` if there are to be none.
+    /// Memory for computed filters of a file; `None` if filters are not computed.
     pub(super) fn computed_filters(&self, index: usize, file: &ParquetFile) -> Option<Arc<FilterMemory>> {
         let pruning = &self.pruning;
         let is_on =

@@ -1,23 +1,22 @@
-//! A row group to scan, and how.
+//! A planned row group.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use lath_predicate::BoundPredicate;
 
-use super::super::deletes::DeleteMask;
-use super::super::file_plan::FilePlan;
-use super::super::target::FileTarget;
 use super::Planner;
 use crate::error::Error;
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
+use crate::scan::columns::{FilePlan, FileTarget};
+use crate::scan::rows::DeleteMask;
 
 /// A row group with the rows to scan.
 #[derive(Debug, Clone)]
 pub(in crate::scan) struct Planned {
     pub(in crate::scan) planner: Arc<Planner>,
-    /// The file's place in the dataset.
+    /// Index of the file in the dataset.
     pub(in crate::scan) file_index: usize,
     pub(in crate::scan) file: ParquetFile,
     pub(in crate::scan) plan: Arc<FilePlan>,
@@ -35,7 +34,7 @@ pub(in crate::scan) struct Planned {
     pub(in crate::scan) narrowing: u64,
     /// Whether the page index may be used.
     pub(in crate::scan) uses_page_index: bool,
-    /// Memory for computed filters of the row group; `None` if there are to be none.
+    /// Memory for computed filters of the row group; `None` if filters are not computed.
     pub(in crate::scan) computed_filters: Option<Arc<FilterMemory>>,
 }
 
@@ -63,7 +62,7 @@ impl Planned {
     }
 }
 
-/// Whether `rows` are all of a row group.
+/// Whether `rows` are all rows of a row group.
 pub(in crate::scan) fn is_whole(file: &ParquetFile, row_group: usize, rows: &[Range<u64>]) -> bool {
     let row_count = file.row_group_row_counts().get(row_group);
     matches!((rows, row_count), ([only], Some(&row_count)) if *only == (0..row_count))

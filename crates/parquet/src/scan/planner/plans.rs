@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lath_format::schema::SchemaDescPtr;
 
 use super::super::dynamic::Narrowing;
-use super::super::file_plan::FilePlan;
 use crate::file::ParquetFile;
+use crate::scan::columns::FilePlan;
 
 /// The plans so far, and which partitions the predicate rules out.
 #[derive(Debug, Default)]
 pub(in crate::scan) struct Plans {
-    /// A probe of several files together has ruled out none: from then on each file is planned alone.
+    /// Set once a shared probe of several files has ruled out none: from then on each file is planned alone.
     pub(super) plans_singly: AtomicBool,
     pub(super) of_schemas: Mutex<Vec<PlannedSchema>>,
     pub(super) partitions: Mutex<HashMap<Box<[u32]>, bool>>,

@@ -1,15 +1,15 @@
-//! Ruling out several files together, by one probe of their cached filters.
+//! Rules out several files together, with one probe of their cached filters.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::super::counters::Planning;
 use super::Planner;
 use crate::dataset::DatasetFile;
+use crate::scan::monitor::Planning;
 
 impl Planner {
-    /// Which of some files the cached filters rule out, if the predicate only looks up one key. Probing them together takes less time
+    /// Marks the files that cached filters rule out, if the predicate only looks up one key. One probe for all takes less time
     /// than planning them one by one.
     pub(super) fn rule_out(&self, files: Range<usize>, planning: &mut Planning) -> Vec<bool> {
         let none = vec![false; files.len()];

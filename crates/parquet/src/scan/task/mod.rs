@@ -1,4 +1,4 @@
-//! Scans as values: tasks, one a row group, that are run here or elsewhere.
+//! Scans as values: tasks, one for each row group, that are run here or elsewhere.
 
 mod form;
 mod order;
@@ -13,23 +13,23 @@ use arrow_schema::SchemaRef;
 use lath_predicate::Test;
 use lath_source::{ByteRanges, Version};
 
-use super::counters::{Counters, Planning};
 use super::planner::{Planned, Planner, intersection};
-use super::target::FileTarget;
 use crate::dataset::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::prune::{PruneReport, Pruning, prune};
 use crate::runtime::Runtime;
+use crate::scan::columns::FileTarget;
+use crate::scan::monitor::{Counters, Planning};
 
 pub use plan::ScanPlan;
 
-/// Rows of one row group that are to be read: what a scan does next, as a value.
+/// Rows of one row group to read: a step of a scan as a value.
 ///
-/// [`Scan::plan`](super::Scan::plan) makes tasks. Each can be run alone ([`ScanTask::execute`]), several together on threads
-/// ([`Scan::of_tasks`](super::Scan::of_tasks)), each part of one by itself ([`ScanTask::within`]); and a task can be written
-/// down with `serde` and run by another process that reaches the file, which gives the same rows. The page on tasks in `docs/`
-/// has the written form. A file that has changed since is an error.
+/// [`Scan::plan`](super::Scan::plan) makes tasks. A task can be run alone ([`ScanTask::execute`]), with others on threads
+/// ([`Scan::of_tasks`](super::Scan::of_tasks)), or in parts ([`ScanTask::within`]). With `serde` it can be serialized and run by
+/// another process that reaches the file, with the same rows as the result. The page on tasks in `docs/` describes the serialized
+/// form. A file that has changed since is an error.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -50,22 +50,22 @@ pub use plan::ScanPlan;
 pub struct ScanTask {
     planner: Arc<Planner>,
     how: How,
-    /// The file's place in the planner's dataset.
+    /// Index of the file in the planner's dataset.
     file: usize,
-    /// What the file has to be.
+    /// Expected version of the file.
     version: Option<Version>,
     row_group: usize,
     /// Rows of the row group, sorted and disjoint.
     rows: Vec<Range<u64>>,
     row_count: u64,
     byte_count: u64,
-    /// All of these rows are wanted.
+    /// Whether all of these rows pass.
     is_settled: bool,
-    /// Where the task was planned in this process: the open file, and what planning knows.
+    /// The open file and its plan, if the task was planned in this process.
     open: Option<Arc<(ParquetFile, Planned)>>,
 }
 
-/// How batches are made.
+/// Settings of the batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct How {
     pub(super) batch_size: usize,
@@ -73,7 +73,7 @@ pub(super) struct How {
 }
 
 impl ScanTask {
-    /// The task that planning has found in `file`.
+    /// The task for a row group that planning found in `file`.
     fn new(planned: Planned, file: ParquetFile, how: How) -> Self {
         let row_count = planned.kept_row_count();
         let mut task = Self {
@@ -93,7 +93,7 @@ impl ScanTask {
         task
     }
 
-    /// What there is to do in the file at `index`, which is planned as `file` and read over `source`.
+    /// The tasks of the file at `index`, which is planned as `file` and read through `source`.
     pub(super) fn of_file(
         planner: &Arc<Planner>,
         index: usize,
@@ -119,7 +119,7 @@ impl ScanTask {
         self.planner.dataset.files()[self.file].location()
     }
 
-    /// The file's place among the files of the dataset that was planned.
+    /// Index of the file in the planned dataset.
     pub fn file_index(&self) -> usize {
         self.file
     }
@@ -129,27 +129,27 @@ impl ScanTask {
         self.row_group
     }
 
-    /// The rows that are looked at, counted from the row group's first.
+    /// The rows to test, counted from the row group's first.
     pub fn rows(&self) -> &[Range<u64>] {
         &self.rows
     }
 
-    /// Number of rows that the task reads, without deleted ones: the maximum that it returns.
+    /// Number of rows that the task reads, without deleted ones: the maximum of rows that it returns.
     pub fn row_count(&self) -> u64 {
         self.row_count
     }
 
-    /// Whether the task gives exactly [`ScanTask::row_count`] rows, since nothing is left to be asked of them.
+    /// Whether the task returns exactly [`ScanTask::row_count`] rows, because no condition is left to test.
     pub fn is_exact(&self) -> bool {
         self.is_settled
     }
 
-    /// About how many bytes of the file are read, compressed.
+    /// Estimate of the bytes to read from the file, compressed.
     pub fn byte_count(&self) -> u64 {
         self.byte_count
     }
 
-    /// The part of the task that is about `rows`, counted from the row group's first; `None` if it is about none of them.
+    /// The part of the task within `rows`, counted from the row group's first; `None` if there is none.
     pub fn within(&self, rows: Range<u64>) -> Option<Self> {
         let rows = intersection(&self.rows, std::slice::from_ref(&rows));
         if rows.is_empty() {
@@ -157,14 +157,14 @@ impl ScanTask {
         }
         let len = |rows: &[Range<u64>]| rows.iter().map(|range| range.end - range.start).sum::<u64>();
         let (part, all) = (len(&rows), len(&self.rows));
-        // As many of them are deleted as of the whole, as far as that is not known.
+        // Assumes the same share of deleted rows as in the whole, if it is not known.
         let row_count = self.open.as_deref().map(|(_, planned)| Planned { rows: rows.clone(), ..planned.clone() });
         let row_count = row_count.map_or(part, |planned| planned.kept_row_count());
         let byte_count = (u128::from(self.byte_count) * u128::from(part) / u128::from(all.max(1))) as u64;
         Some(Self { rows, row_count, byte_count, ..self.clone() })
     }
 
-    /// Parts of at most `max_rows` rows each, one after the other; 0 is taken as 1.
+    /// Parts of at most `max_rows` rows each, in order; 0 is taken as 1.
     pub fn split(&self, max_rows: u64) -> Vec<Self> {
         let max_rows = max_rows.max(1);
         let (mut parts, mut start, mut len) = (Vec::new(), None, 0);
@@ -187,11 +187,11 @@ impl ScanTask {
         parts
     }
 
-    /// The same task, its file opened with `options` (keys, limits, caches, access to stores), which are the defaults where a task
-    /// was read from its written form. What decides the schema of a file stays as it was planned.
+    /// The same task, whose file is opened with `options` (keys, limits, caches, access to stores); a deserialized task has the
+    /// defaults. Options that decide the schema of a file stay as planned.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the file was given open, and for a location that these options do not lead to.
+    /// [`Error::Invalid`] if the file was given open, and for a location that cannot be opened with these options.
     pub fn open_with(&self, options: &DatasetOptions) -> Result<Self> {
         let planner = Arc::new(self.planner.open_with(options, &[(self.file, self.version.clone())])?);
         Ok(Self { planner, open: None, ..self.clone() })
@@ -202,7 +202,7 @@ impl ScanTask {
         self.open.is_some()
     }
 
-    /// The same task, its file opened as before, with what `runtime` has.
+    /// The same task, whose file is opened as before, with the resources of `runtime`.
     pub(super) fn open_by(&self, runtime: &Runtime) -> Result<Self> {
         let options = self.planner.dataset.files()[self.file].options().clone();
         self.open_with(&options.runtime(runtime))
@@ -257,7 +257,7 @@ impl ScanTask {
         let mut rows = self.rows.clone();
         let mut predicate = plan.predicate.clone().filter(|_| !self.is_settled);
         if let Some(whole) = &predicate {
-            // What planning has settled by the footer, it settles again.
+            // Evidence from the footer, which planning used, gives the same result again.
             let mut pruning = Pruning::none();
             pruning.statistics = planner.pruning.statistics;
             let left = prune(&file, whole, &[*row_group], &pruning, &mut PruneReport::default());
@@ -288,7 +288,7 @@ impl ScanTask {
     }
 }
 
-/// About how many bytes of the file are read for the rows that are left.
+/// Estimate of the bytes to read for the remaining rows.
 fn byte_count(planned: &Planned) -> u64 {
     let metadata = planned.file.metadata();
     let size = |leaf: usize| metadata.chunk(planned.row_group, leaf).map_or(0, |chunk| chunk.compressed_size());
@@ -297,7 +297,7 @@ fn byte_count(planned: &Planned) -> u64 {
     (u128::from(bytes) * u128::from(planned.row_count()) / u128::from(all.max(1))) as u64
 }
 
-/// Whether a file is still what it was; the number of the device that it lies on differs between machines.
+/// Whether a file is unchanged; the device number differs between machines.
 fn is_same(planned: &Version, now: &Version) -> bool {
     match (planned, now) {
         (

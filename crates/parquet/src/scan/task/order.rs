@@ -13,13 +13,13 @@ use crate::statistics::{ColumnStatistics, Precision};
 use crate::write::{SortingColumn, has_one_order};
 
 impl ScanPlan {
-    /// The columns by which the rows of all tasks are sorted, one task after the other, the most significant column first. Empty if
-    /// nothing is known.
+    /// The columns by which the rows of all tasks are sorted, one task after another, the most significant column first. Empty if
+    /// no order is known.
     ///
-    /// Files say by which columns the rows of a row group are sorted; this is believed, and [`RowOrder`](crate::RowOrder) finds out while
-    /// they are read whether it is true. Statistics say whether the row groups follow
-    /// one another: these have to be known, and without nulls, if there are several tasks. Only columns of integers, decimals, times,
-    /// booleans, strings and bytes are looked at. A plan that was read from its written form knows nothing.
+    /// Files declare by which columns the rows of a row group are sorted; this is trusted, and `RowOrder` of `lath-writer`
+    /// verifies it while they are read. Statistics show whether the row groups follow one another: with several tasks they have
+    /// to be known, and without nulls. Only columns of integers, decimals, times, booleans, strings and bytes are considered. A
+    /// deserialized plan has no order.
     pub fn ordering(&self) -> Vec<SortingColumn> {
         let mut common: Option<Vec<SortingColumn>> = None;
         for task in &self.tasks {
@@ -44,8 +44,8 @@ impl ScanPlan {
         columns
     }
 
-    /// The same plan, the tasks first whose rows may be the first ones in the order of `column`, going by statistics: a scan for the
-    /// first rows of an order soon has them, and need not look at the others. Files and row groups without known bounds come first too.
+    /// The same plan, beginning with the tasks that may have the first rows in the order of `column`, by statistics: a scan for
+    /// the first rows of an order soon has them, and skips the others. Files and row groups without known bounds come first too.
     pub fn with_likely_first(&self, column: &SortingColumn) -> Self {
         let Some(bounds) = self.bounds(&column.path) else { return self.clone() };
         let mut tasks: Vec<(ScanTask, Option<OwnedRow>)> = Vec::with_capacity(self.tasks.len());
@@ -67,7 +67,7 @@ impl ScanPlan {
         Self { tasks: tasks.into_iter().map(|(task, _)| task).collect(), ..self.clone() }
     }
 
-    /// How the tasks follow one another.
+    /// Relation of consecutive tasks.
     fn steps(&self, column: &SortingColumn) -> Steps {
         let bounds = self.bounds(&column.path).and_then(|bounds| bounds.into_iter().collect::<Option<Vec<Bounds>>>());
         let Some(bounds) = bounds.filter(|bounds| bounds.iter().all(|bounds| bounds.nulls == Some(0))) else {
@@ -84,12 +84,12 @@ impl ScanPlan {
         })
     }
 
-    /// What footers say of a column in the row group of each task; `None` where nothing is known of any.
+    /// Bounds of a column in the row group of each task, from footers; `None` if none is known.
     fn bounds(&self, path: &str) -> Option<Vec<Option<Bounds>>> {
         let data_type = self.tasks.first()?.data_type(path)?;
         let converter = RowConverter::new(vec![SortField::new(data_type.clone())]).ok()?;
         let mut bounds = Vec::with_capacity(self.tasks.len());
-        // The tasks of a file come together: its schema is gone through once.
+        // The tasks of a file come together: its schema is searched once.
         for of_file in self.tasks.chunk_by(|one, other| one.file == other.file) {
             let row_groups: Vec<usize> = of_file.iter().map(|task| task.row_group).collect();
             let columns = of_file[0].statistics(path, &row_groups, &data_type).unwrap_or_default();
@@ -100,17 +100,17 @@ impl ScanPlan {
     }
 }
 
-/// How the rows of tasks follow one another.
+/// Relation of the rows of consecutive tasks.
 #[derive(Clone, Copy)]
 enum Steps {
-    /// The rows of each come before those of the next.
+    /// The rows of each task come before the rows of the next.
     Apart,
     /// The last rows of one may equal the first of the next.
     Touching,
     Unordered,
 }
 
-/// No value of a row group is smaller or larger.
+/// Bounds of a row group: no value is smaller or larger.
 #[derive(Clone)]
 struct Bounds {
     min: OwnedRow,
@@ -154,7 +154,7 @@ impl ScanTask {
         Some(field.data_type().clone())
     }
 
-    /// What the footer says of a column in `row_groups`, if its values have `data_type`.
+    /// Statistics of a column in `row_groups` from the footer, if its values have `data_type`.
     fn statistics(&self, path: &str, row_groups: &[usize], data_type: &DataType) -> Result<Vec<ColumnStatistics>> {
         let Some((file, _)) = self.open.as_deref() else { return Ok(Vec::new()) };
         let columns = file.column_in_row_groups(path, row_groups)?;

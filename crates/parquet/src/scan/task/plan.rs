@@ -6,12 +6,12 @@ use arrow_schema::SchemaRef;
 use super::ScanTask;
 use crate::dataset::DatasetOptions;
 use crate::error::{Error, Result};
+use crate::scan::monitor::ScanReport;
 use crate::scan::planner::Planner;
-use crate::scan::report::ScanReport;
 
 /// All tasks of a scan, in the order of its rows.
 ///
-/// Like a task, a plan can be written down with `serde`: what all tasks have in common is written once.
+/// Like a task, a plan can be serialized with `serde`: the part that all tasks share is written once.
 #[derive(Clone)]
 pub struct ScanPlan {
     pub(super) schema: SchemaRef,
@@ -25,7 +25,7 @@ impl ScanPlan {
         Self { schema, tasks, limit, report: ScanReport::default() }
     }
 
-    /// The plan with what planning has done.
+    /// The plan with a report of planning.
     pub(in crate::scan) fn with_report(self, report: ScanReport) -> Self {
         Self { report, ..self }
     }
@@ -40,12 +40,12 @@ impl ScanPlan {
         &self.tasks
     }
 
-    /// The tasks, to be shared out.
+    /// The tasks, by value.
     pub fn into_tasks(self) -> Vec<ScanTask> {
         self.tasks
     }
 
-    /// The rows that are enough, if the scan had a limit: of all tasks together.
+    /// The limit of the scan, if it had one: of all tasks together.
     pub fn limit(&self) -> Option<u64> {
         (self.limit < u64::MAX).then_some(self.limit)
     }
@@ -55,22 +55,22 @@ impl ScanPlan {
         self.tasks.iter().map(ScanTask::row_count).sum::<u64>().min(self.limit)
     }
 
-    /// Whether the tasks give exactly [`ScanPlan::row_count`] rows.
+    /// Whether the tasks return exactly [`ScanPlan::row_count`] rows.
     pub fn is_exact(&self) -> bool {
         self.tasks.iter().all(ScanTask::is_exact)
     }
 
-    /// About how many bytes of files are read, compressed.
+    /// Estimate of the bytes to read from files, compressed.
     pub fn byte_count(&self) -> u64 {
         self.tasks.iter().map(ScanTask::byte_count).sum()
     }
 
-    /// What planning has done; nothing where the plan was read from its written form.
+    /// Report of planning; empty for a deserialized plan.
     pub fn report(&self) -> ScanReport {
         self.report
     }
 
-    /// The same plan, its files opened with `options`; see [`ScanTask::open_with`].
+    /// The same plan, whose files are opened with `options`; see [`ScanTask::open_with`].
     ///
     /// # Errors
     /// As [`ScanTask::open_with`].

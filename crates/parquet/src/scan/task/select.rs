@@ -1,19 +1,19 @@
-//! Other columns of the rows that a plan has found.
+//! Reads other columns for the rows that a plan has found.
 
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
 use super::super::planner::{Planned, Planner};
-use super::super::target::{FileTarget, Target, VirtualColumns};
 use super::{ScanPlan, ScanTask, byte_count};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::scan::columns::{FileTarget, Target, VirtualColumns};
 use crate::schema::ArrowLayout;
 
 impl ScanPlan {
-    /// The same rows with fewer columns, named as by [`Scan::select`](crate::Scan::select): dotted paths of columns of the plan or of
-    /// fields within them. Columns of file names and row numbers stay if they are named. Nothing is read and nothing pruned again.
+    /// The same rows with fewer columns, named as by [`Scan::select`](crate::Scan::select): dotted paths of columns of the plan
+    /// or of fields within them. Columns of file names and row numbers stay if they are named. Nothing is read or pruned again.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a path that the plan does not have, and for a plan of numbered leaves.

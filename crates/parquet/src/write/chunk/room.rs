@@ -1,4 +1,4 @@
-//! How many entries of a batch fit into a page.
+//! Cuts entries of a batch to the size of a page.
 
 use lath_kernels::select;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::write::Striped;
 use crate::write::physical::Values;
 
-/// Entries of a batch that go to one page.
+/// Entries of a batch for one page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EntrySpan {
     pub(super) entries: usize,
@@ -14,15 +14,15 @@ pub(super) struct EntrySpan {
     pub(super) values: usize,
 }
 
-/// What a page has room for.
+/// Space left in a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     pub(super) rows: usize,
-    /// Of values, as they are counted against the page.
+    /// Bytes of values, as counted against the page.
     pub(super) bytes: usize,
-    /// The page has nothing yet.
+    /// Whether the page has no entries yet.
     pub(super) is_empty: bool,
-    /// Of the column: the definition level of its values.
+    /// Maximum definition level of the column.
     pub(super) max_def_level: u8,
 }
 
@@ -39,7 +39,7 @@ impl Room {
                 rows = values.fitting(value, rows.min(values_left), bytes_left).max(usize::from(is_empty));
                 return Ok(EntrySpan { entries: rows, rows, values: rows });
             };
-            // Values are no more than rows; those that fit may leave room, and then another span follows.
+            // There are at most as many values as rows; if the fitting values leave space, another span follows.
             let fitting = values.fitting(value, rows.min(values_left), bytes_left);
             let selection = present.inner();
             let count_in = |rows| select::count_ones(selection.values(), selection.offset() + entry, rows);

@@ -1,5 +1,5 @@
-//! Statistics against those that the `parquet` crate's writer makes of the same data, and the specification's rules for
-//! floating point and truncation.
+//! Compares statistics with the `parquet` crate's writer for the same data, and with the specification's rules for floating point
+//! and truncation.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn read_by_crate(file: &Bytes) -> ParquetMetaData {
     reader.parse_and_finish(file).expect("metadata")
 }
 
-/// Where the last byte kept is the largest, the crate carries into the byte before and leaves a zero, which Lath drops.
+/// If the last byte kept is 0xFF, the crate carries into the byte before and leaves a zero, which Lath drops.
 fn without_zeros(bound: &[u8]) -> Vec<u8> {
     bound[..bound.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)].to_vec()
 }
@@ -62,7 +62,7 @@ fn statistics_and_indexes_are_those_of_the_crate() {
     let mut random = Seeded::new("statistics_and_indexes_are_those_of_the_crate");
     for nullable in [false, true] {
         for data_type in leaf_types_of_all_kinds() {
-            // What the crate does not write, and INT64 decimals of 32 bits.
+            // Types that the crate does not write, and INT64 decimals of 32 bits.
             if data_type == DataType::Null {
                 continue;
             }
@@ -77,7 +77,7 @@ fn statistics_and_indexes_are_those_of_the_crate() {
                 let ours = read_by_crate(&bytes);
                 let (own_chunk, chunk) = (ours.row_group(0).column(0), theirs.row_group(0).column(0));
                 let context = format!("{data_type}, nullable {nullable}, dictionary {dictionary}");
-                println!("{context}"); // Shown where the test fails.
+                println!("{context}"); // Shown if the test fails.
                 let (own, their) = (own_chunk.statistics().expect("kept"), chunk.statistics().expect("kept"));
                 check_statistics(own, their);
                 assert_eq!(own_chunk.definition_level_histogram(), chunk.definition_level_histogram());
@@ -91,7 +91,7 @@ fn statistics_and_indexes_are_those_of_the_crate() {
                         ColumnIndexMetaData::BYTE_ARRAY(own) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(own),
                         ColumnIndexMetaData::BYTE_ARRAY(their) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(their),
                     ) => {
-                        // The crate orders pages by bounds before they are cut, and so finds less order.
+                        // The crate orders pages by bounds before truncation, and so finds less order.
                         assert_eq!(own.num_pages(), their.num_pages());
                         for page in 0..own.num_pages() as usize {
                             assert_eq!(own.min_value(page), their.min_value(page));
@@ -166,8 +166,8 @@ fn long_strings_are_cut_at_characters_and_their_maximum_is_raised() {
     };
     assert_eq!(of(&["abcdefg", "xyz"]), ("abcd".into(), "xyz".into(), false, true));
     assert_eq!(of(&["abc", "xyzzz"]), ("abc".into(), "xyz{".into(), true, false));
-    // Three bytes fit where the fourth would begin a character that does not.
+    // Three bytes fit; the fourth would begin a character that does not.
     assert_eq!(of(&["aéé", "zéé"]), ("aé".into(), "zê".into(), false, false));
-    // Nothing is above the last character, so that the one before is raised.
+    // No character is above the last one, so that the one before is incremented.
     assert_eq!(of(&["a", "b\u{7f}\u{7f}\u{7f}\u{7f}"]), ("a".into(), "c".into(), true, false));
 }

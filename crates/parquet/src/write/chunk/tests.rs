@@ -92,7 +92,7 @@ fn check_round_trip(schema: &SchemaRef, row_groups: &[Vec<RecordBatch>], options
     let lath = read_with_lath(&bytes)?;
     same_values((schema, &written), (&lath.0, &lath.1)).map_err(|what| format!("by lath: {what}"))?;
     if chunks.iter().any(|chunk| chunk.metadata.encodings.contains(&Encoding::Alp)) {
-        // The crate does not read a file with an encoding that it does not know.
+        // The crate refuses a file with an encoding that it does not know.
         return Ok(());
     }
     let by_crate = read_with_crate(&bytes)?;
@@ -131,7 +131,7 @@ fn random_options(random: &mut fastrand::Rng) -> WriteOptions {
     )
 }
 
-/// Runs of rows that occur before, so that values repeat.
+/// Copies of runs of earlier rows, so that values repeat.
 fn repeated(random: &mut fastrand::Rng, batch: &RecordBatch) -> RecordBatch {
     let rows = batch.num_rows();
     if rows == 0 {
@@ -171,7 +171,7 @@ fn random_batches_are_read_back_whatever_the_options() {
     }
 }
 
-/// Every leaf type that is read, and some forms of dictionaries.
+/// Every leaf type that is read, and several dictionary types.
 pub(super) fn leaf_types_of_all_kinds() -> Vec<DataType> {
     use DataType as D;
     let units = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
@@ -197,7 +197,7 @@ pub(super) fn leaf_types_of_all_kinds() -> Vec<DataType> {
     types
 }
 
-/// Values of any type, those of dictionaries by keys of any type.
+/// Values of any type, including dictionaries with keys of any type.
 pub(super) fn leaf_array(random: &mut fastrand::Rng, field: &Field, len: usize) -> ArrayRef {
     let DataType::Dictionary(_, values) = field.data_type() else { return random::array(random, field, len) };
     let entries = random::array(random, &Field::new("values", (**values).clone(), false), 60);
@@ -304,7 +304,7 @@ fn a_value_that_does_not_fit_is_named_by_column_and_row() {
     assert!(error.to_string().contains("1099511627776"), "{error}");
 }
 
-/// What the `parquet` crate does not write, so that only the reader of Lath tells.
+/// Values that the `parquet` crate does not write, so that only Lath reads them.
 #[test]
 fn types_that_the_crate_does_not_write_are_read_back() {
     use DataType as D;

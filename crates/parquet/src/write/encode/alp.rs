@@ -1,8 +1,8 @@
-//! ALP: decimal numbers of FLOAT and DOUBLE columns as integers.
+//! ALP: encodes decimal numbers of FLOAT and DOUBLE columns as integers.
 //!
-//! The pairs of exponent and factor that vectors are encoded with are found on the first page of a chunk, and again on a
-//! page that they do not suit. To find them takes as long as to encode two or three pages, to test them on a part of a page
-//! a third of what it takes to encode one.
+//! The pairs of exponent and factor for vectors are found on the first page of a chunk, and again on a page that they do not
+//! suit. Finding them takes as long as encoding two or three pages; testing them on a part of a page takes a third of the time of
+//! encoding one.
 
 use lath_kernels::alp::{self, Candidates, Float};
 
@@ -11,12 +11,12 @@ use super::pieces::{self, Joined};
 use crate::error::Result;
 use crate::write::physical::Values;
 
-/// The pairs are tested on so many values from the middle of each page.
+/// Number of values from the middle of each page on which the pairs are tested.
 const TESTED: usize = 1_024;
-/// They suit if these values take at most this part of what they take with pairs of their own.
+/// Pairs suit a page if these values take at most this multiple of their size with pairs of their own.
 const SUITABLE: f64 = 1.125;
 
-/// The pairs in use, which are kept from page to page of a chunk.
+/// The pairs in use, kept from page to page of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Alp {
     floats: Option<Candidates<f32>>,
@@ -24,7 +24,7 @@ pub(super) struct Alp {
 }
 
 impl Alp {
-    /// Maximum bytes that the values can become.
+    /// Maximum encoded size of the values.
     pub(super) fn max_len(pieces: &[Values]) -> usize {
         let count = pieces.iter().map(Values::len).sum();
         match pieces.first() {
@@ -63,7 +63,7 @@ fn encode<T: Float>(values: &[T], kept: &mut Option<Candidates<T>>, out: &mut [u
     Ok(alp::encode(values, &candidates, out)?)
 }
 
-/// Whether pairs that were found on another page do for this one.
+/// Whether pairs that were found on another page suit this one.
 fn suit<T: Float>(candidates: &Candidates<T>, values: &[T]) -> bool {
     let start = values.len().saturating_sub(TESTED) / 2;
     let tested = &values[start..values.len().min(start + TESTED)];

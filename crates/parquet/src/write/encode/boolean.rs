@@ -1,4 +1,4 @@
-//! RLE of booleans: the hybrid at width 1, its length in four bytes before it.
+//! RLE of booleans: the hybrid encoding with width 1, after its length in four bytes.
 
 use arrow_buffer::MutableBuffer;
 use lath_kernels::{rle, select};

@@ -1,4 +1,4 @@
-//! DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY: lengths before bytes, and prefixes shared with the value before.
+//! DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY: lengths before bytes, and prefixes shared with the previous value.
 //!
 //! ```text
 //! DELTA_LENGTH_BYTE_ARRAY   | lengths, DELTA_BINARY_PACKED | bytes |
@@ -11,14 +11,14 @@ use super::not_encoded;
 use crate::error::Result;
 use crate::write::physical::Values;
 
-/// Lengths on their way to a page.
+/// Buffers for lengths.
 #[derive(Debug, Default)]
 pub(super) struct Lengths {
     prefixes: Vec<i32>,
     lengths: Vec<i32>,
 }
 
-/// Bytes of all values, lengths not counted.
+/// Bytes of all values, without lengths.
 fn data_len(pieces: &[Values]) -> usize {
     pieces.iter().map(|piece| piece.byte_array_len().unwrap_or_else(|| piece.plain_len())).sum()
 }
@@ -58,7 +58,7 @@ impl Lengths {
         let count = count(pieces);
         self.prefixes.resize(count, 0);
         self.lengths.resize(count, 0);
-        // Suffixes wait where they leave room for any lengths.
+        // Suffixes are written where there is space for any lengths before them.
         let wait_at = 2 * delta::max_encoded_len::<i32>(count);
         let mut end = wait_at;
         let mut first = 0;
@@ -68,7 +68,7 @@ impl Lengths {
             let (prefixes, lengths) = (&mut self.prefixes[range.clone()], &mut self.lengths[range]);
             let suffixes = &mut out[end..];
             end += match piece {
-                // Strings of no bytes, which kernels cannot count.
+                // Empty strings, which kernels cannot count.
                 Values::Fixed { width: 0, .. } => {
                     prefixes.fill(0);
                     lengths.fill(0);

@@ -2,7 +2,7 @@ use lath_kernels::{levels, rle};
 
 use crate::error::Result;
 
-/// The levels of one kind of a page, while it grows.
+/// The levels of one kind of a growing page.
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
     max_level: u8,
@@ -35,14 +35,14 @@ impl Levels {
         self.levels.capacity() + self.encoded.capacity()
     }
 
-    /// Adds to `histogram`, unless it is empty, how often each level occurs.
+    /// Adds the occurrences of each level to `histogram`, unless it is empty.
     pub(crate) fn count(&self, histogram: &mut [i64]) -> Result<()> {
         let Some(at_maximum) = histogram.get_mut(usize::from(self.max_level)) else { return Ok(()) };
         *at_maximum += self.full as i64;
         Ok(levels::histogram(&self.levels, histogram)?)
     }
 
-    /// The levels in the RLE/bit-packing hybrid; `None` where the maximum is 0.
+    /// The levels in the RLE/bit-packing hybrid; `None` if the maximum level is 0.
     pub(crate) fn encode(&mut self) -> Result<Option<&[u8]>> {
         if self.max_level == 0 {
             return Ok(None);
@@ -73,7 +73,7 @@ impl Levels {
     }
 }
 
-/// A repeated run: its length, doubled, as ULEB128, and its level in one byte.
+/// A repeated run: twice its length as ULEB128, then its level in one byte.
 fn one_run(count: usize, level: u8, out: &mut [u8]) -> usize {
     let (mut header, mut at) = (count << 1, 0);
     while header >= 0x80 {

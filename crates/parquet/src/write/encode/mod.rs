@@ -1,4 +1,4 @@
-//! Values to the bytes of a page, one module per encoding.
+//! Encodes values to the bytes of a page, one module for each encoding.
 //!
 //! The values of a page come in pieces, as batches brought them; nothing is copied before the encoding copies it.
 //!
@@ -24,7 +24,7 @@ use super::options::ValueEncoding;
 use super::physical::Values;
 use crate::error::{Error, Result};
 
-/// How the values of a page are encoded that has no dictionary.
+/// Encoding of the values of a page without a dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageEncoding {
     Plain,
@@ -37,7 +37,7 @@ pub(super) enum PageEncoding {
 }
 
 impl PageEncoding {
-    /// The encoding as metadata names it.
+    /// The encoding's id in metadata.
     pub(super) fn id(self) -> Encoding {
         match self {
             Self::Plain => Encoding::Plain,
@@ -50,7 +50,7 @@ impl PageEncoding {
         }
     }
 
-    /// The encodings that `physical` has, the simplest first.
+    /// The encodings of `physical`, the simplest first.
     fn of_type(physical: PhysicalType) -> &'static [Self] {
         match physical {
             PhysicalType::BOOLEAN => &[Self::Plain, Self::Rle],
@@ -67,12 +67,12 @@ impl PageEncoding {
         Self::of_type(physical).iter().copied().filter(|encoding| with_previews || !encoding.is_preview()).collect()
     }
 
-    /// Whether the specification has the encoding as a preview, for use where the readers are known.
+    /// Whether the encoding is a preview in the specification, for use where the readers are known.
     fn is_preview(self) -> bool {
         self == Self::Alp
     }
 
-    /// The encoding asked for, if `physical` has it.
+    /// The requested encoding, if `physical` has it.
     pub(super) fn new(encoding: ValueEncoding, physical: PhysicalType) -> Option<Self> {
         let encoding = match encoding {
             // The simplest, until there is a sample.
@@ -88,7 +88,7 @@ impl PageEncoding {
     }
 }
 
-/// Encodes pages of values; keeps the memory that encodings need beside.
+/// Encodes pages of values; keeps the memory that encodings need.
 #[derive(Debug, Default)]
 pub(super) struct ValueEncoder {
     words32: Joined<u32>,
@@ -98,12 +98,12 @@ pub(super) struct ValueEncoder {
 }
 
 impl ValueEncoder {
-    /// Forgets what was learned from the pages of a chunk, so that the next chunk depends on its own values alone.
+    /// Drops state learned from the pages of a chunk, so that the next chunk depends on its own values alone.
     pub(super) fn end_chunk(&mut self) {
         self.alp = Alp::default();
     }
 
-    /// Maximum bytes that the values can become.
+    /// Maximum encoded size of the values.
     pub(super) fn max_len(&self, encoding: PageEncoding, pieces: &[Values]) -> usize {
         match encoding {
             PageEncoding::Plain | PageEncoding::ByteStreamSplit => plain::len(pieces),
@@ -115,7 +115,7 @@ impl ValueEncoder {
         }
     }
 
-    /// Encodes to the front of `out`, of at least [`max_len`](Self::max_len) bytes; returns how many were written.
+    /// Encodes to the front of `out`, of at least [`max_len`](Self::max_len) bytes; returns the number of bytes written.
     pub(super) fn encode(&mut self, encoding: PageEncoding, pieces: &[Values], out: &mut [u8]) -> Result<usize> {
         match encoding {
             PageEncoding::Plain => plain::encode(pieces, out),

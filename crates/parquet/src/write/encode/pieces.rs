@@ -1,15 +1,15 @@
-//! The pieces of a page as one slice, for encodings that look at neighbours.
+//! Joins the pieces of a page to one slice, for encodings that look at neighbouring values.
 
 use crate::write::physical::Values;
 
-/// Memory in which pieces are joined; a single piece is taken where it is.
+/// Memory for joined pieces; a single piece is used in place.
 #[derive(Debug, Default)]
 pub(super) struct Joined<T> {
     words: Vec<T>,
 }
 
 impl<T: Copy> Joined<T> {
-    /// The words of all pieces; `of` gives those of one.
+    /// The words of all pieces; `of` returns the words of one piece.
     pub(super) fn join<'a>(
         &'a mut self,
         pieces: &'a [Values],

@@ -4,16 +4,16 @@ use super::not_encoded;
 use crate::error::Result;
 use crate::write::physical::Values;
 
-/// Bytes that the values take up.
+/// Encoded size of the values.
 pub(super) fn len(pieces: &[Values]) -> usize {
     match pieces.first() {
-        // Bits of one piece go on where those of the one before end.
+        // The bits of a piece follow the bits of the piece before.
         Some(Values::Booleans(_)) => pieces.iter().map(Values::len).sum::<usize>().div_ceil(8),
         _ => pieces.iter().map(Values::plain_len).sum(),
     }
 }
 
-/// Values one after another, little-endian; byte arrays with their lengths before them; booleans as bits.
+/// Encodes values one after another, little-endian; byte arrays after their lengths; booleans as bits.
 pub(super) fn encode(pieces: &[Values], out: &mut [u8]) -> Result<usize> {
     let len = len(pieces);
     let out = &mut out[..len];
@@ -24,7 +24,7 @@ pub(super) fn encode(pieces: &[Values], out: &mut [u8]) -> Result<usize> {
                 if at == 0
                     && let Some(last) = out.last_mut()
                 {
-                    // The bits behind the last value.
+                    // The bits after the last value.
                     *last = 0;
                 }
                 select::copy_bits(bits.values(), bits.offset(), out, at, bits.len())?;

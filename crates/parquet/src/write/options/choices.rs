@@ -1,14 +1,14 @@
-//! The values that options take.
+//! Values of options.
 
 use lath_format::CompressionCodec;
 
-/// How pages are compressed.
+/// Compression of pages.
 ///
 /// <https://github.com/apache/parquet-format/blob/master/Compression.md>
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
-    /// Not at all.
+    /// No compression.
     Uncompressed,
     /// Snappy.
     Snappy,
@@ -32,14 +32,14 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The level of [`Gzip`](Self::Gzip) where none is named.
+    /// The level of [`Gzip`](Self::Gzip) if none is given.
     pub const DEFAULT_GZIP_LEVEL: u32 = 6;
-    /// The level of [`Brotli`](Self::Brotli) where none is named.
+    /// The level of [`Brotli`](Self::Brotli) if none is given.
     pub const DEFAULT_BROTLI_LEVEL: u32 = 5;
-    /// The level of [`Zstd`](Self::Zstd) where none is named.
+    /// The level of [`Zstd`](Self::Zstd) if none is given.
     pub const DEFAULT_ZSTD_LEVEL: u32 = 1;
 
-    /// The codec as the metadata names it.
+    /// The codec's id in metadata.
     pub(crate) fn id(self) -> CompressionCodec {
         match self {
             Self::Uncompressed => CompressionCodec::Uncompressed,
@@ -62,7 +62,7 @@ impl Codec {
     }
 }
 
-/// How values are encoded where no dictionary is used.
+/// Encoding of values without a dictionary.
 ///
 /// <https://parquet.apache.org/docs/file-format/data-pages/encodings/>
 #[non_exhaustive]
@@ -80,11 +80,11 @@ pub enum ValueEncoding {
     DeltaByteArray,
     /// BYTE_STREAM_SPLIT, for every type of fixed width but BOOLEAN.
     ByteStreamSplit,
-    /// ALP, for FLOAT and DOUBLE: decimal numbers as integers. The specification has it as a preview, and few readers know it.
+    /// ALP, for FLOAT and DOUBLE: decimal numbers as integers. It is a preview in the specification, and few readers know it.
     ///
     /// <https://github.com/apache/parquet-format/blob/master/AlpEncoding.md>
     Alp,
-    /// Whichever makes the first values of a column chunk smallest, the dictionary among them; ALP only with
+    /// The encoding that makes the first values of a column chunk smallest, the dictionary included; ALP only with
     /// [`preview_encodings`](super::ColumnOptions::preview_encodings).
     Sampled,
 }
@@ -94,34 +94,34 @@ pub enum ValueEncoding {
 /// <https://parquet.apache.org/docs/file-format/data-pages/>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PageVersion {
-    /// Levels and values compressed together; every reader has it.
+    /// Levels and values are compressed together; every reader knows it.
     V1,
-    /// Levels outside the compressed bytes.
+    /// Levels are stored outside the compressed bytes.
     V2,
 }
 
-/// Which minima, maxima and null counts are kept.
+/// Level of detail of statistics: minima, maxima and null counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StatisticsLevel {
-    /// None.
+    /// No statistics.
     None,
-    /// Of a column chunk, in the footer.
+    /// Statistics of column chunks, in the footer.
     Chunk,
-    /// Of every page too, in the page index.
+    /// Statistics of pages too, in the page index.
     Page,
 }
 
-/// How large a Bloom filter becomes.
+/// Size of a Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BloomFilter {
-    /// As large as it takes for this share of absent values to pass, the distinct values having been counted.
+    /// As large as needed for this false positive rate with the counted distinct values.
     FalsePositiveRate(f64),
     /// This many bytes, rounded up to a power of two of at least 32.
     Bytes(usize),
 }
 
 impl BloomFilter {
-    /// One absent value in a hundred passes: about ten bits per distinct value.
+    /// A false positive rate of 1 %: about ten bits a distinct value.
     pub const DEFAULT: Self = Self::FalsePositiveRate(0.01);
     /// The largest filter, in bytes: 128 MiB.
     pub const MAX_BYTES: usize = 128 << 20;
@@ -132,7 +132,7 @@ impl BloomFilter {
 pub struct SortingColumn {
     /// Dotted path of the leaf column.
     pub path: String,
-    /// Largest first.
+    /// Descending order.
     pub descending: bool,
     /// Nulls before values.
     pub nulls_first: bool,

@@ -4,7 +4,7 @@ use super::{BloomFilter, Codec, PageVersion, StatisticsLevel, ValueEncoding};
 use crate::error::{Error, Result};
 use crate::write::segments::Segments;
 
-/// Options of one column, or of all: those that are not set are left to what stands behind.
+/// Options of one column, or of all: options that are not set are inherited or have their defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnOptions {
     pub(super) encoding: Option<ValueEncoding>,
@@ -30,7 +30,7 @@ pub struct ColumnOptions {
 #[derive(Debug, Clone)]
 pub(crate) struct LeafOptions {
     pub(crate) encoding: ValueEncoding,
-    /// Whether the encoding was asked of this very column, so that a type without it is an error.
+    /// Whether the encoding was set for this column, so that a type without it is an error.
     pub(crate) encoding_is_own: bool,
     pub(crate) codec: Codec,
     pub(crate) dictionary: bool,
@@ -48,7 +48,7 @@ pub(crate) struct LeafOptions {
     pub(crate) preview_encodings: bool,
     /// The key-value metadata of every column chunk, a list in Thrift's compact protocol.
     pub(crate) key_values: Option<Bytes>,
-    /// Rows that a row group may come to, by which a dictionary's worth is judged.
+    /// Maximum rows of a row group, from which the use of a dictionary is projected.
     pub(crate) row_group_rows: usize,
     /// Memory for pages, which the writer's columns share.
     pub(crate) segments: Segments,
@@ -71,7 +71,7 @@ impl ColumnOptions {
     pub const DEFAULT_PAGE_BYTES: usize = 1 << 20;
     /// Maximum of [`page_bytes`](Self::page_bytes): 1 GiB, half of the maximum that a page header can hold.
     pub const MAX_PAGE_BYTES: usize = 1 << 30;
-    /// Default for [`statistics`](Self::statistics): of chunks and pages.
+    /// Default for [`statistics`](Self::statistics): chunks and pages.
     pub const DEFAULT_STATISTICS: StatisticsLevel = StatisticsLevel::Page;
     /// Default for [`statistics_bytes`](Self::statistics_bytes): 64.
     pub const DEFAULT_STATISTICS_BYTES: usize = 64;
@@ -81,17 +81,17 @@ impl ColumnOptions {
     pub const DEFAULT_OFFSET_INDEX: bool = true;
     /// Default for [`crc`](Self::crc): on.
     pub const DEFAULT_CRC: bool = true;
-    /// Default for [`total_order`](Self::total_order): off, as few readers know it.
+    /// Default for [`total_order`](Self::total_order): off, because few readers know it.
     pub const DEFAULT_TOTAL_ORDER: bool = false;
-    /// Default for [`preview_encodings`](Self::preview_encodings): off, as few readers know them.
+    /// Default for [`preview_encodings`](Self::preview_encodings): off, because few readers know them.
     pub const DEFAULT_PREVIEW_ENCODINGS: bool = false;
 
-    /// Nothing set.
+    /// No options set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how values are encoded that no dictionary holds. Default: [`Self::DEFAULT_ENCODING`].
+    /// Sets the encoding of values without a dictionary. Default: [`Self::DEFAULT_ENCODING`].
     #[must_use]
     pub fn encoding(mut self, encoding: ValueEncoding) -> Self {
         self.encoding = Some(encoding);
@@ -105,16 +105,16 @@ impl ColumnOptions {
         self
     }
 
-    /// Sets whether a dictionary is tried first; it is given up where it does not pay. BOOLEAN columns have none.
-    /// Default: [`Self::DEFAULT_DICTIONARY`].
+    /// Sets whether a dictionary is tried first; it is given up if it does not save space. BOOLEAN columns have none. Default:
+    /// [`Self::DEFAULT_DICTIONARY`].
     #[must_use]
     pub fn dictionary(mut self, enabled: bool) -> Self {
         self.dictionary = Some(enabled);
         self
     }
 
-    /// Sets how many bytes the dictionary of a column chunk may come to; it may pass them by the values of one page. What
-    /// follows is encoded without. Default: [`Self::DEFAULT_DICTIONARY_BYTES`].
+    /// Sets the maximum size in bytes of a chunk's dictionary, which the values of one page may exceed. Later values are encoded
+    /// without the dictionary. Default: [`Self::DEFAULT_DICTIONARY_BYTES`].
     #[must_use]
     pub fn dictionary_bytes(mut self, bytes: usize) -> Self {
         self.dictionary_bytes = Some(bytes);
@@ -128,15 +128,15 @@ impl ColumnOptions {
         self
     }
 
-    /// Sets how many rows a page holds at most. Default: [`Self::DEFAULT_PAGE_ROWS`].
+    /// Sets the maximum rows of a page. Default: [`Self::DEFAULT_PAGE_ROWS`].
     #[must_use]
     pub fn page_rows(mut self, rows: usize) -> Self {
         self.page_rows = Some(rows);
         self
     }
 
-    /// Sets after how many bytes of values, before compression, a page ends; a row stays whole whatever its size.
-    /// Default: [`Self::DEFAULT_PAGE_BYTES`].
+    /// Sets the number of bytes of values, before compression, after which a page ends; a row is never split. Default:
+    /// [`Self::DEFAULT_PAGE_BYTES`].
     #[must_use]
     pub fn page_bytes(mut self, bytes: usize) -> Self {
         self.page_bytes = Some(bytes);
@@ -150,22 +150,22 @@ impl ColumnOptions {
         self
     }
 
-    /// Sets which statistics are kept. Default: [`Self::DEFAULT_STATISTICS`].
+    /// Sets the level of statistics. Default: [`Self::DEFAULT_STATISTICS`].
     #[must_use]
     pub fn statistics(mut self, level: StatisticsLevel) -> Self {
         self.statistics = Some(level);
         self
     }
 
-    /// Sets to how many bytes minima and maxima of byte arrays are cut; those that are cut are marked as not exact.
-    /// Default: [`Self::DEFAULT_STATISTICS_BYTES`].
+    /// Sets the maximum bytes of minima and maxima of byte arrays; truncated ones are marked as not exact. Default:
+    /// [`Self::DEFAULT_STATISTICS_BYTES`].
     #[must_use]
     pub fn statistics_bytes(mut self, bytes: usize) -> Self {
         self.statistics_bytes = Some(bytes);
         self
     }
 
-    /// Sets whether size statistics are kept: histograms of levels and bytes of values. Default:
+    /// Sets whether size statistics are written: histograms of levels and bytes of values. Default:
     /// [`Self::DEFAULT_SIZE_STATISTICS`].
     #[must_use]
     pub fn size_statistics(mut self, enabled: bool) -> Self {
@@ -173,7 +173,7 @@ impl ColumnOptions {
         self
     }
 
-    /// Sets whether the places of pages are kept in an offset index. Default: [`Self::DEFAULT_OFFSET_INDEX`].
+    /// Sets whether an offset index with the places of pages is written. Default: [`Self::DEFAULT_OFFSET_INDEX`].
     #[must_use]
     pub fn offset_index(mut self, enabled: bool) -> Self {
         self.offset_index = Some(enabled);
@@ -187,17 +187,17 @@ impl ColumnOptions {
         self
     }
 
-    /// Sets whether FLOAT, DOUBLE and Float16 columns have their minima and maxima by IEEE 754's total order, with the number
-    /// of NaNs beside them. Default: [`Self::DEFAULT_TOTAL_ORDER`].
+    /// Sets whether FLOAT, DOUBLE and Float16 columns have minima and maxima in IEEE 754's total order, with the number of NaNs.
+    /// Default: [`Self::DEFAULT_TOTAL_ORDER`].
     #[must_use]
     pub fn total_order(mut self, enabled: bool) -> Self {
         self.total_order = Some(enabled);
         self
     }
 
-    /// Sets whether [`ValueEncoding::Sampled`] may choose an encoding that the specification has as a preview: today
-    /// [`ValueEncoding::Alp`]. The specification asks writers for such an option, because readers without the encoding cannot
-    /// read the column. Default: [`Self::DEFAULT_PREVIEW_ENCODINGS`].
+    /// Sets whether [`ValueEncoding::Sampled`] may choose a preview encoding of the specification: today [`ValueEncoding::Alp`].
+    /// The specification asks writers for such an option, because readers without the encoding cannot read the column. Default:
+    /// [`Self::DEFAULT_PREVIEW_ENCODINGS`].
     #[must_use]
     pub fn preview_encodings(mut self, enabled: bool) -> Self {
         self.preview_encodings = Some(enabled);
@@ -208,7 +208,7 @@ impl ColumnOptions {
         self.encoding.is_some()
     }
 
-    /// These options, and where they leave something open those of `behind`.
+    /// These options, completed by `behind` where they are not set.
     pub(super) fn over(&self, behind: &Self) -> Self {
         Self {
             encoding: self.encoding.or(behind.encoding),
@@ -230,7 +230,7 @@ impl ColumnOptions {
         }
     }
 
-    /// These options, which are another file's, without those that may not suit the options in `asked_for`.
+    /// These options of another file, without options that may not suit `asked_for`.
     pub(super) fn beside(&self, asked_for: &Self) -> Self {
         let mut kept = self.clone();
         if asked_for.page_rows.is_some() || asked_for.page_bytes.is_some() {
@@ -268,7 +268,7 @@ impl ColumnOptions {
 }
 
 impl LeafOptions {
-    /// Refuses values that nothing can be written with; `whose` says whose options these are.
+    /// Refuses values that cannot be written; `whose` names the column in errors.
     pub(super) fn check(&self, whose: &str) -> Result<()> {
         let refuse = |what: &str| Err(Error::invalid(format!("options of {whose}: {what}")));
         if !self.codec.has_level() {

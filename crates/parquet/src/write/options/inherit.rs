@@ -1,19 +1,19 @@
-//! What a file that is written again takes over from the one that it is made of.
+//! Inherits options from a file that is rewritten.
 //!
-//! | of the file | from | |
+//! | option | from | rule |
 //! | --- | --- | --- |
-//! | codec | the column chunks | of most row groups; its level is not kept in files, and is the usual one |
-//! | dictionary | encodings of the column chunks | whether any chunk has one |
+//! | codec | the column chunks | of most row groups; its level is not stored in files, and is the default |
+//! | dictionary | encodings of the column chunks | on if any chunk has one |
 //! | encoding | encodings of the column chunks | the one that is not a dictionary's, other than PLAIN if there is one |
-//! | rows and bytes of pages | the offset index | those of the largest page; nothing where all that is known is one small page |
+//! | rows and bytes of pages | the offset index | of the largest page; not inherited if only one small page is known |
 //! | page version | the header of the first page | |
-//! | Bloom filters | the bits of the first filter of a column | as a rate of false positives, of 0.0001 at the least |
-//! | rows of row groups | the row groups | those of the largest, unless there is one small one |
+//! | Bloom filters | the bits of the first filter of a column | as a false positive rate, of at least 0.0001 |
+//! | rows of row groups | the row groups | of the largest, unless there is one small one |
 //! | order of statistics | the footer | IEEE 754's total order if it has that |
 //! | key-value metadata of column chunks | the column chunks | if all chunks of the column have the same |
 //! | name of the schema | the root of the schema | |
-//! | Arrow schema, or that there is none | key-value metadata | where the Parquet schema is the same |
-//! | sorting columns | the row groups | if all have the same; said of those row groups in which the rows are sorted |
+//! | Arrow schema, or its absence | key-value metadata | if the Parquet schema is the same |
+//! | sorting columns | the row groups | if all have the same; written for the row groups whose rows are sorted |
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::file::first_page_version;
 use crate::file::{ChunkKeyValues, PageIndex, ParquetFile};
 use crate::prune::bloom_filter_sample;
 
-/// The rate of a filter that has hardly a bit set tells nothing of what was asked for.
+/// A filter with hardly a bit set does not show the requested rate.
 const LEAST_BLOOM_RATE: f64 = 0.0001;
 const GREATEST_BLOOM_RATE: f64 = 0.5;
 
@@ -37,7 +37,7 @@ const GREATEST_BLOOM_RATE: f64 = 0.5;
 #[derive(Debug, Clone)]
 pub(crate) struct InheritedSchema {
     pub(crate) descr: SchemaDescPtr,
-    /// The Arrow schema, as it stands in the key-value metadata.
+    /// The Arrow schema, as encoded in the key-value metadata.
     pub(crate) hint: Option<String>,
 }
 
@@ -50,10 +50,10 @@ impl InheritedSchema {
 }
 
 impl WriteOptions {
-    /// Takes over from `file` what these options leave open: of each column the codec, the encoding, whether it has a
-    /// dictionary, sizes and version of pages, Bloom filters and the order of statistics; the rows of a row group, and what rows are sorted by, if they
-    /// are. A file with the same columns keeps the name of its schema, and the Arrow schema that `file` has of them. Of several files,
-    /// the first one that says something counts.
+    /// Inherits from `file` the options that are not set: of each column the codec, the encoding, whether it has a dictionary,
+    /// sizes and version of pages, Bloom filters and the order of statistics; the rows of a row group, and the sorting columns,
+    /// if rows are in their order. A file with the same columns keeps the name of its schema, and the Arrow schema that `file`
+    /// has of them. If called for several files, the first one that has an option wins.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if Bloom filters or page headers cannot be read.
@@ -64,13 +64,13 @@ impl WriteOptions {
             return Ok(self);
         }
         let key_values_of_chunks = file.chunk_key_values();
-        // Without an index pages have the sizes that they have otherwise; a damaged one is for readers to complain of.
+        // Without an index pages have their default sizes; a damaged index is an error for readers, not here.
         let indexed = file.page_index().ok();
         let page_version = first_page_version(file)?;
         let page_version = page_version.map(|version| if version == 2 { PageVersion::V2 } else { PageVersion::V1 });
         let mut occurrences = HashMap::new();
         for (leaf, column) in metadata.schema_descr().columns().iter().enumerate() {
-            // A chunk whose metadata cannot be read says nothing here, and is an error where it is read.
+            // A chunk whose metadata cannot be read is ignored here, and is an error where it is read.
             let chunks =
                 || (0..metadata.row_group_count()).filter_map(|row_group| metadata.chunk(row_group, leaf).ok());
             let mut options = ColumnOptions::new();
@@ -103,7 +103,7 @@ impl WriteOptions {
     }
 }
 
-/// The key-value metadata of a column, if that of all its chunks is the same.
+/// The key-value metadata of a column, if all its chunks have the same.
 fn key_values(chunks: &ChunkKeyValues, leaf: usize, row_group_count: usize) -> Option<Bytes> {
     let first = chunks.get(&(0, leaf))?;
     let is_same = |row_group: usize| chunks.get(&(row_group, leaf)) == Some(first);
@@ -128,11 +128,11 @@ fn codec<'a>(chunks: impl Iterator<Item = ColumnChunk<'a>>) -> Option<Codec> {
             None => counts.push((codec, 1)),
         }
     }
-    // Of equals the first, which `max_by_key` would not give.
+    // Prefers the first of equals, which `max_by_key` alone would not.
     counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(codec, _)| codec)
 }
 
-/// Whether chunks have a dictionary, and the encoding of values that it does not hold.
+/// Whether chunks have a dictionary, and the encoding of values outside it.
 fn encodings<'a>(
     chunks: impl Iterator<Item = ColumnChunk<'a>>,
     physical_type: PhysicalType,
@@ -149,7 +149,7 @@ fn encodings<'a>(
         let has_dictionary = has(Encoding::RleDictionary) || has(Encoding::PlainDictionary);
         dictionary = Some(dictionary.unwrap_or(false) || has_dictionary);
         let of_type = match physical_type {
-            // Levels are RLE too, so that it says nothing where data pages are not told apart.
+            // Levels are RLE too, so that RLE has no meaning unless data pages are told apart.
             PhysicalType::BOOLEAN if data_pages.is_some() => &[(Encoding::Rle, ValueEncoding::Rle)][..],
             _ => &[
                 (Encoding::DeltaBinaryPacked, ValueEncoding::DeltaBinaryPacked),
@@ -170,11 +170,11 @@ fn encodings<'a>(
 struct Pages {
     /// Rows of the largest page.
     rows: usize,
-    /// Bytes of the largest page before compression, as its chunk was compressed on the average.
+    /// Bytes of the largest page before compression, assuming the average compression of its chunk.
     bytes: usize,
     /// Whether a chunk has more than one page.
     are_cut: bool,
-    /// Whether all pages have the same rows, but for the last of each chunk.
+    /// Whether all pages have the same number of rows, except the last of each chunk.
     are_even: bool,
 }
 
@@ -208,7 +208,7 @@ impl Pages {
         }
         options.page_rows = Some(self.rows);
         let bytes = if self.are_even {
-            // Rows end the pages, and bytes are not to end them earlier.
+            // Rows end the pages, and bytes must not end them earlier.
             ColumnOptions::DEFAULT_PAGE_BYTES.max(self.bytes.saturating_add(self.bytes / 4))
         } else {
             self.bytes
@@ -217,7 +217,7 @@ impl Pages {
     }
 }
 
-/// The share of absent values that pass: a value asks for a bit of each word of its block.
+/// The false positive rate: a value tests one bit of each word of its block.
 fn false_positive_rate(bitset: &[u8]) -> f64 {
     let blocks = bitset.as_chunks::<BLOCK_LEN>().0;
     let rate_of = |block: &[u8; BLOCK_LEN]| {
@@ -235,7 +235,7 @@ fn row_group_rows(metadata: &FileMetaData) -> Option<usize> {
     (metadata.row_group_count() > 1 || rows > WriteOptions::DEFAULT_ROW_GROUP_ROWS).then_some(rows)
 }
 
-/// What all row groups say that they are sorted by.
+/// The sorting columns that all row groups share.
 fn sorting(metadata: &FileMetaData) -> Vec<SortingColumn> {
     let mut row_groups = metadata.row_groups().map(|row_group| row_group.sorting_columns());
     let Some(Some(first)) = row_groups.next() else { return Vec::new() };
@@ -294,7 +294,7 @@ mod tests {
         };
         let expected = [0, 1, 2].map(|row_group| ((row_group, 1), LIST.to_vec()));
         assert_eq!(lists(&file), expected);
-        // Other readers know the field, or pass over it.
+        // Other readers know the field, or ignore it.
         let read = parquet::file::metadata::ParquetMetaDataReader::new();
         let encoded = written(WriteOptions::default().inherit(&file).unwrap());
         assert_eq!(read.parse_and_finish(&encoded).unwrap().num_row_groups(), 3);
@@ -329,7 +329,7 @@ mod tests {
             assert_eq!(first_statistics(&file), (whole.clone(), true));
             let inherited = WriteOptions::default().inherit(&file).unwrap();
             assert_eq!(first_statistics(&copied(&file, inherited)), (whole, true));
-            // As the deprecated fields are read, which are not there either.
+            // As the deprecated fields are read, which are absent too.
             let counts = ChunkStatistics { is_deprecated: true, ..counts };
             assert_eq!(first_statistics(&copied(&file, other.clone())), (counts, false));
         }

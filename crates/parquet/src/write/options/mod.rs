@@ -1,4 +1,4 @@
-//! What a caller can choose about writing.
+//! Options of writing.
 
 mod choices;
 mod column;
@@ -19,7 +19,7 @@ use super::segments::Segments;
 use crate::error::{Error, Result};
 use crate::runtime::threads_or_cores;
 
-/// How a file is written. Every option has a documented default; an option of a column overrides that of all columns.
+/// Options of writing a file. Every option has a documented default; an option of a column overrides the option of all columns.
 ///
 /// ```
 /// use lath_parquet::{BloomFilter, Codec, ColumnOptions, ValueEncoding, WriteOptions};
@@ -34,14 +34,14 @@ use crate::runtime::threads_or_cores;
 pub struct WriteOptions {
     all: ColumnOptions,
     columns: BTreeMap<String, ColumnOptions>,
-    /// What another file has, by path and then by the order of columns that have the same path: behind all that was asked for.
+    /// Options of another file, by path and then by the order of columns with the same path; options that were set override them.
     inherited: BTreeMap<String, Vec<ColumnOptions>>,
     row_group_rows: Option<usize>,
     inherited_row_group_rows: Option<usize>,
     inherited_schema: Option<InheritedSchema>,
     row_group_bytes: Option<usize>,
     sorting_columns: Vec<SortingColumn>,
-    /// What the rows are sorted by if another file says the truth.
+    /// Sorting columns of another file, which the rows may or may not follow.
     presumed_sorting: Vec<SortingColumn>,
     key_value_metadata: Vec<(String, Option<String>)>,
     left_out_keys: Vec<String>,
@@ -58,7 +58,7 @@ impl WriteOptions {
     pub const DEFAULT_ROW_GROUP_BYTES: usize = 512 << 20;
     /// Default for [`memory_budget_bytes`](Self::memory_budget_bytes): 1 GiB.
     pub const DEFAULT_MEMORY_BUDGET_BYTES: usize = 1 << 30;
-    /// Default for [`threads`](Self::threads): one; a writer does not take a machine's cores unasked.
+    /// Default for [`threads`](Self::threads): one; a writer does not use more cores unasked.
     pub const DEFAULT_THREADS: usize = 1;
     /// Default for [`created_by`](Self::created_by): the library and its version.
     pub const DEFAULT_CREATED_BY: &str = concat!("lath-parquet version ", env!("CARGO_PKG_VERSION"));
@@ -69,22 +69,22 @@ impl WriteOptions {
         Self { all: profile.columns(), ..Self::default() }
     }
 
-    /// Sets what a profile says and nothing else does.
+    /// Sets the options of a profile as defaults: any other setting overrides them.
     #[must_use]
     pub fn with_defaults_of(mut self, profile: Profile) -> Self {
         self.all = self.all.over(&profile.columns());
         self
     }
 
-    /// Sets options of every column; those that `options` leaves open stay as they are.
+    /// Sets options of every column; options that are not set in `options` stay as they are.
     #[must_use]
     pub fn all_columns(mut self, options: ColumnOptions) -> Self {
         self.all = options.over(&self.all);
         self
     }
 
-    /// Sets options of one leaf column, named by its dotted path in the Parquet schema (`"tags.list.element"`); those that
-    /// `options` leaves open stay as they are. A path that the schema does not have is an error when the writer starts.
+    /// Sets options of one leaf column, named by its dotted path in the Parquet schema (`"tags.list.element"`); options that are
+    /// not set in `options` stay as they are. A path that the schema does not have is an error when the writer starts.
     #[must_use]
     pub fn column(mut self, path: impl Into<String>, options: ColumnOptions) -> Self {
         let entry = self.columns.entry(path.into()).or_default();
@@ -92,7 +92,7 @@ impl WriteOptions {
         self
     }
 
-    /// Names the leaf columns by which rows will be looked up: each gets a Bloom filter of [`BloomFilter::DEFAULT`].
+    /// Names the leaf columns for lookups: each gets a Bloom filter of [`BloomFilter::DEFAULT`].
     #[must_use]
     pub fn key_columns<P: Into<String>>(self, paths: impl IntoIterator<Item = P>) -> Self {
         paths
@@ -118,7 +118,7 @@ impl WriteOptions {
         self.all_columns(ColumnOptions::new().dictionary(enabled))
     }
 
-    /// Sets whether a sample may choose encodings that the specification has as a preview.
+    /// Sets whether a sample may choose preview encodings of the specification.
     #[must_use]
     pub fn preview_encodings(self, enabled: bool) -> Self {
         self.all_columns(ColumnOptions::new().preview_encodings(enabled))
@@ -130,21 +130,21 @@ impl WriteOptions {
         self.all_columns(ColumnOptions::new().page_version(version))
     }
 
-    /// Sets after how many rows a row group ends. Default: [`Self::DEFAULT_ROW_GROUP_ROWS`].
+    /// Sets the maximum rows of a row group. Default: [`Self::DEFAULT_ROW_GROUP_ROWS`].
     #[must_use]
     pub fn row_group_rows(mut self, rows: usize) -> Self {
         self.row_group_rows = Some(rows);
         self
     }
 
-    /// Sets after how many bytes of encoded data a row group ends. Default: [`Self::DEFAULT_ROW_GROUP_BYTES`].
+    /// Sets the bytes of encoded data after which a row group ends. Default: [`Self::DEFAULT_ROW_GROUP_BYTES`].
     #[must_use]
     pub fn row_group_bytes(mut self, bytes: usize) -> Self {
         self.row_group_bytes = Some(bytes);
         self
     }
 
-    /// Sets by which columns the rows of every row group are sorted, first the most significant. Recorded in the file's
+    /// Sets the columns by which the rows of every row group are sorted, the most significant first. Recorded in the file's
     /// metadata. Default: none.
     #[must_use]
     pub fn sorting_columns(mut self, columns: impl IntoIterator<Item = SortingColumn>) -> Self {
@@ -159,30 +159,30 @@ impl WriteOptions {
         self
     }
 
-    /// Leaves out a key of the file that is copied by [`ParquetWriter::new_like`](crate::ParquetWriter::new_like), or of the metadata of
-    /// the Arrow schema, unless it is set to another value.
+    /// Leaves out a key of the file that [`ParquetWriter::new_like`](crate::ParquetWriter::new_like) copies, or of the metadata
+    /// of the Arrow schema, unless it is set to another value.
     #[must_use]
     pub fn without_key_value_metadata(mut self, key: impl Into<String>) -> Self {
         self.left_out_keys.push(key.into());
         self
     }
 
-    /// Sets what the file says about its writer. Default: [`Self::DEFAULT_CREATED_BY`].
+    /// Sets the name of the writer in the file. Default: [`Self::DEFAULT_CREATED_BY`].
     #[must_use]
     pub fn created_by(mut self, name: impl Into<String>) -> Self {
         self.created_by = Some(name.into());
         self
     }
 
-    /// Sets how many threads encode column chunks; 0 stands for one for each core. Default: [`Self::DEFAULT_THREADS`].
+    /// Sets the number of threads that encode column chunks; 0 means one for each core. Default: [`Self::DEFAULT_THREADS`].
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads_or_cores(threads));
         self
     }
 
-    /// Sets how many bytes the writer may hold; past them a row group ends early.
-    /// Default: [`Self::DEFAULT_MEMORY_BUDGET_BYTES`].
+    /// Sets the maximum bytes that the writer holds; a row group that exceeds them ends early. Default:
+    /// [`Self::DEFAULT_MEMORY_BUDGET_BYTES`].
     #[must_use]
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = Some(bytes);
@@ -190,7 +190,7 @@ impl WriteOptions {
     }
 
     pub(crate) fn row_group_row_limit(&self) -> usize {
-        // Rows are not to end row groups that were asked for by bytes.
+        // A limit by rows must not end row groups for which a limit by bytes was set.
         let inherited = self.inherited_row_group_rows.filter(|_| self.row_group_bytes.is_none());
         self.row_group_rows.or(inherited).unwrap_or(Self::DEFAULT_ROW_GROUP_ROWS)
     }
@@ -208,12 +208,12 @@ impl WriteOptions {
         &self.sorting_columns
     }
 
-    /// The order that is stated for row groups whose rows are found to be in it; empty if the options state an order.
+    /// The order to record for row groups whose rows turn out to be in it; empty if the options set an order.
     pub(crate) fn presumed_sorting(&self) -> &[SortingColumn] {
         if self.sorting_columns.is_empty() { &self.presumed_sorting } else { &[] }
     }
 
-    /// Sets how many threads encode column chunks unless [`threads`](Self::threads) was called.
+    /// Sets the number of encoding threads unless [`threads`](Self::threads) was called.
     #[must_use]
     pub fn default_threads(mut self, threads: usize) -> Self {
         self.threads.get_or_insert_with(|| threads_or_cores(threads));
@@ -224,7 +224,7 @@ impl WriteOptions {
         &self.key_value_metadata
     }
 
-    /// Whether a key of the file that is copied is left out.
+    /// Whether a key of the copied file is left out.
     pub(crate) fn leaves_out(&self, key: &str) -> bool {
         self.left_out_keys.iter().any(|left_out| left_out == key)
     }
@@ -246,8 +246,8 @@ impl WriteOptions {
         self.columns.keys().map(String::as_str)
     }
 
-    /// The options in force for the leaf with this path, whose own are set by `key`, and before which there are `occurrence` with the same
-    /// path.
+    /// The effective options for the leaf with this path. `key` is the path of its own options; `occurrence` is the number of
+    /// earlier leaves with the same path.
     pub(crate) fn leaf(&self, key: Option<&str>, path: &str, occurrence: usize) -> LeafOptions {
         let own = key.and_then(|key| self.columns.get(key));
         let asked_for = own.unwrap_or(&ColumnOptions::new()).over(&self.all);
@@ -262,10 +262,10 @@ impl WriteOptions {
         leaf
     }
 
-    /// Refuses values that no file can be written with.
+    /// Refuses values that cannot be written.
     ///
     /// # Errors
-    /// [`Error::Invalid`] that names the option and the column.
+    /// [`Error::Invalid`] with the name of the option and the column.
     pub(crate) fn check(&self) -> Result<()> {
         for (name, value) in [
             ("row_group_rows", self.row_group_row_limit()),

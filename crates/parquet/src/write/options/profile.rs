@@ -1,15 +1,15 @@
 use super::{Codec, ColumnOptions, PageVersion, ValueEncoding};
 
-/// A purpose, with the options that serve it.
+/// A set of options for a purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// What any reader since 2018 opens: data pages of the first version, a dictionary or PLAIN, Snappy.
+    /// For every reader since 2018: data pages of the first version, a dictionary or PLAIN, Snappy.
     Compatible,
-    /// Small files: encoding chosen per column from a sample, Zstandard, larger pages. With
-    /// [`preview_encodings`](super::WriteOptions::preview_encodings) the sample has ALP too, which few readers know.
+    /// For small files: encoding chosen for each column from a sample, Zstandard, larger pages. With
+    /// [`preview_encodings`](super::WriteOptions::preview_encodings) the sample includes ALP, which few readers know.
     Compact,
-    /// Rows found by key: small pages, so that little is read for one row; the keys are named by
-    /// [`WriteOptions::key_columns`](super::WriteOptions::key_columns).
+    /// For lookups by key: small pages, so that little is read for one row;
+    /// [`WriteOptions::key_columns`](super::WriteOptions::key_columns) names the keys.
     Lookup,
 }
 

@@ -1,4 +1,4 @@
-//! Values of options as text.
+//! Parses values of options.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -90,7 +90,7 @@ impl FromStr for Profile {
     }
 }
 
-/// A path, with `:desc` and `:nulls-first` behind it where they apply.
+/// A path, followed by `:desc` and `:nulls-first` where they apply.
 impl FromStr for SortingColumn {
     type Err = Error;
 
@@ -114,8 +114,8 @@ impl FromStr for SortingColumn {
     }
 }
 
-/// The number of bytes in a size such as `500000`, `64KiB`, `1.5 GiB` or `10M`; all units are powers of 1024. `None` if it is not
-/// a size.
+/// Parses a size in bytes such as `500000`, `64KiB`, `1.5 GiB` or `10M`; all units are powers of 1024. `None` if it is not a
+/// size.
 ///
 /// ```
 /// assert_eq!(lath_parquet::parse_byte_size("64KiB"), Some(65_536));

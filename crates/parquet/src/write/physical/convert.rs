@@ -1,4 +1,4 @@
-//! Numbers from the width that Arrow has them in to the one that the column stores.
+//! Converts numbers from their width in Arrow to the width of the column.
 
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::{IntervalUnit, TimeUnit};
@@ -9,12 +9,12 @@ use super::{Strings, Values};
 /// A value that the column cannot hold.
 #[derive(Debug)]
 pub(in crate::write) struct Misfit {
-    /// Which value, nulls not counted.
+    /// Index of the value, without nulls.
     pub(in crate::write) index: usize,
     pub(in crate::write) what: String,
 }
 
-/// What Arrow holds.
+/// Arrow type of the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     I8,
@@ -40,9 +40,9 @@ pub(super) struct Narrow {
 enum Target {
     Int32,
     Int64,
-    /// Big-endian two's complement of so many bytes.
+    /// Big-endian two's complement of this many bytes.
     Fixed(usize),
-    /// The same, of as many bytes as the number takes.
+    /// The same, with as many bytes as the number needs.
     Bytes,
 }
 
@@ -124,7 +124,7 @@ fn map<const N: usize, T: arrow_buffer::ArrowNativeType>(src: &[u8], f: impl Fn(
     src.as_chunks::<N>().0.iter().map(|value| f(*value)).collect::<Vec<T>>().into()
 }
 
-/// A stored word, as the signed integer that it is and as bits.
+/// A stored word, as a signed integer and as bits.
 trait Stored: Copy {
     type Word: arrow_buffer::ArrowNativeType;
     fn word(self) -> Self::Word;
@@ -144,7 +144,7 @@ impl Stored for i64 {
     }
 }
 
-/// Cuts values down with `cut` and refuses the first that `widen` does not bring back.
+/// Narrows values with `cut` and refuses the first that `widen` does not restore.
 fn checked<const N: usize, T: Stored, W: PartialEq>(
     src: &[u8],
     cut: impl Fn([u8; N]) -> T,
@@ -153,7 +153,7 @@ fn checked<const N: usize, T: Stored, W: PartialEq>(
 ) -> Result<ScalarBuffer<T::Word>, Misfit> {
     let values = src.as_chunks::<N>().0;
     let fits = |value: &[u8; N]| widen(cut(*value)) == whole(*value);
-    // Without a branch on each value: they fit nearly always.
+    // Without a branch on each value: they nearly always fit.
     let mut all_fit = true;
     let words: Vec<T::Word> = values
         .iter()

@@ -1,4 +1,4 @@
-//! Values without the slots of nulls.
+//! Removes the slots of nulls from values.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -11,7 +11,7 @@ use lath_kernels::select;
 
 use crate::error::{Error, Result};
 
-/// How many slots are present.
+/// Number of present slots.
 fn count(present: &NullBuffer) -> usize {
     present.len() - present.null_count()
 }
@@ -107,7 +107,7 @@ pub(super) fn keys(keys: &dyn Array, present: Option<&NullBuffer>) -> Result<Sca
 }
 
 fn widened<K: ArrowDictionaryKeyType>(keys: &dyn Array) -> ScalarBuffer<u32> {
-    // A key that does not fit stays out of range of any dictionary, or stands under a null.
+    // A key that does not fit stays out of range of any dictionary, or belongs to a null.
     let code = |key: &K::Native| u32::try_from(key.as_usize()).unwrap_or(u32::MAX);
     keys.as_primitive::<K>().values().iter().map(code).collect()
 }

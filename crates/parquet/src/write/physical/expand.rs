@@ -1,4 +1,4 @@
-//! Codes written out as the values that they stand for.
+//! Expands codes to values.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use lath_kernels::gather;
 use super::{Strings, Values};
 use crate::error::{Error, Result};
 
-/// Longest string that a view holds itself.
+/// Maximum length of a string that a view contains inline.
 const INLINE_LEN: usize = 12;
 
-/// The entries that `codes` stand for.
+/// The entries of `codes`.
 pub(super) fn expand(codes: &[u32], entries: &Values) -> Result<Values> {
     if codes.iter().any(|&code| code as usize >= entries.len()) {
         return Err(Error::invalid(format!("a dictionary key over its {} values", entries.len())));
@@ -48,13 +48,13 @@ pub(super) fn expand(codes: &[u32], entries: &Values) -> Result<Values> {
     })
 }
 
-/// Views of strings, and what they point into.
+/// Views of strings, and the buffers that they refer to.
 fn views(strings: &Strings) -> (ScalarBuffer<u128>, Arc<[Buffer]>) {
     let data = match strings {
         Strings::Views { views, buffers } => return (views.clone(), Arc::clone(buffers)),
         Strings::Offsets32 { data, .. } | Strings::Offsets64 { data, .. } => data,
     };
-    // A view's offset has 32 bits: one buffer for every so many bytes, each over-long by what may start in it.
+    // A view's offset has 32 bits: one buffer for each block of bytes, extended by the longest string that may start in it.
     let base = data.as_ptr() as usize;
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut starts: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! Slots of a leaf become the values that its column stores: nulls left out, in the physical type.
+//! Converts the slots of a leaf to values of its column's physical type, without nulls.
 
 mod convert;
 mod dense;
@@ -17,7 +17,7 @@ pub(super) use strings::Strings;
 use crate::error::{Error, Result};
 use convert::{Misfit, Narrow};
 
-/// Values of a column in the layout of its physical type; shares the batch's memory where that has the layout.
+/// Values of a column in the layout of its physical type; shares the batch's memory if it has that layout.
 #[derive(Debug, Clone)]
 pub(super) enum Values {
     Booleans(BooleanBuffer),
@@ -33,7 +33,7 @@ pub(super) enum Values {
     },
     /// BYTE_ARRAY.
     Strings(Strings),
-    /// Codes into entries that the batch came with.
+    /// Codes into entries of the batch's dictionary.
     Codes {
         codes: ScalarBuffer<u32>,
         entries: Entries,
@@ -45,7 +45,7 @@ pub(super) enum Values {
 /// The values of an Arrow dictionary.
 #[derive(Debug, Clone)]
 pub(super) struct Entries {
-    /// The array as it came, by which the dictionary is known again.
+    /// The original array, by which the dictionary is recognized.
     pub(super) array: ArrayRef,
     pub(super) values: Box<Values>,
 }
@@ -77,7 +77,7 @@ impl Values {
         }
     }
 
-    /// Bytes that the values take up in PLAIN encoding.
+    /// Size of the values in PLAIN encoding.
     pub(super) fn plain_len(&self) -> usize {
         match self {
             Self::Booleans(bits) => bits.len().div_ceil(8),
@@ -95,7 +95,7 @@ impl Values {
         }
     }
 
-    /// How many values from `start` on, at most `max_count`, take up at most `bytes` in PLAIN encoding.
+    /// Number of values from `start` on, at most `max_count`, that take at most `bytes` in PLAIN encoding.
     pub(super) fn fitting(&self, start: usize, max_count: usize, bytes: usize) -> usize {
         let of_width = |width: usize| max_count.min(bytes.checked_div(width).unwrap_or(max_count));
         match self {
@@ -114,12 +114,12 @@ impl Values {
         }
     }
 
-    /// The values that stand at `codes`.
+    /// The values of `codes`.
     pub(super) fn expanded_at(&self, codes: &[u32]) -> Result<Self> {
         expand::expand(codes, self)
     }
 
-    /// The values with codes written out.
+    /// The values with codes expanded.
     pub(super) fn expanded(self) -> Result<Self> {
         match &self {
             Self::Codes { codes, entries } => expand::expand(codes, &entries.values),
@@ -127,7 +127,7 @@ impl Values {
         }
     }
 
-    /// Bytes of the values of a BYTE_ARRAY column, lengths not counted; `None` for other types.
+    /// Bytes of the values of a BYTE_ARRAY column, without lengths; `None` for other types.
     pub(super) fn byte_array_len(&self) -> Option<usize> {
         match self {
             Self::Strings(strings) => Some(strings.data_len()),
@@ -140,7 +140,7 @@ impl Values {
     }
 }
 
-/// How slots of one Arrow type become values of one physical type.
+/// Conversion of slots of one Arrow type to values of one physical type.
 #[derive(Debug, Clone)]
 pub(super) struct Conversion {
     data_type: DataType,
@@ -151,25 +151,25 @@ pub(super) struct Conversion {
 enum Step {
     Nothing,
     Booleans,
-    /// Words as they are, of the stored width.
+    /// Words of the stored width, unchanged.
     Same32,
     Same64,
-    /// Bytes as they are.
+    /// Bytes, unchanged.
     SameFixed(usize),
     Strings,
-    /// A number to another width, big-endian where the column has bytes.
+    /// A number with another width, big-endian if the column has bytes.
     Number(Narrow),
     Interval(IntervalUnit),
     Int96(TimeUnit),
-    /// Keys, with how the dictionary's values are converted.
+    /// Keys, with the conversion of the dictionary's values.
     Dictionary(Box<Conversion>),
 }
 
 impl Conversion {
-    /// The conversion of `data_type` to what `column` stores.
+    /// The conversion from `data_type` to the stored type of `column`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a pair that does not occur in schemas that Arrow's are converted to.
+    /// [`Error::Unsupported`] for a pair that does not occur in schemas converted from Arrow.
     pub(super) fn new(column: &ColumnDescriptor, data_type: &DataType) -> Result<Self> {
         let (physical, length) = (column.physical_type(), usize::try_from(column.type_length()).unwrap_or(0));
         Self::between(physical, length, data_type).map_err(|error| {
@@ -213,7 +213,7 @@ impl Conversion {
                 Some(Step::Strings)
             }
             (D::Dictionary(_, values), _) => Some(Step::Dictionary(Box::new(Self::between(physical, length, values)?))),
-            // The slots come with their runs written out.
+            // Runs are expanded in the slots.
             (D::RunEndEncoded(_, values), _) => return Self::between(physical, length, values.data_type()),
             _ => None,
         };
@@ -223,7 +223,7 @@ impl Conversion {
         }
     }
 
-    /// Converts the present slots of `array`, which has the type that this conversion is for.
+    /// Converts the present slots of `array`, which must have the Arrow type of this conversion.
     pub(super) fn convert(&self, array: &ArrayRef, present: Option<&NullBuffer>) -> Result<Values, ConvertError> {
         if *array.data_type() != self.data_type {
             let what = format!("a batch has {} where the schema has {}", array.data_type(), self.data_type);
@@ -257,12 +257,12 @@ impl Conversion {
             Step::Dictionary(of_values) => {
                 let dictionary = array.as_any_dictionary();
                 let codes = dense::keys(dictionary.keys(), present)?;
-                // Only entries that a key points to are looked at later: others may hold anything.
+                // Only entries that a key refers to are used later: others may have any value.
                 let entries = dictionary.values();
                 let values = of_values.convert(entries, None)?;
                 let is_bytes = matches!(values, Values::Strings(_) | Values::Fixed { .. });
                 if !is_bytes || of_values.data_type == DataType::Float16 {
-                    // Numbers are looked up as fast as keys.
+                    // Looking up numbers is as fast as looking up keys.
                     return Ok(expand::expand(&codes, &values)?);
                 }
                 Values::Codes { codes, entries: Entries { array: entries.clone(), values: Box::new(values) } }
@@ -271,10 +271,10 @@ impl Conversion {
     }
 }
 
-/// Why slots could not be converted.
+/// Errors of converting slots.
 #[derive(Debug)]
 pub(super) enum ConvertError {
-    /// A value that the column cannot hold; the number counts the present slots.
+    /// A value that the column cannot hold; the index counts present slots.
     Misfit(Misfit),
     Other(Error),
 }

@@ -10,7 +10,7 @@ use lath_kernels::{ByteStrings, select};
 
 use crate::error::{Error, Result};
 
-/// Byte strings as Arrow has them, nulls left out.
+/// Byte strings in Arrow's layouts, without nulls.
 #[derive(Debug, Clone)]
 pub(in crate::write) enum Strings {
     Offsets32 {
@@ -21,7 +21,7 @@ pub(in crate::write) enum Strings {
         offsets: ScalarBuffer<i64>,
         data: Buffer,
     },
-    /// Views of up to twelve bytes hold the string, longer ones point into a buffer.
+    /// Views of up to twelve bytes contain the string, longer ones point into a buffer.
     Views {
         views: ScalarBuffer<u128>,
         buffers: Arc<[Buffer]>,
@@ -78,12 +78,12 @@ impl Strings {
         }
     }
 
-    /// Bytes of the strings that `codes` stand for.
+    /// Bytes of the strings of `codes`.
     pub(super) fn data_len_of(&self, codes: &[u32]) -> usize {
         codes.iter().map(|&code| self.len_of(code as usize)).sum()
     }
 
-    /// Length of a string; zero for one that there is not.
+    /// Length of a string; zero for an index out of range.
     fn len_of(&self, index: usize) -> usize {
         match self {
             Self::Offsets32 { offsets, .. } => offsets.get(index + 1).map_or(0, |end| (end - offsets[index]) as usize),
@@ -92,9 +92,9 @@ impl Strings {
         }
     }
 
-    /// How many strings from `start` on, at most `max_count`, take up at most `bytes`, each with four for its length.
+    /// Number of strings from `start` on, at most `max_count`, that take at most `bytes`, each with four bytes for its length.
     pub(super) fn fitting(&self, start: usize, max_count: usize, bytes: usize) -> usize {
-        // Offsets grow, so that the place is found by halving.
+        // Offsets grow, so that a binary search finds the place.
         fn by_halving(max_count: usize, fits: impl Fn(usize) -> bool) -> usize {
             let (mut low, mut high) = (0, max_count);
             while low < high {
@@ -116,7 +116,7 @@ impl Strings {
         }
     }
 
-    /// How many of the strings that `codes` stand for, from the first on, take up at most `bytes`.
+    /// Number of the strings of `codes`, from the first on, that take at most `bytes`.
     pub(super) fn fitting_of(&self, codes: &[u32], bytes: usize) -> usize {
         fitting(codes.iter().map(|&code| self.len_of(code as usize)), bytes)
     }
@@ -148,7 +148,7 @@ impl Strings {
         Self::Offsets64 { offsets: offsets.into(), data: Buffer::from_vec(data) }
     }
 
-    /// Calls `f` with the strings as kernels read them.
+    /// Calls `f` with the strings in the form that kernels read.
     pub(in crate::write) fn with<R>(&self, f: impl FnOnce(ByteStrings<'_>) -> R) -> R {
         match self {
             Self::Offsets32 { offsets, data } => f(ByteStrings::Offsets32 { data, offsets }),
@@ -174,7 +174,7 @@ fn fitting(lens: impl Iterator<Item = usize>, bytes: usize) -> usize {
     .count()
 }
 
-/// What offsets are to the writer.
+/// Offsets of 32 or 64 bits.
 trait Offset: OffsetSizeTrait {
     fn compress(offsets: &[Self], selection: &BooleanBuffer, out: &mut [Self]) -> Result<()>;
     fn strings(offsets: ScalarBuffer<Self>, data: Buffer) -> Strings;
@@ -213,7 +213,7 @@ fn from_offsets<T: ByteArrayType<Offset: Offset>>(
         return Ok(T::Offset::strings(offsets.inner().clone(), array.values().clone()));
     };
     let count = present.len() - present.null_count();
-    // Nulls are empty nearly always: then the offsets of the others are those of the strings left.
+    // Nulls are nearly always empty: then the offsets without theirs are the offsets of the remaining strings.
     let selection = present.inner();
     let absent_len: usize = absent_runs(present).map(|(from, to)| (offsets[to] - offsets[from]).as_usize()).sum();
     if absent_len == 0 {
@@ -233,7 +233,7 @@ fn from_offsets<T: ByteArrayType<Offset: Offset>>(
     Ok(T::Offset::strings(kept.into(), Buffer::from_vec(data)))
 }
 
-/// Runs of slots that are not present, as first slot and the one after the last.
+/// Runs of absent slots, as first slot and the slot after the last.
 fn absent_runs(present: &NullBuffer) -> impl Iterator<Item = (usize, usize)> {
     let mut from = 0;
     let end = std::iter::once((present.len(), present.len()));

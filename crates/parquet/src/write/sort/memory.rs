@@ -15,10 +15,10 @@ pub(super) struct SortedInMemory {
     order: std::vec::IntoIter<Place>,
 }
 
-/// Where a row is, and how its key starts.
+/// Place of a row, and the start of its key.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// The first eight bytes, as a number that compares like them: most comparisons end with it.
+    /// The first eight bytes, as a number that compares like them: most comparisons need only this.
     prefix: u64,
     batch: u32,
     row: u32,
@@ -31,7 +31,7 @@ impl SortedInMemory {
             order.extend((0..).zip(rows).map(|(row, key)| Place { prefix: prefix(key.data()), batch, row }));
         }
         let key = |place: &Place| rows[place.batch as usize].row(place.row as usize);
-        // The place decides last, so that equal keys stay in order.
+        // The place decides last, so that equal keys keep their order.
         order.sort_unstable_by(|a, b| match a.prefix.cmp(&b.prefix) {
             Ordering::Equal => key(a).cmp(&key(b)).then_with(|| (a.batch, a.row).cmp(&(b.batch, b.row))),
             other => other,
@@ -54,7 +54,7 @@ impl Iterator for SortedInMemory {
     }
 }
 
-/// Keys shorter than eight bytes are filled up with zeros: no key is the start of another.
+/// Shorter keys are padded with zeros: no key is a prefix of another.
 fn prefix(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(first) => u64::from_be_bytes(*first),

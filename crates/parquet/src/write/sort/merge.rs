@@ -1,4 +1,4 @@
-//! Sorted inputs to one sorted output.
+//! Merges sorted inputs.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::write::SortingColumn;
 use crate::write::sort_keys::SortKeys;
 use crate::write::sort_keys::failed;
 
-/// The rows of sorted inputs, in order; where keys are equal, those of earlier inputs come first.
+/// The rows of sorted inputs, in order; for equal keys, rows of earlier inputs come first.
 ///
-/// An input that is not sorted is an error. A run of rows of one input that no other input overlaps is handed on
-/// without being copied. One batch of every input is in memory, with the keys of its rows.
+/// An input that is not sorted is an error. A run of rows of one input that no other input overlaps is passed on without being
+/// copied. One batch of every input is in memory, with the keys of its rows.
 pub struct MergedBatches<I> {
     keys: SortKeys,
     schema: SchemaRef,
@@ -40,7 +40,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> MergedBatches<I> {
     /// Merges `inputs` of batches of `schema`, each sorted by `columns`.
     ///
     /// # Errors
-    /// As [`Sorter::new`](super::Sorter::new), and those of the inputs' first batches.
+    /// As [`Sorter::new`](super::Sorter::new), and errors of the inputs' first batches.
     pub fn new(schema: &SchemaRef, columns: &[SortingColumn], inputs: impl IntoIterator<Item = I>) -> Result<Self> {
         Self::start(schema, SortKeys::new(schema, columns)?, inputs, true)
     }
@@ -96,7 +96,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> MergedBatches<I> {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let mut parts: Vec<RecordBatch> = Vec::new();
-        // The part that is an input's current batch.
+        // The part of each input's current batch.
         let mut part_of: Vec<Option<usize>> = vec![None; self.inputs.len()];
         let mut places = Vec::new();
         while places.len() < BATCH_ROWS {
@@ -137,7 +137,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> MergedBatches<I> {
         interleave_record_batch(&parts.iter().collect::<Vec<_>>(), &places).map(Some).map_err(failed)
     }
 
-    /// How many rows of the first input come before any of the others'.
+    /// Number of rows of the first input before any row of the others.
     fn run_len(&self, index: usize) -> usize {
         let Some((_, rows)) = &self.inputs[index].batch else { return 0 };
         let (start, end) = (self.inputs[index].row, rows.num_rows());

@@ -1,4 +1,4 @@
-//! Rows in the order of some columns: sorting, on disk where memory does not suffice, and merging sorted inputs.
+//! Sorts rows by columns, on disk if memory does not suffice, and merges sorted inputs.
 
 mod memory;
 mod merge;
@@ -26,14 +26,14 @@ pub use merge::MergedBatches;
 pub use row_order::RowOrder;
 pub(crate) use row_order::has_one_order;
 
-/// Rows of the batches that come out.
+/// Rows of the result's batches.
 const BATCH_ROWS: usize = 8_192;
-/// As many runs are open at once; more are merged into one.
+/// Maximum open runs; more runs are merged into one.
 const MAX_RUNS: usize = 64;
-/// Bytes that a row takes up in the order that is sorted.
+/// Bytes a row in the sorted order.
 const ORDER_BYTES: usize = 16;
 
-/// How rows are sorted.
+/// Options of sorting.
 #[derive(Debug, Clone)]
 pub struct SortOptions {
     memory_budget_bytes: usize,
@@ -49,16 +49,15 @@ impl SortOptions {
         Self::default()
     }
 
-    /// Sets how many bytes of rows and keys are held in memory; more rows are spilled to temporary files.
-    /// Default: [`Self::DEFAULT_MEMORY_BUDGET_BYTES`].
+    /// Sets the maximum bytes of rows and keys in memory; more rows are spilled to temporary files. Default:
+    /// [`Self::DEFAULT_MEMORY_BUDGET_BYTES`].
     #[must_use]
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = bytes;
         self
     }
 
-    /// Sets the folder of temporary files. They have no name, so that nothing is left of them whatever happens. Default: the
-    /// system's.
+    /// Sets the folder of temporary files. They have no name, so that none is ever left behind. Default: the system's.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
@@ -72,7 +71,7 @@ impl Default for SortOptions {
     }
 }
 
-/// Sorts rows. Rows with equal keys stay in the order in which they came.
+/// Sorts rows. Rows with equal keys keep their order.
 ///
 /// Floating-point numbers follow IEEE 754's total order; byte strings compare as unsigned bytes.
 ///
@@ -101,21 +100,21 @@ pub struct Sorter {
     options: SortOptions,
     batches: Vec<RecordBatch>,
     rows: Vec<Rows>,
-    /// Bytes of both.
+    /// Bytes of batches and keys.
     bytes: usize,
     runs: Vec<Run>,
 }
 
 impl Sorter {
     /// # Errors
-    /// [`Error::Invalid`] if a column is not there or repeats, or if none is named.
+    /// [`Error::Invalid`] without columns, and if a column is missing or repeated.
     pub fn new(schema: &SchemaRef, columns: &[SortingColumn], options: SortOptions) -> Result<Self> {
         let keys = SortKeys::new(schema, columns)?;
         let (schema, columns) = (SchemaRef::clone(schema), columns.to_vec());
         Ok(Self { schema, columns, keys, options, batches: Vec::new(), rows: Vec::new(), bytes: 0, runs: Vec::new() })
     }
 
-    /// Takes rows.
+    /// Adds rows.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the batch does not have the sorter's columns; [`Error::Io`] if a temporary file cannot be written.
@@ -130,7 +129,7 @@ impl Sorter {
         self.bytes += batch_bytes(&batch) + rows.size() + batch.num_rows() * ORDER_BYTES;
         self.batches.push(batch);
         self.rows.push(rows);
-        // The sorted batches that are being written take up little beside.
+        // The sorted batches that are being written take little more memory.
         if self.bytes >= self.options.memory_budget_bytes { self.spill() } else { Ok(()) }
     }
 
@@ -166,7 +165,7 @@ impl Sorter {
     }
 }
 
-/// Sorted rows, of a [`Sorter`].
+/// The sorted rows of a [`Sorter`].
 pub struct SortedBatches(Sorted);
 
 enum Sorted {
@@ -192,9 +191,9 @@ impl fmt::Debug for SortedBatches {
     }
 }
 
-/// Sorts record batches and writes them to a Parquet file whose metadata says so.
+/// Sorts record batches and writes them to a Parquet file whose metadata records the order.
 ///
-/// The rows go to the file when all are there: in [`finish`](Self::finish).
+/// Rows are written to the file in [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct SortingWriter<W: Write> {
     sorter: Sorter,
@@ -202,7 +201,7 @@ pub struct SortingWriter<W: Write> {
 }
 
 impl<W: Write> SortingWriter<W> {
-    /// Sorts by the columns of [`WriteOptions::sorting_columns`](super::WriteOptions::sorting_columns) what `writer` is to write.
+    /// A sorting writer for `writer`, by the columns of [`WriteOptions::sorting_columns`](super::WriteOptions::sorting_columns).
     ///
     /// # Errors
     /// As [`Sorter::new`].
@@ -211,7 +210,7 @@ impl<W: Write> SortingWriter<W> {
         Ok(Self { sorter, writer })
     }
 
-    /// Takes rows.
+    /// Adds rows.
     ///
     /// # Errors
     /// As [`Sorter::push`].

@@ -1,4 +1,4 @@
-//! Whether rows come in the order that a file says of them.
+//! Verifies the order of rows that a file declares.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::write::SortingColumn;
 use crate::write::sort_keys::SortKeys;
 
-/// Looks at rows, batch after batch, and finds the first that does not follow the one before it.
+/// Compares rows, batch after batch, and finds the first row that is out of order.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -31,11 +31,11 @@ use crate::write::sort_keys::SortKeys;
 #[derive(Debug)]
 pub struct RowOrder {
     keys: SortKeys,
-    /// The only column and its direction, where a pass over its values may suffice.
+    /// The only column and its direction, if one pass over its values may suffice.
     only: Option<(usize, bool)>,
     /// The columns of floats.
     floats: Vec<usize>,
-    /// The orders that the rows so far agree with; one if they agree with none.
+    /// The orders that the rows so far follow; one if they follow none.
     candidates: Vec<Candidate>,
     rows: u64,
 }
@@ -47,18 +47,18 @@ struct Candidate {
     last: Option<OwnedRow>,
 }
 
-/// Where NaN stands among numbers. Zeros are equal.
+/// Place of NaN among numbers. Zeros are equal.
 #[derive(Debug, Clone, Copy)]
 enum NanPlace {
     Last,
     First,
-    /// Negative ones first, positive ones last, as in IEEE 754's total order.
+    /// Negative NaNs first, positive ones last, as in IEEE 754's total order.
     BySign,
 }
 
 impl RowOrder {
-    /// An order by the first of `columns`, up to one whose values have no order or that `schema` does not have exactly once; `None` if
-    /// that is the first. Writers place NaN differently: rows are in order if they are in one of these orders.
+    /// An order by the first of `columns`, up to a column whose values have no order or that `schema` does not have exactly once;
+    /// `None` if that is the first. Writers place NaN differently: rows are in order if they follow one of these orders.
     pub fn new(schema: &Schema, columns: &[SortingColumn]) -> Option<Self> {
         let has_order = |data_type: &DataType| has_one_order(data_type) || data_type.is_floating();
         let place = |column: &SortingColumn| {
@@ -83,8 +83,8 @@ impl RowOrder {
         Some(Self { keys: SortKeys::new(schema, columns).ok()?, only, floats, candidates, rows: 0 })
     }
 
-    /// The number of the first row of `batch` that does not follow the row before it, counted from the first row of all batches; `None`
-    /// if all do.
+    /// The number of the first row of `batch` that is less than the row before it, counted from the first row of all batches;
+    /// `None` if the rows are in order.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the batch has another schema.
@@ -142,7 +142,7 @@ impl Candidate {
 }
 
 impl NanPlace {
-    /// The batch with floats in `columns` whose total order is this one.
+    /// The batch with changed floats in `columns`, whose total order is this order.
     fn placed(self, batch: &RecordBatch, columns: &[usize]) -> RecordBatch {
         if columns.is_empty() {
             return batch.clone();
@@ -179,7 +179,7 @@ impl NanPlace {
     }
 }
 
-/// Whether the values are known to be sorted; there are no nulls among them then.
+/// Whether the values are certainly sorted; there are no nulls among them then.
 fn is_sorted(array: &dyn Array, is_descending: bool) -> bool {
     fn follow<T: PartialOrd>(values: &[T], is_descending: bool) -> bool {
         match is_descending {
@@ -196,7 +196,7 @@ fn is_sorted(array: &dyn Array, is_descending: bool) -> bool {
     )
 }
 
-/// Whether everyone sorts values of a type in the same way: zeros and NaNs of floats have several orders.
+/// Whether all writers sort values of a type in the same way: zeros and NaNs of floats have several orders.
 pub(crate) fn has_one_order(data_type: &DataType) -> bool {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => true,

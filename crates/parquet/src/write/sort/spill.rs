@@ -54,7 +54,7 @@ impl Run {
         Ok(Some(Self { file }))
     }
 
-    /// The rows again.
+    /// Reads the rows back.
     pub(super) fn read(mut self) -> Result<RunReader> {
         self.file.rewind().map_err(|error| Error::io("read a temporary file", error))?;
         let reader = BufReader::with_capacity(BUFFER_BYTES, self.file);
@@ -77,8 +77,8 @@ fn writing(error: ArrowError) -> Error {
     }
 }
 
-/// The same rows without the bytes that views do not refer to: IPC writes whole buffers, and each of the batches shares those
-/// of all that were sorted.
+/// The same rows without bytes that views do not refer to: IPC writes whole buffers, and the batches share the buffers of all
+/// sorted rows.
 fn compact_batch(batch: &RecordBatch) -> Result<RecordBatch> {
     let columns = batch.columns().iter().map(compact).collect::<Result<_>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

@@ -20,7 +20,7 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-/// Rows with few different keys and texts, numbered.
+/// Numbered rows with few distinct keys and texts.
 fn batch(random: &mut fastrand::Rng, start: i64, len: usize) -> RecordBatch {
     let keys: Int32Array = (0..len).map(|_| (random.u8(..8) > 0).then(|| random.i32(-20..20))).collect();
     let text = |i: u32| format!("{} is a text of more than twelve bytes", i % 7);
@@ -29,7 +29,7 @@ fn batch(random: &mut fastrand::Rng, start: i64, len: usize) -> RecordBatch {
     RecordBatch::try_new(schema(), vec![Arc::new(keys), Arc::new(texts), Arc::new(places)]).unwrap()
 }
 
-/// A row as Rust sees it.
+/// A row as Rust values.
 type Row = (Option<i32>, Option<String>, i64);
 
 fn rows(batches: &[RecordBatch]) -> Vec<Row> {
@@ -42,7 +42,7 @@ fn rows(batches: &[RecordBatch]) -> Vec<Row> {
     batches.iter().flat_map(of).collect()
 }
 
-/// `None` after or before everything.
+/// Compares with `None` after or before all values.
 fn by_option<T: Ord>(a: &Option<T>, b: &Option<T>, column: &SortingColumn) -> std::cmp::Ordering {
     match (a, b) {
         (Some(a), Some(b)) if column.descending => b.cmp(a),
@@ -72,7 +72,7 @@ fn rows_are_sorted_and_equal_keys_keep_their_order_in_memory_and_on_disk() {
     let mut random = Seeded::new("rows_are_sorted_and_equal_keys_keep_their_order_in_memory_and_on_disk");
     for case in 0..30 {
         let columns = columns(&mut random);
-        // From a run for each batch (and more of them than are open at once) to all in memory.
+        // From one run for each batch (more than can be open at once) to all rows in memory.
         let budget = [1, 20_000, 200_000, usize::MAX][case % 4];
         let mut sorter = Sorter::new(&schema(), &columns, SortOptions::new().memory_budget_bytes(budget)).unwrap();
         let mut batches = Vec::new();

@@ -1,4 +1,4 @@
-//! Whether rows come in the order that another file says of them.
+//! Checks whether rows are in the order that another file declares.
 
 use arrow_array::RecordBatch;
 use arrow_row::OwnedRow;
@@ -9,7 +9,7 @@ use super::SortKeys;
 use crate::error::Result;
 use crate::write::SortingColumn;
 
-/// Looks at the rows of one row group after another.
+/// Checks the rows of one row group after another.
 #[derive(Debug)]
 pub(in crate::write) struct SortCheck {
     keys: SortKeys,
@@ -19,7 +19,7 @@ pub(in crate::write) struct SortCheck {
 }
 
 impl SortCheck {
-    /// For the first of `columns`, as many as the schema has; `None` if it lacks the first, or if they cannot be compared.
+    /// A check of the first of `columns` that the schema has; `None` if it lacks the first, or if they cannot be compared.
     pub(in crate::write) fn new(
         schema: &Schema,
         columns: &[SortingColumn],
@@ -35,7 +35,7 @@ impl SortCheck {
         Some(Self { keys, columns: metadata, last: None, is_sorted: true })
     }
 
-    /// Looks at the next rows of the row group.
+    /// Checks the next rows of the row group.
     pub(in crate::write) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
         if !self.is_sorted || batch.num_rows() == 0 {
             return Ok(());
@@ -47,7 +47,7 @@ impl SortCheck {
         Ok(())
     }
 
-    /// What the rows since the last call are sorted by, if they are.
+    /// The sorting columns, if the rows since the last call are in their order.
     pub(in crate::write) fn end_row_group(&mut self) -> Option<Vec<SortingColumnMetaData>> {
         self.last = None;
         std::mem::replace(&mut self.is_sorted, true).then(|| self.columns.clone())

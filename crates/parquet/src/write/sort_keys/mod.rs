@@ -1,4 +1,4 @@
-//! The keys by which rows are ordered, as byte strings that compare like them.
+//! Keys by which rows are ordered, as byte strings.
 
 mod check;
 
@@ -14,17 +14,17 @@ use crate::write::SortingColumn;
 
 pub(super) use self::check::SortCheck;
 
-/// What makes keys of batches.
+/// Converts batches to keys.
 #[derive(Debug)]
 pub(super) struct SortKeys {
     converter: RowConverter,
-    /// The way to each column: an index at the root, then within each struct.
+    /// The path to each column: an index at the root, then within each struct.
     paths: Vec<Vec<usize>>,
 }
 
 impl SortKeys {
     /// # Errors
-    /// [`Error::Invalid`] if no columns are named, or one that is not there or whose name several columns have.
+    /// [`Error::Invalid`] without columns, and for a column that is missing or whose name several columns have.
     pub(super) fn new(schema: &Schema, columns: &[SortingColumn]) -> Result<Self> {
         if columns.is_empty() {
             return Err(Error::invalid("no columns are named to sort by"));
@@ -79,7 +79,7 @@ impl AsRef<[String]> for Leaf<'_> {
     }
 }
 
-/// The type of the leaf that is named, and the way to it.
+/// The named leaf, with its type and path.
 fn find<'a>(leaves: &'a [Leaf<'_>], path: &str) -> Option<&'a Leaf<'a>> {
     let is_written = |leaf: &&Leaf<'_>| write_path(&leaf.names) == path;
     leaves.iter().find(is_written).or_else(|| match find_path(path, leaves) {
@@ -112,7 +112,7 @@ fn within(child: ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
     data.build().map_or(child, make_array)
 }
 
-/// An error of Arrow as one of Lath.
+/// Converts an error of Arrow.
 pub(super) fn failed(error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => Error::io("use a temporary file", error),

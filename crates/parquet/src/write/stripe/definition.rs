@@ -1,11 +1,11 @@
-//! How deep slots are defined.
+//! Definition levels of slots.
 
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 
 use super::too_deep;
 use crate::error::Result;
 
-/// The level of an entry that goes on below the innermost list: greater than every definition level.
+/// The level of an entry that continues below the innermost list: greater than every definition level.
 pub(super) const LIVE: u8 = u8::MAX;
 
 /// The definition levels of slots, as validity bitmaps.
@@ -13,15 +13,15 @@ pub(super) const LIVE: u8 = u8::MAX;
 pub(super) struct Definition {
     /// Level of a slot that is null at the first step.
     floor: u8,
-    /// Nullable nodes in which something is null, from the outside in: each bitmap is within the one before it. The number
-    /// says how many levels a valid slot gains.
+    /// Nullable nodes in which some slot is null, from the outside in: each bitmap is within the one before it. The number is the
+    /// number of levels that a valid slot gains.
     steps: Vec<(NullBuffer, u8)>,
     /// Level of a slot that is not null anywhere.
     deepest: u8,
 }
 
 impl Definition {
-    /// Goes into a nullable node.
+    /// Enters a nullable node.
     pub(super) fn optional(&mut self, nulls: Option<&NullBuffer>) -> Result<()> {
         self.deepen()?;
         match (self.steps.last_mut(), nulls) {
@@ -46,7 +46,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Whether a slot is null that nothing above it makes null.
+    /// Whether a slot is null although nothing above it is.
     pub(super) fn is_broken_by(&self, nulls: &NullBuffer) -> bool {
         match self.present() {
             None => nulls.null_count() > 0,
@@ -56,7 +56,7 @@ impl Definition {
         }
     }
 
-    /// Which slots are not null; `None` if all are.
+    /// The slots that are not null; `None` if all are.
     pub(super) fn present(&self) -> Option<&NullBuffer> {
         self.steps.last().map(|(valid, _)| valid)
     }
@@ -66,7 +66,7 @@ impl Definition {
         self.deepest
     }
 
-    /// The level of each slot; `None` if all are the deepest.
+    /// The level of each slot; `None` if all have the deepest.
     pub(super) fn levels(&self) -> Option<Vec<u8>> {
         let (valid, _) = self.steps.first()?;
         let mut levels = vec![self.floor; valid.len()];
@@ -77,7 +77,7 @@ impl Definition {
     }
 }
 
-/// Adds `gain` to the levels whose bit is set. No sum passes a byte.
+/// Adds `gain` to the levels whose bit is set. No sum exceeds a byte.
 fn add_where_set(levels: &mut [u8], bits: &BooleanBuffer, gain: u8) {
     let chunks = bits.bit_chunks();
     let words = chunks.iter().chain(std::iter::once(chunks.remainder_bits()));
@@ -97,6 +97,6 @@ fn add_where_set(levels: &mut [u8], bits: &BooleanBuffer, gain: u8) {
 fn spread(byte: u8) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let alone = (u64::from(byte) * EACH) & 0x8040_2010_0804_0201;
-    // A byte that is not zero reaches its highest bit.
+    // A nonzero byte carries into its highest bit.
     ((alone + 0x7f * EACH) >> 7) & EACH
 }

@@ -1,4 +1,4 @@
-//! The elements of lists, whichever way Arrow keeps them.
+//! The elements of lists, in any Arrow layout.
 
 use std::ops::Range;
 
@@ -17,11 +17,11 @@ pub(super) struct Elements {
     array: ArrayRef,
 }
 
-/// From this mean length on, ranges of elements are copied as such and not by element.
+/// From this mean length on, elements are copied as ranges instead of one by one.
 const RANGE_COPY_LENGTH: usize = 8;
 
 impl Elements {
-    /// The elements of any list but a map. `present` says which lists are there, whatever their lengths.
+    /// The elements of any list except a map. `present` marks the lists that are not null.
     pub(super) fn of_list(array: &ArrayRef, present: Option<&NullBuffer>) -> Result<Self> {
         match array.data_type() {
             DataType::List(_) => {
@@ -81,7 +81,7 @@ impl Elements {
         if let Some(present) = present {
             lengths.iter_mut().zip(present.iter()).for_each(|(length, is_valid)| *length *= usize::from(is_valid));
         }
-        // Nothing lies between lists that have as many elements as there are from the first to the last: the usual case.
+        // In the usual case, lists without gaps between them, one range has all elements.
         let all = if count == 0 { 0..0 } else { range(0).start..range(count - 1).end };
         let is_ascending = || (1..count).all(|i| range(i - 1).end == range(i).start);
         let ranges = if all.end.checked_sub(all.start) == Some(lengths.iter().sum()) && is_ascending() {
@@ -100,7 +100,7 @@ impl Elements {
         Ok(Self { lengths, array })
     }
 
-    /// Number of elements of each list; 0 for those that are null.
+    /// Number of elements of each list; 0 for null lists.
     pub(super) fn lengths(&self) -> &[usize] {
         &self.lengths
     }
@@ -110,7 +110,7 @@ impl Elements {
     }
 }
 
-/// The ranges that are not empty; those that follow each other are one.
+/// The non-empty ranges; adjacent ones are merged.
 fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     for range in ranges.filter(|range| !range.is_empty()) {

@@ -2,16 +2,16 @@
 
 use super::definition::{Definition, LIVE};
 
-/// The entries that the slots below a list are among.
+/// The entries that contain the slots below a list.
 #[derive(Debug, Clone)]
 pub(super) struct Entries {
     rep_levels: Vec<u8>,
-    /// Definition level of each entry that ended higher up, [`LIVE`] for those that are slots; `None` if all are.
+    /// Definition level of each entry that ended higher up, [`LIVE`] for slots; `None` if all are slots.
     ended: Option<Vec<u8>>,
 }
 
 impl Entries {
-    /// Expands each slot to the elements of its list. A list without any stays an entry.
+    /// Expands each slot to the elements of its list. An empty list stays an entry.
     pub(super) fn new(above: Option<&Self>, lengths: &[usize], definition: &Definition, rep_level: u8) -> Self {
         let element_count: usize = lengths.iter().sum();
         let empty_count = lengths.iter().filter(|&&length| length == 0).count();
@@ -58,7 +58,7 @@ impl Entries {
         entries
     }
 
-    /// The definition levels of all entries, of which the slots have `slot_levels`, or all `deepest`.
+    /// The definition levels of all entries, whose slots have `slot_levels`, or all `deepest`.
     pub(super) fn def_levels(&self, slot_levels: Option<Vec<u8>>, deepest: u8) -> Vec<u8> {
         match (&self.ended, slot_levels) {
             (None, None) => vec![deepest; self.rep_levels.len()],
@@ -68,7 +68,7 @@ impl Entries {
                 let mut slot = 0;
                 let level = |&level: &u8| {
                     let is_live = level == LIVE;
-                    // Past the last slot no entry is live.
+                    // After the last slot no entry is live.
                     let own = levels.get(slot).copied().unwrap_or(LIVE);
                     slot += usize::from(is_live);
                     if is_live { own } else { level }
@@ -83,14 +83,14 @@ impl Entries {
     }
 }
 
-/// Where the next list goes.
+/// Position of the next list.
 struct Place {
     ended: Vec<u8>,
     start: usize,
 }
 
 impl Place {
-    /// Puts a list of `length` elements, or an entry that ended at `level`.
+    /// Adds a list of `length` elements, or an entry that ended at `level`.
     fn put(&mut self, rep_levels: &mut [u8], rep_level: u8, length: usize, level: u8) {
         rep_levels[self.start] = rep_level;
         if length == 0 {

@@ -1,7 +1,7 @@
-//! Record batches to leaves and their levels: Dremel's striping, a node of the schema at a time.
+//! Splits record batches into leaves and their levels: Dremel's striping, one node of the schema at a time.
 //!
-//! The tree is walked from the root. A node is given exactly its slots as one contiguous array; a list hands its elements
-//! down as the next one, and takes them together first only if other elements lie between. What is known of the slots is
+//! The tree is walked from the root. A node gets exactly its slots as one contiguous array; a list passes its elements on as the
+//! next one, and collects them first only if other elements lie between. The state of the slots is
 //!
 //! - the *definition*: validity bitmaps, each within the one before, of the nullable nodes since the innermost list;
 //! - the *entries*: repetition levels, and the definition levels of the entries that ended higher up.
@@ -29,19 +29,19 @@ use self::entries::Entries;
 use super::Striped;
 use crate::error::{Error, Result};
 
-/// The slots of a node: how many, and which are null.
+/// The slots of a node: their number, and nulls.
 #[derive(Clone)]
 struct Context {
     definition: Definition,
-    /// `None` where nothing repeats: then every slot is an entry.
+    /// `None` if nothing repeats: then every slot is an entry.
     entries: Option<Arc<Entries>>,
     rep_level: u8,
 }
 
-/// Appends to `leaves` what each leaf of a root column stores, in file order.
+/// Appends to `leaves` the values and levels of each leaf of a root column, in file order.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the array is not of the field's type, or has nulls where the field allows none.
+/// [`Error::Invalid`] if the array does not have the field's type, or has nulls where the field allows none.
 pub(crate) fn stripe(field: &Field, array: &ArrayRef, leaves: &mut Vec<Striped>) -> Result<()> {
     let context = Context { definition: Definition::default(), entries: None, rep_level: 0 };
     Walk { rows: array.len(), leaves }.visit(field, array, context)
@@ -121,7 +121,7 @@ impl Walk<'_> {
 }
 
 impl Context {
-    /// Goes into a node with these nulls.
+    /// Enters a node with these nulls.
     fn define(&mut self, field: &Field, nulls: Option<&NullBuffer>) -> Result<()> {
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
         if field.is_nullable() {
@@ -145,7 +145,7 @@ fn is_same_list(expected: &DataType, actual: &DataType) -> bool {
     }
 }
 
-/// The values of a run-end encoded array, each as often as it stands there.
+/// The values of a run-end encoded array, repeated.
 fn without_runs(array: &ArrayRef) -> Result<ArrayRef> {
     fn expand<R: RunEndIndexType>(array: &RunArray<R>) -> Result<ArrayRef> {
         let run_ends = array.run_ends();

@@ -13,20 +13,20 @@ use parquet::arrow::ArrowSchemaConverter;
 
 use super::{Striped, stripe};
 
-/// One leaf, an entry at a time: levels, and the slot's value as an array of one.
+/// The entries of one leaf: levels, and the slot's value as an array of one.
 #[derive(Default)]
 struct Leaf {
     entries: Vec<(u8, u8)>,
     slots: Vec<ArrayRef>,
 }
 
-/// Dremel's record shredding, a value at a time.
+/// Dremel's record shredding, one value at a time.
 struct Shredder {
     leaves: Vec<Leaf>,
     next_leaf: usize,
 }
 
-/// Where the recursion stands.
+/// State of the recursion.
 #[derive(Clone, Copy)]
 struct At {
     rep: u8,
@@ -95,7 +95,7 @@ impl Shredder {
         }
     }
 
-    /// Every leaf below a list that is null or empty gets an entry that ends here.
+    /// Every leaf below a null or empty list gets an entry that ends here.
     fn skip(&mut self, item: &Field, at: At) {
         for _ in 0..leaf_count(item.data_type()) {
             let index = self.next_leaf;
@@ -131,7 +131,7 @@ fn shredded(field: &Field, array: &ArrayRef) -> Vec<Leaf> {
     shredder.leaves
 }
 
-/// Stripes and compares with the shredder, and the deepest levels with those of the `parquet` crate's schema.
+/// Compares stripes with the shredder, and the maximum levels with the levels of the `parquet` crate's schema.
 fn check(field: &Field, array: &ArrayRef) -> Vec<Striped> {
     let mut striped = Vec::new();
     stripe(field, array, &mut striped).unwrap();

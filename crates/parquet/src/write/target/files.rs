@@ -1,4 +1,4 @@
-//! Several files that appear together.
+//! Files that appear together.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,11 +13,11 @@ use super::uncommitted::{Begun, Entry, Uncommitted, remove_empty};
 use super::{UNSYNCED, located};
 use crate::error::{Error, Result};
 
-/// Files that are written into a temporary folder, and appear together in the folder that they are for in
-/// [`commit`](Self::commit). Dropped before, the temporary folder goes with all that is in it.
+/// Files that are written into a temporary folder, and appear together in their target folder in [`commit`](Self::commit).
+/// Dropping them before removes the temporary folder with its files.
 ///
-/// A folder below that is not there yet appears with all that is in it. Other than that, the renames of a commit follow one
-/// another: a process that is killed among them leaves some of the files in place. All else leaves all or none.
+/// A new folder appears with all its files. Otherwise the renames of a commit follow one another: a process that is killed
+/// between them leaves some of the files in place. In all other cases all files appear, or none.
 #[derive(Debug)]
 pub struct AtomicFiles {
     // Before the lock, so that the temporary folder is removed while it is held.
@@ -26,7 +26,7 @@ pub struct AtomicFiles {
     _lock: Option<File>,
     temporary: PathBuf,
     folder: PathBuf,
-    /// To be written to the disk: the folder itself, and those in which folders were made.
+    /// Folders to sync: the folder itself, and folders in which others were created.
     opened: Vec<Folder>,
     /// Relative to the folder.
     files: BTreeSet<PathBuf>,
@@ -34,8 +34,8 @@ pub struct AtomicFiles {
 }
 
 impl AtomicFiles {
-    /// Begins files in `folder`, which is made if it is not there, and goes again if nothing is committed. The temporary
-    /// folder in it is named after `name`; what a killed process has left under it is removed.
+    /// Begins files in `folder`, which is created if it does not exist, and removed again if nothing is committed. The temporary
+    /// folder in it is named after `name`; leftovers of killed processes with this name are removed.
     ///
     /// # Errors
     /// [`Error::Io`] if a folder cannot be created or opened, [`Error::Cancelled`] if `uncommitted` was abandoned.
@@ -62,17 +62,17 @@ impl AtomicFiles {
         Ok(Self { entry, _lock: lock, temporary: path, folder: folder.to_owned(), opened, files, name: called })
     }
 
-    /// Where to write the file that will be called `name`. It has to be there when all are committed.
+    /// The path to write the file `name` to. The file must exist when all are committed.
     pub fn path(&mut self, name: impl AsRef<OsStr>) -> PathBuf {
         self.files.insert(name.as_ref().into());
         self.temporary.join(name.as_ref())
     }
 
-    /// As [`path`](Self::path), for a file in folders below, such as `city=Berlin/part.parquet`; they are made where they are not
-    /// there, and appear with the files.
+    /// As [`path`](Self::path), for a file in folders below, such as `city=Berlin/part.parquet`; missing folders are created, and
+    /// appear with the files.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `path` does not lead downwards; [`Error::Io`] if a folder cannot be made.
+    /// [`Error::Invalid`] if `path` leaves the folder; [`Error::Io`] if a folder cannot be created.
     pub fn path_below(&mut self, path: impl AsRef<Path>) -> Result<PathBuf> {
         let path = path.as_ref();
         if path.file_name().is_none() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -87,11 +87,11 @@ impl AtomicFiles {
         Ok(temporary)
     }
 
-    /// Renames all files to where they belong, replacing what is there, and writes the folder to the disk. The files themselves
-    /// have to be on the disk already, as those of [`AtomicFile`](super::AtomicFile) are.
+    /// Renames all files to their targets, replacing existing files, and syncs the folder. The files themselves must be synced
+    /// already, as files of [`AtomicFile`](super::AtomicFile) are.
     ///
     /// # Errors
-    /// [`Error::Io`], which says in what state things are; [`Error::Cancelled`] if the files were abandoned.
+    /// [`Error::Io`], which describes the resulting state; [`Error::Cancelled`] if the files were abandoned.
     pub fn commit(self) -> Result<()> {
         let Self { entry, _lock, folder, opened, files, name, .. } = self;
         let mut changed = BTreeSet::new();
@@ -100,7 +100,7 @@ impl AtomicFiles {
                 let op = "rename all files (none that is new was left, but some may have been replaced)";
                 located(Error::io(op, error), &name)
             })?;
-            // Nothing but empty folders; those that stay are removed by the next run.
+            // Only empty folders are left; if removing them fails, the next run does it.
             temporary.remove();
             Ok(())
         })?;
@@ -113,8 +113,8 @@ impl AtomicFiles {
     }
 }
 
-/// Makes a folder and those above it, where they are not there. Adds those to `made`, and to `opened` the folder and all
-/// in which one was made.
+/// Creates a folder and missing folders above it. Adds created folders to `made`, and to `opened` the folder and all in which one
+/// was created.
 fn make_folders(folder: &Path, made: &mut Vec<PathBuf>, opened: &mut Vec<Folder>) -> io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
@@ -133,8 +133,8 @@ fn make_folders(folder: &Path, made: &mut Vec<PathBuf>, opened: &mut Vec<Folder>
     Ok(())
 }
 
-/// Moves files from one folder to the other; a folder that is not there yet is moved as a whole. Adds to `changed` the folders below in
-/// which something changed. All are relative to the folder.
+/// Moves files from one folder to the other; a new folder is moved as a whole. Adds changed folders to `changed`. All paths are
+/// relative to the folder.
 fn put_in_place<'a>(
     temporary: &Path,
     folder: &Path,
@@ -144,7 +144,7 @@ fn put_in_place<'a>(
     // Only new ones.
     let mut moved: Vec<&Path> = Vec::new();
     let put = files.iter().try_for_each(|name| {
-        // They come in order, all files of a folder one after the other.
+        // They are sorted, all files of a folder one after another.
         if moved.last().is_some_and(|last| name.starts_with(last)) {
             return Ok(());
         }
@@ -165,7 +165,7 @@ fn put_in_place<'a>(
         Ok(())
     });
     if put.is_err() {
-        // The error is about the file that could not be renamed.
+        // The error belongs to the file that could not be renamed.
         for name in moved {
             let _ = fs::rename(folder.join(name), temporary.join(name));
         }
@@ -173,7 +173,7 @@ fn put_in_place<'a>(
     put
 }
 
-/// Writes the names in a folder to the disk, and in all folders below. A file has nothing to be written.
+/// Syncs a folder, and all folders below. Does nothing for a file.
 fn sync_folders(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return Ok(());
@@ -184,7 +184,7 @@ fn sync_folders(path: &Path) -> io::Result<()> {
     Folder::open(path)?.sync()
 }
 
-/// As for a single file: a link stays and its file is replaced, which keeps its permissions.
+/// As for a single file: a link stays and its target is replaced, which keeps its permissions.
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if let Ok(existing) = fs::metadata(to) {
         fs::set_permissions(from, existing.permissions())?;

@@ -1,4 +1,4 @@
-//! The folder of a file: a new name in it lasts once the folder is on the disk too.
+//! The folder of a file: a new name in it is durable once the folder is synced too.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -13,7 +13,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder that `path` is in.
+    /// Opens the folder of `path`.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         Self::open(path.parent().unwrap_or(Path::new("")))
     }
@@ -31,24 +31,24 @@ impl Folder {
         Ok(Self {})
     }
 
-    /// Writes the names in the folder to the disk.
+    /// Syncs the names in the folder.
     pub(super) fn sync(&self) -> io::Result<()> {
         #[cfg(unix)]
         match self.file.sync_all() {
-            // Some network file systems cannot do this for folders; there is nothing else to ask for.
+            // Some network file systems cannot sync folders, and offer no alternative.
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
             synced => return synced,
         }
         Ok(())
     }
 
-    /// Whether other hosts may have files of this folder open without their locks being seen here.
+    /// Whether other hosts may have files of this folder open without their locks being visible here.
     #[cfg(target_os = "linux")]
     pub(super) fn may_be_remote(&self) -> bool {
         rustix::fs::fstatfs(&self.file).map_or(true, |found| REMOTE_FILE_SYSTEMS.contains(&(found.f_type as u32)))
     }
 
-    /// It is not known.
+    /// Unknown.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn may_be_remote(&self) -> bool {
         true
@@ -60,8 +60,8 @@ impl Folder {
     }
 }
 
-/// The numbers of file systems that are shared with other hosts, or that another process implements. With most of them
-/// locks work across hosts, but mount options can keep them on one (NFS's `nolock`, for example).
+/// Ids of file systems that are shared with other hosts, or that another process implements. With most of them locks work across
+/// hosts, but mount options can restrict them to one (for example NFS's `nolock`).
 #[cfg(target_os = "linux")]
 const REMOTE_FILE_SYSTEMS: [u32; 15] = [
     0x0000_6969, // NFS

@@ -19,20 +19,20 @@ use self::folder::Folder;
 use self::uncommitted::{Begun, Entry};
 use crate::error::{Error, Result};
 
-/// What failed, where everything has its name but that may not last.
+/// The failure after which everything has its name, but may not be durable.
 const UNSYNCED: &str =
     "write the folder to the disk (the output is complete and in place, but a power failure may undo that)";
 
-/// A file under construction: bytes go to a temporary file in the same folder, which takes the place of the target in
-/// [`commit`](Self::commit). Dropped before, it removes the temporary file and leaves the target as it was.
+/// A file under construction: bytes go to a temporary file in the same folder, which replaces the target in
+/// [`commit`](Self::commit). Dropping it before removes the temporary file and leaves the target unchanged.
 ///
-/// A target that is neither absent nor a regular file (a device, a pipe) is written to directly.
+/// A target that exists but is not a regular file (a device, a pipe) is written to directly.
 ///
-/// The temporary file is called `.NAME.lath-0.partial`, or has another number. What a process that was killed has left under
-/// such a name is removed by the next one that creates the same file.
+/// The temporary file is called `.NAME.lath-0.partial`, or has another number. The next process that creates the same file
+/// removes leftovers of killed processes with such names.
 #[derive(Debug)]
 pub struct AtomicFile {
-    // Before the file, so that the temporary name goes while the file is locked.
+    // Before the file, so that the temporary name is removed while the file is locked.
     pending: Option<Pending>,
     file: File,
     name: Arc<str>,
@@ -55,7 +55,7 @@ impl AtomicFile {
         Self::create_with(path, &Uncommitted::new())
     }
 
-    /// The same, with the file in a list by which all that is not committed can be removed.
+    /// The same, registered in a list, which can remove all files that are not committed.
     ///
     /// # Errors
     /// As [`create`](Self::create), and [`Error::Cancelled`] if the list was abandoned.
@@ -71,7 +71,7 @@ impl AtomicFile {
             let file = OpenOptions::new().write(true).open(path).map_err(failed("create"))?;
             return Ok(Self { pending: None, file, name });
         }
-        // Through a symbolic link the file that it names is replaced, not the link.
+        // Through a symbolic link its target is replaced, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if path.file_name().is_none() || path.is_dir() {
             return Err(failed("create")(io::Error::from(io::ErrorKind::IsADirectory)));
@@ -81,7 +81,7 @@ impl AtomicFile {
             let (file, temporary) = temporary::create_file(&path, &folder).map_err(failed("create"))?;
             Ok((Begun { temporary, made: Vec::new() }, file))
         })?;
-        // Dropped on an error, it removes the file again.
+        // Dropping it on an error removes the file again.
         let target = Self { pending: Some(Pending { entry, path, folder }), file, name: Arc::clone(&name) };
         if let Some(existing) = existing {
             target.file.set_permissions(existing.permissions()).map_err(failed("create"))?;
@@ -89,12 +89,10 @@ impl AtomicFile {
         Ok(target)
     }
 
-    /// Writes everything to the disk and gives the file its name, which is then written to the disk too: after a crash, the
-    /// target is what it was or what it is now.
+    /// Syncs the file, renames it to its name, and syncs the folder: after a crash, the target is either the old or the new file.
     ///
     /// # Errors
-    /// [`Error::Io`]; the target is as it was, unless the error is that its folder could not be written to the disk.
-    /// [`Error::Cancelled`] if it was abandoned.
+    /// [`Error::Io`]; the target is unchanged, unless syncing its folder failed. [`Error::Cancelled`] if it was abandoned.
     pub fn commit(mut self) -> Result<()> {
         let name = Arc::clone(&self.name);
         let failed = |op| {
@@ -106,7 +104,7 @@ impl AtomicFile {
         };
         self.file.sync_all().map_err(failed("write to the disk"))?;
         entry.commit(|temporary| {
-            // Another host whose locks are not seen may have removed the file, and given its name to another one.
+            // Another host that does not see the lock may have removed the file, and given its name to another one.
             if !temporary.is_there() {
                 let gone = io::Error::new(io::ErrorKind::NotFound, "another process has removed it");
                 return Err(failed("rename the temporary file")(gone));
@@ -116,7 +114,7 @@ impl AtomicFile {
         folder.sync().map_err(failed(UNSYNCED))
     }
 
-    /// What errors call the file.
+    /// Name of the file in errors.
     pub(super) fn name(&self) -> &Arc<str> {
         &self.name
     }

@@ -1,20 +1,20 @@
-//! Files and folders under a temporary name, and the ones that killed processes have left.
+//! Temporary files and folders, and the leftovers of killed processes.
 //!
-//! What becomes `NAME` is first called `.NAME.lath-0.partial`, or has the next number if that name is taken. Its process
-//! holds a lock (`flock`) on it, which the system drops however the process ends. So a temporary file whose lock is free
-//! is a leftover, and the next process that writes `NAME` removes it. A process ID in the name would not do: IDs are used again, and
-//! mean something on one host only. Small numbers are found without listing a folder that may have a million files.
+//! The temporary name of `NAME` is `.NAME.lath-0.partial`, or has the next number if that name is taken. Its process holds a lock
+//! (`flock`) on it, which the system drops however the process ends. So a temporary file without a lock is a leftover, and the
+//! next process that writes `NAME` removes it. A process ID in the name would not do: IDs are reused, and are valid on one host
+//! only. Small numbers are found without listing a folder that may have a million files.
 //!
 //! | step | the file at the name | its lock |
 //! | --- | --- | --- |
-//! | created | empty | free for a moment: another process may take it for a leftover, which the creator notices |
+//! | created | empty | free for a moment: another process may mistake it for a leftover, which the creator notices |
 //! | written | grows | held by the creator |
-//! | committed or given up | gone from this name | held until it is gone |
-//! | the creator was killed | stays | free; held by the one that removes it |
+//! | committed or given up | removed or renamed | held until then |
+//! | the creator was killed | stays | free; the process that removes it takes it |
 //!
-//! Linux has files without a name (`O_TMPFILE`), of which not even SIGKILL leaves anything. They are not used: to replace a
-//! file they need a temporary name in the end, not all file systems have them (NFS, FUSE), so that all of this would be needed
-//! beside them, linking them in can fail when all has been written, and neither `ls` nor `du` shows what fills the disk.
+//! Linux has files without a name (`O_TMPFILE`), which not even SIGKILL leaves behind. They are not used: to replace a file they
+//! need a temporary name in the end; not all file systems have them (NFS, FUSE), so that the code here would still be needed;
+//! linking them can fail after everything was written; and neither `ls` nor `du` shows what fills the disk.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -24,16 +24,16 @@ use std::time::Duration;
 
 use super::folder::Folder;
 
-/// Leftovers are looked for under the first numbers; higher ones are in use only while as many processes write one file.
+/// Leftovers are searched under the first numbers; higher ones are in use only while that many processes write one file.
 const NUMBERS_SEARCHED: u32 = 4;
 
-/// More temporary files of one name than anyone has.
+/// Maximum number of temporary files of one name.
 const NUMBERS: u32 = 10_000;
 
-/// Where locks of other hosts may not be seen, a file is taken for a leftover when nothing was written to it for so long.
+/// Where locks of other hosts may not be visible, a file is a leftover if it was not written to for this long.
 const REMOTE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A file or folder that has a temporary name.
+/// A file or folder with a temporary name.
 #[derive(Debug)]
 pub(super) struct Temporary {
     pub(super) path: PathBuf,
@@ -47,17 +47,17 @@ enum Kind {
     Folder,
 }
 
-/// What tells a file from another one that has its name later: the numbers of its device and of itself.
+/// Identity of a file, which tells it from a later file of the same name: the numbers of its device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity(u64, u64);
 
 impl Temporary {
-    /// Whether its name has not been given to something else: a host that does not see the lock may do that.
+    /// Whether its name still belongs to it: a host that does not see the lock may have given it to another file.
     pub(super) fn is_there(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok_and(|metadata| Identity::of(&metadata) == self.identity)
     }
 
-    /// Removes it, a folder with all that is in it.
+    /// Removes it; a folder with its contents.
     pub(super) fn remove(&self) {
         if self.is_there() {
             // A file that cannot be removed stays: a destructor cannot return an error.
@@ -76,14 +76,14 @@ impl Identity {
         Self(metadata.dev(), metadata.ino())
     }
 
-    /// All are taken for the same.
+    /// All are treated as the same.
     #[cfg(not(unix))]
     fn of(_metadata: &Metadata) -> Self {
         Self(0, 0)
     }
 }
 
-/// Creates a file under a temporary name beside `target`, in `folder`. While the file is open, it is locked.
+/// Creates a file under a temporary name beside `target`, in `folder`. It is locked while it is open.
 pub(super) fn create_file(target: &Path, folder: &Folder) -> io::Result<(File, Temporary)> {
     create(target, folder, |path| {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
@@ -91,8 +91,8 @@ pub(super) fn create_file(target: &Path, folder: &Folder) -> io::Result<(File, T
     })
 }
 
-/// Creates a folder under a temporary name beside `target`, in `folder`. While the file that comes with it is open, it is
-/// locked; where folders cannot be opened, there is none.
+/// Creates a folder under a temporary name beside `target`, in `folder`. It is locked while the returned file is open; where
+/// folders cannot be opened, there is none.
 pub(super) fn create_folder(target: &Path, folder: &Folder) -> io::Result<(Option<File>, Temporary)> {
     create(target, folder, |path| {
         fs::create_dir(path)?;
@@ -102,7 +102,7 @@ pub(super) fn create_folder(target: &Path, folder: &Folder) -> io::Result<(Optio
         }
         match File::open(path) {
             Ok(file) => Ok(hold(&file, path, Kind::Folder)?.map(|temporary| (Some(file), temporary))),
-            // Taken for a leftover, as it was not locked yet.
+            // Mistaken for a leftover, because it was not locked yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => {
                 let _ = fs::remove_dir(path);
@@ -112,7 +112,7 @@ pub(super) fn create_folder(target: &Path, folder: &Folder) -> io::Result<(Optio
     })
 }
 
-/// Removes leftovers, then calls `try_create` with one name after the other, until it finds one that is not taken.
+/// Removes leftovers, then calls `try_create` with one name after another, until one is free.
 fn create<T>(
     target: &Path,
     folder: &Folder,
@@ -139,22 +139,21 @@ fn path_of(target: &Path, number: u32) -> PathBuf {
     target.with_file_name(name)
 }
 
-/// Locks what was just created at `path`; `None` if another process has taken it for a leftover before.
+/// Locks the file just created at `path`; `None` if another process has removed it as a leftover.
 fn hold(file: &File, path: &Path, kind: Kind) -> io::Result<Option<Temporary>> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(None),
-        // Without locks no process takes it for a leftover either.
+        // Without locks no process mistakes it for a leftover either.
         Ok(()) | Err(TryLockError::Error(_)) => {}
     }
     let temporary = Temporary { path: path.to_owned(), kind, identity: Identity::of(&file.metadata()?) };
     Ok(temporary.is_there().then_some(temporary))
 }
 
-/// Removes what a process that no longer exists has left at `path`. What cannot be removed, another user's file for example,
-/// is left there.
+/// Removes a leftover of a killed process at `path`. Files that cannot be removed, another user's for example, stay.
 fn remove_leftover(path: &Path, folder: &Folder) {
     let Ok(metadata) = fs::symlink_metadata(path) else { return };
-    // A link or a pipe is none of ours.
+    // Links and pipes are never ours.
     let kind = match metadata.file_type() {
         kind if kind.is_file() => Kind::File,
         kind if kind.is_dir() => Kind::Folder,
@@ -172,7 +171,7 @@ fn remove_leftover(path: &Path, folder: &Folder) {
     }
 }
 
-/// NFS wants files that are locked to be open for writing; elsewhere reading is enough.
+/// NFS requires locked files to be open for writing; elsewhere reading is enough.
 fn open_to_lock(path: &Path, kind: Kind) -> io::Result<File> {
     match kind {
         Kind::File => OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path)),

@@ -72,7 +72,7 @@ fn a_folder_is_no_target() {
     assert!(names(folder.path()).is_empty());
 }
 
-/// Writes what a killed process leaves of `name`, so long ago that the file system does not matter.
+/// Writes a leftover of a killed process for `name`, old enough for any file system.
 fn leave_behind(folder: &Path, name: &str) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, "half").unwrap();
@@ -87,7 +87,7 @@ fn what_killed_processes_have_left_of_a_file_is_removed_when_it_is_created() {
     for number in [0, 1, 3] {
         leave_behind(folder.path(), &format!(".f.lath-{number}.partial"));
     }
-    // Of another file, and of another program.
+    // Temporary files of another file, and of another program.
     leave_behind(folder.path(), ".g.lath-0.partial");
     leave_behind(folder.path(), ".f.partial");
     AtomicFile::create(folder.path().join("f")).unwrap().commit().unwrap();
@@ -205,7 +205,7 @@ fn an_error_says_when_the_file_is_in_place_but_its_folder_is_not_on_the_disk() {
     let path = folder.path().join("f");
     let mut file = AtomicFile::create(&path).unwrap();
     file.write_all(b"new").unwrap();
-    // A descriptor with which nothing can be done.
+    // A descriptor that allows no operation.
     let flags = i32::try_from(rustix::fs::OFlags::PATH.bits()).unwrap();
     let useless = File::options().read(true).custom_flags(flags).open(folder.path()).unwrap();
     file.pending.as_mut().unwrap().folder = Folder::from_file(useless);
@@ -275,7 +275,7 @@ fn files_in_folders_below_appear_together_or_not_at_all() {
     begin(&["a=1/x", "a=2/b=1/x", "a=2/b=1/y"]).commit().unwrap();
     assert_eq!(names(folder.path()), ["a=1", "a=2"]);
     assert_eq!(names(&folder.path().join("a=2/b=1")), ["x", "y"]);
-    // The last one is a folder, which no file takes the place of.
+    // The last one is a folder, which a file cannot replace.
     assert!(matches!(begin(&["a=1/y", "a=2/b=0/x", "a=2/b=1"]).commit(), Err(Error::Io { .. })));
     assert_eq!(names(&folder.path().join("a=1")), ["x"]);
     assert_eq!(names(&folder.path().join("a=2")), ["b=1"]);

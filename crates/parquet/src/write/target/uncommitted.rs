@@ -1,4 +1,4 @@
-//! The outputs that a program has begun and not finished.
+//! Outputs that a program has begun and not finished.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
 
-/// The files that a program writes and has not committed yet, so that another thread can remove them: one that is told of a
-/// signal, for example, before it ends the process. Lath itself handles no signals.
+/// The uncommitted files of a program, so that another thread can remove them, for example when a signal arrives, before the
+/// process ends. Lath itself handles no signals.
 ///
 /// [`AtomicFile::create_with`](crate::AtomicFile::create_with) and [`AtomicFiles::create_with`](crate::AtomicFiles::create_with)
-/// put their files here. Clones are the same list.
+/// register their files here. Clones are handles of the same list.
 ///
 /// ```
 /// use std::io::Write;
@@ -47,7 +47,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Begun {
     pub(super) temporary: Temporary,
-    /// Folders that were made for it, the outermost first; they go if nothing else is in them.
+    /// Folders that were created for it, the outermost first; they are removed if they are empty.
     pub(super) made: Vec<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl Begun {
     }
 }
 
-/// Removes folders in which nothing is, given with the outermost first.
+/// Removes empty folders, given with the outermost first.
 pub(super) fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         let _ = fs::remove_dir(folder);
@@ -71,18 +71,18 @@ impl Uncommitted {
         Self::default()
     }
 
-    /// Removes the temporary files of everything that is not committed. From now on nothing more is created or committed
-    /// with this list: that is [`Error::Cancelled`]. A commit that has begun to rename is waited for, and stays.
+    /// Removes the temporary files of everything that is not committed. Later calls that create or commit with this list fail
+    /// with [`Error::Cancelled`]. A commit that has begun to rename is waited for, and stays.
     pub fn abandon(&self) {
         let mut state = self.lock();
         state.is_abandoned = true;
-        // Later files may be in folders that were made before them.
+        // Later files may be in folders that were created before them.
         while let Some((_, begun)) = state.begun.pop_last() {
             begun.remove();
         }
     }
 
-    /// Creates something that is listed from the moment it is there.
+    /// Creates something that is registered from the moment it exists.
     pub(super) fn begin<T>(&self, create: impl FnOnce() -> Result<(Begun, T)>) -> Result<(Entry, T)> {
         let mut state = self.lock();
         if state.is_abandoned {
@@ -100,7 +100,7 @@ impl Uncommitted {
     }
 }
 
-/// Something that is removed when this is dropped, unless it is committed before.
+/// A registered file, which is removed when this is dropped, unless it is committed before.
 #[derive(Debug)]
 pub(super) struct Entry {
     list: Uncommitted,
@@ -108,10 +108,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Has `put_in_place` rename the temporary file that it is given, while no other thread can abandon it.
+    /// Lets `put_in_place` rename the temporary file, while no other thread can abandon it.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] if it was abandoned before; those of `put_in_place`.
+    /// [`Error::Cancelled`] if it was abandoned before; errors of `put_in_place`.
     pub(super) fn commit(self, put_in_place: impl FnOnce(&Temporary) -> Result<()>) -> Result<()> {
         let mut state = self.list.lock();
         let Some(begun) = state.begun.get(&self.id) else { return Err(Error::Cancelled) };

@@ -1,4 +1,4 @@
-//! The file of a task, and what it has to be.
+//! The file of a task, and its expected version.
 
 use arrow_array::ArrayRef;
 use base64::Engine;
@@ -14,7 +14,7 @@ use crate::scan::planner::Planner;
 #[serde(deny_unknown_fields)]
 pub(super) struct FileForm {
     pub(super) location: String,
-    /// Where that is not the whole path of a local file.
+    /// Set if it differs from the whole path of a local file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) path: Option<String>,
     pub(super) version: VersionForm,

@@ -1,4 +1,4 @@
-//! The written form of tasks and plans, which `docs/formats/tasks.md` describes.
+//! The serialized form of tasks and plans; `docs/formats/tasks.md` describes it.
 
 mod file;
 mod partition;
@@ -18,7 +18,7 @@ use self::scan::ScanForm;
 use super::{ScanPlan, ScanTask};
 use crate::error::{Error, Result};
 
-/// The version of the form that is written, and the only one that is read.
+/// The version that is written, and the only one that is read.
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// For each partition column of a file, the row of its value.
 type ValueRows = Box<[u32]>;
 
-/// The partition columns of files, and for each file the rows of their values. `files` are their written values.
+/// The partition columns of files, and for each file the rows of their values. `files` has their serialized values.
 pub(super) fn partitions<'a>(
     files: impl Iterator<Item = Option<&'a str>>,
 ) -> Result<(Vec<PartitionColumn>, Vec<ValueRows>)> {
@@ -40,7 +40,7 @@ pub(super) fn partitions<'a>(
     let columns = schema.fields().iter().zip(values.columns());
     let columns: Vec<_> =
         columns.map(|(field, values)| PartitionColumn::new(Arc::clone(field), Arc::clone(values))).collect();
-    // Fewer than 2³² of them fit a text.
+    // A text holds fewer than 2³² of them.
     let rows = (0..file_count).map(|row| vec![row as u32; columns.len()].into()).collect();
     Ok((columns, rows))
 }
@@ -70,7 +70,7 @@ pub(super) fn encode_row(values: Vec<(&FieldRef, ArrayRef)>) -> Result<String> {
 
 fn decode_row(text: &str) -> Result<RecordBatch> {
     let bytes = decode_base64(text)?;
-    // Arrow's reader of streams panics at some malformed ones.
+    // Arrow's stream reader panics on some malformed input.
     let row = guard(|| {
         let mut batches = StreamReader::try_new(bytes.as_slice(), None)?;
         Ok(batches.next().transpose()?)

@@ -15,7 +15,7 @@ use crate::scan::task::{How, ScanTask};
 pub(super) struct RowsForm {
     row_group: usize,
     ranges: Vec<(u64, u64)>,
-    /// All of them are wanted.
+    /// Whether all of them pass.
     settled: bool,
     row_count: u64,
     byte_count: u64,

@@ -1,4 +1,4 @@
-//! What all tasks of a scan have in common.
+//! The part that all tasks of a scan share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::options::{Int96Unit, Strings};
-use crate::scan::deletes::DeleteMask;
+use crate::scan::columns::{Target, VirtualColumns};
 use crate::scan::planner::Planner;
-use crate::scan::target::{Target, VirtualColumns};
+use crate::scan::rows::DeleteMask;
 use crate::scan::task::How;
 use crate::schema::{ArrowLayout, decode_arrow_schema};
 
-/// What all tasks of a scan have in common.
+/// The part that all tasks of a scan share.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScanForm {
-    /// Arrow schemas as Parquet files have them.
+    /// Arrow schemas as Parquet files store them.
     schema: String,
     columns: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ impl ScanForm {
         };
         let predicate = planner.predicate.as_ref().map(Predicate::to_string);
         if let Some(text) = &predicate {
-            // One that was built in Rust may be deeper than text may be.
+            // A predicate that was built in Rust may be nested more deeply than text may be.
             Predicate::parse(text).map_err(|error| Error::invalid(format!("a predicate that is written: {error}")))?;
         }
         let target = &planner.target;
@@ -137,7 +137,7 @@ impl ScanForm {
     }
 }
 
-/// The columns of the dataset's files that the result has or that the predicate asks for: a file may lack them.
+/// The columns of the dataset's files that the result or the predicate needs: a file may lack them.
 fn needed_schema(planner: &Planner) -> Schema {
     let dataset = &planner.dataset;
     let whole = dataset.schema();

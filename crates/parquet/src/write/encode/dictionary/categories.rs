@@ -1,7 +1,7 @@
-//! The entries of an Arrow dictionary as those of a chunk, in their order and also where no row has them.
+//! Keeps the entries of an Arrow dictionary in their order, including entries without rows.
 //!
-//! The order of categories has a meaning: libraries compare and sort by it. Parquet has no place for it but the dictionary page, from which
-//! pyarrow makes the dictionary of a column again.
+//! The order of categories has a meaning: libraries compare and sort by it. Parquet stores it only in the dictionary page, from
+//! which pyarrow restores the dictionary of a column.
 
 use arrow_array::Array;
 
@@ -9,7 +9,7 @@ use super::Dictionary;
 use crate::error::Result;
 use crate::write::physical::Values;
 
-/// Which codes of a chunk rows have.
+/// Codes of a chunk that rows use.
 #[derive(Debug, Default)]
 pub(super) struct Categories {
     used: Vec<bool>,
@@ -26,8 +26,8 @@ impl Categories {
 }
 
 impl Dictionary {
-    /// Takes all entries of the Arrow dictionary that `values` are keys of, unless they are more than `max_bytes` or other entries came
-    /// before.
+    /// Adds all entries of the Arrow dictionary that `values` are keys of, unless they take more than `max_bytes` or other
+    /// entries came before.
     pub(crate) fn add_categories(&mut self, values: &Values, max_bytes: usize) -> Result<()> {
         let Values::Codes { entries, .. } = values else { return Ok(()) };
         // A key of 32 bits for each.
@@ -45,12 +45,12 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Whether the entries have an order to keep.
+    /// Whether the order of the entries is kept.
     pub(crate) fn has_categories(&self) -> bool {
         self.categories.is_some()
     }
 
-    /// Number of entries that rows have.
+    /// Number of entries that rows use.
     pub(crate) fn used_len(&self) -> usize {
         match &self.categories {
             Some(categories) => categories.used.iter().filter(|used| **used).count(),
@@ -58,7 +58,7 @@ impl Dictionary {
         }
     }
 
-    /// The entries that rows have.
+    /// The entries that rows use.
     pub(crate) fn used_entries(&self) -> Result<Values> {
         let entries = self.entries();
         match &self.categories {

@@ -1,4 +1,4 @@
-//! Dictionary encoding: distinct values once, and for every value its code.
+//! Dictionary encoding: each distinct value once, and a code for every value.
 
 mod categories;
 mod table;
@@ -16,17 +16,17 @@ use categories::Categories;
 use table::{NumberMemory, StringMemory};
 pub(crate) use worth::Worth;
 
-/// The code of a key that has none yet.
+/// The code of a key without a code yet.
 const NO_CODE: u32 = u32::MAX;
 
-/// The dictionary of a column chunk while it grows, and the codes of the pending page.
+/// The growing dictionary of a column chunk, and the codes of the pending page.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     table: Table,
     codes: Vec<u32>,
     keys: Keys,
     worth: Worth,
-    /// A bit for each code: which of them a page has.
+    /// One bit for each code that a page has.
     seen: Vec<u64>,
     categories: Option<Categories>,
 }
@@ -48,7 +48,7 @@ struct Keys {
 }
 
 impl Dictionary {
-    /// For a column of a type that can have one.
+    /// A dictionary for a column, if its type can have one.
     pub(crate) fn new(physical: PhysicalType, type_length: usize) -> Option<Self> {
         let table = match physical {
             PhysicalType::INT32 | PhysicalType::FLOAT => Table::Words32(NumberMemory::new()),
@@ -95,11 +95,11 @@ impl Dictionary {
         &self.worth
     }
 
-    /// Takes values of the pending page; false where the table cannot, and then none were taken.
+    /// Adds values of the pending page; returns false, and adds none, if the table is full.
     pub(crate) fn append(&mut self, values: &Values) -> Result<bool> {
         let start = self.codes.len();
         let plain_len = values.plain_len();
-        // Halves tell whether new values become fewer.
+        // The two halves show whether new values become fewer.
         let half = values.len() / 2;
         self.codes.resize(start + values.len(), 0);
         let mut codes = std::mem::take(&mut self.codes);
@@ -136,7 +136,7 @@ impl Dictionary {
         }
     }
 
-    /// Keys of an Arrow dictionary: an entry is looked up once, however often its key occurs.
+    /// Adds keys of an Arrow dictionary: an entry is looked up once, however often its key occurs.
     fn intern_keys(&mut self, keys: &[u32], array: &ArrayRef, entries: &Values, codes: &mut [u32]) -> Result<bool> {
         let is_known = self.keys.dictionary.as_ref().is_some_and(|known| known.to_data().ptr_eq(&array.to_data()));
         if !is_known {
@@ -169,7 +169,7 @@ impl Dictionary {
         Ok(true)
     }
 
-    /// Maximum bytes that the codes of the pending page can become.
+    /// Maximum encoded size of the codes of the pending page.
     pub(crate) fn max_codes_len(&self) -> usize {
         1 + rle::max_encoded_len(self.codes.len(), self.width())
     }
@@ -179,24 +179,24 @@ impl Dictionary {
         usize::BITS - self.len().saturating_sub(1).leading_zeros()
     }
 
-    /// The codes of the pending page: their width in a byte, then the RLE/bit-packing hybrid.
+    /// Encodes the codes of the pending page: their width in a byte, then the RLE/bit-packing hybrid.
     pub(crate) fn encode_codes(&self, out: &mut [u8]) -> Result<usize> {
         self.encode_first_codes(self.codes.len(), out)
     }
 
-    /// The first `count` codes of the pending page.
+    /// Encodes the first `count` codes of the pending page.
     pub(crate) fn encode_first_codes(&self, count: usize, out: &mut [u8]) -> Result<usize> {
         let width = self.width();
         out[0] = width as u8;
         Ok(1 + rle::encode_u32(&self.codes[..count], width, &mut out[1..])?)
     }
 
-    /// Forgets the codes of the pending page.
+    /// Drops the codes of the pending page.
     pub(crate) fn clear_codes(&mut self) {
         self.codes.clear();
     }
 
-    /// The dictionary page's body.
+    /// Encodes the dictionary page's body.
     pub(crate) fn encode_entries(&self, out: &mut [u8]) -> usize {
         let len = self.page_len();
         match &self.table {
@@ -229,7 +229,7 @@ impl Dictionary {
         }
     }
 
-    /// Statistics of the pending page's byte strings, by the entries that its codes stand for.
+    /// Statistics of the pending page's byte strings, by the entries of its codes.
     pub(crate) fn statistics(&mut self, order: Order) -> ValueStatistics {
         let (Table::Strings(memory) | Table::Fixed(memory, _)) = &self.table else { return ValueStatistics::default() };
         self.seen.clear();
@@ -241,7 +241,7 @@ impl Dictionary {
         ValueStatistics::of_bytes(order, seen.map(|code| memory.get(code)))
     }
 
-    /// Forgets everything, for the next column chunk; memory stays.
+    /// Clears everything for the next column chunk; memory stays allocated.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.codes.clear();
         self.keys = Keys::default();

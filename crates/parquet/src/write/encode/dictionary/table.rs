@@ -1,4 +1,4 @@
-//! Tables of distinct values whose memory grows.
+//! Growing tables of distinct values.
 
 use lath_kernels::ByteStrings;
 use lath_kernels::dictionary::Number;
@@ -6,13 +6,13 @@ use lath_kernels::dictionary::{NumberSlot, Numbers, SLACK, StringSlot, Strings a
 
 use crate::error::Result;
 
-/// Values for which a table has room at first: its slots stay in the first cache.
+/// Initial capacity of a table: its slots stay in the first-level cache.
 const FIRST_CAPACITY: usize = 256;
 
-/// By how much a full table grows.
+/// Factor by which a full table grows.
 const GROWTH: usize = 4;
 
-/// Maximum slots of a table; values that fill more are not worth a dictionary.
+/// Maximum slots of a table; a chunk with more values does not need a dictionary.
 const MAX_SLOTS: usize = 1 << 28;
 
 /// Distinct numbers in the order of their codes.
@@ -38,7 +38,7 @@ impl<T: Number + bytemuck::Pod> NumberMemory<T> {
         self.slots.capacity() * size_of::<NumberSlot<T>>() + self.entries.capacity() * size_of::<T>()
     }
 
-    /// Forgets all values. The memory stays, but few slots are cleared: as many as there are at first.
+    /// Clears the table. The memory stays allocated, but only the initial number of slots is cleared.
     pub(super) fn clear(&mut self) -> Result<()> {
         self.slots.truncate(slot_count(FIRST_CAPACITY));
         self.entries.truncate(FIRST_CAPACITY);
@@ -46,7 +46,7 @@ impl<T: Number + bytemuck::Pod> NumberMemory<T> {
         Ok(())
     }
 
-    /// Writes the code of each value; false where there are too many distinct ones, or values that all hash alike.
+    /// Writes the code of each value; returns false if there are too many distinct values, or values that all hash alike.
     pub(super) fn intern(&mut self, values: &[T], codes: &mut [u32]) -> Result<bool> {
         if self.len == 0 {
             self.clear()?;
@@ -81,7 +81,7 @@ pub(super) struct StringMemory {
     page: Vec<u8>,
     len: usize,
     page_len: usize,
-    /// Where each string's length stands in the page.
+    /// Position of each string's length in the page.
     starts: Vec<u32>,
 }
 
@@ -119,7 +119,7 @@ impl StringMemory {
         Ok(())
     }
 
-    /// Writes the code of each string; false as for numbers.
+    /// Writes the code of each string; returns false as for numbers.
     pub(super) fn intern(&mut self, strings: ByteStrings<'_>, codes: &mut [u32]) -> Result<bool> {
         if self.len == 0 {
             self.clear()?;
@@ -138,7 +138,7 @@ impl StringMemory {
         Ok(true)
     }
 
-    /// Makes room for `next` and more.
+    /// Makes space for `next` and more.
     fn grow(&mut self, next: ByteStrings<'_>) -> bool {
         if self.len == self.slots.len() / GROWTH {
             if self.slots.len() * GROWTH > MAX_SLOTS {
@@ -160,14 +160,14 @@ impl StringMemory {
         };
         let needed = self.page_len + 4 + next_len + SLACK;
         if needed <= self.page.len() || needed > i32::MAX as usize {
-            // There is room: the string's hash is that of too many others. Or there will never be.
+            // There is space, but too many strings have this hash; or there will never be space.
             return false;
         }
         self.page.resize(needed.max(GROWTH * self.page.len()).min(i32::MAX as usize), 0);
         true
     }
 
-    /// Finds where the strings start that the page has gained.
+    /// Finds the starts of the strings that the page has gained.
     fn find_starts(&mut self) {
         let mut at = match self.starts.last() {
             Some(&start) => start as usize + 4 + self.len_at(start as usize),

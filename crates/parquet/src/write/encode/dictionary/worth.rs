@@ -1,6 +1,6 @@
-//! Whether a dictionary pays, judged when the first page is full.
+//! Decides whether a dictionary saves space, when the first page is full.
 
-/// How many distinct values came with how many values.
+/// Distinct values seen, by the number of values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Worth {
     values: usize,
@@ -10,16 +10,17 @@ pub(crate) struct Worth {
     before: (usize, usize),
 }
 
-/// The bytes that a chunk comes to.
+/// Projected size of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Projection {
     /// Distinct values of the chunk.
     pub(crate) distinct: f64,
-    /// Bytes of dictionary and codes, over the bytes of the values they stand for.
+    /// Bytes of dictionary and codes, relative to the bytes of the values that they replace.
     pub(crate) ratio: f64,
 }
 
-/// What a dictionary may cost of what PLAIN values would: codecs find repetition in these too, and it takes time.
+/// Maximum size of a dictionary and its codes relative to PLAIN values: codecs find repetition in PLAIN values too, and a
+/// dictionary takes time.
 const MAX_RATIO: f64 = 0.8;
 
 impl Worth {
@@ -34,12 +35,12 @@ impl Worth {
         self.values
     }
 
-    /// Whether a dictionary pays in a chunk of `chunk_values` values, if it is closed at `max_bytes`.
+    /// Whether a dictionary saves space in a chunk of `chunk_values` values, if it is closed at `max_bytes`.
     pub(crate) fn pays(&self, chunk_values: usize, max_bytes: usize, entry_bytes: usize) -> bool {
         self.project(chunk_values, max_bytes, entry_bytes).ratio <= MAX_RATIO
     }
 
-    /// What comes of a chunk of `chunk_values` values, of which these are the first. `entry_bytes` are those of the
+    /// Projects the size of a chunk of `chunk_values` values, of which these are the first. `entry_bytes` is the size of the
     /// dictionary's entries so far.
     pub(crate) fn project(&self, chunk_values: usize, max_bytes: usize, entry_bytes: usize) -> Projection {
         let (values, distinct) = (self.values as f64, self.distinct as f64);
@@ -51,7 +52,7 @@ impl Worth {
         let entry_each = entry_bytes as f64 / distinct;
         let of_chunk = self.distinct_after(chunk_values);
         let limit = max_bytes as f64 / entry_each;
-        // Values until the dictionary is full: in proportion, as new ones come ever more rarely or steadily.
+        // Values until the dictionary is full: in proportion, as new values become rarer or come at a steady rate.
         let (distinct, covered) =
             if of_chunk <= limit { (of_chunk, chunk_values) } else { (limit, chunk_values * limit / of_chunk) };
         let width = distinct.max(2.0).log2().ceil();
@@ -59,17 +60,17 @@ impl Worth {
         Projection { distinct: of_chunk, ratio: cost / (covered * plain_each) }
     }
 
-    /// Distinct values after `count` values.
+    /// Estimated distinct values after `count` values.
     ///
-    /// Values drawn at random from `n` show `n (1 - e^(-v/n))` of them in `v` draws. Where more new ones come in the
-    /// end than that foretells, as where values are sorted, they are taken to go on coming at that rate.
+    /// Values drawn at random from `n` show `n (1 - e^(-v/n))` of them in `v` draws. If more new values come at the end than that
+    /// predicts, for example in sorted data, the estimate continues at that rate.
     fn distinct_after(&self, count: f64) -> f64 {
         let (values, distinct) = (self.values as f64, self.distinct as f64);
         let shown = |from: f64, draws: f64| from * -(-draws / from).exp_m1();
         let source = if distinct >= values {
             f64::INFINITY
         } else {
-            // The number shown grows with the number there are.
+            // The number of distinct values seen grows with the number that exist.
             let (mut low, mut high) = (distinct, distinct.max(1.0) * values);
             for _ in 0..60 {
                 let middle = (low + high) / 2.0;
@@ -98,7 +99,7 @@ mod tests {
 
     use super::Worth;
 
-    /// What a chunk of these values, eight bytes each, comes to, judged by the first `sample` of them.
+    /// Projected size of a chunk of these values, eight bytes each, from the first `sample` of them.
     fn judged(values: &[u64], sample: usize) -> (Worth, f64) {
         let mut seen: HashSet<u64> = HashSet::new();
         let mut worth = Worth::default();

@@ -1,0 +1,117 @@
+//! Tells paths from URLs, and finds the scheme of a URL.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+
+/// Location of a file, or of a set of files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::dataset) enum Address {
+    /// A path of the local file system, perhaps with a glob.
+    Local(PathBuf),
+    /// A URL of an object store, as it was given.
+    Store(String),
+}
+
+impl Address {
+    pub(in crate::dataset) fn parse(location: &OsStr) -> Result<Self> {
+        let Some((text, (scheme, rest))) = location.to_str().and_then(|text| Some((text, split_scheme(text)?))) else {
+            return Ok(Self::Local(location.into()));
+        };
+        match scheme.to_ascii_lowercase().as_str() {
+            "file" => match rest.strip_prefix("localhost").unwrap_or(rest) {
+                path if path.starts_with('/') => Ok(Self::Local(PathBuf::from(percent_decoded(path)))),
+                _ => Err(Error::invalid(format!(
+                    "{text}: write a file's URL with three slashes: file:///data/a.parquet"
+                ))),
+            },
+            "s3" | "s3a" | "gs" | "az" | "azure" | "adl" | "abfs" | "abfss" | "http" | "https" => {
+                Ok(Self::Store(text.to_owned()))
+            }
+            _ => Err(Error::invalid(format!(
+                "{text}: files are not read from {scheme}: URLs, only from file:, s3:, gs:, az:, abfss:, http: and https:"
+            ))),
+        }
+    }
+}
+
+/// Whether `location` is a URL of an object store or web server.
+pub(in crate::dataset) fn is_store(location: &str) -> bool {
+    split_scheme(location).is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("file"))
+}
+
+/// The scheme of a URL, and the text after `://`.
+fn split_scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    is_scheme.then_some((scheme, rest))
+}
+
+/// Replaces characters that names of directories cannot have, or that have a meaning in a glob, by `%` and hexadecimal digits.
+pub(in crate::dataset) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii_control() || "\"#%'*/:=?\\{}[]^<>|".contains(character) {
+            encoded.push_str(&format!("%{:02X}", u32::from(character)));
+        } else {
+            encoded.push(character);
+        }
+    }
+    encoded
+}
+
+/// Replaces `%41` and the like by the bytes they stand for; returns the text unchanged if the result is not Unicode.
+pub(in crate::dataset) fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digit = |at: usize| after.get(at).and_then(|&digit| char::from(digit).to_digit(16));
+        match (byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high << 4 | low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Address> {
+        Address::parse(OsStr::new(text))
+    }
+
+    #[test]
+    fn urls_are_told_from_paths() {
+        let local = |path: &str| Address::Local(path.into());
+        assert_eq!(parse("a/b.parquet").unwrap(), local("a/b.parquet"));
+        assert_eq!(parse("C:\\data\\a.parquet").unwrap(), local("C:\\data\\a.parquet"));
+        assert_eq!(parse("odd name://x").unwrap(), local("odd name://x"));
+        assert_eq!(parse("file:///data/a%20b.parquet").unwrap(), local("/data/a b.parquet"));
+        assert_eq!(parse("FILE://localhost/data").unwrap(), local("/data"));
+        assert_eq!(parse("s3://bucket/key").unwrap(), Address::Store("s3://bucket/key".into()));
+        assert!(parse("file://host/data").is_err());
+        assert!(parse("ftp://host/a.parquet").unwrap_err().to_string().contains("ftp:"));
+        assert!(is_store("s3://b/k") && is_store("HTTP://h/k") && !is_store("file:///k") && !is_store("k"));
+    }
+
+    #[test]
+    fn percent_signs_stand_for_bytes_where_they_can() {
+        assert_eq!(percent_decoded("a%3Db%2fc%20%C3%A9"), "a=b/c é");
+        assert_eq!(percent_decoded("100%"), "100%");
+        assert_eq!(percent_decoded("%zz%4"), "%zz%4");
+        assert_eq!(percent_decoded("%ff"), "%ff");
+    }
+}

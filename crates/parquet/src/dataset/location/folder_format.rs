@@ -1,0 +1,199 @@
+//! Recognizes folders of table formats, where the Parquet files alone do not determine the rows.
+//!
+//! A keyed table masks rows of its files and has others in its store; Delta Lake, Iceberg and Hudi keep a log of files and
+//! deletions. Read as plain files, such a folder returns deleted rows, and lacks others. Formats are recognized by names of files
+//! alone.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The table format of a folder.
+///
+/// ```
+/// use lath_parquet::FolderFormat;
+///
+/// assert_eq!(FolderFormat::at(std::env::temp_dir()), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FolderFormat {
+    /// A table of Lath with a primary key.
+    KeyedTable,
+    /// A database of such tables.
+    Database,
+    /// A table of Delta Lake.
+    DeltaLake,
+    /// A table of Apache Iceberg.
+    Iceberg,
+    /// A table of Apache Hudi.
+    Hudi,
+}
+
+/// Files that identify a format by their names.
+const FILES: [(&str, FolderFormat); 2] =
+    [("table.lath", FolderFormat::KeyedTable), ("database.lath", FolderFormat::Database)];
+
+/// Folders that identify a format if they have a file with this suffix.
+const FOLDERS: [(&str, &str, FolderFormat); 3] = [
+    ("_delta_log", ".json", FolderFormat::DeltaLake),
+    ("metadata", ".metadata.json", FolderFormat::Iceberg),
+    (".hoodie", ".properties", FolderFormat::Hudi),
+];
+
+impl FolderFormat {
+    /// The format of a folder, found by at most five system calls; `None` for a folder of plain files, and if `folder` is not a
+    /// folder.
+    pub fn at(folder: impl AsRef<Path>) -> Option<Self> {
+        let folder = folder.as_ref();
+        let file = FILES.iter().find(|(name, _)| fs::metadata(folder.join(name)).is_ok()).map(|&(_, format)| format);
+        let has_file = |(name, end, _): &&(&str, &str, Self)| has_file(&folder.join(name), end);
+        file.or_else(|| FOLDERS.iter().find(has_file).map(|&(_, _, format)| format))
+    }
+
+    /// The nearest folder with a format at `folder` or above it, through the folders that these formats create: `key=value`,
+    /// `data` and `table-…`.
+    pub fn enclosing(folder: &Path) -> Option<(PathBuf, Self)> {
+        let mut folder = std::path::absolute(folder).ok()?;
+        loop {
+            if let Some(format) = Self::at(&folder) {
+                return Some((folder, format));
+            }
+            if !folder.file_name().is_some_and(is_inner_folder) || !folder.pop() {
+                return None;
+            }
+        }
+    }
+
+    /// The nearest folder with a format above `folder`.
+    pub(in crate::dataset) fn enclosing_above(folder: &Path) -> Option<(PathBuf, Self)> {
+        let mut folder = std::path::absolute(folder).ok()?;
+        (folder.file_name().is_some_and(is_inner_folder) && folder.pop()).then(|| Self::enclosing(&folder)).flatten()
+    }
+
+    /// The format of a folder, identified by the name of an entry.
+    pub(in crate::dataset) fn by_entry(folder: &Path, name: &OsStr) -> Option<Self> {
+        if let Some(&(marker, end, format)) = FOLDERS.iter().find(|(marker, _, _)| name == *marker) {
+            return has_file(&folder.join(marker), end).then_some(format);
+        }
+        FILES.iter().find(|(marker, _)| name == *marker).map(|&(_, format)| format)
+    }
+
+    /// The folder that an object identifies by its name, and the format.
+    pub(in crate::dataset) fn by_object(path: &str) -> Option<(&str, Self)> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if let Some((_, format)) = FILES.iter().find(|(marker, _)| name == *marker) {
+            return Some((&path[..path.len() - name.len()], *format));
+        }
+        let (_, parent) = folder.rsplit_once('/').unwrap_or(("", folder));
+        let (marker, _, format) = FOLDERS.iter().find(|(marker, end, _)| parent == *marker && name.ends_with(end))?;
+        Some((&folder[..folder.len() - marker.len()], *format))
+    }
+
+    /// The error for a folder whose files were to be read as plain files.
+    pub(in crate::dataset) fn refuse(self, folder: &str) -> Error {
+        let instead = match self {
+            Self::KeyedTable => {
+                "name this folder alone for the command or SQL to read the table; Rust and Python open it by Table"
+            }
+            Self::Database => "its tables are read with lath table … --table NAME, and with lath sql --database",
+            Self::DeltaLake | Self::Iceberg | Self::Hudi => "Lath cannot read such tables yet",
+        };
+        let what = match self {
+            Self::KeyedTable | Self::Database => {
+                "its Parquet files have rows that were replaced or deleted, and lack the newest ones"
+            }
+            _ => "its Parquet files have rows and whole files that were replaced or deleted",
+        };
+        Error::invalid(format!(
+            "{folder} is {self}: {what}; {instead}; to read the plain files all the same, use the option plain_files (the command's \
+             --plain-files, read_parquet('…', plain_files => true) in SQL)"
+        ))
+    }
+
+    /// Refuses a file or folder to be written inside a folder with a format: it would not be part of the table, which removes
+    /// files that it does not know.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check_written(path: &Path) -> Result<()> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let own = Self::at(path).map(|format| (path.to_owned(), format));
+        let Some((folder, format)) = own.or_else(|| Self::enclosing(parent)) else { return Ok(()) };
+        Err(Error::invalid(format!(
+            "{}: {} is {format}, of which the file would be no part, and which may remove it; write it elsewhere",
+            path.display(),
+            folder.display()
+        )))
+    }
+
+    /// Refuses several files of one folder with a format: this is how a shell expands a glob.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn check_files<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+        let mut counts: HashMap<&Path, usize> = HashMap::new();
+        for parent in files.into_iter().filter_map(Path::parent) {
+            *counts.entry(parent).or_default() += 1;
+        }
+        if counts.values().sum::<usize>() < 2 {
+            return Ok(());
+        }
+        let mut tables: HashMap<PathBuf, usize> = HashMap::new();
+        for (parent, count) in counts {
+            let Some((folder, format)) = Self::enclosing(parent) else { continue };
+            let total = tables.entry(folder.clone()).or_default();
+            *total += count;
+            if *total > 1 {
+                return Err(format.refuse(&folder.display().to_string()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FolderFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KeyedTable => "a table with a primary key",
+            Self::Database => "a database of tables with primary keys",
+            Self::DeltaLake => "a table of Delta Lake",
+            Self::Iceberg => "a table of Apache Iceberg",
+            Self::Hudi => "a table of Apache Hudi",
+        })
+    }
+}
+
+/// Whether a folder may be an inner folder of a table.
+fn is_inner_folder(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.contains(&b'=') || name == b"data" || name.starts_with(b"table-")
+}
+
+/// Whether a folder has a file with this suffix.
+fn has_file(folder: &Path, end: &str) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| entry.file_name().as_encoded_bytes().ends_with(end.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_mark_the_folder_of_their_table() {
+        let by_object = FolderFormat::by_object;
+        assert_eq!(by_object("lake/a/_delta_log/00.json"), Some(("lake/a/", FolderFormat::DeltaLake)));
+        assert_eq!(by_object("_delta_log/00.json"), Some(("", FolderFormat::DeltaLake)));
+        assert_eq!(by_object("lake/metadata/v1.metadata.json"), Some(("lake/", FolderFormat::Iceberg)));
+        assert_eq!(by_object("lake/.hoodie/hoodie.properties"), Some(("lake/", FolderFormat::Hudi)));
+        assert_eq!(by_object("lake/t/table.lath"), Some(("lake/t/", FolderFormat::KeyedTable)));
+        for plain in ["lake/metadata/a.json", "lake/my_delta_log/a", "lake/table.lath-log0", "a/metadata.json", "a"] {
+            assert_eq!(by_object(plain), None, "{plain}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The rows of a row group as sets: selections, windows, bit masks, deleted rows.
+
+mod deletes;
+mod mask;
+mod selection;
+mod truth;
+mod window;
+
+pub use deletes::DeleteMask;
+pub(in crate::scan) use mask::Mask;
+pub(in crate::scan) use selection::{RowGroupRows, split_selection};
+pub(in crate::scan) use truth::Truth;
+pub(in crate::scan) use window::{DecodeRanges, Window, Windows};
