@@ -1,10 +1,10 @@
-//! Calls into the library behind schemas, whose errors and panics become ours.
+//! Calls into the schema library, whose errors and panics become errors of Lath.
 
 use lath_format::schema::LibraryError;
 
 use crate::error::Result;
 
-/// Runs `call` and turns its error, or its panic, into ours.
+/// Runs `call` and converts its error or panic.
 pub(crate) fn guard<T>(call: impl FnOnce() -> Result<T, LibraryError>) -> Result<T> {
     Ok(lath_format::schema::guard(call)?)
 }

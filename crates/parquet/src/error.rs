@@ -1,4 +1,4 @@
-//! What can go wrong while reading a file, and where.
+//! Errors of reading and writing, and their location.
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ use crate::other_format::OtherFormat;
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where in a file something was found. Every part that is known is set; the others are `None`.
+/// Location of an error in a file. Known parts are set; the others are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Location {
     /// Path or name of the file.
@@ -55,99 +55,99 @@ impl Location {
     }
 }
 
-/// Why a file could not be read.
+/// An error of reading or writing.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Error {
     /// The bytes break the format's rules.
     Corrupt {
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
         /// Where it was found.
         at: Box<Location>,
     },
     /// The file is not Parquet: it neither begins nor ends as a Parquet file does.
     NotParquet {
-        /// The format that its first bytes look like, where they look like one.
+        /// The format that its first bytes look like, if any.
         looks_like: Option<OtherFormat>,
         /// The file.
         at: Box<Location>,
     },
     /// Something is encrypted, and its key was not given.
     Encrypted {
-        /// What is encrypted: "the footer", or "column" and its path.
+        /// The encrypted part: "the footer", or "column" and its path.
         what: String,
         /// Where it was found.
         at: Box<Location>,
     },
-    /// The file is sound, as far as can be told, but uses something that Lath does not read.
+    /// The file seems valid, but uses a feature that Lath does not read.
     Unsupported {
         /// The feature, as the specification names it.
         feature: String,
         /// Where it was found.
         at: Box<Location>,
     },
-    /// A value is sound, but the Arrow type that its column is read as cannot hold it.
+    /// A value is valid, but the Arrow type of its column cannot hold it.
     OutOfRange {
         /// The value, the type, and what can be done.
         what: String,
         /// Where it was found.
         at: Box<Location>,
     },
-    /// Reading on would pass one of the configured [`Limits`](crate::Limits).
+    /// A configured limit was reached; see [`Limits`](crate::Limits).
     Limit {
         /// The quantity, and the name of the option that bounds it.
         what: String,
-        /// The bound in force.
+        /// The limit.
         limit: u64,
-        /// What the file asks for.
+        /// The amount that the file needs.
         needed: u64,
         /// Where it was found.
         at: Box<Location>,
     },
     /// The storage failed.
     Io {
-        /// What was being done ("open", "read", …).
+        /// The operation ("open", "read", …).
         op: &'static str,
-        /// Where it was being done.
+        /// Where it failed.
         at: Box<Location>,
         /// The operating system's error.
         source: io::Error,
     },
-    /// The caller asked for something that the file does not have or the reader does not do.
+    /// The caller requested something that the file does not have or Lath does not do.
     Invalid {
-        /// What is wrong with the request.
+        /// Description of the fault in the request.
         what: String,
     },
     /// The work was stopped by [`Cancel::cancel`](crate::Cancel::cancel).
     Cancelled,
-    /// Lath broke a rule of its own, whatever the file has in it: a bug of Lath, to be reported.
+    /// A bug in Lath, independent of the file's contents, which should be reported.
     Internal {
-        /// What went wrong.
+        /// Description of the fault.
         what: String,
-        /// What was being read.
+        /// The location that was being read.
         at: Box<Location>,
     },
 }
 
 impl Error {
-    /// Malformed bytes at a place still to be filled in by [`Error::locate`].
+    /// Malformed bytes; [`Error::locate`] fills in the location.
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into(), at: Box::default() }
     }
 
-    /// What is encrypted without a key, at a place still to be filled in by [`Error::locate`].
+    /// Encrypted data without a key; [`Error::locate`] fills in the location.
     pub(crate) fn encrypted(what: impl Into<String>) -> Self {
         Self::Encrypted { what: what.into(), at: Box::default() }
     }
 
-    /// A bug of ours, at a place still to be filled in by [`Error::locate`].
+    /// A bug of Lath; [`Error::locate`] fills in the location.
     pub(crate) fn internal(what: impl Into<String>) -> Self {
         Self::Internal { what: what.into(), at: Box::default() }
     }
 
-    /// What Arrow says of arrays that were made of checked parts. It refuses only what would be a bug of ours, but for offsets of 32
-    /// bits that sound values can be too long for.
+    /// An error of Arrow for arrays built of checked parts. Arrow refuses them only because of a bug of Lath, except if valid
+    /// values are too long for offsets of 32 bits.
     pub(crate) fn of_arrow(error: &ArrowError) -> Self {
         match error {
             ArrowError::OffsetOverflowError(bytes) => {
@@ -157,22 +157,22 @@ impl Error {
         }
     }
 
-    /// Something that Lath does not read, at a place still to be filled in by [`Error::locate`].
+    /// An unsupported feature; [`Error::locate`] fills in the location.
     pub(crate) fn unsupported(feature: impl Into<String>) -> Self {
         Self::Unsupported { feature: feature.into(), at: Box::default() }
     }
 
-    /// A value that its Arrow type cannot hold, at a place still to be filled in by [`Error::locate`].
+    /// A value that its Arrow type cannot hold; [`Error::locate`] fills in the location.
     pub(crate) fn out_of_range(what: impl Into<String>) -> Self {
         Self::OutOfRange { what: what.into(), at: Box::default() }
     }
 
-    /// A limit that would be passed, at a place still to be filled in by [`Error::locate`].
+    /// A limit that would be exceeded; [`Error::locate`] fills in the location.
     pub(crate) fn limit(what: impl Into<String>, limit: u64, needed: u64) -> Self {
         Self::Limit { what: what.into(), limit, needed, at: Box::default() }
     }
 
-    /// A failure of the storage, at a place still to be filled in by [`Error::locate`].
+    /// A failure of the storage; [`Error::locate`] fills in the location.
     pub(crate) fn io(op: &'static str, source: io::Error) -> Self {
         if let Some(inner) = source.get_ref()
             && inner.is::<BlockDamage>()
@@ -187,7 +187,7 @@ impl Error {
         Self::Invalid { what: what.into() }
     }
 
-    /// Where the error was found; `None` for a request that cannot be served, and for work that was stopped.
+    /// The error's location; `None` for a request that cannot be served, and for cancelled work.
     pub fn location(&self) -> Option<&Location> {
         match self {
             Self::Corrupt { at, .. }
@@ -202,7 +202,7 @@ impl Error {
         }
     }
 
-    /// Adds to the error's location whatever `fill` knows; each layer fills the parts that are still `None`.
+    /// Completes the error's location with `fill`; each layer fills the parts that are still `None`.
     pub(crate) fn locate(mut self, fill: impl FnOnce(&mut Location)) -> Self {
         match &mut self {
             Self::Corrupt { at, .. }
@@ -218,7 +218,7 @@ impl Error {
         self
     }
 
-    /// Replaces the row by what the next layer knows it as: a layer counts values, slots or rows of its own, from 0.
+    /// Converts the row to the numbering of the next layer: each layer counts values, slots or rows of its own, from 0.
     pub(crate) fn map_row(self, row: impl FnOnce(u64) -> u64) -> Self {
         self.locate(|at| at.row = at.row.map(row))
     }
@@ -260,7 +260,7 @@ impl From<PredicateError> for Error {
         match error {
             PredicateError::Arrow { source } => Self::of_arrow(&source),
             PredicateError::Kernel { source } => source.into(),
-            // Each says in its own words what the caller has to change.
+            // Each message says what the caller has to change.
             other => Self::invalid(other.to_string()),
         }
     }
@@ -285,7 +285,7 @@ impl From<lath_format::Error> for Error {
 impl From<KernelError> for Error {
     fn from(error: KernelError) -> Self {
         match error {
-            // Slices whose lengths the caller has to see to; input that does not fit is refused by other names.
+            // A caller's slices do not match; input that does not fit is refused by other errors.
             KernelError::LengthMismatch { .. } => Self::internal(error.to_string()),
             _ => Self::corrupt(error.to_string()),
         }

@@ -11,18 +11,18 @@ use lath_source::Version;
 
 /// A cache of parsed footers, within a memory budget, for opening the same files again.
 ///
-/// A footer is found by the file's location and used only for the version of the file that it was read from: size, modification times
-/// and identity of a local file, size and entity tag of an object. The memory of parsed metadata counts, and that of
-/// page indexes read since; when the budget is exceeded, the least recently used footers are evicted. Clones are
-/// handles of the same cache. Decrypted footers are not cached.
+/// A footer is found by the file's location and used only for the version of the file that it was read from: size, modification
+/// times and identity of a local file, size and entity tag of an object. The memory of parsed metadata and of page indexes read
+/// later counts; when the budget is exceeded, the least recently used footers are evicted. Clones are handles of the same cache.
+/// Decrypted footers are not cached.
 ///
-/// Bloom filters are cached with the footers, in the rest of the budget: a filter is read whole, instead of the blocks that
-/// keys need, once these have cost as much and if there is room for all of it. A block costs as much as 4 KiB of a filter, a request to
-/// a store as much as 128 KiB. Computed filters are cached there too ([`Pruning::computed_filters`](crate::Pruning::computed_filters)).
-/// Filters are evicted with their footer, never to make room for other filters, so that more files than fit are not read over and over.
-/// Filters with memory of their own ([`Pruning::filter_memory`](crate::Pruning::filter_memory)) do not count. An evicted footer
-/// and its filters take memory as long as a handle of the file exists. Threads that add to the cache at
-/// the same moment may exceed the budget by that much, until the next footer is added.
+/// Bloom filters are cached with the footers, in the rest of the budget: a filter is read whole once the blocks read for keys
+/// have cost as much, if there is room for all of it. A block costs as much as 4 KiB of a filter, a request to a store as much as
+/// 128 KiB. Computed filters are cached there too ([`Pruning::computed_filters`](crate::Pruning::computed_filters)). Filters are
+/// evicted with their footer, never to make room for other filters, so that a working set larger than the budget is not read over
+/// and over. Filters with memory of their own ([`Pruning::filter_memory`](crate::Pruning::filter_memory)) do not count. An
+/// evicted footer and its filters take memory as long as a handle of the file exists. Threads that add to the cache at the same
+/// moment may exceed the budget by that much, until the next footer is added.
 #[derive(Clone)]
 pub struct FooterCache {
     shared: Arc<Shared>,
@@ -34,7 +34,7 @@ struct Shared {
     state: RwLock<State>,
     /// Number of uses so far.
     clock: AtomicU64,
-    /// Its budget is what the footers leave.
+    /// Its budget is the rest after the footers.
     filters: Arc<FilterMemory>,
 }
 
@@ -53,7 +53,7 @@ struct Entry {
 }
 
 impl FooterCache {
-    /// Budget of the cache of the process: 256 MiB. Not measured: it bounds memory.
+    /// Budget of the default cache: 256 MiB. Not measured: it bounds memory.
     pub const DEFAULT_BUDGET_BYTES: usize = 256 << 20;
 
     /// The part of the budget, in eighths, that remains in use after eviction, so that not every new footer evicts others. Not measured:
@@ -66,7 +66,7 @@ impl FooterCache {
         Self { shared: Arc::new(Shared { budget_bytes, state: RwLock::default(), clock: AtomicU64::new(0), filters }) }
     }
 
-    /// The cache of the process, which all datasets share unless they are given another.
+    /// The default cache, which all datasets share unless they are given another.
     pub fn of_process() -> Self {
         static CACHE: OnceLock<FooterCache> = OnceLock::new();
         CACHE.get_or_init(|| Self::new(Self::DEFAULT_BUDGET_BYTES)).clone()
@@ -77,7 +77,7 @@ impl FooterCache {
         self.read().entries.len()
     }
 
-    /// Whether nothing is cached.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -106,7 +106,7 @@ impl FooterCache {
         removed
     }
 
-    /// Drops everything.
+    /// Removes all entries.
     pub fn clear(&self) {
         let entries = {
             let mut state = self.lock();
@@ -131,8 +131,9 @@ impl FooterCache {
         Some(found)
     }
 
-    /// The results of `evaluate` for the cached files at these locations, with the versions of the files. It is called once for all
-    /// files, while the cache is locked for reading: cloning a handle of each would make threads contend for the reference counts.
+    /// The results of `evaluate` for the cached files at these locations, with the versions of the files. It is called once for
+    /// all files, while the cache is locked for reading: cloning a handle of each would make threads contend for the reference
+    /// counts.
     pub(crate) fn evaluate<T>(
         &self,
         locations: &[Option<&str>],

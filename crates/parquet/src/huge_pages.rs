@@ -1,6 +1,6 @@
-//! Memory for what is looked up at random: on huge pages, where the system has them.
+//! Memory for random access: on huge pages, if the system has them.
 //!
-//! A page table entry for every 4 KiB of a filter of hundreds of megabytes fits into no cache, so that a block costs two
+//! A filter of hundreds of megabytes has more page table entries for 4 KiB pages than any cache holds, so that a block costs two
 //! fetches from memory instead of one.
 
 use std::io;
@@ -11,7 +11,7 @@ use memmap2::MmapMut;
 /// Bytes of a huge page of x86-64, and of AArch64 with its usual granule.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Zeroed memory, aligned to 2 MiB and on huge pages where the system gives them on request (Linux).
+/// Zeroed memory, aligned to 2 MiB and on huge pages if the system provides them on request (Linux).
 ///
 /// Meant for Bloom filters of many megabytes that are probed at random.
 ///
@@ -34,17 +34,17 @@ impl HugePages {
     /// `len` zero bytes.
     ///
     /// # Errors
-    /// Where the system does not give so much memory. It may give more than it has.
+    /// If the system does not provide that much memory. It may provide more than it has.
     pub fn zeroed(len: usize) -> io::Result<Self> {
         let memory = Self::map(len)?;
-        // Advice: a kernel that cannot follow it says so, and leaves ordinary pages.
+        // Advice only: a kernel that cannot follow it leaves ordinary pages.
         #[cfg(target_os = "linux")]
         let _ = memory.map.advise(memmap2::Advice::HugePage);
         Ok(memory)
     }
 
     fn map(len: usize) -> io::Result<Self> {
-        // What is never touched takes up addresses and no memory.
+        // Untouched pages take up addresses and no memory.
         let room = len.checked_add(HUGE_PAGE).ok_or(io::ErrorKind::OutOfMemory)?;
         let map = MmapMut::map_anon(room)?;
         let start = map.as_ptr().align_offset(HUGE_PAGE).min(HUGE_PAGE);
@@ -107,7 +107,7 @@ mod tests {
         let kibibytes = |line: &str| line.trim_end_matches("kB").trim().parse::<usize>().ok();
         let huge: usize =
             maps.lines().filter_map(|line| line.strip_prefix("AnonHugePages:")).filter_map(kibibytes).sum();
-        // A fragmented memory may have fewer than were asked for.
+        // Fragmented memory may have fewer huge pages than requested.
         assert!(huge > 0, "no huge page was given");
     }
 }

@@ -1,4 +1,4 @@
-//! Bloom filters of key columns, for those who keep them elsewhere or make their own.
+//! Bloom filters of key columns, for callers that store them elsewhere or build their own.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ use crate::filters::FilterHeader;
 use crate::prune::{KeyKind, Keys, array_hashes};
 use crate::schema::{Leaf, NodeKind};
 
-/// How the values of a column are hashed for Bloom filters: XXH64 of their PLAIN bytes, as the format has it.
+/// Hash of a column's values for Bloom filters: XXH64 of their PLAIN bytes, as the format defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilterHash {
     kind: KeyKind,
 }
 
-/// A Bloom filter of a column chunk, as the file has it.
+/// A Bloom filter of a column chunk, as stored in the file.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct StoredFilter {
@@ -28,7 +28,7 @@ pub struct StoredFilter {
     pub offset: u64,
     /// Header and bitset.
     pub bytes: Bytes,
-    /// Bytes of the header, behind which the bitset is.
+    /// Bytes of the header, which the bitset follows.
     pub header_len: usize,
 }
 
@@ -38,47 +38,47 @@ impl StoredFilter {
         &self.bytes[self.header_len..]
     }
 
-    /// Whether the filter may have a value with this hash. A malformed filter may have all.
+    /// Whether the filter may contain a value with this hash. A malformed filter may contain every value.
     pub fn may_have(&self, hash: u64) -> bool {
         bloom::check(self.bitset(), hash).unwrap_or(true)
     }
 }
 
 impl FilterHash {
-    /// The hashes of all slots of an array of the column's type, those of null slots being meaningless. `None` for types whose
-    /// values are stored by other bytes than Arrow has.
+    /// The hashes of all slots of an array of the column's type; hashes of null slots are meaningless. `None` for types whose
+    /// stored bytes differ from Arrow's.
     pub fn of_array(&self, array: &dyn Array) -> Option<Vec<u64>> {
         array_hashes(self.kind, array)
     }
 
-    /// The hashes of a value, of which a filter that has the value has at least one: two for the float 0, whose sign is not known.
-    /// `None` for a value that cannot be looked up, such as NaN.
+    /// The hashes of a value; a filter that contains the value contains at least one of them: two for the float 0, whose sign is
+    /// unknown. `None` for a value that cannot be looked up, such as NaN.
     pub fn of_value(&self, value: &Value) -> Option<Vec<u64>> {
         Some(Keys::new(self.kind, &ValueTest::Compare(Comparison::Equal, value.clone()))?.into_hashes())
     }
 
-    /// A number that stands for the way of hashing, to be kept.
+    /// A number that identifies the hash, for storage.
     pub fn code(&self) -> u64 {
         self.kind.code()
     }
 
-    /// The way of hashing with this number; `None` if there is none.
+    /// The hash with this number; `None` if there is none.
     pub fn from_code(code: u64) -> Option<Self> {
         KeyKind::from_code(code).map(|kind| Self { kind })
     }
 }
 
 impl ParquetFile {
-    /// How the values of the column or nested field at the dotted `path` are hashed; `None` where they have no Bloom filters: of
-    /// booleans, INT96, within lists, or where there is no such column.
+    /// The hash of the column or nested field at the dotted `path`; `None` if it has no Bloom filters: booleans, INT96, fields
+    /// within lists, and missing columns.
     pub fn filter_hash(&self, path: &str) -> Option<FilterHash> {
         let (field, leaf) = self.flat_leaf(path)?;
         let descriptor = self.metadata().schema_descr().columns().get(leaf.column)?;
         KeyKind::new(descriptor, field.data_type()).map(|kind| FilterHash { kind })
     }
 
-    /// The Bloom filters of the column or nested field at the dotted `path`, for each row group; `None` where there is none, or
-    /// none that can be used. They are read.
+    /// Reads the Bloom filters of the column or nested field at the dotted `path`, for each row group; `None` for row groups
+    /// without a usable filter.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if they cannot be read.
@@ -86,7 +86,7 @@ impl ParquetFile {
         self.read_bloom_filters_of(path, 0..self.metadata().row_group_count())
     }
 
-    /// As [`read_bloom_filters`](Self::read_bloom_filters), of some row groups.
+    /// As [`read_bloom_filters`](Self::read_bloom_filters), for a range of row groups.
     ///
     /// # Errors
     /// As there.

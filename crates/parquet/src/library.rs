@@ -1,4 +1,4 @@
-//! Files as the `parquet` crate reads them, for tests.
+//! Reads files with the `parquet` crate, for tests.
 
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 

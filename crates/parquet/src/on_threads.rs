@@ -1,4 +1,4 @@
-//! The same work for each of many things, on several threads.
+//! Runs a function for many items, on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::thread;
 
 use crate::error::{Error, Result};
 
-/// What `work` gives for each number below `count`, in their order, on up to `threads` threads, of which the caller's is one. Numbers
-/// behind one that fails may be left out.
+/// The results of `work` for each number below `count`, in their order, on up to `threads` threads including the caller's.
+/// Numbers after one that fails may be left out.
 pub fn each<T: Send, E: Send + From<Error>>(
     count: usize,
     threads: usize,
@@ -28,7 +28,7 @@ pub fn each<T: Send, E: Send + From<Error>>(
         }
     };
     let panics = thread::scope(|scope| {
-        // A thread that cannot be had is done without.
+        // If a thread cannot be started, go on without it.
         let spawn = |_| thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, take).ok();
         let threads: Vec<_> = (1..threads.min(count)).filter_map(spawn).collect();
         take();

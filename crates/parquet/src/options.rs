@@ -1,32 +1,32 @@
-//! What a caller can choose about reading.
+//! Options of reading.
 
-/// How string and binary columns come out.
+/// Arrow layout of string and binary columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strings {
     /// `Utf8View` and `BinaryView`: views into the decompressed pages, nothing copied.
     #[default]
     Views,
-    /// `Utf8` and `Binary` (or the large ones where the file's Arrow schema says so): one contiguous buffer of bytes with offsets.
+    /// `Utf8` and `Binary` (or the large ones if the file's Arrow schema says so): one contiguous buffer of bytes with offsets.
     Offsets,
 }
 
-/// The unit of the timestamps that INT96 columns are read as.
+/// The unit of timestamps of INT96 columns.
 ///
-/// An INT96 is a day and nanoseconds within it, from 5,877,520 BC to 5,874,898 AD, and says nothing of its unit. A value that
-/// 64 bits of the unit cannot hold is refused with [`Error::OutOfRange`](crate::Error::OutOfRange).
+/// An INT96 is a day and nanoseconds within it, from 5,877,520 BC to 5,874,898 AD, without a unit. A value that 64 bits of the
+/// unit cannot hold is refused with [`Error::OutOfRange`](crate::Error::OutOfRange).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Int96Unit {
-    /// Nanoseconds, or the unit that the file's Arrow schema says: the years 1677 to 2262.
+    /// Nanoseconds, or the unit of the file's Arrow schema: the years 1677 to 2262.
     #[default]
     Nanoseconds,
-    /// Microseconds, what is finer cut off: 292,000 years before 1970 and after it.
+    /// Microseconds, truncated: 292,000 years before 1970 and after it.
     Microseconds,
-    /// Milliseconds, what is finer cut off: every value.
+    /// Milliseconds, truncated: every value.
     Milliseconds,
 }
 
-/// Bounds on what a file may make the reader allocate or do. A file that needs more is refused with
-/// [`Error::Limit`](crate::Error::Limit); raise the bound to read it.
+/// Limits on the memory and work that a file may cause. A file that needs more is refused with
+/// [`Error::Limit`](crate::Error::Limit); raise the limit to read it.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

@@ -1,15 +1,15 @@
-//! What a file is that is not Parquet, by its first bytes.
+//! Recognizes other formats by the first bytes of a file.
 
 use std::fmt;
 
-/// How many first bytes are looked at.
+/// Number of bytes that are inspected.
 pub(crate) const HEAD_BYTES: u64 = 512;
 
 /// A format that is not Parquet, or no format at all.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtherFormat {
-    /// No bytes at all.
+    /// An empty file.
     Empty,
     /// Lines of text, the first of which has commas, semicolons or tabs.
     Csv,
@@ -27,18 +27,18 @@ pub enum OtherFormat {
     Avro,
     /// A ZIP archive.
     Zip,
-    /// Something compressed by gzip.
+    /// A file compressed by gzip.
     Gzip,
-    /// Something compressed by Zstandard.
+    /// A file compressed by Zstandard.
     Zstandard,
-    /// Something compressed by bzip2.
+    /// A file compressed by bzip2.
     Bzip2,
-    /// Something compressed by xz.
+    /// A file compressed by xz.
     Xz,
 }
 
 impl OtherFormat {
-    /// The format of a file that begins so, where it can be told.
+    /// The format of a file that begins with `head`, if it is recognized.
     pub(crate) fn recognise(head: &[u8]) -> Option<Self> {
         const MAGICS: [(&[u8], OtherFormat); 10] = [
             (b"ARROW1", OtherFormat::ArrowFile),
@@ -62,7 +62,7 @@ impl OtherFormat {
     fn of_text(head: &[u8]) -> Option<Self> {
         let text = match std::str::from_utf8(head) {
             Ok(text) => text,
-            // The last character may be cut.
+            // The last character may be cut off.
             Err(error) if error.error_len().is_none() => std::str::from_utf8(&head[..error.valid_up_to()]).ok()?,
             Err(_) => return None,
         };

@@ -1,4 +1,4 @@
-//! Lists of every Arrow kind, and maps, from their element's array and the levels of one leaf below.
+//! Assembles lists of every Arrow kind, and maps, from their element's array and the levels of one leaf below.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ fn list_view_array<O: OffsetSizeTrait>(
     Ok(Arc::new(list.map_err(|error| corrupt(node, error))?))
 }
 
-/// In Arrow a null list of fixed size still takes up its elements; Parquet stores none, so they are put in as nulls.
+/// In Arrow a null list of fixed size still has elements; Parquet stores none, so that nulls are inserted.
 fn fixed_size_list_array(
     node: &Node,
     field: &FieldRef,
@@ -141,7 +141,7 @@ fn fixed_size_list_array(
     Ok(Arc::new(list.map_err(|error| corrupt(node, error))?))
 }
 
-/// The elements with `size` nulls put in for each null list.
+/// The elements with `size` nulls inserted for each null list.
 fn pad(
     element: &ArrayRef,
     size: usize,
@@ -150,7 +150,7 @@ fn pad(
     limits: &Limits,
 ) -> Result<ArrayRef> {
     let len = offsets.len() - 1;
-    // No stored byte stands behind a null list, so its size alone decides what it takes.
+    // A null list has no stored bytes, so that only its size determines its memory.
     let needed = (len as u64).saturating_mul(size as u64).saturating_mul(slot_bytes(element.data_type()));
     if needed > limits.padding_bytes && needed / 16 > element.get_array_memory_size() as u64 {
         let what = "bytes of a batch for null lists of fixed size (limit padding_bytes)";
@@ -169,7 +169,7 @@ fn pad(
     Ok(make_array(padded.freeze()))
 }
 
-/// Bytes that a null slot of an array takes up.
+/// Bytes of a null slot of an array.
 fn slot_bytes(data_type: &DataType) -> u64 {
     match data_type {
         DataType::FixedSizeList(element, size) => {

@@ -1,11 +1,10 @@
-//! From leaves and their levels to nested Arrow arrays.
+//! Assembles leaves and their levels to nested Arrow arrays.
 //!
-//! Every entry of a leaf carries a definition level (how deep it is defined) and a repetition level (at which depth
-//! it repeats). A node has a *slot* where an entry's repetition level is at most the node's own and its definition
-//! level reaches the element of the nearest repeated ancestor; it is not null where the definition level reaches the
-//! node's. Which entries are slots, not null, or elements of a list are bitmaps over the entries, a comparison each,
-//! and structs and lists follow from those by counting bits.
-//! (<https://github.com/apache/parquet-format#nested-encoding>)
+//! Every entry of a leaf has a definition level (how deep it is defined) and a repetition level (at which depth it repeats). A
+//! node has a *slot* where an entry's repetition level is at most the node's own and its definition level reaches the element of
+//! the nearest repeated ancestor; it is not null where the definition level reaches the node's. Slots, non-null slots and
+//! elements of lists are bitmaps over the entries, each computed by a comparison, and structs and lists follow from them by
+//! counting bits. (<https://github.com/apache/parquet-format#nested-encoding>)
 
 mod list;
 
@@ -21,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::options::Limits;
 use crate::schema::{Node, NodeKind};
 
-/// An assembled node, with the levels of one of its leaves, from which its parent follows.
+/// An assembled node, with the levels of one of its leaves, from which its parent is assembled.
 struct Assembled {
     array: ArrayRef,
     def_levels: Vec<u8>,
@@ -30,7 +29,7 @@ struct Assembled {
 
 /// Builds the array of a root `node` from the batches of its leaves, taken from `leaves` in file order.
 ///
-/// `row_count` is the number of rows that every leaf was asked for.
+/// `row_count` is the number of rows requested from every leaf.
 pub(crate) fn assemble(
     node: &Node,
     leaves: &mut impl Iterator<Item = LeafBatch>,
@@ -94,7 +93,7 @@ fn struct_array(node: &Node, arrays: Vec<ArrayRef>, def_levels: &[u8], rep_level
     Ok(Arc::new(array))
 }
 
-/// The entries at which a node has a slot.
+/// The entries where a node has a slot.
 struct Slots {
     mask: Vec<u64>,
     count: usize,

@@ -5,10 +5,10 @@ use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, Sta
 use super::{LARGE_PAGE_BYTES, check_room};
 use crate::error::{Error, Result};
 
-/// Memory that is taken for output before the input has shown that it yields more.
+/// Memory allocated for output before the input has produced that much.
 const FIRST_STEP_BYTES: usize = 256 << 10;
 
-/// Brotli. Its output has no useful bound, so memory grows with what has been decompressed.
+/// Brotli. Its output has no useful bound, so that memory grows with the decompressed bytes.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc7932>
 #[derive(Debug)]
@@ -17,15 +17,15 @@ pub(crate) struct Decoder;
 impl Decoder {
     #[expect(clippy::unused_self, reason = "a codec is called as the others are")]
     pub(super) fn decompress(&self, src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
-        // The decoder is safe Rust that indexes by what the stream says; a stream that its checks miss panics. Nothing
-        // outlives the panic but `dst`, whose contents are not defined after an error.
+        // The decoder is safe Rust that indexes by values from the stream; a malformed stream that its checks miss panics. Only
+        // `dst` outlives the panic, and its contents are undefined after an error.
         catch_unwind(AssertUnwindSafe(|| decompress(src, dst, len)))
             .unwrap_or_else(|_| Err(Error::corrupt("Brotli: malformed stream")))
     }
 }
 
 fn decompress(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
-    // Strict: without the windows of up to 1 GiB that the format's extension has.
+    // Strict: without the format extension's windows of up to 1 GiB.
     let mut state =
         BrotliState::new_strict(StandardAlloc::default(), StandardAlloc::default(), StandardAlloc::default());
     let (mut read, mut src_left) = (0, src.len());

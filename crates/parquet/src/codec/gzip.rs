@@ -5,7 +5,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use super::{check_ratio, room};
 use crate::error::{Error, Result};
 
-/// The longest output per byte: a copy of 258 bytes takes two bits.
+/// Maximum output per input byte: a copy of 258 bytes takes two bits.
 const MAX_RATIO: usize = 1032;
 
 /// Base-2 logarithm of Deflate's largest window.
@@ -13,10 +13,10 @@ const WINDOW_BITS: u8 = 15;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Gzip, one member or several; also Zlib's framing, which some writers mistook for it.
+/// Gzip, with one or several members; also Zlib's framing, which some writers use instead.
 ///
-/// One member that is the whole page, which is what nearly all pages are, is decompressed by libdeflate: on TPC-H
-/// lineitem in 0.60 of the time that `zlib-rs` takes, which does the rest and says what is wrong.
+/// Libdeflate decompresses a single member, which nearly all pages are: on TPC-H lineitem in 0.60 of the time of `zlib-rs`, which
+/// handles the rest and reports errors.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc1952>
 pub(crate) struct Decoder {
@@ -32,7 +32,7 @@ impl Decoder {
         check_ratio("Gzip", src.len(), len, MAX_RATIO)?;
         let dst = room(dst, len);
         let whole = if src.starts_with(&GZIP_MAGIC) {
-            // The last member ends with its length: another than all of them have tells that there are several.
+            // The last member ends with its length: if it differs from the whole, there are several.
             let is_whole = src.last_chunk().is_some_and(|&last| u32::from_le_bytes(last) as usize == len);
             if is_whole { self.whole.gzip_decompress(src, dst).ok() } else { None }
         } else {
@@ -42,7 +42,7 @@ impl Decoder {
     }
 }
 
-/// Decompresses one member after the other.
+/// Decompresses one member after another.
 fn members(mut src: &[u8], dst: &mut [u8]) -> Result<usize> {
     let mut written = 0;
     loop {
@@ -59,7 +59,7 @@ fn members(mut src: &[u8], dst: &mut [u8]) -> Result<usize> {
         }
         written += decoder.total_out() as usize;
         src = &src[decoder.total_in() as usize..];
-        // Zero bytes may pad the last member to a block, as the format's own tool allows.
+        // Zero bytes may pad the last member to a block, as the format's own tool does.
         if src.iter().all(|&byte| byte == 0) {
             return Ok(written);
         }

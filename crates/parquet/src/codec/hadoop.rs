@@ -1,4 +1,4 @@
-//! The framing in which Hadoop's block codecs write: units of data, each in one or more compressed blocks.
+//! Framing of Hadoop's block codecs: units of data, each in one or more compressed blocks.
 //!
 //! ```text
 //! | u32 BE length of the data | u32 BE length of a block | block | … |  repeated

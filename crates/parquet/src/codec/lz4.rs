@@ -1,4 +1,4 @@
-//! LZ4: the raw block format (LZ4_RAW), and the deprecated codec (LZ4) under which writers have stored three things.
+//! LZ4: the raw block format (LZ4_RAW), and the deprecated codec (LZ4) with three framings.
 //!
 //! ```text
 //! Hadoop   | as the module of that name has it |
@@ -11,7 +11,7 @@ use std::io::Read;
 use super::{check_ratio, hadoop, room};
 use crate::error::{Error, Result};
 
-/// The longest output per byte: each byte that lengthens a match stands for 255.
+/// Maximum output per input byte: each byte that lengthens a match stands for 255.
 const MAX_RATIO: usize = 255;
 
 const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
@@ -24,7 +24,7 @@ pub(super) fn decompress_raw(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Resul
     block(src, room(dst, len))
 }
 
-/// Whichever of the framings the bytes are.
+/// Any of the framings.
 pub(super) fn decompress_any_framing(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
     check_ratio("LZ4", src.len(), len, MAX_RATIO)?;
     let dst = room(dst, len);
@@ -50,7 +50,7 @@ fn frame(src: &[u8], dst: &mut [u8]) -> Result<usize> {
             len => written += len,
         }
     }
-    // More data than was asked for shows in reading on.
+    // Reading on shows whether there is more data.
     match decoder.read(&mut [0]).map_err(corrupt)? {
         0 => Ok(written),
         _ => Err(Error::corrupt("LZ4: more data than the page header says")),

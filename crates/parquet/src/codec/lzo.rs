@@ -1,10 +1,10 @@
 use super::{check_ratio, hadoop, room};
 use crate::error::{Error, Result};
 
-/// The longest output per byte: each byte that lengthens a copy stands for 255.
+/// Maximum output per input byte: each byte that lengthens a copy stands for 255.
 const MAX_RATIO: usize = 255;
 
-/// LZO1X in Hadoop's framing, as its codec writes it; else one block, as the codec's name promises.
+/// LZO1X in Hadoop's framing, as its codec writes it; else one block, as the codec's name suggests.
 pub(super) fn decompress(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
     check_ratio("LZO", src.len(), len, MAX_RATIO)?;
     let dst = room(dst, len);

@@ -1,8 +1,7 @@
-//! Codecs: how the bytes of a page become those that its header promises.
+//! Codecs: decompress pages.
 //!
-//! Every codec writes at most as many bytes as the page header states and fails if there are fewer or more. Before memory
-//! for them is taken, the stated length is held against the longest output that the input could possibly have, so that a
-//! short page cannot ask for gigabytes.
+//! A codec writes exactly as many bytes as the page header states, and else fails. Before memory is allocated, the stated length
+//! is compared with the longest output that the input could have, so that a short page cannot request gigabytes.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/Compression.md>
 
@@ -21,14 +20,14 @@ use lath_format::CompressionCodec;
 
 use crate::error::{Error, Result};
 
-/// Pages of so many bytes are decompressed only if there is memory for them.
+/// Minimum bytes of a page whose memory is reserved before decompression.
 const LARGE_PAGE_BYTES: usize = 64 << 20;
-/// The page, its values, and what is written of them, which grows by doubling.
+/// The page, its values, and the output, which grows by doubling.
 const COPIES_OF_LARGE_PAGE: usize = 4;
-/// No codec but Brotli makes more bytes of one; a page that says so is refused by its codec.
+/// Maximum expansion of all codecs except Brotli; a page with a larger one is refused by its codec.
 const MAX_RATIO: usize = 40_000;
 
-/// Decompresses the pages of a column chunk; keeps what a codec can use again.
+/// Decompresses the pages of a column chunk; keeps the codec's reusable state.
 #[derive(Debug)]
 pub(crate) enum Decompressor {
     Uncompressed,
@@ -58,7 +57,7 @@ impl Decompressor {
         })
     }
 
-    /// Whether this decompressor does what a new one for `codec` would.
+    /// Whether this decompressor can be used for `codec`.
     pub(crate) fn is_for(&self, codec: CompressionCodec) -> bool {
         match self {
             Self::Uncompressed => codec == CompressionCodec::Uncompressed,
@@ -72,21 +71,21 @@ impl Decompressor {
         }
     }
 
-    /// Whether pages are stored as they are, so that there is nothing to do.
+    /// Whether pages are stored uncompressed.
     pub(crate) fn copies_nothing(&self) -> bool {
         matches!(self, Self::Uncompressed)
     }
 
     /// Decompresses `src`, which must yield exactly `len` bytes, to the front of `dst`.
     ///
-    /// `dst` may have any length and contents; afterwards it is at least `len` bytes long, and what follows the first
-    /// `len` is not defined.
+    /// `dst` may have any length and contents; afterwards it has at least `len` bytes, and the bytes after the first `len` are
+    /// undefined.
     pub(crate) fn decompress(&mut self, src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<()> {
         if len == 0 {
-            // What codecs make of nothing differs among writers, and some store nothing at all.
+            // Writers differ in how they compress an empty page, and some store nothing at all.
             return Ok(());
         }
-        // Of Brotli it is seen while it yields more and more.
+        // Brotli is checked while it produces output.
         if !matches!(self, Self::Brotli(_)) && len <= src.len().saturating_mul(MAX_RATIO) {
             check_room(len)?;
         }
@@ -111,8 +110,8 @@ impl Decompressor {
     }
 }
 
-/// Whether there is memory for a page of `len` bytes and what is made of it. Without, the process would be aborted in the middle of
-/// decoding; so the memory for a large page is asked for, and given back, before it is taken.
+/// Checks that there is memory to decode a page of `len` bytes. Otherwise the process would be aborted in the middle of decoding;
+/// so the memory for a large page is allocated and freed before.
 fn check_room(len: usize) -> Result<()> {
     if len < LARGE_PAGE_BYTES {
         return Ok(());
@@ -130,7 +129,7 @@ fn check_room(len: usize) -> Result<()> {
     Err(Error::limit(what, room as u64, needed as u64))
 }
 
-/// Refuses a stated length that no input of `src_len` bytes can have if every byte yields at most `ratio`.
+/// Refuses a stated length that no input of `src_len` bytes can have if every byte expands to at most `ratio` bytes.
 fn check_ratio(codec: &str, src_len: usize, len: usize, ratio: usize) -> Result<()> {
     if len <= src_len.saturating_mul(ratio) {
         return Ok(());
@@ -141,8 +140,8 @@ fn check_ratio(codec: &str, src_len: usize, len: usize, ratio: usize) -> Result<
 /// The first `len` bytes of `dst`, which is replaced if it is too short.
 fn room(dst: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if dst.len() < len {
-        // Not grown: that would copy the old bytes, and fresh zeroed memory comes from the system as it is.
-        // Where there was a shorter page before, a little more than asked for: others may be a little longer still.
+        // Not grown: that would copy the old bytes, and fresh zeroed memory needs no clearing. After a shorter page a little more
+        // than requested: later pages may be a little longer still.
         let spare = if dst.is_empty() { 0 } else { len / 16 };
         *dst = Vec::new();
         *dst = vec![0; len + spare];

@@ -7,7 +7,7 @@ use lath_testkit::Seeded;
 use super::Decompressor;
 use crate::error::{Error, Result};
 
-/// What each codec's own encoder makes of `bytes`, in every framing that is read.
+/// Output of each codec's own encoder for `bytes`, in every framing that is read.
 fn encoded(bytes: &[u8]) -> Vec<(&'static str, CompressionCodec, Vec<u8>)> {
     let gzip = |bytes: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -58,7 +58,7 @@ fn decompress(codec: CompressionCodec, stored: &[u8], len: usize) -> Result<Vec<
     Ok(dst)
 }
 
-/// Text that repeats itself, and noise.
+/// Repetitive text, and noise.
 fn sample(random: &mut Seeded, len: usize) -> Vec<u8> {
     let words = ["carefully ", "final ", "deposits ", "sleep ", "\0\0\0\u{7}"];
     let mut bytes = Vec::new();
@@ -97,8 +97,8 @@ fn a_decompressor_is_used_again_with_buffers_of_any_length() {
             let stored = &encoded(&bytes)[index].2;
             decompressor.decompress(stored, &mut dst, len).expect("sound bytes");
             assert!(dst.len() >= len && dst[..len] == bytes, "{framing}, {len} bytes");
-            // An error leaves nothing behind that disturbs the next page. What may be cut holds no data: padding, and
-            // a frame's end mark.
+            // An error must not affect the next page. The last byte may be missing if it holds no data: padding, or a frame's end
+            // mark.
             let cut = decompressor.decompress(&stored[..stored.len() - 1], &mut dst, len);
             assert_eq!(cut.is_ok(), framing.ends_with("padding") || framing.ends_with("frame"), "{framing}");
         }

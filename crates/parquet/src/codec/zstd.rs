@@ -3,10 +3,10 @@ use std::fmt;
 use super::{check_ratio, room};
 use crate::error::{Error, Result};
 
-/// The longest output per byte: a block of 128 KiB that repeats one byte takes four.
+/// Maximum output per input byte: a block of 128 KiB that repeats one byte takes four.
 const MAX_RATIO: usize = 32 << 10;
 
-/// Zstandard, one frame or several.
+/// Zstandard, with one or several frames.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc8878>
 pub(crate) struct Decoder {

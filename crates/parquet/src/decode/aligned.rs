@@ -1,4 +1,4 @@
-//! Byte buffers aligned for every Arrow type, used again once the arrays made of them are gone.
+//! Byte buffers aligned for every Arrow type, reused once their arrays are dropped.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,28 +7,28 @@ use bytes::Bytes;
 
 /// Growing bytes whose start is aligned to 16, so that they can be seen as integers of any width up to 128 bits.
 ///
-/// A buffer comes back when the last array that uses it is dropped. A caller that drops each batch before it
-/// asks for the next one therefore decodes into the same memory all the time: it is in cache, and neither zeroed nor
-/// faulted in again, which otherwise costs a fifth of a scan of plain data.
+/// A buffer is reused when the last array that uses it is dropped. A caller that drops each batch before it requests the next one
+/// therefore decodes into the same memory all the time: it is in the cache, and neither zeroed nor faulted in again, which
+/// otherwise costs a fifth of a scan of plain data.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedBytes {
     words: Vec<u128>,
     len_bytes: usize,
-    /// Words of the last buffer handed out, the size of the next.
+    /// Words of the last buffer, which is the size of the next.
     last_words: usize,
     returned: Arc<Returned>,
 }
 
-/// Buffers that have come back.
+/// Buffers to be reused.
 #[derive(Debug, Default)]
 struct Returned(Mutex<Vec<Vec<u128>>>);
 
 impl Returned {
-    /// The maximum of batches in flight, which several threads that share a column have: more buffers would only hold memory.
+    /// Maximum batches in flight, if several threads share a column: more buffers would only hold memory.
     const MAX_BUFFERS: usize = 16;
 }
 
-/// A buffer on loan to Arrow.
+/// A buffer in use by Arrow.
 struct Lent {
     words: Vec<u128>,
     len_bytes: usize,
@@ -59,7 +59,7 @@ impl AlignedBytes {
         &bytemuck::cast_slice(&self.words)[..self.len_bytes]
     }
 
-    /// Appends `count` bytes and returns them for writing. They hold zeros or bytes of an earlier use.
+    /// Appends `count` bytes and returns them for writing. They contain zeros or bytes of an earlier use.
     pub(crate) fn grow(&mut self, count: usize) -> &mut [u8] {
         let start = self.len_bytes;
         self.len_bytes += count;
@@ -87,12 +87,12 @@ impl AlignedBytes {
         }
     }
 
-    /// Forgets the contents, keeps the memory.
+    /// Clears the contents, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.len_bytes = 0;
     }
 
-    /// Hands out the bytes as an Arrow buffer and starts anew.
+    /// Returns the bytes as an Arrow buffer and starts anew.
     pub(crate) fn finish(&mut self) -> Buffer {
         let words = std::mem::take(&mut self.words);
         let len_bytes = std::mem::take(&mut self.len_bytes);

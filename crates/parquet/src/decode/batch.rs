@@ -1,4 +1,4 @@
-//! What a leaf gives for some rows.
+//! Decoded rows of a leaf.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, make_array};
 use arrow_buffer::bit_iterator::BitIndexIterator;
@@ -12,19 +12,19 @@ use super::aligned::AlignedBytes;
 use super::strings::view_array;
 use crate::error::{Error, Result};
 
-/// What a leaf gives for a batch of rows.
+/// Decoded rows of a leaf.
 #[derive(Debug, Clone)]
 pub(crate) struct LeafBatch {
     /// A value or null for every slot of the leaf.
     pub(crate) array: ArrayRef,
-    /// Definition level of every entry; empty unless the leaf was asked to keep levels.
+    /// Definition level of every entry; empty unless the reader keeps levels.
     pub(crate) def_levels: Vec<u8>,
-    /// Repetition level of every entry; empty unless the leaf was asked to keep levels and has repetition.
+    /// Repetition level of every entry; empty unless the reader keeps levels and the leaf has repetition.
     pub(crate) rep_levels: Vec<u8>,
 }
 
 impl LeafBatch {
-    /// The rows whose bits are set in `selection`, `count` of them, of a leaf without repetition; `filter` says the same.
+    /// The rows whose bits are set in `selection`, `count` of them, of a leaf without repetition; `filter` selects the same rows.
     pub(crate) fn filter_flat(
         &self,
         selection: &[u8],
@@ -47,8 +47,8 @@ impl LeafBatch {
         Ok(Self { array, def_levels, rep_levels: Vec::new() })
     }
 
-    /// The rows whose bits are set in `selection`, of a leaf with repetition. `slot_def_level` is the definition level from
-    /// which an entry is a slot.
+    /// The rows whose bits are set in `selection`, of a leaf with repetition. `slot_def_level` is the definition level from which
+    /// an entry is a slot.
     pub(crate) fn filter_repeated(&self, selection: &[u64], slot_def_level: u8) -> Result<Self> {
         let (mut def_levels, mut rep_levels) = (Vec::new(), Vec::new());
         let mut slots = Vec::with_capacity(self.array.len());
@@ -72,7 +72,7 @@ impl LeafBatch {
     }
 }
 
-/// The selected slots of an array of fixed width or of views; `None` for one of another layout.
+/// The selected slots of an array of fixed width or of views; `None` for other layouts.
 fn compress(array: &ArrayRef, selection: &[u8], count: usize, out: &mut AlignedBytes) -> Result<Option<ArrayRef>> {
     let data_type = array.data_type();
     let is_view = matches!(data_type, DataType::Utf8View | DataType::BinaryView);
@@ -109,8 +109,8 @@ fn compress(array: &ArrayRef, selection: &[u8], count: usize, out: &mut AlignedB
     Ok(Some(make_array(data.map_err(|error| Error::of_arrow(&error))?)))
 }
 
-/// Moves those of `values`, each of `width` bytes, whose bits are set in `selection` to `kept`, which has room for exactly
-/// those; false if they are not aligned as values of that width are.
+/// Moves the `values` of `width` bytes whose bits are set in `selection` to `kept`, which has space for exactly these; returns
+/// false if they are not aligned as values of that width are.
 pub(super) fn compress_values(width: usize, values: &[u8], selection: &[u8], kept: &mut [u8]) -> Result<bool> {
     match width {
         1 => compress_slots(values, selection, kept, select::compress_u8),
@@ -125,7 +125,7 @@ pub(super) fn compress_values(width: usize, values: &[u8], selection: &[u8], kep
     }
 }
 
-/// As [`compress_values`], value by value, wherever they lie.
+/// As [`compress_values`], value by value, with any alignment.
 pub(super) fn pick_values(width: usize, values: &[u8], selection: &[u8], kept: &mut [u8]) {
     match width {
         4 => pick_chunks::<4>(values, selection, kept),
@@ -144,7 +144,7 @@ fn pick_chunks<const WIDTH: usize>(values: &[u8], selection: &[u8], kept: &mut [
     pick(values, selection.as_chunks().0, kept);
 }
 
-/// Positions of the bits that are set in whole words.
+/// Positions of the set bits in whole words.
 pub(super) fn set_bits(words: &[u8]) -> impl Iterator<Item = usize> + '_ {
     BitIndexIterator::new(words, 0, 8 * words.len())
 }
@@ -152,14 +152,14 @@ pub(super) fn set_bits(words: &[u8]) -> impl Iterator<Item = usize> + '_ {
 /// A kernel that moves selected values to the front of its output.
 type Compress<T> = fn(&[T], &[u8], usize, &mut [T]) -> Result<usize, KernelError>;
 
-/// Fewer than one in so many values of `width` bytes are looked for bit by bit, so that the time goes by those that are kept:
-/// the kernels take as many at once as fill a vector.
+/// If fewer than one in this many values of `width` bytes is selected, they are picked bit by bit, so that the time depends on
+/// the selected values only: the kernels process a vector of values at a time.
 pub(super) fn few(width: usize) -> usize {
     if width < 8 { 16 } else { 8 }
 }
 
-/// Moves the selected ones of `slots`, which are values of type `T`, to `kept`, which has room for exactly those; false if
-/// they are not aligned to it.
+/// Moves the selected `slots`, which are values of type `T`, to `kept`, which has space for exactly these; returns false if they
+/// are not aligned.
 fn compress_slots<T: bytemuck::Pod>(
     slots: &[u8],
     selection: &[u8],
@@ -180,7 +180,7 @@ fn compress_slots<T: bytemuck::Pod>(
     Ok(true)
 }
 
-/// Moves the selected ones of `slots`, which are few, to `kept`, which has room for exactly those.
+/// Moves the few selected `slots` to `kept`, which has space for exactly these.
 fn pick<T: Copy>(slots: &[T], words: &[[u8; 8]], kept: &mut [T]) {
     if kept.len() * 32 >= slots.len() {
         pick_about::<T, 8>(slots, words, kept);
@@ -189,12 +189,12 @@ fn pick<T: Copy>(slots: &[T], words: &[[u8; 8]], kept: &mut [T]) {
     }
 }
 
-/// As [`pick`], where `FIRST` of 64 slots are selected, or somewhat fewer.
+/// As [`pick`], if about `FIRST` of 64 slots are selected, or somewhat fewer.
 fn pick_about<T: Copy, const FIRST: usize>(slots: &[T], words: &[[u8; 8]], kept: &mut [T]) {
     let mut count = 0;
     for (word, slots) in words.iter().zip(slots.chunks(64)) {
         let mut bits = u64::from_le_bytes(*word);
-        // How many there are no branch can foresee: the first ones are moved whether they are there or not.
+        // The number of selected slots is unpredictable for branches: the first ones are moved whether selected or not.
         if let (Some(kept), Ok(slots)) = (kept.get_mut(count..count + FIRST), <&[T; 64]>::try_from(slots)) {
             for kept in kept {
                 *kept = slots[(bits | 1 << 63).trailing_zeros() as usize];

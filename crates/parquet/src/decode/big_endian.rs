@@ -1,8 +1,8 @@
-//! Big-endian two's complement of any length, the DECIMAL rule for byte arrays, to little-endian integers.
+//! Converts big-endian two's complement of any length (the DECIMAL rule for byte arrays) to little-endian integers.
 //!
 //! [`ints_from_big_endian`] is a [`Convert`](super::convert::Convert).
 
-/// One value, to `M` bytes: its lowest, if it has more.
+/// Converts one value to `M` bytes: its lowest, if it has more.
 pub(crate) fn int_from_big_endian<const M: usize>(value: &[u8]) -> [u8; M] {
     let negative = value.first().is_some_and(|first| first & 0x80 != 0);
     let mut bytes = [if negative { 0xFF } else { 0 }; M];
@@ -12,8 +12,8 @@ pub(crate) fn int_from_big_endian<const M: usize>(value: &[u8]) -> [u8; M] {
     bytes
 }
 
-/// Values of `width` bytes each, to `M` bytes each. Those of up to 16 bytes are loaded as one integer, with bytes of the next value behind
-/// them that are shifted out: six million of seven bytes, plain, are read in 11 ms, and in 39 byte by byte.
+/// Converts values of `width` bytes to `M` bytes each. Values of up to 16 bytes are loaded as one integer, together with bytes of
+/// the next value, which are shifted out: six million values of seven bytes, plain, are read in 11 ms, and byte by byte in 39 ms.
 pub(crate) fn ints_from_big_endian<const M: usize>(src: &[u8], width: usize, out: &mut [u8]) -> Result<(), usize> {
     let (slots, _) = out.as_chunks_mut::<M>();
     match width {
@@ -31,7 +31,7 @@ pub(crate) fn ints_from_big_endian<const M: usize>(src: &[u8], width: usize, out
     Ok(())
 }
 
-/// Fills `slots` with the values of `width` bytes, by `convert` where `LOADED` bytes can be read.
+/// Fills `slots` with the values of `width` bytes, using `convert` where `LOADED` bytes can be read.
 fn fill<const LOADED: usize, const M: usize>(
     src: &[u8],
     width: usize,
@@ -46,7 +46,7 @@ fn fill<const LOADED: usize, const M: usize>(
     }
 }
 
-/// The lowest `M` bytes, with the sign in those that `value` has not.
+/// The lowest `M` bytes, sign-extended where `value` has fewer.
 pub(crate) fn sign_extended<const M: usize>(value: i128) -> [u8; M] {
     let sign = if value < 0 { 0xFF } else { 0 };
     let low = value.to_le_bytes();

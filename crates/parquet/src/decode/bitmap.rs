@@ -5,7 +5,7 @@ use lath_kernels::select;
 
 use crate::error::Result;
 
-/// Bits appended so far, LSB first, one per slot; set means valid.
+/// Bits appended so far, LSB first, one per slot; a set bit means valid.
 #[derive(Debug, Default)]
 pub(crate) struct Validity {
     bits: Vec<u8>,
@@ -14,8 +14,8 @@ pub(crate) struct Validity {
 }
 
 impl Validity {
-    /// Makes room for `count` more bits and returns the bitmap with the position of the first new bit.
-    /// The caller writes the new bits, then says so with [`Validity::advance`].
+    /// Makes space for `count` more bits and returns the bitmap with the position of the first new bit. The caller writes the new
+    /// bits, then calls [`Validity::advance`].
     pub(crate) fn room(&mut self, count: usize) -> (&mut [u8], usize) {
         let bytes = (self.len + count).div_ceil(8);
         if bytes > self.bits.len() {
@@ -24,7 +24,7 @@ impl Validity {
         (&mut self.bits, self.len)
     }
 
-    /// Takes over `count` bits written after [`Validity::room`], of which `valid_count` are set.
+    /// Adds the `count` bits written after [`Validity::room`], of which `valid_count` are set.
     pub(crate) fn advance(&mut self, count: usize, valid_count: usize) {
         self.len += count;
         self.null_count += count - valid_count;
@@ -38,7 +38,7 @@ impl Validity {
         Ok(())
     }
 
-    /// Forgets the bits, keeps the memory.
+    /// Clears the bits, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.bits.clear();
         self.len = 0;
@@ -50,7 +50,7 @@ impl Validity {
         &self.bits
     }
 
-    /// Hands out the bitmap, `None` if every bit is set, and starts anew.
+    /// Returns the bitmap, `None` if every bit is set, and starts anew.
     pub(crate) fn finish(&mut self) -> Option<NullBuffer> {
         let Self { bits, len, null_count } = std::mem::take(self);
         if null_count == 0 {

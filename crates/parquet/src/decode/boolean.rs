@@ -16,7 +16,7 @@ use crate::page::Encoding;
 pub(crate) struct BooleanColumn {
     bits: Vec<u8>,
     len: usize,
-    /// Compact values on their way to their slots.
+    /// Compact values, before they are moved to their slots.
     compact: Vec<u8>,
     page: PageState,
 }
@@ -105,7 +105,7 @@ fn open(values: &EncodedValues) -> Result<PageState> {
     match values.encoding {
         Encoding::Plain => Ok(PageState::Plain { src, position_bits: 0 }),
         Encoding::Rle => {
-            // Values, unlike levels in v2 pages, carry their length in four bytes.
+            // Values, unlike levels in v2 pages, are preceded by their length in four bytes.
             let len = src.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes) as usize);
             let len = len.filter(|&len| len <= src.len() - 4).ok_or_else(values_missing)?;
             Ok(PageState::Rle { src: src.slice_with_length(4, len), decoder: rle::Decoder::new(1)? })

@@ -1,10 +1,10 @@
-/// The dictionary of a column chunk, in memory only while pages want it.
+/// The dictionary of a column chunk, in memory only while pages need it.
 #[derive(Debug, Default)]
 pub(super) enum ChunkDictionary<T> {
     #[default]
     None,
     Here(T),
-    /// Given up once; read again where pages want it, and kept from then on.
+    /// Released once; read again if pages need it, and kept from then on.
     Released,
     Restored(T),
 }
@@ -21,7 +21,7 @@ impl<T> ChunkDictionary<T> {
         matches!(self, Self::Released)
     }
 
-    /// Gives the dictionary up, unless that turned out too early before.
+    /// Releases the dictionary, unless that turned out to be too early before.
     pub(super) fn release(&mut self) {
         if matches!(self, Self::Here(_)) {
             *self = Self::Released;

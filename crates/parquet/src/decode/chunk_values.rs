@@ -1,4 +1,4 @@
-//! What a column takes its values from: the current data page and the dictionary of the column chunk.
+//! Sources of a column's values: the current data page and the dictionary of the column chunk.
 
 use super::chunk_dictionary::ChunkDictionary;
 use super::page_values::{DictionaryIndices, EncodedValues, values_missing};
@@ -6,13 +6,14 @@ use crate::error::{Error, Result};
 
 /// A data page whose encoding was opened, so that values can be decoded.
 pub(super) trait OpenPage {
-    /// The page's dictionary indices, if that is what it holds.
+    /// The page's dictionary indices, if it has them.
     fn indices(&mut self) -> Option<&mut DictionaryIndices>;
 
     fn is_dictionary(&self) -> bool;
 }
 
-/// The current data page and the dictionary of a column chunk. A page is opened when a value is first asked for: a page that is skipped or
+/// The current data page and the dictionary of a column chunk. A page is opened when a value is first read: a page that is
+/// skipped or searched as a whole is never opened.
 /// searched as a whole is never opened.
 #[derive(Debug)]
 pub(super) struct ChunkValues<P, D> {
@@ -64,7 +65,7 @@ impl<P: OpenPage, D> ChunkValues<P, D> {
         }
     }
 
-    /// Whether the page holds dictionary indices.
+    /// Whether the page has dictionary indices.
     pub(super) fn holds_codes(&self) -> bool {
         match &self.page {
             CurrentPage::None => false,
@@ -111,7 +112,7 @@ impl<P: OpenPage, D> ChunkValues<P, D> {
         self.dictionary = ChunkDictionary::Restored(values);
     }
 
-    /// Releases the dictionary's memory if the current page holds values instead of dictionary indices.
+    /// Releases the dictionary's memory if the current page has values instead of dictionary indices.
     pub(super) fn release_unused_dictionary(&mut self) {
         if !matches!(self.page, CurrentPage::None) && !self.holds_codes() {
             self.dictionary.release();

@@ -10,20 +10,20 @@ use crate::error::Result;
 /// The dictionary indices of some rows of a leaf without repetition.
 #[derive(Debug, Default)]
 pub(crate) struct Codes {
-    /// An index for every row that is not null; those behind the first `key_count` are of an earlier use.
+    /// An index for every row that is not null; entries after the first `key_count` are from an earlier use.
     keys: Vec<u32>,
     key_count: usize,
-    /// Which rows are not null; empty for a required leaf.
+    /// The rows that are not null; empty for a required leaf.
     pub(super) validity: Validity,
-    /// Definition level of every row; empty unless the leaf was asked to keep levels.
+    /// Definition level of every row; empty unless the reader keeps levels.
     pub(crate) def_levels: Vec<u8>,
     pub(crate) row_count: usize,
-    /// Where the rows are in their row group.
+    /// Places of the rows in their row group.
     ranges: Vec<Range<u64>>,
 }
 
 impl Codes {
-    /// Forgets the rows, keeps the memory.
+    /// Clears the rows, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.key_count = 0;
         self.validity.clear();
@@ -42,7 +42,7 @@ impl Codes {
         }
     }
 
-    /// Where the row at `index` is in its row group.
+    /// The number within the row group of the row at `index`.
     pub(super) fn row(&self, mut index: u64) -> u64 {
         for range in &self.ranges {
             let len = range.end - range.start;
@@ -59,7 +59,7 @@ impl Codes {
         &self.keys[..self.key_count]
     }
 
-    /// Room for the indices of more rows.
+    /// Space for the indices of more rows.
     pub(super) fn grow(&mut self, count: usize) -> &mut [u32] {
         let start = self.key_count;
         self.key_count += count;
@@ -69,12 +69,12 @@ impl Codes {
         &mut self.keys[start..self.key_count]
     }
 
-    /// Which rows are not null; `None` if all are.
+    /// Bitmap of the rows that are not null; `None` if all are.
     pub(crate) fn nulls(&self) -> Option<&[u8]> {
         (self.key_count < self.row_count).then(|| self.validity.bits())
     }
 
-    /// The rows that have a bit in `selection`.
+    /// The rows with a bit in `selection`.
     pub(super) fn select(&self, selection: &[u64]) -> Result<Self> {
         let mut chosen = Self { row_count: levels::count(selection), ..Self::default() };
         let bytes: &[u8] = bytemuck::cast_slice(selection);
@@ -90,7 +90,7 @@ impl Codes {
             }
             return Ok(chosen);
         };
-        // Of the rows that are not null, those that are selected.
+        // The selected rows among the rows that are not null.
         let mut of_values = vec![0; self.key_count.div_ceil(8)];
         select::compress_bits(bytes, 0, valid, 0, self.row_count, &mut of_values, 0)?;
         let value_count = select::count_ones(&of_values, 0, self.key_count)?;

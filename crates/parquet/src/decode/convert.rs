@@ -1,6 +1,6 @@
-//! From what a page stores to what Arrow holds, for types of fixed width.
+//! Converts stored values of fixed width to Arrow values.
 //!
-//! Arrow's types hold everything that is stored, but for INT96 timestamps in fine units and parts of intervals.
+//! Arrow's types hold every stored value, except INT96 timestamps in fine units and parts of intervals.
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use lath_format::schema::PhysicalType;
@@ -9,20 +9,20 @@ use lath_predicate::Timestamp;
 use super::big_endian::{ints_from_big_endian, sign_extended};
 use crate::error::Error;
 
-/// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`. Of values that the
-/// Arrow type cannot hold, the error tells the first, by its place.
+/// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`. The error is the index
+/// of the first value that the Arrow type cannot hold.
 pub(crate) type Convert = fn(src: &[u8], width: usize, out: &mut [u8]) -> Result<(), usize>;
 
-/// How a leaf of fixed width is stored and what becomes of its values.
+/// Stored and Arrow layout of a leaf of fixed width.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FixedLayout {
     /// Bytes of a stored value.
     pub(crate) stored_width: usize,
     /// Bytes of an Arrow value.
     pub(crate) width: usize,
-    /// `None` where the bytes stay as they are.
+    /// `None` if the bytes do not change.
     pub(crate) convert: Option<Convert>,
-    /// Describes a stored value that the Arrow type cannot hold; `None` where it holds all of them.
+    /// Describes a stored value that the Arrow type cannot hold; `None` if it holds all of them.
     misfit: Option<fn(stored: &[u8]) -> String>,
 }
 
@@ -44,7 +44,7 @@ impl FixedLayout {
         self.misfit.is_some()
     }
 
-    /// The error for the value at `index` of `stored`, which `convert` stopped at; its row is `index`.
+    /// The error for the value at `index` of `stored`, at which `convert` stopped; its row is `index`.
     pub(crate) fn misfit(&self, stored: &[u8], index: usize) -> Error {
         let value = stored.get(index * self.stored_width..).and_then(|rest| rest.get(..self.stored_width));
         let what = match (self.misfit, value) {
@@ -120,7 +120,7 @@ impl FixedLayout {
     }
 }
 
-/// Applies `f` to each stored value of `N` bytes; the shape that compilers vectorise.
+/// Applies `f` to each stored value of `N` bytes, in a form that compilers vectorise.
 fn map<const N: usize, const M: usize>(
     src: &[u8],
     out: &mut [u8],
@@ -134,7 +134,7 @@ fn map<const N: usize, const M: usize>(
     Ok(())
 }
 
-/// As [`map`], where `f` gives nothing for a value that does not fit.
+/// As [`map`], where `f` returns `None` for a value that does not fit.
 fn try_map<const N: usize, const M: usize>(
     src: &[u8],
     out: &mut [u8],
@@ -176,7 +176,7 @@ fn widen_i64_i256(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
     map(src, out, |value| sign_extended::<32>(i128::from(i64::from_le_bytes(value))))
 }
 
-/// INT96: the Julian day and nanoseconds from its midnight on, as nanoseconds since 1970.
+/// Converts INT96, the Julian day and nanoseconds from its midnight on, to nanoseconds since 1970.
 fn int96_nanos(value: [u8; 12]) -> i128 {
     const JULIAN_DAY_OF_EPOCH: i64 = 2_440_588;
     let nanos = i64::from_le_bytes(std::array::from_fn(|i| value[i]));
@@ -200,8 +200,8 @@ fn int96_misfit(stored: &[u8], unit: &str, other: &str) -> String {
     )
 }
 
-// INTERVAL: months, days and milliseconds, three little-endian unsigned integers of 32 bits. Of Arrow's intervals, two lack some
-// of these parts; only a file's own Arrow schema asks for them, and its writer stores their signed parts bit by bit.
+// INTERVAL: months, days and milliseconds, three little-endian unsigned integers of 32 bits. Two of Arrow's interval types lack
+// some of these parts; only a file's own Arrow schema uses them, and its writer stores their signed parts bit by bit.
 
 fn interval_parts(value: [u8; 12]) -> [u32; 3] {
     std::array::from_fn(|part| u32::from_le_bytes(std::array::from_fn(|i| value[4 * part + i])))
@@ -266,7 +266,7 @@ mod tests {
     fn int96_counts_from_the_unix_epoch() {
         assert_eq!(timestamp::<1_000>(int96(2_440_589, 1_500_000_000)), Some(86_400_000 + 1_500));
         assert_eq!(timestamp::<1_000_000>(int96(2_440_587, 999)), Some(-86_400_000_000));
-        // Times outside of the day, which Impala refuses and Spark counts on.
+        // Times outside of the day, which Impala refuses and Spark relies on.
         assert_eq!(timestamp::<1_000>(int96(2_440_588, -1)), Some(-1));
         assert_eq!(timestamp::<1_000>(int96(2_440_588, 86_400_000_000_000)), Some(86_400_000));
     }

@@ -15,7 +15,7 @@ pub(crate) struct LevelDecoder {
 
 #[derive(Debug)]
 enum Kind {
-    /// The largest level is 0, so nothing is stored.
+    /// The maximum level is 0, so that nothing is stored.
     None,
     Rle {
         decoder: rle::Decoder,
@@ -62,7 +62,7 @@ impl LevelDecoder {
         Ok(())
     }
 
-    /// Decodes `count` levels of a column whose largest is 1 into a bitmap, starting at bit `at`; returns how many are 1.
+    /// Decodes `count` levels of a column whose maximum is 1 into a bitmap, starting at bit `at`; returns the number of ones.
     pub(crate) fn decode_bits(&mut self, bits: &mut [u8], at: usize, count: usize) -> Result<usize> {
         if let Kind::Rle { decoder, src } = &mut self.kind {
             let produced = decoder.decode_bits(src, bits, at, count)?;
@@ -88,7 +88,7 @@ impl LevelDecoder {
     }
 }
 
-/// Values can only be unpacked from a whole byte on, so this starts at the multiple of eight before `position`.
+/// Values can only be unpacked from a whole byte on, so that this starts at the multiple of eight before `position`.
 fn decode_bit_packed(src: &[u8], order: BitOrder, width: u32, position: usize, out: &mut [u8]) -> Result<()> {
     let lead = position % 8;
     let mut start = position - lead;
@@ -121,7 +121,7 @@ fn bit_width(max_level: u8) -> u32 {
 mod tests {
     use super::*;
 
-    /// The numbers 0 to 7 in three bits each, as the specification draws them for RLE and for BIT_PACKED.
+    /// The numbers 0 to 7 in three bits each, as in the specification's examples of RLE and BIT_PACKED.
     const LEAST_FIRST: [u8; 3] = [0b1000_1000, 0b1100_0110, 0b1111_1010];
     const MOST_FIRST: [u8; 3] = [0b0000_0101, 0b0011_1001, 0b0111_0111];
 

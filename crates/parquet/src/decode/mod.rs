@@ -1,4 +1,4 @@
-//! From the pages of a column chunk to Arrow arrays with the levels that nest them.
+//! Decodes the pages of a column chunk to Arrow arrays with the levels for nesting.
 
 mod aligned;
 mod batch;

@@ -1,4 +1,4 @@
-//! The values of a data page before they have a type, and the slots that they are for.
+//! The untyped values of a data page, and the slots for them.
 
 use arrow_buffer::Buffer;
 use arrow_buffer::bit_iterator::BitIndexIterator;
@@ -7,10 +7,11 @@ use lath_kernels::rle;
 use crate::error::{Error, Result};
 use crate::page::Encoding;
 
-/// Dictionary indices, and values on their way to a conversion, are decoded this many at a time: the chunk stays in L1.
+/// Number of dictionary indices, and of values before conversion, that are decoded at a time: a chunk stays in the first-level
+/// cache.
 pub(super) const INDEX_CHUNK: usize = 1024;
 
-/// The value bytes of a data page, levels taken off.
+/// The value bytes of a data page, without levels.
 #[derive(Debug)]
 pub(crate) struct EncodedValues {
     pub(crate) encoding: Encoding,
@@ -21,7 +22,7 @@ pub(crate) struct EncodedValues {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SearchablePage<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Whether a length of four bytes precedes each value; otherwise there is nothing between values.
+    /// Whether each value is preceded by a length of four bytes; otherwise nothing is between values.
     pub(crate) has_lengths: bool,
 }
 
@@ -30,9 +31,9 @@ pub(crate) struct SearchablePage<'a> {
 pub(crate) struct Slots<'a> {
     /// Number of slots.
     pub(crate) count: usize,
-    /// How many of them are valid: the number of values to take from the page.
+    /// Number of valid slots, which is the number of values to take from the page.
     pub(crate) value_count: usize,
-    /// Bitmap and first bit that say which are valid; `None` where all are.
+    /// Bitmap of the valid slots, and its first bit; `None` if all are valid.
     pub(crate) validity: Option<(&'a [u8], usize)>,
 }
 
@@ -42,7 +43,7 @@ impl Slots<'_> {
         Self { count, value_count: count, validity: None }
     }
 
-    /// The error with its row, which counts values, as the slot that the value is for.
+    /// The error with its row changed from a number of values to the slot of the value.
     pub(super) fn locate(&self, error: Error) -> Error {
         let Some((bits, at)) = self.validity else { return error };
         error.map_row(|value| {

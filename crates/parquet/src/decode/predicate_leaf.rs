@@ -4,8 +4,8 @@ use lath_predicate::Leaf;
 use super::FixedLayout;
 use crate::schema::{Node, NodeKind};
 
-/// The leaf that holds the values of a column, or those of its elements; `None` if that is not one leaf. `path` has the index
-/// of the column among `nodes`, then those of the fields within structs.
+/// The leaf with the values of a column or of its elements; `None` if that is not a single leaf. `path` is the index of the
+/// column among `nodes`, followed by the indices of the fields within structs.
 pub(crate) fn predicate_leaf(nodes: &[Node], path: &[usize]) -> Option<Leaf> {
     let (&root, fields) = path.split_first()?;
     let node = fields.iter().try_fold(nodes.get(root)?, |node, &field| match &node.kind {

@@ -7,7 +7,7 @@ use super::aligned::AlignedBytes;
 use super::page_values::values_missing;
 use crate::error::{Error, Result};
 
-/// Values joined from a prefix of the value before and a suffix, some at a time.
+/// Values joined from a prefix of the previous value and a suffix, some at a time.
 #[derive(Debug)]
 pub(crate) struct PrefixStream {
     prefix_lengths: Vec<i32>,
@@ -20,7 +20,7 @@ pub(crate) struct PrefixStream {
     lengths: Vec<i32>,
 }
 
-/// [`PrefixStream::next`] returns at most so many values, and at most so many bytes unless a single value is longer.
+/// Maximum values that [`PrefixStream::next`] returns, and maximum bytes unless a single value is longer.
 const JOIN_VALUES: usize = 4096;
 const JOIN_BYTES: usize = 8 << 20;
 
@@ -72,7 +72,7 @@ impl PrefixStream {
             }
             count = count.div_ceil(2);
         };
-        // A prefix repeats bytes already held, so that no sound value is longer than the page that it came from.
+        // A prefix repeats earlier bytes, so that a valid value is never longer than its page.
         if count == 1 && len > self.previous.len() + self.suffixes.len() {
             return Err(Error::corrupt("a prefix that is longer than the value before it"));
         }
@@ -91,12 +91,12 @@ impl PrefixStream {
     }
 }
 
-/// All lengths at the start of a page, and where the bytes after them begin.
+/// All lengths at the start of a page, and the start of the bytes after them.
 pub(super) fn decode_lengths(src: &[u8]) -> Result<(Vec<i32>, usize)> {
     let mut decoder = delta::DecoderI32::new(src)?;
     let mut lengths = Vec::new();
     let mut remaining = decoder.remaining();
-    // Grown as values arrive: the count in the header is not to be trusted with an allocation.
+    // Grown as values arrive: the count in the header must not determine an allocation.
     while remaining > 0 {
         let start = lengths.len();
         lengths.resize(start + remaining.min(start.max(1 << 16)), 0);

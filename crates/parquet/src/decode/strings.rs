@@ -1,4 +1,4 @@
-//! From views to arrays: validation, and the copies that offsets and decimals need.
+//! Converts views to arrays: validates them, and copies them for offsets and decimals.
 
 #![expect(unsafe_code, reason = "view arrays of validated parts skip Arrow's own, value-by-value validation")]
 
@@ -27,7 +27,7 @@ pub(super) fn check_utf8_values<'a>(mut values: impl Iterator<Item = &'a [u8]>) 
     if values.all(|value| simdutf8::basic::from_utf8(value).is_ok()) { Ok(()) } else { Err(not_utf8()) }
 }
 
-/// Checks values that lie one after another in `bytes[range]`: the whole at once, then that none begins inside a character.
+/// Checks values that lie one after another in `bytes[range]`: first all bytes, then that no value begins inside a character.
 pub(super) fn check_utf8_whole(bytes: &[u8], range: Range<usize>, lengths: &[i32]) -> Result<()> {
     let all = &bytes[range];
     if all.is_ascii() {
@@ -44,7 +44,7 @@ pub(super) fn check_utf8_whole(bytes: &[u8], range: Range<usize>, lengths: &[i32
     Ok(())
 }
 
-/// An array of views that the kernels made.
+/// An array of views built by the kernels.
 pub(super) fn view_array(
     data_type: &DataType,
     views: Buffer,
@@ -63,7 +63,7 @@ pub(super) fn view_array(
     }
 }
 
-/// The view of the `len` bytes from `start` on of a buffer, which has them.
+/// The view of `len` bytes from `start` on in a buffer, which must have them.
 pub(super) fn view(bytes: &[u8], start: usize, len: u32, buffer_index: u32) -> u128 {
     let rest = &bytes[start..];
     let head = match rest.first_chunk::<16>() {
@@ -84,8 +84,8 @@ pub(super) fn view(bytes: &[u8], start: usize, len: u32, buffer_index: u32) -> u
 /// Bytes copied at once.
 const STEP: usize = 64;
 
-/// The same values with their bytes copied to a buffer of their own, so that the pages are held no more; `None` where that
-/// takes more than `max_bytes` bytes, or than one buffer may have.
+/// The same values with their bytes copied to a buffer of their own, so that the pages are no longer referenced; `None` if that
+/// takes more than `max_bytes` bytes, or more than one buffer may have.
 pub(crate) fn detach_views<T: ByteViewType>(array: &GenericByteViewArray<T>, max_bytes: usize) -> Option<ArrayRef> {
     let outside = |view: &u128| u64::from(*view as u32) * u64::from(*view as u32 > 12);
     let total = array.views().iter().map(outside).sum::<u64>();
@@ -102,14 +102,14 @@ pub(crate) fn detach_views<T: ByteViewType>(array: &GenericByteViewArray<T>, max
         }
         let (buffer, start) = ((view >> 64) as u32 as usize, (view >> 96) as usize);
         let (src, out) = (&array.data_buffers()[buffer][start..], &mut bytes[end..]);
-        // Most are no longer than a step, and not the last of their page: a copy without a branch by their length.
+        // Most values are no longer than a step, and not the last of their page: a copy without a branch on their length.
         match (src.first_chunk::<STEP>(), out.first_chunk_mut::<STEP>()) {
             (Some(src), Some(out)) if len <= STEP => *out = *src,
             _ => out[..len].copy_from_slice(&src[..len]),
         }
         let start = end as u128;
         end += len;
-        // Length and prefix stay; buffer 0, and where in it.
+        // Length and prefix stay; buffer 0, and the position in it.
         view & u128::from(u64::MAX) | start << 96
     };
     let views: Vec<u128> = array.views().iter().map(detach).collect();
@@ -124,11 +124,11 @@ fn viewed<'a>(view: &'a [u8; 16], buffers: &'a [Buffer]) -> &'a [u8] {
     if len <= 12 { &view[4..4 + len] } else { &buffers[word(8)][word(12)..word(12) + len] }
 }
 
-/// Room behind the last value for copies in whole steps.
+/// Space after the last value for copies in whole steps.
 const SLACK: usize = 16;
 
-/// Copies what a view shows to the start of `out`, in steps of a fixed size that may run over its end by less than
-/// [`SLACK`] bytes: most strings are one or two such steps, a third of what a call of the system's copy takes.
+/// Copies the bytes of a view to the start of `out`, in steps of a fixed size that may exceed its end by less than [`SLACK`]
+/// bytes: most strings are one or two such steps, which take a third of the time of the system's copy function.
 fn copy_viewed(view: &[u8; 16], buffers: &[Buffer], out: &mut [u8]) {
     let word = |i: usize| u32::from_le_bytes([view[i], view[i + 1], view[i + 2], view[i + 3]]) as usize;
     let len = word(0);
@@ -149,7 +149,7 @@ fn copy_viewed(view: &[u8; 16], buffers: &[Buffer], out: &mut [u8]) {
     }
 }
 
-/// Copies what the views show into one buffer with offsets.
+/// Copies the bytes of the views into one buffer with offsets.
 pub(super) fn offset_array<O: OffsetSizeTrait>(
     data_type: &DataType,
     views: &[u8],
@@ -189,7 +189,7 @@ pub(super) fn offset_array<O: OffsetSizeTrait>(
     })
 }
 
-/// Reads what the views show as big-endian two's complement integers.
+/// Reads the bytes of the views as big-endian two's complement integers.
 pub(super) fn decimal_array(
     data_type: &DataType,
     width: usize,

@@ -1,4 +1,4 @@
-//! Chunks whose pages turn away from their dictionary and back to it, as no usual writer makes them.
+//! Chunks whose pages leave their dictionary and return to it, as no usual writer makes them.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::options::Limits;
 use crate::page::{BitOrder, ChunkSpec, PageOptions, PageReader};
 use crate::schema::Leaf;
 
-/// Entries of the dictionaries; values from PLAIN pages count on from here.
+/// Entries of the dictionaries; values of PLAIN pages continue from here.
 const ENTRIES: u8 = 200;
 
 /// The letters stand for pages: D a dictionary, I indices 0, 1, 2… from the dictionary's end backwards, P PLAIN values.
@@ -75,7 +75,7 @@ fn chunk(pages: &str, rows_per_page: u8, value: impl Fn(u8) -> Vec<u8>) -> (Byte
     (bytes.into(), spec)
 }
 
-/// What the rows of such pages are.
+/// The rows of such pages.
 fn expected(pages: &str, rows_per_page: u8) -> Vec<u8> {
     let rows = |kind| (0..rows_per_page).map(move |row| if kind == 'I' { ENTRIES - 1 - row } else { ENTRIES + row });
     pages.chars().filter(|&kind| kind != 'D').flat_map(rows).collect()
@@ -102,8 +102,8 @@ fn read(
     Ok(arrays)
 }
 
-/// Orders of pages in which the dictionary is wanted again after it was given up, for batches that end with pages, within
-/// them, and never.
+/// Orders of pages in which the dictionary is needed again after it was released, for batches that end with pages, within them,
+/// and never.
 const ORDERS: [&str; 5] = ["DIPPI", "DPPIPI", "DIPIPIPPII", "DPI", "DPPPP"];
 const BATCH_SIZES: [usize; 6] = [1, 7, 40, 41, 100, 1000];
 
@@ -170,7 +170,7 @@ fn a_dictionary_behind_data_pages_is_refused() {
     }
 }
 
-/// More than stay in the cache once converted: those are converted after they are gathered.
+/// More than stay in the cache after conversion: they are converted after gathering.
 #[test]
 fn decimals_of_a_long_dictionary_equal_those_that_are_stored() {
     let entries = 100_000_i64;

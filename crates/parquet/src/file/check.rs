@@ -1,7 +1,8 @@
 use crate::error::{Error, Result};
 use crate::page::ChunkSpec;
 
-/// The chunk lies within the file. Asked for when the chunk is needed, so that others can be read where one is damaged.
+/// Checks that the chunk lies within the file. Called when the chunk is needed, so that a damaged one does not prevent reading
+/// others.
 pub(super) fn check_range(spec: &ChunkSpec, file_bytes: u64) -> Result<()> {
     match spec.start.checked_add(spec.len) {
         Some(end) if end <= file_bytes => Ok(()),

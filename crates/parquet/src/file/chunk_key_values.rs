@@ -4,11 +4,11 @@ use bytes::Bytes;
 
 use super::ParquetFile;
 
-/// For each row group and column with key-value metadata, that list as it stands in the footer, in Thrift's compact protocol.
+/// For each row group and column with key-value metadata, that list as stored in the footer, in Thrift's compact protocol.
 pub(crate) type ChunkKeyValues = HashMap<(usize, usize), Bytes>;
 
 impl ParquetFile {
-    /// The key-value metadata of the column chunks. Those of chunks that cannot be decrypted are left out.
+    /// The key-value metadata of the column chunks, without chunks that cannot be decrypted.
     pub(crate) fn chunk_key_values(&self) -> ChunkKeyValues {
         let chunks = self.metadata().row_groups().flat_map(|row_group| row_group.columns().flatten());
         let found = chunks
@@ -16,8 +16,8 @@ impl ParquetFile {
         found.collect()
     }
 
-    /// The numbers of the leaf columns that have a chunk with key-value metadata, counted from 0. Those that cannot be decrypted
-    /// are left out.
+    /// The numbers of the leaf columns that have a chunk with key-value metadata, counted from 0, without columns that cannot be
+    /// decrypted.
     pub fn columns_with_chunk_key_values(&self) -> BTreeSet<usize> {
         self.chunk_key_values().keys().map(|&(_, column)| column).collect()
     }

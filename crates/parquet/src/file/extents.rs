@@ -1,4 +1,4 @@
-//! What of a file is going to be read, for a source where requests take long.
+//! Announces the parts of a file that will be read, for sources with slow requests.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use crate::page::HEADER_BYTES;
 use lath_source::{Extent, Wanted};
 
 impl ParquetFile {
-    /// The chunks of some leaves of a row group, each with whether all of it is going to be read. Of others the dictionary is read
-    /// whole if they are read at all, and pages as they are needed.
+    /// The chunks of some leaves of a row group; the flag says whether the whole chunk will be read. From other chunks, the
+    /// dictionary is read whole if they are read at all, and pages as needed.
     pub(crate) fn extents(&self, row_group: usize, leaves: impl IntoIterator<Item = (usize, bool)>) -> Vec<Extent> {
         let mut extents = Vec::new();
         let mut add = |range: Range<u64>, wanted| {
@@ -17,7 +17,7 @@ impl ParquetFile {
             }
         };
         for (leaf, is_wanted) in leaves {
-            // Where a chunk is malformed, its reader says so.
+            // The reader reports malformed chunks.
             let Ok(spec) = self.chunk_spec(row_group, leaf) else { continue };
             let end = spec.end(self.source.len());
             if is_wanted {
@@ -26,7 +26,7 @@ impl ParquetFile {
             }
             let Ok(chunk) = self.metadata().chunk(row_group, leaf) else { continue };
             let first_page = Some(chunk.data_page_offset()).filter(|offset| *offset > spec.start);
-            // The header of the page behind a dictionary is read with it.
+            // The header of the page after a dictionary is read with it.
             let pages = first_page.map_or(spec.start, |page| page.saturating_add(HEADER_BYTES as u64).min(end));
             add(spec.start..pages, Wanted::AllOrNothing);
             add(pages..end, Wanted::Parts);

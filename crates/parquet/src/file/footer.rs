@@ -1,4 +1,4 @@
-//! Finding a file's footer and having it parsed.
+//! Finds a file's footer, and parses it.
 //!
 //! ```text
 //! | PAR1 | column chunks, indexes, … | footer (Thrift, or encrypted) | footer length, u32 | PAR1 or PARE |
@@ -21,15 +21,15 @@ use lath_source::ByteRanges;
 
 /// Footer length and magic, at the file's end.
 const TAIL_BYTES: u64 = 8;
-/// Magic, footer length and magic: what a file has at the least.
+/// Minimum length of a file: magic, footer length and magic.
 const LEAST_FILE_BYTES: u64 = 12;
 
-/// A footer's bytes, and where they are.
+/// A footer's bytes, and their location.
 #[derive(Debug)]
 pub(super) struct Footer {
-    /// What was read, with the footer in it.
+    /// The bytes that were read, with the footer in them.
     bytes: Bytes,
-    /// Where in that the footer is; the tail is behind it.
+    /// Position of the footer in `bytes`; the tail follows it.
     content: Range<usize>,
     /// Offset of the footer within the file.
     start: u64,
@@ -79,12 +79,12 @@ impl Footer {
         Ok(Self { bytes, content, start, is_encrypted })
     }
 
-    /// Length in bytes, the tail included.
+    /// Length in bytes, with the tail.
     pub(super) fn len(&self) -> u64 {
         self.content.len() as u64 + TAIL_BYTES
     }
 
-    /// Parses the footer, which is decrypted first if it has to be.
+    /// Parses the footer, decrypting it if necessary.
     pub(super) fn parse(
         &self,
         keys: Option<&DecryptionKeys>,
@@ -101,7 +101,7 @@ impl Footer {
         options: &SchemaOptions,
         schemas: &KnownSchemas,
     ) -> Result<(FileMetaData, Arc<KnownSchema>)> {
-        // What was read around a footer is not kept with it.
+        // Bytes that were read around the footer are not kept with it.
         let content = Bytes::copy_from_slice(&self.bytes[self.content.clone()]);
         let footer = FooterParts::find(content, self.is_encrypted, keys, options.limits.schema_depth)?;
         let schema_bytes = SchemaBytes {
@@ -126,7 +126,7 @@ impl Footer {
     }
 }
 
-/// Why a file without the end of a Parquet file cannot be read: `what`, if it begins as one, and otherwise because it is none.
+/// The error for a file without the end of a Parquet file: `what` if it begins as one, else that it is not Parquet.
 fn not_whole(source: &dyn ByteRanges, what: String) -> Error {
     let head = match read(source, 0..source.len().min(HEAD_BYTES)) {
         Ok(head) => head,
@@ -138,7 +138,7 @@ fn not_whole(source: &dyn ByteRanges, what: String) -> Error {
     Error::NotParquet { looks_like: OtherFormat::recognise(&head), at: Box::default() }
 }
 
-/// Reads a range that has to come whole.
+/// Reads a range, completely.
 pub(super) fn read(source: &dyn ByteRanges, range: Range<u64>) -> Result<Bytes> {
     let start = range.start;
     let expected = range.end - range.start;

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use lath_source::ByteRanges;
 
-/// A file whose last bytes are known.
+/// A file whose last bytes are in memory.
 #[derive(Debug)]
 pub(super) struct KnownEnd<'a> {
     source: &'a dyn ByteRanges,
@@ -13,7 +13,7 @@ pub(super) struct KnownEnd<'a> {
 }
 
 impl<'a> KnownEnd<'a> {
-    /// `end` is what `source` ends with; `None` if it is longer.
+    /// A source whose last bytes are `end`; `None` if `end` is longer than the file.
     pub(super) fn new(source: &'a dyn ByteRanges, end: Bytes) -> Option<Self> {
         (end.len() as u64 <= source.len()).then_some(Self { source, end })
     }

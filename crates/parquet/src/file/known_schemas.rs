@@ -1,5 +1,5 @@
-//! Schemas of files opened lately. Files of one table have the same bytes there, which are then converted once; and what is
-//! made for one file's schema (a predicate bound to it, say) can be used for the next.
+//! Cache of schemas of recently opened files. Files of one table have the same encoded schema, which is then converted once; and
+//! results for one file's schema (for example a predicate bound to it) can be used for the next.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -9,7 +9,7 @@ use lath_format::schema::SchemaDescPtr;
 use crate::options::Int96Unit;
 use crate::schema::Converted;
 
-/// A schema, and what it was made from.
+/// A schema, and its source.
 #[derive(Debug)]
 pub(crate) struct KnownSchema {
     pub(super) source: Option<SchemaSource>,
@@ -19,7 +19,7 @@ pub(crate) struct KnownSchema {
     pub(super) arrow: SchemaRef,
 }
 
-/// What decides a file's schema: two lists of its footer, as they are stored, and the options that it is opened with.
+/// Source of a file's schema: two lists of its footer, as stored, and the options of opening it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SchemaSource {
     pub(super) schema: Box<[u8]>,
@@ -29,7 +29,7 @@ pub(super) struct SchemaSource {
     pub(super) depth: usize,
 }
 
-/// What a [`SchemaSource`] is made of, borrowed.
+/// The same as [`SchemaSource`], borrowed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SchemaBytes<'a> {
     pub(super) schema: &'a [u8],
@@ -39,10 +39,10 @@ pub(super) struct SchemaBytes<'a> {
     pub(super) depth: usize,
 }
 
-/// Maximum number of schemas that are kept.
+/// Maximum number of cached schemas.
 const MAX_SCHEMAS: usize = 16;
 
-/// The largest schema that is kept, in bytes of a footer.
+/// The largest cached schema, in bytes of a footer.
 const MAX_BYTES: usize = 1 << 20;
 
 impl SchemaBytes<'_> {
@@ -66,20 +66,20 @@ impl SchemaBytes<'_> {
     }
 }
 
-/// Schemas that were made lately, those used last first.
+/// Recently used schemas, the last used first.
 #[derive(Debug, Default)]
 pub(crate) struct KnownSchemas {
     schemas: Mutex<Vec<Arc<KnownSchema>>>,
 }
 
 impl KnownSchemas {
-    /// Those of files that are opened without a runtime.
+    /// The cache for files that are opened without a runtime.
     pub(crate) fn of_process() -> Arc<Self> {
         static SCHEMAS: OnceLock<Arc<KnownSchemas>> = OnceLock::new();
         Arc::clone(SCHEMAS.get_or_init(Arc::default))
     }
 
-    /// The schema made from these bytes, if it is known.
+    /// The schema of these bytes, if it is cached.
     pub(super) fn find(&self, bytes: SchemaBytes<'_>) -> Option<Arc<KnownSchema>> {
         let mut known = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |schema: &Arc<KnownSchema>| schema.source.as_ref().is_some_and(|source| bytes.are_of(source));
@@ -88,7 +88,7 @@ impl KnownSchemas {
         known.first().cloned()
     }
 
-    /// Keeps `schema`; gives the one that is kept, which is another's if that was faster.
+    /// Caches `schema`; returns the cached one, which another thread may have added before.
     pub(super) fn keep(&self, schema: Arc<KnownSchema>) -> Arc<KnownSchema> {
         if schema.source.is_none() {
             return schema;

@@ -1,4 +1,4 @@
-//! A Parquet file: where its bytes come from, and what its footer says.
+//! A Parquet file: its source of bytes, and its footer.
 
 mod check;
 mod chunk_key_values;
@@ -48,14 +48,14 @@ pub struct ParquetFile {
     shared: Arc<Shared>,
 }
 
-/// The footer of a file and what was made of it, wherever the file's bytes come from.
+/// The footer of a file and data derived from it, independent of the file's source.
 struct Shared {
     metadata: Arc<FileMetaData>,
-    /// Length of the footer in the file, its tail included.
+    /// Length of the footer in the file, with its tail.
     footer_bytes: u64,
-    /// Bytes of memory of what has been read since and is kept here.
+    /// Bytes of memory of data that was read later and is kept here.
     kept_bytes: AtomicUsize,
-    /// Column and offset indexes, once they were asked for.
+    /// Column and offset indexes, once requested.
     page_index: OnceLock<PageIndex>,
     filters: FilterStore,
     schema: Arc<KnownSchema>,
@@ -79,7 +79,7 @@ impl ParquetFile {
         OpenOptions::new().from_bytes(bytes)
     }
 
-    /// Opens whatever gives byte ranges, and reads the footer.
+    /// Opens a source of byte ranges, and reads the footer.
     ///
     /// # Errors
     /// As [`OpenOptions::from_source`].
@@ -108,13 +108,12 @@ impl ParquetFile {
         Ok(Self { source, shared })
     }
 
-    /// What the footer says.
+    /// The metadata in the footer.
     pub fn metadata(&self) -> &Arc<FileMetaData> {
         &self.shared.metadata
     }
 
-    /// The column and offset indexes that the file has. They are read by the first call and kept. Those of encrypted columns
-    /// are left out.
+    /// The column and offset indexes of the file, without indexes of encrypted columns. The first call reads them; they are kept.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if they cannot be read, [`Error::Corrupt`](crate::Error::Corrupt) if they are malformed,
@@ -131,12 +130,12 @@ impl ParquetFile {
         }))
     }
 
-    /// The Arrow schema that the whole file is read as by default; strings are views.
+    /// The Arrow schema of the whole file as read by default; strings are views.
     pub fn schema(&self) -> &SchemaRef {
         &self.shared.schema.arrow
     }
 
-    /// The schema, which files of one table share: those with the same one have the same leaves, read in the same way.
+    /// The schema, which files of one table share: files with the same one have the same leaves, read in the same way.
     pub(crate) fn known_schema(&self) -> &Arc<KnownSchema> {
         &self.shared.schema
     }
@@ -146,7 +145,7 @@ impl ParquetFile {
         self.shared.metadata.row_counts().iter().sum()
     }
 
-    /// What errors call the file: the name given to [`OpenOptions::name`], else its path.
+    /// Name of the file in errors: the name given to [`OpenOptions::name`], else its path.
     pub fn name(&self) -> Option<&str> {
         self.shared.options.name.as_deref()
     }
@@ -157,12 +156,12 @@ impl ParquetFile {
         self.over(Arc::new(Counted::new(Arc::clone(&self.source), Arc::clone(traffic))))
     }
 
-    /// The same file, its bytes taken from another source.
+    /// The same file, read from another source.
     pub(crate) fn over(&self, source: Arc<dyn ByteRanges>) -> Self {
         Self { source, shared: Arc::clone(&self.shared) }
     }
 
-    /// The file's last bytes, from its footer on: what [`OpenOptions::end`] takes. They are read.
+    /// Reads the file's last bytes, from its footer on, for [`OpenOptions::end`].
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if they cannot be read.
@@ -172,7 +171,7 @@ impl ParquetFile {
         self.source.read(end).map_err(|error| self.locate(Error::io("read", error)))
     }
 
-    /// The state that the file was opened in, where that is known.
+    /// The version of the file when it was opened, if known.
     pub(crate) fn version(&self) -> Option<&Version> {
         self.shared.options.version.as_ref()
     }
@@ -182,14 +181,14 @@ impl ParquetFile {
         self.shared.options.are_like(options) && self.shared.options.has_checksums(checksums)
     }
 
-    /// Bytes of memory that is held for the file while nothing of it is read.
+    /// Bytes of memory held for the file while nothing is read from it.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.shared.metadata.memory_bytes()
             + self.shared.kept_bytes.load(Ordering::Relaxed)
             + self.source.memory_bytes()
     }
 
-    /// Length of the footer in the file, its tail included.
+    /// Length of the footer in the file, with its tail.
     pub(crate) fn footer_bytes(&self) -> u64 {
         self.shared.footer_bytes
     }
@@ -198,7 +197,7 @@ impl ParquetFile {
         &self.shared.options.limits
     }
 
-    /// Where the file's bytes come from.
+    /// The file's source of bytes.
     pub fn source(&self) -> &Arc<dyn ByteRanges> {
         &self.source
     }
@@ -208,17 +207,17 @@ impl ParquetFile {
         self.shared.metadata.row_counts()
     }
 
-    /// What has been learnt of Bloom filters.
+    /// The Bloom filters read so far.
     pub(crate) fn filters(&self) -> &FilterStore {
         &self.shared.filters
     }
 
-    /// The options that the file was opened with, as far as they decide its schema.
+    /// The options that determine the file's schema.
     pub(crate) fn schema_options(&self) -> SchemaOptions {
         self.shared.options.schema_options()
     }
 
-    /// The schema of the columns that are read, and the tree that assembles them.
+    /// The schema of the selected columns, and the tree that assembles them.
     pub(crate) fn build_schema(
         &self,
         options: &SchemaOptions,
@@ -228,7 +227,7 @@ impl ParquetFile {
         schema::refine(converted, descr, options, projection).map_err(|error| self.locate(error))
     }
 
-    /// Where the pages of a column chunk are.
+    /// The location of a column chunk's pages, and how to decode them.
     pub(crate) fn chunk_spec(&self, row_group: usize, column: usize) -> Result<ChunkSpec> {
         let Shared { metadata, options, .. } = &*self.shared;
         let spec = ChunkSpec::new(metadata, row_group, column, options.name.clone())?;

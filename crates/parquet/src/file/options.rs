@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "maps files into memory for callers that guarantee that they do not change")]
-//! Opening files.
+//! Options of opening files.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::options::{Int96Unit, Limits};
 use crate::schema::SchemaOptions;
 use lath_source::{BlockChecksums, ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES, VerifiedFile, Version};
 
-/// How a file is opened.
+/// Options of opening a file.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -36,24 +36,24 @@ pub struct OpenOptions {
     pub(super) int96_unit: Int96Unit,
     pub(super) footer_guess_bytes: u64,
     memory_map: bool,
-    /// The state of the file that is opened, where it is known.
+    /// The version of the file, if known.
     pub(super) version: Option<Version>,
     pub(super) schemas: Arc<KnownSchemas>,
-    /// What the file ends with, if that is known.
+    /// The end of the file, if known.
     pub(super) end: Option<Bytes>,
-    /// What the file was when it was written, if that is known.
+    /// Checksums of the file's blocks from when it was written, if known.
     checksums: Option<Arc<BlockChecksums>>,
 }
 
-/// Bytes that are read first of a source: most footers are within them, and reading again may cost a request.
+/// Bytes that are read first from a source: most footers are within them, and reading again may cost a request.
 const FOOTER_GUESS_BYTES: u64 = 64 << 10;
 
-/// Bytes that are read first of a local file: reading again costs less than copying bytes that are not needed.
+/// Bytes that are read first from a local file: reading again costs less than copying unneeded bytes.
 pub(crate) const LOCAL_FOOTER_GUESS_BYTES: u64 = 8 << 10;
 
 impl OpenOptions {
-    /// The defaults: [`Limits::default`], no keys, a file's path as its name, the Arrow schema hint followed, INT96
-    /// in nanoseconds, no memory map.
+    /// The defaults: [`Limits::default`], no keys, a file's path as its name, the Arrow schema of the writer used, INT96 in
+    /// nanoseconds, no memory map.
     pub fn new() -> Self {
         Self {
             limits: Limits::default(),
@@ -70,7 +70,7 @@ impl OpenOptions {
         }
     }
 
-    /// Sets bounds on what the file may make the reader do.
+    /// Sets limits on the memory and work that the file may cause.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -84,38 +84,38 @@ impl OpenOptions {
         self
     }
 
-    /// Sets the name that errors call the file by.
+    /// Sets the name of the file in errors.
     #[must_use]
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Gives the last bytes of the file that is opened next, which were kept from before ([`ParquetFile::read_end`]): from the
-    /// footer on they are not read again. The caller makes sure that the file has not changed.
+    /// Sets the last bytes of the next file, kept from an earlier [`ParquetFile::read_end`]: from the footer on they are not read
+    /// again. The caller ensures that the file has not changed.
     #[must_use]
     pub fn end(mut self, bytes: Bytes) -> Self {
         self.end = Some(bytes);
         self
     }
 
-    /// Sets the checksums of the file's blocks. What is read is verified by them, footer, indexes and Bloom filters included.
+    /// Sets the checksums of the file's blocks, which verify everything that is read, including footer, indexes and Bloom
+    /// filters.
     #[must_use]
     pub fn checksums(mut self, checksums: Arc<BlockChecksums>) -> Self {
         self.checksums = Some(checksums);
         self
     }
 
-    /// Whether types follow the Arrow schema that a writer may have left in the file (key `ARROW:schema`), as far as it fits
-    /// the Parquet schema; the default is that they do. One that cannot be read or does not fit is ignored.
+    /// Whether types follow the Arrow schema that a writer may have stored in the file (key `ARROW:schema`), as far as it fits
+    /// the Parquet schema (on by default). A malformed schema, or one that does not fit, is ignored.
     #[must_use]
     pub fn arrow_schema_hint(mut self, follow: bool) -> Self {
         self.use_hint = follow;
         self
     }
 
-    /// Sets the unit of the timestamps that INT96 columns are read as; everything that is asked of the file, predicates too,
-    /// goes by it.
+    /// Sets the unit of timestamps of INT96 columns, for rows, predicates and statistics.
     #[must_use]
     pub fn int96_unit(mut self, unit: Int96Unit) -> Self {
         self.int96_unit = unit;
@@ -123,7 +123,7 @@ impl OpenOptions {
     }
 
     /// Whether [`OpenOptions::open`], and a dataset with these options, maps local files into memory instead of reading them: a
-    /// fifth faster for uncompressed files. The default is that they are read.
+    /// fifth faster for uncompressed files (off by default).
     ///
     /// # Safety
     /// With `true`, the files opened with these options must not be written to or truncated while the result, or anything read
@@ -151,7 +151,7 @@ impl OpenOptions {
         self.open_local_source(source, LOCAL_FOOTER_GUESS_BYTES)
     }
 
-    /// As [`OpenOptions::from_source`], where a read costs little and the last `footer_guess_bytes` are read first.
+    /// As [`OpenOptions::from_source`], if a read costs little and the last `footer_guess_bytes` are read first.
     pub(crate) fn open_local_source(
         mut self,
         source: Arc<dyn ByteRanges>,
@@ -161,35 +161,35 @@ impl OpenOptions {
         self.from_source(source)
     }
 
-    /// As [`OpenOptions::from_source`], where the source has the end of the file already.
+    /// As [`OpenOptions::from_source`], if the source has the end of the file already.
     pub(crate) fn open_store_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         self.footer_guess_bytes = STORE_TAIL_BYTES;
         self.from_source(source)
     }
 
-    /// Sets where schemas are kept that several files have.
+    /// Sets the cache of schemas.
     pub(crate) fn schemas(mut self, schemas: &Arc<KnownSchemas>) -> Self {
         self.schemas = Arc::clone(schemas);
         self
     }
 
-    /// Sets the state that the file is opened in.
+    /// Sets the version of the file.
     pub(crate) fn version(mut self, version: Version) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// Takes what decides the schema of a file, keys and limits aside, from `other`.
+    /// Copies the options that determine the schema of a file, except keys and limits, from `other`.
     pub(crate) fn with_schema_of(self, other: &Self) -> Self {
         Self { use_hint: other.use_hint, int96_unit: other.int96_unit, ..self }
     }
 
-    /// Whether the Arrow schema that a writer may have left is followed, and the unit of INT96.
+    /// Whether the writer's Arrow schema is used, and the unit of INT96.
     pub(crate) fn schema_choices(&self) -> (bool, Int96Unit) {
         (self.use_hint, self.int96_unit)
     }
 
-    /// What of the options decides the schema of a file.
+    /// The options that determine the schema of a file.
     pub(super) fn schema_options(&self) -> SchemaOptions {
         SchemaOptions {
             use_hint: self.use_hint,
@@ -209,7 +209,7 @@ impl OpenOptions {
         self.memory_map
     }
 
-    /// Whether a file is the same whichever of the two it is opened with, but for its name; not if there are keys.
+    /// Whether a file is the same when opened with either options, except for its name; false if there are keys.
     pub(super) fn are_like(&self, other: &Self) -> bool {
         !self.has_keys()
             && !other.has_keys()
@@ -219,7 +219,7 @@ impl OpenOptions {
             && self.limits == other.limits
     }
 
-    /// Whether the file is verified by these checksums, or by none.
+    /// Whether these are the checksums that verify the file, or there are none.
     pub(super) fn has_checksums(&self, checksums: Option<&Arc<BlockChecksums>>) -> bool {
         match (&self.checksums, checksums) {
             (Some(own), Some(others)) => Arc::ptr_eq(own, others) || own == others,
@@ -235,13 +235,13 @@ impl OpenOptions {
         self.from_source(Arc::new(bytes))
     }
 
-    /// Opens whatever gives byte ranges, and reads the footer: the last 64 KiB (of local files 8 KiB, or in a dataset what
-    /// the largest footer so far had and an eighth more), and once more if it is longer.
+    /// Opens a source of byte ranges, and reads the footer: the last 64 KiB (from local files 8 KiB, or in a dataset an eighth
+    /// more than the largest footer so far), and more if it is longer.
     ///
     /// # Errors
-    /// [`Error::NotParquet`] for something that neither begins nor ends as a Parquet file, [`Error::Corrupt`] for a file that was cut
-    /// short or has a malformed footer, [`Error::Limit`] for a footer over the limits, [`Error::Unsupported`] for a feature that
-    /// is not read, [`Error::Encrypted`] if the footer is encrypted and no keys were given.
+    /// [`Error::NotParquet`] for a file that neither begins nor ends as a Parquet file, [`Error::Corrupt`] for a file that is
+    /// truncated or has a malformed footer, [`Error::Limit`] for a footer over the limits, [`Error::Unsupported`] for an
+    /// unsupported feature, [`Error::Encrypted`] if the footer is encrypted and no keys were given.
     pub fn from_source(self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         let name = self.name.clone();
         let verified = match self.checksums.clone() {

@@ -35,13 +35,13 @@ impl PageIndex {
         (leaf < self.leaves).then(|| row_group * self.leaves + leaf)
     }
 
-    /// Reads all of it at once: writers put the indexes of a file next to each other.
+    /// Reads all indexes at once: writers put the indexes of a file next to each other.
     pub(super) fn read(source: &dyn ByteRanges, metadata: &FileMetaData, limits: &Limits) -> Result<Self> {
         let count = metadata.row_group_count() * metadata.column_count();
         let (mut columns, mut offsets) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for row_group in metadata.row_groups() {
             for chunk in row_group.columns() {
-                // What cannot be decrypted is left out.
+                // Chunks that cannot be decrypted are left out.
                 let chunk = chunk.ok().and_then(|chunk| Some((chunk, chunk.decryptor().ok()?.map(Arc::new))));
                 let Some((chunk, decryptor)) = chunk else {
                     columns.push(None);

@@ -1,4 +1,4 @@
-//! Which bytes of a file are needed, said before any are read.
+//! Plans the bytes to read from a file, before reading any.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use super::ParquetFile;
 use crate::error::{Error, Result};
 use crate::schema::{Projection, collect_columns};
 
-/// The byte ranges that hold some columns of some row groups.
+/// The byte ranges of some columns of some row groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The column chunks: row groups in the order asked for, columns in file order within each.
+    /// The column chunks: row groups in the requested order, columns in file order within each.
     pub chunks: Vec<ChunkRange>,
 }
 
-/// Where a column chunk is.
+/// Location of a column chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkRange {
     /// Index of the row group.
@@ -30,8 +30,8 @@ impl Plan {
         self.chunks.iter().map(|chunk| chunk.range.end - chunk.range.start).sum()
     }
 
-    /// The ranges in the order of the file, those joined that are at most `gap` bytes apart: what to fetch from storage where
-    /// each request costs as much as reading `gap` bytes.
+    /// The ranges in the order of the file; ranges at most `gap` bytes apart are joined, for storage where a request costs as
+    /// much as reading `gap` bytes.
     pub fn joined(&self, gap: u64) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = self.chunks.iter().map(|chunk| chunk.range.clone()).collect();
         ranges.sort_by_key(|range| range.start);
@@ -47,7 +47,7 @@ impl Plan {
 }
 
 impl ParquetFile {
-    /// Says which bytes hold the columns that `projection` chooses (all of them, if `None`) of `row_groups` (likewise), without
+    /// Lists the bytes of the columns that `projection` selects (all of them, if `None`) in `row_groups` (likewise), without
     /// reading anything.
     ///
     /// ```no_run

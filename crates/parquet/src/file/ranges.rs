@@ -1,4 +1,4 @@
-//! Ranges of a file that are read beside its pages: indexes, filters, what a query plans with.
+//! Ranges of a file other than its pages: indexes, filters, and bytes for planning.
 
 use std::io;
 use std::ops::Range;
@@ -11,8 +11,8 @@ use super::ParquetFile;
 use crate::error::{Error, Result};
 use crate::page::{PageOptions, PagePlaces, PageReader};
 
-/// The least length in bytes of a column chunk in which pages are found by the offset index. Of a shorter one the headers of the
-/// pages passed over are read sooner than that.
+/// Minimum length in bytes of a column chunk in which pages are found by the offset index. In a shorter chunk, reading the
+/// headers of skipped pages is faster.
 const LEAST_CHUNK_BYTES: u64 = 1 << 20;
 
 impl ParquetFile {
@@ -37,8 +37,8 @@ impl ParquetFile {
         Ok(read.slice(..len.min(read.len())))
     }
 
-    /// Where an index is that is there by the footer; `None` if it cannot be used: it does not lie within the file, or is longer
-    /// than [`footer_bytes`](crate::Limits::footer_bytes).
+    /// The location of an index in the footer; `None` if it cannot be used: it does not lie within the file, or is longer than
+    /// [`footer_bytes`](crate::Limits::footer_bytes).
     pub(crate) fn index_range(&self, location: Option<IndexLocation>) -> Option<Range<u64>> {
         let IndexLocation { offset, len } = location?;
         let (start, len) = (u64::try_from(offset).ok()?, u64::try_from(len?).ok()?);
@@ -47,8 +47,8 @@ impl ParquetFile {
         is_sound.then_some(start..end)
     }
 
-    /// The smallest range of the file that has all its page indexes, which writers put next to each other; `None` if there are none
-    /// that can be used.
+    /// The smallest range of the file with all its page indexes, which writers put next to each other; `None` if there are no
+    /// usable ones.
     pub fn page_index_range(&self) -> Option<Range<u64>> {
         let chunks = self.metadata().row_groups().flat_map(|row_group| row_group.columns()).flatten();
         let ranges = chunks.flat_map(|chunk| [chunk.column_index(), chunk.offset_index()]);
@@ -57,8 +57,8 @@ impl ParquetFile {
             .reduce(|all, range| all.start.min(range.start)..all.end.max(range.end))
     }
 
-    /// Compares the offset index of a column chunk, by which pages are found, with the headers of the pages. There is nothing to compare
-    /// where the chunk has no index, or is encrypted.
+    /// Compares the offset index of a column chunk, by which pages are found, with the headers of the pages. Does nothing if the
+    /// chunk has no index, or is encrypted.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if they differ, or one of them is malformed; [`Error::Invalid`] for a chunk that the file does not have;
@@ -82,9 +82,8 @@ impl ParquetFile {
         pages.compare_places(&places).map_err(|error| pages.locate(error))
     }
 
-    /// Where the pages of some leaves' chunks in a row group are, by their offset indexes, which are read together. `None` for those
-    /// where that does not pay or that cannot be used: short chunks, encrypted ones, those of repeated leaves, whose values are
-    /// not counted there.
+    /// Places of the pages of some leaves' chunks in a row group, from their offset indexes, which are read together. `None` for
+    /// chunks that are short or encrypted, and for repeated leaves, whose values are not counted in the index.
     ///
     /// # Errors
     /// [`Error::Io`] if they cannot be read.
@@ -94,7 +93,7 @@ impl ParquetFile {
         self.page_places_from(row_group, columns, least)
     }
 
-    /// As [`page_places`](Self::page_places), of chunks of at least so many bytes.
+    /// As [`page_places`](Self::page_places), for chunks of at least `least` bytes.
     pub(crate) fn page_places_from(
         &self,
         row_group: usize,

@@ -1,4 +1,4 @@
-//! The filters of one column: where they lie in the file, and which of them are in memory.
+//! The Bloom filters of one column: their location in the file, and the cached ones.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -26,12 +26,12 @@ struct CachedBitset {
     _reservation: Reservation,
 }
 
-/// What decides whether a filter of a row group is computed.
+/// State that decides whether a filter of a row group is computed.
 #[derive(Debug, Default)]
 struct RowGroupState {
     /// Number of scans for keys without a match, or [`COMPUTING`], or [`NEVER_AGAIN`].
     empty_scans: AtomicU8,
-    /// A filter of other hashes, which is probed for keys that pass the first.
+    /// A filter with other hashes, which is probed for keys that pass the first.
     second: OnceLock<CachedBitset>,
 }
 
@@ -42,12 +42,12 @@ const NEVER_AGAIN: u8 = u8::MAX;
 
 /// Packed: the header has not been read.
 const UNREAD: u64 = 0;
-/// Packed: the header is not that of a usable filter.
+/// Packed: the filter cannot be used.
 const UNUSABLE: u64 = u64::MAX;
 /// Packed: bits of the header. The bits above have the read cost.
 const HEADER_BITS: u32 = 40;
 
-/// What is known of the header of a filter.
+/// State of the header of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderState {
     Unread,
@@ -133,8 +133,8 @@ impl ColumnFilters {
         Some(&self.computed.get()?.get(row_group)?.second.get()?.bitset)
     }
 
-    /// Counts a scan of the row group for keys that found none. Returns whether the caller is to compute a filter, which no other
-    /// caller is told before [`ColumnFilters::end_computing`].
+    /// Counts a scan of the row group for keys without a match. Returns whether the caller is to compute a filter; no other
+    /// caller is, until [`ColumnFilters::end_computing`].
     pub(crate) fn count_empty_scan(&self, row_group: usize) -> bool {
         let computed =
             self.computed.get_or_init(|| (0..self.headers.len()).map(|_| RowGroupState::default()).collect());
@@ -157,7 +157,7 @@ impl ColumnFilters {
         }
     }
 
-    /// Ends what [`ColumnFilters::count_empty_scan`] began. With `again`, a filter may be computed later.
+    /// Ends a computation that [`ColumnFilters::count_empty_scan`] began. With `again`, a filter may be computed later.
     pub(crate) fn end_computing(&self, row_group: usize, again: bool) {
         if let Some(state) = self.computed.get().and_then(|computed| computed.get(row_group)) {
             state.empty_scans.store(if again { 0 } else { NEVER_AGAIN }, Ordering::Relaxed);

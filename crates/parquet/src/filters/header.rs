@@ -1,4 +1,4 @@
-//! The header of a Bloom filter, which stands before its bitset.
+//! The header of a Bloom filter, which precedes its bitset.
 //!
 //! ```text
 //! | BloomFilterHeader, Thrift: numBytes, algorithm, hash, compression | bitset of numBytes |
@@ -13,7 +13,7 @@ use lath_kernels::bloom::BLOCK_LEN;
 
 use super::thresholds::MAX_HEADER_LEN;
 
-/// The lengths of a filter's header and bitset, which say where its blocks lie.
+/// The lengths of a filter's header and bitset, from which the locations of blocks follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FilterHeader {
     /// Bytes before the bitset.
@@ -28,7 +28,7 @@ impl FilterHeader {
         let bytes = &bytes[..bytes.len().min(MAX_HEADER_LEN as usize)];
         let mut reader = ThriftReader::new(bytes);
         let mut len = None;
-        // Each of the three is a union, of which the format has one kind so far: split blocks, XXH64, no compression.
+        // Each of the three is a union with a single variant in the format so far: split blocks, XXH64, no compression.
         let mut kinds = [false; 3];
         reader
             .each_field(|reader, field| match (field.id, field.wire_type) {

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory for whole Bloom filters, shared by any number of files: a filter that is needed is read whole and cached with its
-/// file as long as the budget has room, so that later probes read nothing.
+/// Memory for whole Bloom filters, shared by any number of files: a filter that is needed is read whole and cached with its file
+/// if the budget allows, so that later probes read nothing.
 ///
 /// ```
 /// use std::sync::Arc;

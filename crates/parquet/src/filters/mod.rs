@@ -1,4 +1,4 @@
-//! The Bloom filters of a file: what is known of them and what is in memory, so that a probe of an open file reads only blocks.
+//! The Bloom filters of a file: read headers and cached filters, so that a probe of an open file reads only blocks.
 
 mod column;
 mod header;

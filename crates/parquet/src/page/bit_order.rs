@@ -1,24 +1,24 @@
 //! The order of bits in the deprecated BIT_PACKED encoding of levels.
 //!
-//! The specification packs values [from the most significant bit on], and so did the writer of parquet-mr. Impala and
-//! parquet-cpp took the bit packing of the RLE hybrid instead, which goes from the least significant bit on, and so did those
-//! who went by them. The encoding's number is the same, so only the name of the writer tells the two apart; a writer that has
-//! no name, or another, is taken to follow the specification.
+//! The specification packs values [from the most significant bit on], and so did the writer of parquet-mr. Impala, parquet-cpp
+//! and their descendants used the bit packing of the RLE hybrid instead, which begins with the least significant bit. The
+//! encoding's id is the same, so that only the name of the writer tells the two apart; a writer without a name, or with another,
+//! is assumed to follow the specification.
 //!
 //! [from the most significant bit on]: https://parquet.apache.org/docs/file-format/data-pages/encodings/#bit-packed-deprecated-bit_packed--4
 
-/// Which bit of a byte the first value of BIT_PACKED levels starts at.
+/// Bit order of BIT_PACKED levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BitOrder {
     LeastSignificantFirst,
     MostSignificantFirst,
 }
 
-/// Beginnings of the names of writers that pack from the least significant bit on.
+/// Prefixes of the names of writers that pack from the least significant bit on.
 const LEAST_SIGNIFICANT_FIRST: [&str; 3] = ["impala", "parquet-cpp", "parquet-rs"];
 
 impl BitOrder {
-    /// The order that a writer has, by the `created_by` of its file.
+    /// The order of a writer, by the `created_by` of its file.
     pub(crate) fn of_writer(created_by: Option<&str>) -> Self {
         let created_by = created_by.unwrap_or_default().trim_start().as_bytes();
         let is_by =

@@ -1,10 +1,11 @@
 use arrow_buffer::Buffer;
 
-/// Maximum number of buffers that are kept for use again. Two are in use where the caller drops each batch before it asks for the next: the
+/// Maximum number of buffers kept for reuse. Two are in use if the caller drops each batch before it requests the next: the page
+/// being decoded, and the one before, which a batch may still hold; more if batches of views are decoded ahead.
 /// page in decode, and the one before that a batch may still hold; more where batches of views are decoded ahead.
 const MAX_LENT: usize = 8;
 
-/// Buffers for decompressed pages, used again as soon as they have no other references.
+/// Buffers for decompressed pages, reused as soon as they have no other references.
 ///
 /// Fresh memory of a page's size comes from the system page by page and zeroed, which costs about as much as
 /// decompressing into it; memory in use stays in the cache.
@@ -14,8 +15,7 @@ pub(super) struct BufferPool {
 }
 
 impl BufferPool {
-    /// A buffer without other references, or an empty one. Its length is that of its last use; its contents are
-    /// not defined.
+    /// A buffer without other references, or an empty one. It has the length of its last use; its contents are undefined.
     pub(super) fn take(&mut self) -> Vec<u8> {
         match self.lent.iter().position(|buffer| buffer.strong_count() == 1) {
             Some(free) => self.lent.remove(free).into_vec().unwrap_or_default(),
@@ -23,12 +23,12 @@ impl BufferPool {
         }
     }
 
-    /// Forgets all buffers.
+    /// Drops all buffers.
     pub(super) fn clear(&mut self) {
         self.lent.clear();
     }
 
-    /// Gives out the first `len` bytes of `buffer`, remembering it for [`BufferPool::take`].
+    /// Returns the first `len` bytes of `buffer`, which [`BufferPool::take`] reuses later.
     pub(super) fn lend(&mut self, buffer: Vec<u8>, len: usize) -> Buffer {
         let buffer = Buffer::from_vec(buffer);
         let page = buffer.slice_with_length(0, len);

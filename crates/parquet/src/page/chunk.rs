@@ -5,11 +5,11 @@ use lath_format::{ChunkDecryptor, CompressionCodec, FileMetaData};
 use super::{BitOrder, compression_flag};
 use crate::error::{Error, Location, Result};
 
-/// How far a chunk may pass its stated length: old writers did not count the dictionary page's header
+/// Bytes by which a chunk may exceed its stated length: old writers did not count the dictionary page's header
 /// (<https://issues.apache.org/jira/browse/PARQUET-816>).
 const CHUNK_LEN_SLACK: u64 = 100;
 
-/// Where the pages of one column chunk are, and what decodes them: types, codec and keys.
+/// Location of the pages of one column chunk, with types, codec and keys for decoding them.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkSpec {
     /// Path or name of the file, for errors.
@@ -18,23 +18,23 @@ pub(crate) struct ChunkSpec {
     pub(crate) path: Arc<str>,
     /// Index of the row group.
     pub(crate) row_group: usize,
-    /// How the pages are compressed.
+    /// Compression of the pages.
     pub(crate) codec: CompressionCodec,
     /// Offset of the first page's header.
     pub(crate) start: u64,
-    /// Length of the chunk in bytes, as the footer says it.
+    /// Length of the chunk in bytes, according to the footer.
     pub(crate) len: u64,
     /// Number of values in the chunk, nulls included.
     pub(crate) value_count: u64,
-    /// Largest definition level of the column.
+    /// Maximum definition level of the column.
     pub(crate) max_def_level: u8,
-    /// Largest repetition level of the column.
+    /// Maximum repetition level of the column.
     pub(crate) max_rep_level: u8,
-    /// How the writer packs BIT_PACKED levels.
+    /// Bit order of BIT_PACKED levels.
     pub(crate) bit_order: BitOrder,
-    /// Whether data pages of version 2 are compressed whatever their headers say.
+    /// Whether data pages of version 2 are compressed regardless of their headers.
     pub(crate) ignores_compression_flag: bool,
-    /// How the pages are decrypted; `None` if they are not encrypted.
+    /// Decryption of the pages; `None` if they are not encrypted.
     pub(crate) decryptor: Option<Arc<ChunkDecryptor>>,
 }
 
@@ -66,8 +66,8 @@ impl ChunkSpec {
             u8::try_from(value).map_err(|_| locate(Error::unsupported(format!("{what} of {value}"))))
         };
         let data_page_offset = chunk.data_page_offset();
-        // Writers have set the dictionary's offset to 0 for "none", and to places behind the data; both are ignored,
-        // since a dictionary that exists is the chunk's first page in any case.
+        // Some writers set the dictionary's offset to 0 for "none", or to places after the data; both are ignored, because a
+        // dictionary is always the chunk's first page.
         let start = match chunk.dictionary_page_offset() {
             Some(offset) if offset > 0 => data_page_offset.min(offset),
             _ => data_page_offset,
@@ -89,7 +89,7 @@ impl ChunkSpec {
         })
     }
 
-    /// File offset that no page may reach past, in a file of so many bytes.
+    /// File offset that no page may exceed, in a file of `file_len` bytes.
     pub(crate) fn end(&self, file_len: u64) -> u64 {
         self.start.saturating_add(self.len).saturating_add(CHUNK_LEN_SLACK).min(file_len)
     }

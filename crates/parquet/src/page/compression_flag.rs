@@ -1,12 +1,12 @@
-//! Writers whose data pages of version 2 are compressed though their headers say that they are not.
+//! Writers whose data pages of version 2 are compressed although their headers say that they are not.
 //!
-//! Arrow's C++ library did so before version 3.0, when it called itself `parquet-cpp`; later releases are `parquet-cpp-arrow`.
+//! Arrow's C++ library did so before version 3.0, when its name was `parquet-cpp`; later releases are `parquet-cpp-arrow`.
 //! <https://issues.apache.org/jira/browse/ARROW-10353>
 
-/// The name of the writer, with what stands between it and its version.
+/// The name of the writer, and the text before its version.
 const COMPRESSES_ALWAYS: &str = "parquet-cpp version ";
 
-/// Whether pages of a compressed column are compressed whatever their headers say, by the `created_by` of the file.
+/// Whether pages of a compressed column are compressed regardless of their headers, by the `created_by` of the file.
 pub(super) fn is_ignored(created_by: Option<&str>) -> bool {
     let created_by = created_by.unwrap_or_default().trim_start().as_bytes();
     let start = created_by.get(..COMPRESSES_ALWAYS.len());

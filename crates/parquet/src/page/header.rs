@@ -5,14 +5,14 @@
 use lath_format::Encoding;
 use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
-/// What a page header says, as far as reading needs it. Counts and lengths are not negative; nothing else is checked.
+/// The fields of a page header that reading needs. Counts and lengths are not negative; nothing else is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageHeader {
     /// The kind of page, with the fields that only that kind has.
     pub(super) kind: PageKind,
     /// Length of the page in bytes after decompression, levels included.
     pub(super) uncompressed_len: usize,
-    /// Length of the page in bytes as stored, header not included.
+    /// Length of the page in bytes as stored, without the header.
     pub(super) compressed_len: usize,
     /// CRC-32 of the page as stored.
     pub(super) crc: Option<u32>,
@@ -35,7 +35,7 @@ pub(super) enum PageKind {
     DataV1(DataHeaderV1),
     DataV2(DataHeaderV2),
     Dictionary(DictionaryHeader),
-    /// An index page, or a kind that this version does not know: to be passed over.
+    /// An index page, or an unknown kind: skipped.
     Other,
 }
 
@@ -174,7 +174,7 @@ fn required<T>(value: Option<T>, missing: &'static str) -> Result<T, ThriftError
     value.ok_or(ThriftError::Malformed(missing))
 }
 
-/// The version of the data page that begins with the header in `bytes`; `None` if it is none.
+/// The version of the data page that begins with the header in `bytes`; `None` if it is not a data page.
 pub(crate) fn data_page_version(bytes: &[u8]) -> Option<u8> {
     match PageHeader::read(bytes).ok()?.0.kind {
         PageKind::DataV1(_) => Some(1),

@@ -1,7 +1,7 @@
-//! Pages: one column chunk taken apart into pages whose bytes are decompressed, decrypted and split into levels and
-//! values. Nothing here knows what the values mean.
+//! Splits a column chunk into pages, decrypts and decompresses them, and separates levels from values, without interpreting the
+//! values.
 //!
-//! A data page of the first version, after decompression, and one of the second, where only the values are compressed:
+//! Data pages of version 1, after decompression, and of version 2, where only the values are compressed:
 //!
 //! ```text
 //! v1  | u32 length | repetition levels | u32 length | definition levels | values |
@@ -61,7 +61,7 @@ pub(crate) struct DataPage {
     pub(crate) rep_levels: Levels,
     /// Definition levels.
     pub(crate) def_levels: Levels,
-    /// The values alone, decompressed.
+    /// The values without levels, decompressed.
     pub(crate) values: Buffer,
     /// Encoding of the values.
     pub(crate) encoding: Encoding,
@@ -70,7 +70,7 @@ pub(crate) struct DataPage {
 /// The encoded levels of a data page, without length prefix.
 #[derive(Debug)]
 pub(crate) enum Levels {
-    /// The largest level is 0, so nothing is stored.
+    /// The maximum level is 0, so that nothing is stored.
     None,
     /// The RLE/bit-packing hybrid.
     Rle(Buffer),

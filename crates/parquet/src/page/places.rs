@@ -1,4 +1,4 @@
-//! The offset index of one column chunk: where its data pages are, and the first row of each.
+//! The offset index of one column chunk: location and first row of its data pages.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/PageIndex.md>
 
@@ -16,8 +16,8 @@ pub(crate) struct PagePlaces {
 }
 
 impl PagePlaces {
-    /// Of the offset index of a chunk of `row_count` rows; `None` if that is malformed, or of other rows. The first page begins with
-    /// row 0, and no page before the one in front of it.
+    /// Reads the offset index of a chunk of `row_count` rows; `None` if it is malformed, or for other rows. The first page begins
+    /// with row 0, and each page begins after the page before it.
     pub(crate) fn read(bytes: &[u8], row_count: u64) -> Option<Self> {
         let (mut first_rows, mut offsets) = (Vec::new(), Vec::new());
         let read = ThriftReader::new(bytes).each_field(|reader, field| match (field.id, field.wire_type) {
@@ -40,8 +40,8 @@ impl PagePlaces {
         self.first_rows
     }
 
-    /// Whether pages of `chunk` can be where this says: of a chunk without repetition, of as many rows, each page behind the one
-    /// before.
+    /// Whether pages of `chunk` can be at these places: the chunk has no repetition and as many rows, and each page is after the
+    /// page before.
     pub(super) fn are_within(&self, chunk: &ChunkSpec) -> bool {
         let [.., last] = self.offsets[..] else { return false };
         let ascend = self.offsets.windows(2).all(|pair| pair[0] < pair[1]);
@@ -49,18 +49,18 @@ impl PagePlaces {
         chunk.max_rep_level == 0 && chunk.value_count == self.row_count && ascend && is_inside
     }
 
-    /// The last page that begins with `row` or before it: its number, first row, and offset.
+    /// The last page that begins at or before `row`: its number, first row, and offset.
     pub(super) fn page_of(&self, row: u64) -> (usize, u64, u64) {
         let page = self.first_rows.partition_point(|&first| first <= row).saturating_sub(1);
         (page, self.first_rows[page], self.offsets[page])
     }
 
-    /// The pages that have rows: offset of the header, and number of rows.
+    /// The pages with rows: offset of the header, and number of rows.
     pub(super) fn with_rows(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.offsets.len()).map(|page| (self.offsets[page], self.rows_of(page))).filter(|(_, rows)| *rows > 0)
     }
 
-    /// Where a page ends, unless it is the last.
+    /// End of a page, unless it is the last.
     pub(super) fn end_of(&self, page: usize) -> Option<u64> {
         self.offsets.get(page + 1).copied()
     }
@@ -76,7 +76,7 @@ impl PagePlaces {
     }
 }
 
-/// Offset and first row of a `PageLocation`. One without an offset is of no use but for its row.
+/// Offset and first row of a `PageLocation`. Without an offset only the row is used.
 fn page_location(reader: &mut ThriftReader<'_>) -> Result<(u64, u64), ThriftError> {
     let (mut offset, mut row) = (0, None);
     reader.each_field(|reader, field| match (field.id, field.wire_type) {

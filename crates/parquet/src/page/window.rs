@@ -7,36 +7,37 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use lath_source::ByteRanges;
 
-/// Bytes read at once where pages are smaller.
+/// Bytes read at once if pages are smaller.
 const WINDOW_BYTES: usize = 1 << 15;
 
-/// Maximum number of earlier windows that are kept for use again. One is in use where the caller drops each batch before it asks for the
+/// Maximum number of earlier windows kept for reuse. One is in use if the caller drops each batch before it requests the next;
+/// more if batches of views are decoded ahead.
 /// next; more where batches of views are decoded ahead.
 const MAX_RETIRED: usize = 8;
 
-/// Read for a header where pages are so large that each is read by itself, or passed over.
+/// Bytes read for a header if pages are so large that each is read by itself, or skipped.
 const LONE_HEADER_BYTES: usize = 4096;
 
-/// Read beyond a page that does not fit, so that the next page's header comes with it.
+/// Bytes read after a page that does not fit, so that the next page's header comes with it.
 pub(crate) const HEADER_BYTES: usize = 256;
 
-/// The part of a column chunk that is in memory. Pages are slices of it; nothing is copied out.
+/// The part of a column chunk that is in memory. Pages are slices of it; nothing is copied.
 #[derive(Debug)]
 pub(super) struct Window {
     source: Arc<dyn ByteRanges>,
     /// File offset of the first byte.
     start: u64,
-    /// The bytes from `start` on, as pages take slices of it.
+    /// The bytes from `start` on, of which pages take slices.
     buffer: Buffer,
-    /// The same memory, to be taken back when no page refers to it any more.
+    /// The same memory, for reuse when no page refers to it any more.
     owner: Option<Bytes>,
     /// Earlier windows whose pages were still in use when they were replaced.
     retired: Vec<Bytes>,
-    /// Whether the source puts its bytes into the buffers that it is offered.
+    /// Whether the source reads into the buffers that it is offered.
     source_reuses: bool,
-    /// Length of the page before, to end windows where pages are likely to end.
+    /// Length of the previous page, to end windows where pages are likely to end.
     page_len: usize,
-    /// Where a page is that is read next, header included.
+    /// Location of the page that is read next, with its header.
     expected: Range<u64>,
 }
 
@@ -54,7 +55,7 @@ impl Window {
         }
     }
 
-    /// Tells where the next page is, which is read at once then.
+    /// Sets the location of the next page, which is then read at once.
     pub(super) fn expect(&mut self, page: Range<u64>) {
         self.expected = page;
     }
@@ -65,7 +66,7 @@ impl Window {
         self.retired.extend(self.owner.take());
         self.start = 0;
         self.source = source;
-        // Another file may be of another kind.
+        // Another file may have another kind of source.
         self.source_reuses = true;
     }
 
@@ -82,15 +83,15 @@ impl Window {
         Ok(&bytes[..bytes.len().min(left)])
     }
 
-    /// The bytes of a page's body: `len` bytes from `offset` on, which must not reach past `end`.
+    /// The bytes of a page's body: `len` bytes from `offset` on, which must not exceed `end`.
     pub(super) fn page(&mut self, offset: u64, len: usize, end: u64) -> Result<Buffer> {
         let position = self.locate(offset, len, end)?;
         self.page_len = len;
         Ok(self.buffer.slice_with_length(position, len))
     }
 
-    /// As [`Window::page`], but not as a slice of the window where the source gives memory of its own for each read: for a
-    /// dictionary page, which stays in use while the window goes on. Such memory is aligned as the allocator does it.
+    /// As [`Window::page`], but not as a slice of the window if the source allocates memory for each read: for a dictionary page,
+    /// which stays in use while the window moves on. The allocator determines the alignment of such memory.
     pub(super) fn page_apart(&mut self, offset: u64, len: usize, end: u64) -> Result<Buffer> {
         if let Some(position) = self.position(offset, len) {
             return Ok(match self.source_reuses {
@@ -106,7 +107,7 @@ impl Window {
         Ok(Buffer::from(bytes).slice_with_length(0, len))
     }
 
-    /// Where `offset` is in `self.buffer`, with at least `len` bytes from there.
+    /// Position of `offset` in `self.buffer`, with at least `len` bytes from there.
     fn locate(&mut self, offset: u64, len: usize, end: u64) -> Result<usize> {
         if let Some(position) = self.position(offset, len) {
             return Ok(position);
@@ -115,14 +116,14 @@ impl Window {
         Ok(0)
     }
 
-    /// Where `offset` is in `self.buffer`, if `len` bytes from there are in memory.
+    /// Position of `offset` in `self.buffer`, if `len` bytes from there are in memory.
     fn position(&self, offset: u64, len: usize) -> Option<usize> {
         let position = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         let left = self.buffer.len().checked_sub(position)?;
         (len <= left).then_some(position)
     }
 
-    /// Whether a column chunk that ends at `end` has `len` bytes from `offset` on; how many it has.
+    /// Checks that a column chunk that ends at `end` has `len` bytes from `offset` on; returns how many it has.
     fn check_left(&self, offset: u64, len: usize, end: u64) -> Result<u64> {
         let left = end.saturating_sub(offset);
         if len as u64 > left {
@@ -157,7 +158,7 @@ impl Window {
         Ok(())
     }
 
-    /// How much to read if `len` bytes are needed at once: whole pages, as far as can be guessed, since the part of a
+    /// Number of bytes to read if `len` bytes are needed at once: whole pages, as far as can be guessed, because the part of a
     /// page at a window's end is read again.
     fn window_len(&self, len: usize) -> usize {
         if len >= WINDOW_BYTES {
@@ -179,7 +180,7 @@ impl Window {
             return Vec::new();
         }
         if len <= LONE_HEADER_BYTES {
-            // Large buffers wait for the page.
+            // Large buffers are reused with the page.
             return vec![0; len];
         }
         // Neither too short nor so long that it would only hold memory.
@@ -188,7 +189,7 @@ impl Window {
             self.retired.remove(0);
         }
         let free = self.retired.iter().position(Bytes::is_unique).map(|free| self.retired.swap_remove(free));
-        // A little more than asked for, since the page after a long one may be a little longer.
+        // A little more than needed, because the page after a long one may be a little longer.
         let spare = if len > WINDOW_BYTES + HEADER_BYTES { len / 16 } else { 0 };
         free.map_or_else(|| vec![0; len + spare], Vec::from)
     }

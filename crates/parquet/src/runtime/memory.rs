@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that scans share.
+/// A budget of bytes that scans share.
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     limit: usize,
@@ -12,18 +12,18 @@ impl MemoryBudget {
         Self { limit, used: AtomicUsize::new(0) }
     }
 
-    /// Takes `bytes` if they are there.
+    /// Takes `bytes` if they are available.
     pub(crate) fn try_take(&self, bytes: usize) -> bool {
         let fits = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.limit);
         self.used.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 
-    /// Takes `bytes`, whether they are there or not.
+    /// Takes `bytes`, available or not.
     pub(crate) fn take(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Gives back what was taken.
+    /// Returns bytes to the budget.
     pub(crate) fn give_back(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }

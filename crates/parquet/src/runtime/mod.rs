@@ -1,4 +1,4 @@
-//! What scans and datasets share.
+//! Resources that scans and datasets share.
 
 mod memory;
 
@@ -13,14 +13,14 @@ use crate::file::KnownSchemas;
 use crate::footer_cache::FooterCache;
 pub(crate) use memory::MemoryBudget;
 
-/// Starts work on a thread: that it is given a name, and what to do there.
+/// Starts a thread with this name and work.
 type Spawn = dyn Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send + Sync;
 
-/// What scans and datasets share: threads, a budget of memory, caches, open files and connections. Clones are handles of the same
-/// one.
+/// Resources that scans and datasets share: threads, a budget of memory, caches, open files and connections. Clones are handles
+/// of the same runtime.
 ///
-/// A program needs none of its own: [`Runtime::of_process`] is the one that everything uses which is given no other. One of its own
-/// bounds what a part of the program takes, and gives it back when it is dropped.
+/// Most programs need none of their own: the default is [`Runtime::of_process`]. A runtime of its own bounds the resources of a
+/// part of the program, and releases them when it is dropped.
 ///
 /// ```
 /// use lath_parquet::{DatasetOptions, Runtime};
@@ -45,7 +45,7 @@ struct Shared {
     spawn: Option<Box<Spawn>>,
 }
 
-/// Says what a [`Runtime`] has.
+/// Builder of a [`Runtime`].
 #[must_use = "nothing is made before `build`"]
 pub struct RuntimeBuilder {
     threads: usize,
@@ -57,9 +57,9 @@ pub struct RuntimeBuilder {
 }
 
 impl Runtime {
-    /// Starts to say what a runtime has, with the defaults: a thread for each core that the process may use, no bound on memory beside
-    /// that of each scan, [`FooterCache::DEFAULT_BUDGET_BYTES`] of caches, three quarters of the file descriptors that the process may
-    /// have, threads of its own.
+    /// A builder with the defaults: a thread for each core that the process may use, no memory limit except each scan's,
+    /// [`FooterCache::DEFAULT_BUDGET_BYTES`] of caches, three quarters of the file descriptors that the process may have, threads
+    /// of its own.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder {
             threads: threads_or_cores(0),
@@ -71,7 +71,7 @@ impl Runtime {
         }
     }
 
-    /// The runtime of whatever is given no other.
+    /// The default runtime.
     pub fn of_process() -> Self {
         static RUNTIME: OnceLock<Runtime> = OnceLock::new();
         let make = || {
@@ -99,22 +99,22 @@ impl Runtime {
         Self { shared: Arc::new(shared) }
     }
 
-    /// How many threads a scan has unless it says another number.
+    /// Default number of threads of a scan.
     pub fn threads(&self) -> usize {
         self.shared.threads
     }
 
-    /// Bytes of batches that scans have decoded and their callers have not taken yet.
+    /// Bytes of decoded batches that the callers of scans have not taken yet.
     pub fn memory_in_use(&self) -> usize {
         self.shared.memory.used()
     }
 
-    /// The footers and Bloom filters that are kept.
+    /// The cache of footers and Bloom filters.
     pub fn footer_cache(&self) -> &FooterCache {
         &self.shared.footers
     }
 
-    /// Whether filters may be computed of what is read.
+    /// Whether filters may be computed from values that are read.
     pub(crate) fn computes_filters(&self) -> bool {
         self.shared.computes_filters
     }
@@ -144,7 +144,7 @@ impl Runtime {
     }
 }
 
-/// Number of threads that an option asks for: 0 stands for one for each core.
+/// Number of threads for an option: 0 means one for each core.
 pub(crate) fn threads_or_cores(threads: usize) -> usize {
     match threads {
         0 => thread::available_parallelism().map_or(1, usize::from),
@@ -153,14 +153,14 @@ pub(crate) fn threads_or_cores(threads: usize) -> usize {
 }
 
 impl RuntimeBuilder {
-    /// Sets how many threads a scan has unless it says another number. 0 stands for one for each core, the default.
+    /// Sets the default number of threads of a scan. 0 means one for each core, the default.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads_or_cores(threads);
         self
     }
 
-    /// Bounds the bytes of batches that all scans together have decoded before they are asked for. The batch that a scan is asked
-    /// for next is always made, so that none waits for another.
+    /// Bounds the bytes of batches that all scans together decode ahead. The next batch of a scan is always decoded, so that no
+    /// scan waits for another.
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = bytes;
         self
@@ -172,22 +172,22 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Sets how many files may be open at the same time; 0 is taken as 1.
+    /// Sets the maximum number of open files; 0 is taken as 1.
     pub fn open_files(mut self, files: usize) -> Self {
         self.open_files = files;
         self
     }
 
-    /// Sets whether Bloom filters are computed in memory (on by default): for row groups that were scanned for keys twice without a
-    /// match, if the file has no filter on the column or a filter with false positives.
+    /// Sets whether Bloom filters are computed in memory (on by default): for row groups that were scanned for keys twice without
+    /// a match, if the file has no filter for the column or a filter with false positives.
     ///
     /// A computed filter takes one byte per row, in the budget of [`RuntimeBuilder::cache_bytes`], and its false positive rate is 2.5 %.
     /// Computing it reads the column once more. If the file has no filter, a second one follows after two more scans without a match.
-    /// With 1,000 files of 100,000 rows and two threads, looking up a key that is not there takes 2.1 ms instead of 6.2 if the files have
+    /// With 1,000 files of 100,000 rows and two threads, looking up an absent key takes 2.1 ms instead of 6.2 if the files have
     /// filters, and 8.5 ms instead of 401 if they have none; the lookups that compute filters take longer (1.3 s instead of 0.4).
     ///
     /// It applies to datasets ([`DatasetOptions::runtime`](crate::DatasetOptions::runtime)) and to scans
-    /// ([`Scan::runtime`](crate::Scan::runtime)) that are given the runtime, whichever says no;
+    /// ([`Scan::runtime`](crate::Scan::runtime)) with the runtime, if either turns it off;
     /// [`Pruning::computed_filters`](crate::Pruning::computed_filters) turns it off for one scan.
     ///
     /// ```
@@ -201,8 +201,8 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Has scans start their threads by `spawn`, which is given a name and the work, instead of starting them themselves. The work blocks,
-    /// and may take as long as the scan. With Tokio: `move |_, work| { handle.spawn_blocking(work); Ok(()) }`.
+    /// Lets scans start their threads with `spawn`, which gets a name and the work. The work blocks, and may take as long as the
+    /// scan. With Tokio: `move |_, work| { handle.spawn_blocking(work); Ok(()) }`.
     pub fn spawn_with(
         mut self,
         spawn: impl Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send + Sync + 'static,
@@ -211,7 +211,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Makes the runtime.
+    /// Builds the runtime.
     pub fn build(self) -> Runtime {
         let (footers, files) = (FooterCache::new(self.cache_bytes), Arc::new(FilePool::new(self.open_files)));
         Runtime::of(self, footers, files, Arc::default(), Connections::new())

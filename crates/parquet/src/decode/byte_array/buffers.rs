@@ -1,10 +1,10 @@
-//! The buffers that the views of a batch point into.
+//! Buffers of the views of a batch.
 
 use arrow_buffer::Buffer;
 
 use crate::error::{Error, Result};
 
-/// The dictionary's buffer, where there is one, is the first.
+/// The dictionary's buffer, if there is one, is the first.
 #[derive(Debug, Default)]
 pub(super) struct ViewedBuffers {
     buffers: Vec<Buffer>,

@@ -1,5 +1,5 @@
-//! Values that pages hold one after another (DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY) to arrays with offsets: their bytes
-//! are copied as a whole and their lengths are summed up, without views.
+//! Copies values that pages store one after another (DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY) to arrays with offsets: their
+//! bytes are copied as a whole and their lengths are summed up, without views.
 
 #![expect(unsafe_code, reason = "string arrays of validated parts skip Arrow's own, value-by-value validation")]
 
@@ -24,7 +24,7 @@ pub(super) struct Contiguous {
     lengths: AlignedBytes,
     bytes: AlignedBytes,
     offsets: AlignedBytes,
-    /// Lengths of joined values on their way to their slots.
+    /// Lengths of joined values, before they are moved to their slots.
     joined_lengths: Vec<i32>,
 }
 
@@ -33,7 +33,7 @@ impl Contiguous {
         self.lengths.as_slice().is_empty()
     }
 
-    /// Appends slots, of which those that are valid take the next values of a page that holds its values one after another.
+    /// Appends slots; valid slots take the next values of a page that stores its values one after another.
     pub(super) fn append(
         &mut self,
         page: &mut Page,
@@ -69,7 +69,7 @@ impl Contiguous {
         }
     }
 
-    /// Appends slots, of which those that are valid have `lengths`.
+    /// Appends slots; valid slots have `lengths`.
     fn push_lengths(&mut self, lengths: &[i32], slots: Slots<'_>) -> Result<()> {
         let region: &mut [i32] = bytemuck::cast_slice_mut(self.lengths.grow(slots.count * 4));
         region[slots.count - slots.value_count..].copy_from_slice(lengths);
@@ -89,7 +89,7 @@ impl Contiguous {
         Ok(())
     }
 
-    /// Takes lengths and bytes, to make views of them after all.
+    /// Takes lengths and bytes, to build views of them after all.
     pub(super) fn take(&mut self) -> (Buffer, Buffer) {
         (self.lengths.finish(), self.bytes.finish())
     }

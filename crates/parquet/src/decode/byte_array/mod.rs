@@ -1,8 +1,8 @@
 //! BYTE_ARRAY values: strings, binary, decimals.
 //!
-//! Whatever the encoding, values become Arrow views into the decompressed page (or, for DELTA_BYTE_ARRAY, into bytes
-//! joined from prefixes and suffixes). Where a caller wants offsets, the viewed bytes are copied once, at the end. Pages that hold their
-//! values one after another are copied to arrays with offsets as a whole, without views ([`Contiguous`]).
+//! In every encoding, values become Arrow views into the decompressed page (or, for DELTA_BYTE_ARRAY, into bytes joined from
+//! prefixes and suffixes). If the array has offsets, the viewed bytes are copied once, at the end. Pages that store their values
+//! one after another are copied to arrays with offsets as a whole, without views ([`Contiguous`]).
 
 mod buffers;
 mod contiguous;
@@ -27,7 +27,7 @@ use super::strings;
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 
-/// Fewer than one in so many values are viewed one by one; of more, views of all are made first.
+/// If fewer than one in this many values is selected, views are built one by one; otherwise views of all values come first.
 const FEW_VIEWS: usize = 4;
 
 /// Decodes the BYTE_ARRAY values of one column chunk.
@@ -39,13 +39,13 @@ pub(crate) struct ByteArrayColumn {
     utf8: bool,
     /// A view per slot.
     views: AlignedBytes,
-    /// Bytes copied from where the views point, for values with offsets.
+    /// Bytes of values with offsets, copied from the viewed buffers.
     copied: AlignedBytes,
-    /// A batch with offsets, as long as all its pages hold their values one after another; there are no views then.
+    /// A batch with offsets, as long as all its pages store their values one after another; there are no views then.
     contiguous: Contiguous,
-    /// Views of which some are selected.
+    /// Views before selection.
     all: AlignedBytes,
-    /// Where values end of which some get views.
+    /// Ends of values before selection.
     ends: Vec<i32>,
     buffers: ViewedBuffers,
     chunk: ChunkValues<Page, DictionaryValues>,
@@ -59,7 +59,7 @@ struct DictionaryValues {
 
 impl DictionaryValues {
     fn new(page: &DictionaryPage, utf8: bool) -> Result<Self> {
-        // Each value takes four bytes of length at least; checked before the views are allocated.
+        // Each value takes at least four bytes of length; checked before the views are allocated.
         if page.value_count > page.values.len() / 4 {
             return Err(Error::corrupt("the dictionary page ends before its values do"));
         }
@@ -110,7 +110,7 @@ impl ByteArrayColumn {
         self.chunk.dictionary().is_released()
     }
 
-    /// Only after [`ByteArrayColumn::dictionary_is_released`]: the batch may have views already, but none of the dictionary.
+    /// Only after [`ByteArrayColumn::dictionary_is_released`]: the batch may have views already, but none into the dictionary.
     pub(crate) fn restore_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
         let values = DictionaryValues::new(page, self.utf8)?;
         self.buffers.restore_dictionary(values.bytes.clone());
@@ -138,7 +138,7 @@ impl ByteArrayColumn {
         self.output == ByteArrayOutput::Views
     }
 
-    /// As [`ByteArrayColumn::append`] to views, of the next `value_count` values only those whose bits are set in `selection`.
+    /// As [`ByteArrayColumn::append`] to views, for the values among the next `value_count` whose bits are set in `selection`.
     pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
         self.append_views(slots, |column, out| column.decode_selected(value_count, selection, out))
     }
@@ -149,7 +149,7 @@ impl ByteArrayColumn {
         self.append_views(slots, |column, out| Ok(gather::gather_u128(column.chunk.dictionary().views(), codes, out)?))
     }
 
-    /// Appends slots; `decode` makes the views of those that are valid.
+    /// Appends slots; `decode` builds the views of valid slots.
     fn append_views(
         &mut self,
         slots: Slots<'_>,
@@ -191,7 +191,7 @@ impl ByteArrayColumn {
         if result? { Ok(()) } else { Err(values_missing()) }
     }
 
-    /// Appends slots without views, if the page and the batch so far allow that; otherwise makes views of the batch so far.
+    /// Appends slots without views, if the page and the batch so far allow that; otherwise builds views of the batch so far.
     fn append_contiguous(&mut self, slots: Slots<'_>) -> Result<bool> {
         if !matches!(self.output, ByteArrayOutput::Offsets32 | ByteArrayOutput::Offsets64) {
             return Ok(false);
@@ -206,14 +206,14 @@ impl ByteArrayColumn {
             self.view_contiguous()?;
             return Ok(false);
         };
-        // Not put back if it fails: its content is then of no use.
+        // Not restored if it fails: its content is then useless.
         let mut contiguous = std::mem::take(&mut self.contiguous);
         contiguous.append(page, slots, self.utf8, self.output)?;
         self.contiguous = contiguous;
         Ok(true)
     }
 
-    /// Makes views of what was appended without.
+    /// Builds views of the slots that were appended without.
     fn view_contiguous(&mut self) -> Result<()> {
         if self.contiguous.is_empty() {
             return Ok(());
@@ -226,7 +226,7 @@ impl ByteArrayColumn {
         Ok(())
     }
 
-    /// Skips the next values of the page. Only that they are there is checked.
+    /// Skips the next values of the page, checking only that they exist.
     pub(crate) fn skip(&mut self, value_count: usize) -> Result<()> {
         if value_count == 0 {
             return Ok(());
@@ -250,7 +250,7 @@ impl ByteArrayColumn {
         Some(SearchablePage { bytes: &values.bytes, has_lengths })
     }
 
-    /// Whether the page holds dictionary indices.
+    /// Whether the page has dictionary indices.
     pub(crate) fn holds_codes(&self) -> bool {
         self.chunk.holds_codes()
     }
@@ -289,7 +289,7 @@ impl ByteArrayColumn {
         array
     }
 
-    /// Drops the buffers of the batch that was handed out; the current page registers its buffer again.
+    /// Drops the buffers of the returned batch; the current page registers its buffer again.
     fn start_buffers(&mut self) {
         self.buffers.start(match self.chunk.dictionary() {
             ChunkDictionary::None => None,

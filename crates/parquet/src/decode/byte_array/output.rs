@@ -1,21 +1,21 @@
-//! What BYTE_ARRAY values become in Arrow.
+//! Arrow types of BYTE_ARRAY values.
 
 use arrow_schema::DataType;
 
-/// What the views become.
+/// Form of the values in Arrow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteArrayOutput {
     Views,
     Offsets32,
     Offsets64,
-    /// Big-endian two's complement to a decimal of so many bytes.
+    /// Big-endian two's complement, to a decimal of this many bytes.
     Decimal {
         width: usize,
     },
 }
 
 impl ByteArrayOutput {
-    /// How BYTE_ARRAY values become `data_type`; `None` for a type that they cannot become.
+    /// The form for `data_type`; `None` for a type that BYTE_ARRAY values cannot have.
     pub(crate) fn new(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Utf8View | DataType::BinaryView => Some(Self::Views),

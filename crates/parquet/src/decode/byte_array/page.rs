@@ -57,7 +57,7 @@ impl Page {
         })
     }
 
-    /// Makes the views of the next values. `dictionary` has the views of the chunk's dictionary.
+    /// Builds the views of the next values. `dictionary` has the views of the chunk's dictionary.
     pub(super) fn decode(
         &mut self,
         dictionary: &[u128],
@@ -100,7 +100,7 @@ impl Page {
         Ok(())
     }
 
-    /// Skips the next values. Only that they are there is checked.
+    /// Skips the next values, checking only that they exist.
     pub(super) fn skip(&mut self, value_count: usize) -> Result<()> {
         match self {
             Self::Dictionary(indices) => indices.skip(value_count),
@@ -121,7 +121,7 @@ impl Page {
         }
     }
 
-    /// Forgets where the page is among the buffers of a batch that was handed out.
+    /// Drops the page's index among the buffers of a returned batch.
     pub(super) fn forget_buffer(&mut self) {
         match self {
             Self::Plain { buffer_index, .. } | Self::DeltaLength(DeltaLength { buffer_index, .. }) => {
@@ -138,7 +138,7 @@ impl DeltaLength {
         Ok(Self { lengths, next: 0, bytes: src.slice(end), position: 0, buffer_index: None })
     }
 
-    /// The lengths and the bytes of the next values, which are then taken.
+    /// Takes the lengths and the bytes of the next values.
     pub(super) fn take(&mut self, value_count: usize) -> Result<(&[i32], &[u8])> {
         let lengths = self.lengths.get(self.next..).and_then(|rest| rest.get(..value_count));
         let lengths = lengths.ok_or_else(values_missing)?;
@@ -162,7 +162,8 @@ impl DeltaLength {
         Ok(())
     }
 
-    /// Makes views of those of the next `value_count` values whose bits are set in `selection`, one by one. `ends` is scratch memory.
+    /// Builds views of the values among the next `value_count` whose bits are set in `selection`, one by one. `ends` is scratch
+    /// memory.
     pub(super) fn decode_few(
         &mut self,
         value_count: usize,
@@ -203,8 +204,8 @@ fn sum(lengths: &[i32]) -> Result<usize> {
     usize::try_from(sum).map_err(|_| Error::limit("string bytes of a page", usize::MAX as u64, sum))
 }
 
-/// Checks PLAIN values, which have their lengths between them. If every length is under 128, its four bytes are ASCII, so that the whole
-/// range is UTF-8 exactly if every value is, and one pass over it suffices.
+/// Checks PLAIN values, which have their lengths between them. If every length is under 128, its four bytes are ASCII, so that
+/// the whole range is UTF-8 exactly if every value is, and one pass over it suffices.
 pub(super) fn check_utf8_plain(page: &[u8], range: Range<usize>, max_len: u32, views: &[u128]) -> Result<()> {
     if max_len < 128 {
         return match simdutf8::basic::from_utf8(&page[range]) {

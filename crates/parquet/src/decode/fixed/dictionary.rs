@@ -12,14 +12,14 @@ use crate::decode::page_values::{DictionaryIndices, INDEX_CHUNK, values_missing}
 use crate::error::{Error, Result};
 use crate::page::DictionaryPage;
 
-/// Dictionaries that are longer than this once converted are kept as they are stored: they would not stay in the cache.
+/// Dictionaries that would be longer than this after conversion are kept as stored, because they would not stay in the cache.
 const MAX_CONVERTED_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct DictionaryValues {
     bytes: DictionaryBytes,
     len: usize,
-    /// Still as stored: values are converted once they are gathered.
+    /// Kept as stored: values are converted after gathering.
     pub(super) is_stored: bool,
 }
 
@@ -37,7 +37,7 @@ impl DictionaryValues {
         let needed = needed.ok_or_else(|| Error::corrupt("the dictionary page ends before its values do"))?;
         let stored = page.values.slice_with_length(0, needed);
         let usable = convert.filter(|_| width <= stored_width || page.value_count * width <= MAX_CONVERTED_BYTES);
-        // An entry that does not fit is an error only if a row has it: the dictionary then stays as it is stored.
+        // An entry that does not fit is an error only if a row has it: the dictionary then stays as stored.
         let converted = usable.and_then(|convert| {
             let mut converted = AlignedBytes::default();
             convert(&stored, stored_width, converted.grow(page.value_count * width)).ok().map(|()| converted)
@@ -109,7 +109,7 @@ pub(super) fn decode_entries(
     if decoded < count { Err(values_missing()) } else { Ok(()) }
 }
 
-/// Gathers the entries of `width` bytes each that `codes` refer to.
+/// Gathers the entries of `codes`, of `width` bytes each.
 pub(super) fn gather_entries(dictionary: &[u8], width: usize, codes: &[u32], out: &mut [u8]) -> Result<()> {
     match width {
         4 => gather::gather_u32(bytemuck::cast_slice(dictionary), codes, bytemuck::cast_slice_mut(out))?,

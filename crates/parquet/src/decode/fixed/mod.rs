@@ -29,9 +29,9 @@ pub(crate) struct FixedColumn {
     out: AlignedBytes,
     slot_count: usize,
     chunk: ChunkValues<Page, DictionaryValues>,
-    /// Stored values on their way to a conversion.
+    /// Stored values before conversion.
     scratch: AlignedBytes,
-    /// Values of which some are selected.
+    /// Values before selection.
     all: AlignedBytes,
 }
 
@@ -79,12 +79,12 @@ impl FixedColumn {
         self.chunk.start_page(values);
     }
 
-    /// Appends slots, of which those that are valid take the next values of the page.
+    /// Appends slots; valid slots take the next values of the page.
     pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
         self.append_with(slots, |column, out| column.decode(out, slots.value_count))
     }
 
-    /// As [`FixedColumn::append`], of the next `value_count` values only those whose bits are set in `selection`.
+    /// As [`FixedColumn::append`], for the values among the next `value_count` whose bits are set in `selection`.
     pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
         self.append_with(slots, |column, out| column.decode_selected(out, value_count, selection, slots.value_count))
     }
@@ -164,7 +164,7 @@ impl FixedColumn {
         if result? { Ok(()) } else { Err(values_missing()) }
     }
 
-    /// As [`FixedColumn::decode_selected`], so that only values which are selected have to fit the Arrow type.
+    /// As [`FixedColumn::decode_selected`], but only selected values have to fit the Arrow type.
     fn select_then_convert(
         &mut self,
         convert: Convert,
@@ -237,7 +237,7 @@ impl FixedColumn {
         is_plain.then_some(SearchablePage { bytes: &values.bytes, has_lengths: false })
     }
 
-    /// Whether the page holds dictionary indices.
+    /// Whether the page has dictionary indices.
     pub(crate) fn holds_codes(&self) -> bool {
         self.chunk.holds_codes()
     }
@@ -256,7 +256,7 @@ impl FixedColumn {
     }
 }
 
-/// Spreads the compact values at the end of `region` over the slots that are valid.
+/// Moves the compact values at the end of `region` to the valid slots.
 fn expand(region: &mut [u8], width: usize, value_count: usize, validity: &[u8], at: usize) -> Result<()> {
     match width {
         1 => select::expand_in_place_u8(region, value_count, validity, at)?,

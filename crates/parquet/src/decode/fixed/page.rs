@@ -1,4 +1,4 @@
-//! A data page of values of fixed width, as they are stored.
+//! A data page of values of fixed width, as stored.
 
 use arrow_buffer::Buffer;
 use lath_format::schema::PhysicalType;
@@ -67,8 +67,8 @@ impl Page {
         })
     }
 
-    /// Decodes `count` stored values of `width` bytes; `out` has room for exactly those. `dictionary` has the entries of the chunk's
-    /// dictionary as they are stored.
+    /// Decodes `count` stored values of `width` bytes; `out` has space for exactly these. `dictionary` has the entries of the
+    /// chunk's dictionary as stored.
     pub(super) fn decode(&mut self, dictionary: &[u8], width: usize, out: &mut [u8], count: usize) -> Result<()> {
         match self {
             Self::Plain { src, position } => out.copy_from_slice(take(src, position, count * width)?),

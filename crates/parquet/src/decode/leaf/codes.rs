@@ -1,4 +1,4 @@
-//! Rows as dictionary indices, for predicates that are evaluated on the dictionary.
+//! Reads rows as dictionary indices, for predicates that are evaluated on the dictionary.
 
 use arrow_buffer::bit_iterator::BitIndexIterator;
 use lath_kernels::select;
@@ -10,13 +10,13 @@ use crate::decode::page_values::Slots;
 use crate::error::Result;
 
 impl LeafReader {
-    /// Whether [`LeafReader::read_codes`] can take rows, of some page.
+    /// Whether [`LeafReader::read_codes`] can read rows from pages of the chunk.
     pub(crate) fn can_read_codes(&self) -> bool {
         self.leaf.max_rep_level == 0 && self.values.can_hold_codes()
     }
 
-    /// Appends the dictionary indices of the next `row_count` rows to `codes`, up to the first page that holds values instead,
-    /// if the leaf has no repetition. Returns how many rows it took.
+    /// Appends the dictionary indices of the next `row_count` rows to `codes`, up to the first page that has values instead, if
+    /// the leaf has no repetition. Returns the number of rows read.
     pub(crate) fn read_codes(&mut self, row_count: usize, codes: &mut Codes) -> Result<usize> {
         let mut done = 0;
         while done < row_count && self.leaf.max_rep_level == 0 {
@@ -61,7 +61,7 @@ impl LeafReader {
         self.values.decode_codes(codes.grow(value_count))
     }
 
-    /// Appends to the batch the values of those rows of `codes` that `selection` has bits for, or of all.
+    /// Appends to the batch the values of the rows of `codes` whose bits are set in `selection`, or of all.
     pub(crate) fn append_codes(&mut self, codes: &Codes, selection: Option<&[u64]>) -> Result<()> {
         let all = codes;
         let chosen;

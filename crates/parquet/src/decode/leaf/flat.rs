@@ -9,7 +9,7 @@ use crate::decode::page_values::Slots;
 use crate::error::Result;
 
 impl LeafReader {
-    /// Appends to the batch those of the next `row_count` rows whose bits are set in `selection`, from bit `at` on.
+    /// Appends to the batch the rows among the next `row_count` whose bits are set in `selection`, from bit `at` on.
     pub(crate) fn append_selected(&mut self, mut row_count: usize, selection: &[u64], mut at: usize) -> Result<()> {
         while row_count > 0 {
             if self.page_remaining == 0 && !self.next_page()? {

@@ -13,8 +13,8 @@ pub(super) struct Masks {
     pub(super) values: Vec<u64>,
 }
 
-/// Decodes as many levels as `levels` has room for, and which of them are `max_level` into `bits` from bit `at` on; returns
-/// how many are.
+/// Decodes levels until `levels` is full, and sets bits of `bits` from bit `at` on where they equal `max_level`; returns the
+/// number of set bits.
 pub(super) fn decode_levels_and_bits(
     decoder: &mut LevelDecoder,
     levels: &mut [u8],

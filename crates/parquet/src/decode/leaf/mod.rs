@@ -1,4 +1,4 @@
-//! One leaf of one row group: rows in steps, arrays and levels out.
+//! Reads one leaf of one row group: rows in steps, arrays and levels out.
 
 mod codes;
 mod flat;
@@ -44,15 +44,15 @@ pub(crate) struct LeafReader {
     def_decoder: Option<LevelDecoder>,
     /// Entries of the current page that are not decoded yet.
     page_remaining: usize,
-    /// The next row of the row group; of a leaf with repetition, the rows that have begun.
+    /// The next row of the row group; for a leaf with repetition, the number of rows that have begun.
     row: u64,
     chunk: LevelChunk,
-    /// A row of this chunk has begun, so that an entry with repetition level above 0 has something to continue.
+    /// Whether a row of this chunk has begun, so that an entry with repetition level above 0 can continue it.
     row_begun: bool,
     batch: Levels,
     slot_count: usize,
     masks: Masks,
-    /// Memory for the rows that are kept of a batch.
+    /// Memory for the selected rows of a batch.
     kept: AlignedBytes,
 }
 
@@ -63,8 +63,8 @@ struct Levels {
 }
 
 impl LeafReader {
-    /// Reads `leaf` from `pages` as `data_type`. `slot_def_level` is the definition level from which the nearest
-    /// repeated ancestor has an element; with `keep_levels` the levels come out beside the values, for nesting.
+    /// Reads `leaf` from `pages` as `data_type`. `slot_def_level` is the definition level from which the nearest repeated
+    /// ancestor has an element; with `keep_levels` the levels are returned with the values, for nesting.
     pub(crate) fn new(
         pages: PageReader,
         leaf: &Leaf,
@@ -106,7 +106,7 @@ impl LeafReader {
         self.pages.restart_in_file(source, chunk)
     }
 
-    /// Sets where pages are, so that skipping rows does not read the headers of the pages between.
+    /// Sets the places of pages, so that skipping rows does not read the headers of the pages between.
     pub(crate) fn set_page_places(&mut self, places: Arc<PagePlaces>) {
         self.pages.set_places(places);
     }
@@ -135,7 +135,7 @@ impl LeafReader {
         self.leaf.max_rep_level == 0 && !self.keep_levels && self.values.can_select()
     }
 
-    /// Whether the leaf's type cannot hold every value that may be stored.
+    /// Whether the leaf's type cannot hold every possible stored value.
     pub(crate) fn can_fail(&self) -> bool {
         self.values.can_fail()
     }
@@ -149,7 +149,7 @@ impl LeafReader {
     }
 
     /// Skips the next page without decoding it, if `has_no_match` is true for its bytes. Only between two pages, for a leaf
-    /// without repetition, and for an encoding that a page can be searched in. Returns how many rows were skipped.
+    /// without repetition, and for a searchable encoding. Returns the number of skipped rows.
     pub(crate) fn skip_page_if(&mut self, has_no_match: impl FnOnce(SearchablePage<'_>) -> bool) -> Result<usize> {
         if self.leaf.max_rep_level > 0 || self.page_remaining == 0 && !self.next_page()? {
             return Ok(0);
@@ -163,7 +163,7 @@ impl LeafReader {
         Ok(skipped)
     }
 
-    /// Rows that are left of the page, of a leaf without repetition; `None` for one of dictionary indices, which is not searched.
+    /// Remaining rows of the page, for a leaf without repetition; `None` for a page of dictionary indices, which is not searched.
     pub(crate) fn rows_of_page(&self) -> Option<usize> {
         (self.page_remaining > 0 && !self.values.holds_codes()).then_some(self.page_remaining)
     }
@@ -183,7 +183,7 @@ impl LeafReader {
         self.slot_def_level
     }
 
-    /// Hands out the batch.
+    /// Returns the batch.
     pub(crate) fn finish(&mut self) -> Result<LeafBatch> {
         self.slot_count = 0;
         let nulls = self.validity.finish();
@@ -192,8 +192,8 @@ impl LeafReader {
         Ok(LeafBatch { array, def_levels: def, rep_levels: rep })
     }
 
-    /// Those rows of a batch whose bits are set in `selection`, `count` of them, of a leaf without repetition; `filter` says the
-    /// same.
+    /// The rows of a batch whose bits are set in `selection`, `count` of them, for a leaf without repetition; `filter` selects
+    /// the same rows.
     pub(crate) fn filter_flat(
         &mut self,
         batch: &LeafBatch,
@@ -204,7 +204,7 @@ impl LeafReader {
         batch.filter_flat(selection, count, filter, &mut self.kept)
     }
 
-    /// The error with its row: `row` converts the position that the error has to a number of rows after the next one.
+    /// The error with its row: `row` converts the error's position to a number of rows after the next one.
     fn locate(&self, error: Error, row: impl FnOnce(u64) -> u64) -> Error {
         self.pages.locate(error.map_row(|at| self.row.wrapping_add(row(at))))
     }

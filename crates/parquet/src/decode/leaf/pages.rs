@@ -1,4 +1,4 @@
-//! From one page of the leaf to the next, or past pages that no row is wanted of.
+//! Goes from page to page of the leaf, and skips pages without wanted rows.
 
 use super::LeafReader;
 use crate::decode::levels::LevelDecoder;
@@ -9,7 +9,7 @@ use crate::page::{Levels, Page, PageSummary};
 impl LeafReader {
     /// Goes on to the next data page that has entries; false at the end of the chunk.
     pub(super) fn next_page(&mut self) -> Result<bool> {
-        // The page before is dropped first, so that its memory is used again.
+        // The page before is dropped first, so that its memory is reused.
         self.values.end_page();
         self.rep_decoder = None;
         self.def_decoder = None;
@@ -37,8 +37,8 @@ impl LeafReader {
         Ok(false)
     }
 
-    /// Skips whole pages without reading their bodies, as long as their row counts are known from headers or places;
-    /// returns how many of `row_count` rows are left to skip. Only between two pages.
+    /// Skips whole pages without reading their bodies, as long as their row counts are known from headers or places; returns the
+    /// number of rows left to skip. Only between two pages.
     pub(super) fn skip_pages(&mut self, row_count: usize) -> Result<usize> {
         let left = self.skip_whole_pages(row_count)?;
         self.row += (row_count - left) as u64;

@@ -18,9 +18,9 @@ pub(super) struct LevelChunk {
 }
 
 impl LeafReader {
-    /// Columns with repetition: a row is an entry of repetition level 0 and all entries up to the next such.
+    /// Columns with repetition: a row is an entry of repetition level 0 and all entries up to the next such entry.
     pub(super) fn walk_repeated(&mut self, mut row_count: usize, keep: bool) -> Result<()> {
-        // The row before has ended only once the next entry is seen to begin one; entries left of it were taken then.
+        // The previous row ends only when the next entry begins a new one; the entries it had left were taken then.
         while row_count > 0 || self.row_begun {
             if self.chunk.position == self.chunk.rep.len() {
                 if self.page_remaining == 0 && !keep {
@@ -55,7 +55,7 @@ impl LeafReader {
         Ok(())
     }
 
-    /// How many of the decoded entries belong to the current row and the next `row_count`, and how many rows begin there.
+    /// Number of decoded entries that belong to the current row and the next `row_count`, and number of rows that begin there.
     fn rows_ahead(&mut self, row_count: usize) -> Result<(usize, usize)> {
         let rep = &self.chunk.rep[self.chunk.position..];
         let mask = resized(&mut self.masks.slots, rep.len().div_ceil(64));
@@ -66,8 +66,8 @@ impl LeafReader {
         }
     }
 
-    /// How many rows after `row` the row of a slot begins, counted among the slots of some entries of the chunk; the row
-    /// that was begun before is -1 of them.
+    /// The row of a slot, counted among the slots of some entries of the chunk, as a number of rows after `row`; the row that was
+    /// begun before is -1.
     fn row_of_slot(&self, entries: Range<usize>, slot: u64) -> u64 {
         let (def, rep) = (&self.chunk.def[entries.clone()], &self.chunk.rep[entries]);
         let is_slot = |&entry: &usize| def.get(entry).is_none_or(|&level| level >= self.slot_def_level);

@@ -19,17 +19,17 @@ use crate::page::DictionaryPage;
 
 /// Decodes a column chunk into keys and a dictionary.
 ///
-/// Where a writer gave up its dictionary in mid-chunk, the values of later pages are appended to the batch's
-/// dictionary, one entry a value. So are the values of all pages where the Arrow type cannot hold an entry of the chunk's
-/// dictionary: what no row has is no error.
+/// If a writer gave up its dictionary in mid-chunk, the values of later pages are appended to the batch's dictionary, one entry a
+/// value. The same is done for all pages if the Arrow type cannot hold an entry of the chunk's dictionary: an entry without rows
+/// is not an error.
 #[derive(Debug)]
 pub(crate) struct DictionaryColumn {
     key_type: DataType,
     values: ValueColumn,
-    /// The chunk's dictionary page, decoded; `None` if there is none, or `values` has it.
+    /// The chunk's dictionary page, decoded; `None` if there is none, or if `values` has it.
     dictionary: Option<ArrayRef>,
     keys: AlignedBytes,
-    /// The keys of a page of which some are selected; memory that is used again.
+    /// Reusable memory for the keys of a page before selection.
     all: Vec<u32>,
     page: PageState,
     /// Values of this batch from pages without dictionary indices.
@@ -99,7 +99,7 @@ impl DictionaryColumn {
         self.append_with(slots, Self::decode)
     }
 
-    /// As [`DictionaryColumn::append`], of the next `value_count` values only those whose bits are set in `selection`.
+    /// As [`DictionaryColumn::append`], for the values among the next `value_count` whose bits are set in `selection`.
     pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
         let mut all = std::mem::take(&mut self.all);
         all.resize(value_count.max(all.len()), 0);
@@ -112,7 +112,7 @@ impl DictionaryColumn {
         result
     }
 
-    /// Appends slots; `decode` makes the keys of those that are valid.
+    /// Appends slots; `decode` writes the keys of valid slots.
     fn append_with(
         &mut self,
         slots: Slots<'_>,
@@ -204,7 +204,7 @@ impl DictionaryColumn {
         let options = CastOptions { safe: false, ..CastOptions::default() };
         let data_type = DataType::Dictionary(Box::new(self.key_type.clone()), Box::new(values.data_type().clone()));
         let Ok(narrow_keys) = cast_with_options(&keys, &self.key_type, &options) else {
-            // One entry a value is more than the keys can tell apart; one for each that differs may not be.
+            // One entry a value may be more than the keys can hold; one for each distinct value may fit.
             let packed = take(&values, &keys, None).and_then(|plain| cast_with_options(&plain, &data_type, &options));
             return packed.map_err(|_| {
                 Error::unsupported(format!("dictionary keys of type {} for {} entries", self.key_type, values.len()))

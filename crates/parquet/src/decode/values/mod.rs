@@ -1,4 +1,4 @@
-//! The values of one column chunk, whatever their type: pages in, Arrow arrays out.
+//! The values of one column chunk of any type: pages in, Arrow arrays out.
 
 mod dictionary;
 
@@ -33,7 +33,7 @@ pub(crate) enum ValueColumn {
 }
 
 impl ValueColumn {
-    /// For values of `leaf` read as `data_type`.
+    /// A column for values of `leaf` read as `data_type`.
     pub(crate) fn new(leaf: &Leaf, data_type: &DataType) -> Result<Self> {
         let physical_type = leaf.physical_type;
         if let DataType::Null = data_type {
@@ -57,7 +57,7 @@ impl ValueColumn {
         }
     }
 
-    /// Forgets dictionary and page, for the next column chunk.
+    /// Drops dictionary and page, for the next column chunk.
     pub(crate) fn reset(&mut self) {
         match self {
             Self::Fixed(column) => column.reset(),
@@ -81,8 +81,8 @@ impl ValueColumn {
         }
     }
 
-    /// Whether the dictionary's memory was given up, since pages without indices had come. Writers that gave up their
-    /// dictionary rarely return to it; if one does, it is read once more and then kept.
+    /// Whether the dictionary's memory was released because of pages without indices. Writers that gave up their dictionary
+    /// rarely return to it; if one does, it is read again and then kept.
     pub(crate) fn dictionary_is_released(&self) -> bool {
         match self {
             Self::Fixed(column) => column.dictionary_is_released(),
@@ -102,7 +102,7 @@ impl ValueColumn {
         }
     }
 
-    /// Lets go of the page, all of whose values have been taken.
+    /// Drops the page, all of whose values have been taken.
     pub(crate) fn end_page(&mut self) {
         match self {
             Self::Fixed(column) => column.end_page(),
@@ -137,7 +137,7 @@ impl ValueColumn {
         }
     }
 
-    /// Whether the type cannot hold every value that may be stored.
+    /// Whether the type cannot hold every possible stored value.
     pub(crate) fn can_fail(&self) -> bool {
         matches!(self, Self::Fixed(column) if column.can_fail())
     }
@@ -151,8 +151,8 @@ impl ValueColumn {
         }
     }
 
-    /// As [`ValueColumn::append`], of the next `value_count` values of the page only those whose bits are set in `selection`,
-    /// which are as many as the slots take.
+    /// As [`ValueColumn::append`], for the values among the next `value_count` whose bits are set in `selection`; they are as
+    /// many as the slots take.
     pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
         if slots.value_count == 0 {
             self.skip(value_count)?;
@@ -166,7 +166,7 @@ impl ValueColumn {
         }
     }
 
-    /// Passes over the next values of the page.
+    /// Skips the next values of the page.
     pub(crate) fn skip(&mut self, value_count: usize) -> Result<()> {
         match self {
             Self::Fixed(column) => column.skip(value_count),
@@ -186,12 +186,12 @@ impl ValueColumn {
         }
     }
 
-    /// Whether pages can hold indices of a dictionary that the column keeps.
+    /// Whether pages can have indices of a dictionary that the column keeps.
     pub(crate) fn can_hold_codes(&self) -> bool {
         matches!(self, Self::Fixed(_) | Self::ByteArray(_))
     }
 
-    /// Whether the page holds indices of a dictionary that the column keeps.
+    /// Whether the page has indices of a dictionary that the column keeps.
     pub(crate) fn holds_codes(&self) -> bool {
         match self {
             Self::Fixed(column) => column.holds_codes(),
@@ -200,7 +200,7 @@ impl ValueColumn {
         }
     }
 
-    /// The dictionary indices of the next values, which `out` has room for exactly; they are not checked against it.
+    /// Decodes the dictionary indices of the next values until `out` is full, without checking them against the dictionary.
     pub(crate) fn decode_codes(&mut self, out: &mut [u32]) -> Result<()> {
         match self {
             _ if out.is_empty() => Ok(()),
@@ -219,7 +219,7 @@ impl ValueColumn {
         }
     }
 
-    /// Hands out the slots appended since the last call.
+    /// Returns the slots appended since the last call.
     pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         match self {
             Self::Fixed(column) => column.finish(nulls),
@@ -230,7 +230,7 @@ impl ValueColumn {
         }
     }
 
-    /// The chunk's dictionary as an array of the column's type; `None` where the type has none, or cannot hold an entry.
+    /// The chunk's dictionary as an array of the column's type; `None` if the type has none, or cannot hold an entry.
     pub(crate) fn dictionary_values(&mut self) -> Result<Option<ArrayRef>> {
         match self {
             Self::Fixed(column) => column.dictionary_values(),
@@ -240,7 +240,7 @@ impl ValueColumn {
     }
 }
 
-/// The values of a dictionary page, read as `data_type`, which is no dictionary; `None` where the type has none, or cannot
+/// The values of a dictionary page, read as `data_type`, which must not be a dictionary; `None` if the type has none, or cannot
 /// hold one of them.
 pub(crate) fn dictionary_values(leaf: &Leaf, data_type: &DataType, page: &DictionaryPage) -> Result<Option<ArrayRef>> {
     let mut column = ValueColumn::new(leaf, data_type)?;

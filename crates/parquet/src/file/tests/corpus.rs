@@ -44,7 +44,7 @@ fn malformed_files_of_the_collection_open_or_are_refused() {
     files(&folder.join("bad_data"), &mut found);
     assert!(!found.is_empty());
     for path in found {
-        // What is wrong with most of them is in their pages.
+        // Most of them are malformed in their pages.
         if let Err(error) = ParquetFile::open(&path) {
             assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
         }

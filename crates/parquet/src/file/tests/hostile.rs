@@ -9,7 +9,7 @@ use crate::file::{OpenOptions, ParquetFile};
 use crate::options::Limits;
 use crate::other_format::OtherFormat;
 
-/// A file of nothing but `footer`.
+/// A file that has only `footer`.
 fn file_of(footer: &[u8]) -> Bytes {
     let mut bytes = b"PAR1".to_vec();
     bytes.extend_from_slice(footer);
@@ -154,7 +154,7 @@ fn schemas_too_deep_are_refused_before_they_are_walked() {
 
 #[test]
 fn negative_numbers_in_the_footer_are_refused() {
-    // Row counts are the numbers that can be found again in the footer's bytes: 77 rows are 0x9a 0x01 as a zigzag varint.
+    // Row counts are recognizable in the footer's bytes: 77 rows are 0x9a 0x01 as a zigzag varint.
     let bytes = written(77).to_vec();
     let footer_len = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
     let footer_start = bytes.len() - 8 - footer_len;
@@ -172,7 +172,7 @@ fn negative_numbers_in_the_footer_are_refused() {
             }
             Ok(file) => {
                 assert_eq!(file.row_count(), 77);
-                // A chunk's own numbers are looked at when it is asked for.
+                // A chunk's own numbers are checked on request.
                 let errors = file.metadata().row_groups().flat_map(|row_group| row_group.columns());
                 for error in errors.filter_map(Result::err) {
                     assert!(error.to_string().contains("-77"), "{error}");

@@ -35,7 +35,7 @@ fn written(rows: i64) -> Bytes {
     Bytes::from(bytes)
 }
 
-/// Memory that remembers what was read of it.
+/// Bytes in memory that record the ranges read.
 #[derive(Debug)]
 struct Watched {
     bytes: Bytes,

@@ -1,4 +1,4 @@
-//! From the stored bytes of a page to levels and values.
+//! Converts the stored bytes of a page to levels and values.
 
 use arrow_buffer::Buffer;
 use lath_format::{Encoding, Module};
@@ -12,7 +12,7 @@ impl PageReader {
     /// Decrypts a page's body, or checks it against its CRC.
     pub(super) fn open_body(&self, header: &PageHeader, body: Buffer) -> Result<Buffer> {
         Ok(match &self.chunk.decryptor {
-            // The cipher's tag proves more than a CRC, and writers differ in what they take the CRC of.
+            // The cipher's tag proves more than a CRC, and writers differ in the bytes that their CRC covers.
             Some(decryptor) => Buffer::from_vec(decryptor.decrypt(&body, self.body_module(header))?),
             None => {
                 self.verify_crc(header, &body)?;
@@ -21,7 +21,7 @@ impl PageReader {
         })
     }
 
-    /// Which module the body of the page is whose header has just been taken.
+    /// The encryption module of the body of the page whose header has just been taken.
     fn body_module(&self, header: &PageHeader) -> Module {
         match header.kind {
             PageKind::Dictionary(_) => Module::Dictionary,
@@ -38,7 +38,7 @@ impl PageReader {
         Err(Error::corrupt(format!("page has CRC {computed:08x} where its header says {stated:08x}")))
     }
 
-    /// The dictionary page with this header. Its values have memory of their own: they stay in use for the whole chunk.
+    /// The dictionary page with this header. Its values have memory of their own, because they stay in use for the whole chunk.
     pub(super) fn dictionary(&mut self, header: &PageHeader, body_offset: u64) -> Result<DictionaryPage> {
         let PageKind::Dictionary(DictionaryHeader { value_count, encoding }) = header.kind else {
             return Err(Error::corrupt("page of no known kind"));
@@ -49,7 +49,7 @@ impl PageReader {
         } else {
             let body = self.window.page(body_offset, header.compressed_len, self.end)?;
             let body = self.open_body(header, body)?;
-            // The pages after a dictionary are much shorter than those at the end of the chunk before.
+            // The pages after a dictionary are much shorter than the pages at the end of the previous chunk.
             self.buffers.clear();
             let mut values = Vec::new();
             self.decompressor.decompress(&body, &mut values, header.uncompressed_len)?;

@@ -1,4 +1,4 @@
-//! Page headers, one after another.
+//! Reads page headers, one after another.
 
 use lath_format::thrift::ThriftError;
 use lath_format::{ChunkDecryptor, Module};
@@ -11,7 +11,7 @@ use crate::page::header::{PageHeader, PageKind};
 const HEADER_GUESS_BYTES: usize = 64;
 
 impl PageReader {
-    /// Reads headers up to that of the next page with values; none is pending afterwards if no values are left.
+    /// Reads headers up to the next page with values; none is pending afterwards if no values are left.
     pub(super) fn peek_header(&mut self) -> Result<()> {
         while self.pending.is_none() && self.values_left > 0 {
             self.read_header()?;
@@ -27,7 +27,7 @@ impl PageReader {
         Ok(())
     }
 
-    /// Takes the header that was read last and moves behind its page.
+    /// Takes the header that was read last and moves to the end of its page.
     pub(super) fn take_header(&mut self) -> Option<PageHeader> {
         let header = self.pending.take()?;
         self.position += header.compressed_len as u64;
@@ -38,7 +38,7 @@ impl PageReader {
         Some(header)
     }
 
-    /// Reads the header at `self.position` and moves behind it.
+    /// Reads the header at `self.position` and moves to its end.
     fn read_header(&mut self) -> Result<()> {
         self.header_offset = self.position;
         self.page_count += 1;
@@ -104,7 +104,7 @@ impl PageReader {
             return Err(Error::limit("page header size in bytes (page_header_bytes)", limit, len as u64));
         }
         let module = &self.window.peek(self.position, len, self.end)?[..len];
-        // Only the header itself tells a dictionary page, and only the first page can be one.
+        // Only the header itself identifies a dictionary page, and only the first page can be one.
         let data = Module::DataHeader(self.data_page_count);
         let plaintext = match decryptor.decrypt(module, data) {
             Err(_) if self.page_count == 1 => decryptor.decrypt(module, Module::DictionaryHeader)?,

@@ -18,16 +18,16 @@ use crate::codec::Decompressor;
 use crate::error::{Error, Result};
 use crate::options::Limits;
 
-/// What a caller can choose about reading pages.
+/// Options of reading pages.
 #[derive(Debug, Clone)]
 pub(crate) struct PageOptions {
     /// Whether pages that carry a CRC are checked against it.
     pub(crate) verify_crc: bool,
-    /// Bounds on the sizes of headers and pages.
+    /// Limits on the sizes of headers and pages.
     pub(crate) limits: Limits,
 }
 
-/// The kind of a page and its counts, which the header says before the body is read.
+/// The kind of a page and its counts from the header, before the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageSummary {
     /// A dictionary page.
@@ -36,7 +36,7 @@ pub(crate) enum PageSummary {
     Data {
         /// Number of level entries, nulls included.
         value_count: usize,
-        /// Number of rows, where the header says it.
+        /// Number of rows, if the header has it.
         row_count: Option<usize>,
     },
 }
@@ -44,7 +44,7 @@ pub(crate) enum PageSummary {
 /// Reads the pages of a column chunk in order.
 ///
 /// Memory: one window of the file (32 KiB, or a page if that is larger), the pages that the caller holds, and a few
-/// buffers kept for use again, none larger than the largest page.
+/// buffers kept for reuse, none larger than the largest page.
 #[derive(Debug)]
 pub(crate) struct PageReader {
     window: Window,
@@ -52,9 +52,9 @@ pub(crate) struct PageReader {
     options: PageOptions,
     decompressor: Decompressor,
     buffers: BufferPool,
-    /// File offset behind the last page.
+    /// File offset after the last page.
     position: u64,
-    /// File offset that no page may reach past.
+    /// File offset that no page may exceed.
     end: u64,
     values_left: u64,
     /// Number of pages, and of data pages, whose header has been read.
@@ -66,9 +66,9 @@ pub(crate) struct PageReader {
     pending: Option<PageHeader>,
     /// The dictionary page's header and the file offset of its body, once it was taken.
     dictionary: Option<(PageHeader, u64)>,
-    /// Where the data pages are, for skipping many.
+    /// Places of the data pages, for skipping many.
     places: Option<Arc<PagePlaces>>,
-    /// Pages were skipped by `places`, which then have to agree with the headers.
+    /// Whether pages were skipped by `places`, which then must agree with the headers.
     has_skipped_by_places: bool,
 }
 
@@ -142,7 +142,7 @@ impl PageReader {
         self.try_next_page().map_err(|error| self.locate(error))
     }
 
-    /// What the header of the next page says; the page stays the next one.
+    /// Kind and counts of the next page, which stays the next one.
     pub(crate) fn peek_page(&mut self) -> Result<Option<PageSummary>> {
         self.peek_header().map_err(|error| self.locate(error))?;
         Ok(self.pending.as_ref().and_then(|header| match &header.kind {
@@ -155,14 +155,14 @@ impl PageReader {
         }))
     }
 
-    /// Passes over the next page without reading its body.
+    /// Skips the next page without reading its body.
     pub(crate) fn skip_page(&mut self) -> Result<()> {
         self.peek_header().map_err(|error| self.locate(error))?;
         self.take_header();
         Ok(())
     }
 
-    /// Adds to an error the place of the page that was returned last.
+    /// Adds the place of the last returned page to an error.
     pub(crate) fn locate(&self, error: Error) -> Error {
         let error = error.locate(|at| {
             at.page = at.page.or(self.page_count.checked_sub(1));

@@ -1,4 +1,4 @@
-//! Skipping pages by where the offset index says they are.
+//! Skips pages by their places in the offset index.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use crate::page::PagePlaces;
 use crate::page::header::PageHeader;
 
 impl PageReader {
-    /// Sets where the pages of this chunk are, unless they cannot be there.
+    /// Sets the places of this chunk's pages, unless they are impossible.
     pub(crate) fn set_places(&mut self, places: Arc<PagePlaces>) {
         self.places = Some(places).filter(|places| self.chunk.decryptor.is_none() && places.are_within(&self.chunk));
     }
 
-    /// Between two pages: skips to the page with the row that is `row_count` rows later, if places are known. Returns how many rows were
-    /// skipped.
+    /// Between two pages: skips to the page with the row that is `row_count` rows later, if places are known. Returns the number
+    /// of skipped rows.
     pub(crate) fn seek(&mut self, row_count: u64) -> u64 {
         let Some(places) = &self.places else { return 0 };
         let has_dictionary = self.dictionary.is_some();
         if !has_dictionary && places.start() != self.chunk.start {
-            // Something comes before the first data page that has to be read.
+            // Something before the first data page must be read.
             return 0;
         }
         let row = self.chunk.value_count - self.values_left;
@@ -31,7 +31,7 @@ impl PageReader {
         self.page_count = page + usize::from(has_dictionary);
         self.data_page_count = page;
         self.has_skipped_by_places = true;
-        // A page too long to be read at once is not, but then its header comes with as much as a window has.
+        // A page too long to be read at once is not, but its header then comes with a whole window.
         let end = places.end_of(page).unwrap_or(self.end).min(self.end);
         if end - offset <= self.options.limits.page_bytes {
             self.window.expect(offset..end);
@@ -65,7 +65,7 @@ impl PageReader {
         }
     }
 
-    /// An error if pages were skipped by places, and the pending data page has other rows than its place says.
+    /// An error if pages were skipped by places, and the pending data page does not have the rows of its place.
     pub(super) fn check_place(&self) -> Result<()> {
         let Some(places) = self.places.as_ref().filter(|_| self.has_skipped_by_places) else { return Ok(()) };
         let value_count = self.pending.as_ref().and_then(PageHeader::data_value_count);

@@ -1,4 +1,4 @@
-//! Pages are those that the `parquet` crate's own page reader gives, its bytes split here by the specification.
+//! Compares pages with the `parquet` crate's own page reader, whose bytes are split here by the specification.
 
 use std::fs;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::ParquetFile;
 use crate::page::{ChunkSpec, Page};
 use lath_source::{ByteRanges, LocalFile};
 
-/// Files that the crate cannot read, or whose first bytes behind the footer's offsets it takes for something else.
+/// Files that the crate cannot read, or whose first bytes at the footer's offsets it misinterprets.
 const NOT_COMPARED: [&str; 6] = [
     // Checksums that are wrong on purpose.
     "datapage_v1-corrupt-checksum.parquet",
     "rle-dict-uncompressed-corrupt-checksum.parquet",
     // 2 GiB of strings: compared by the reader's own test of memory.
     "large_string_map.brotli.parquet",
-    // The crate refuses the footer of one and the dictionary offset of the other; the reader's registry compares them
-    // with what they are known to hold.
+    // The crate refuses the footer of one and the dictionary offset of the other; the reader's registry compares them with their
+    // known contents.
     "dict-page-offset-zero.parquet",
     "nation.dict-malformed.parquet",
-    // A dictionary page without any values after it, which only the crate gives.
+    // A dictionary page without any values after it, which only the crate returns.
     "column_chunk_key_value_metadata.parquet",
 ];
 
@@ -117,7 +117,7 @@ fn pages_of_the_test_collection_are_those_of_the_crate() {
         if !name.ends_with(".parquet") || NOT_COMPARED.contains(&name.as_str()) {
             continue;
         }
-        // Shown where the comparison fails.
+        // Shown if the comparison fails.
         println!("{name}");
         let file = Bytes::from(fs::read(&path).expect("a file that can be read"));
         let source: Arc<dyn ByteRanges> = Arc::new(LocalFile::open(&path).expect("a file that can be opened"));

@@ -1,4 +1,4 @@
-//! Pages and chunks written by hand, sound, odd and malformed.
+//! Pages and chunks written by hand: valid, unusual and malformed.
 
 use std::io;
 use std::ops::Range;
@@ -66,7 +66,7 @@ impl Thrift {
     }
 }
 
-/// Page type and sizes; CRC and the type's own header are to be added.
+/// Page type and sizes; CRC and the type's own header are added later.
 fn page_header(page_type: i32, uncompressed_len: usize, compressed_len: usize) -> Thrift {
     Thrift::default().int(1, page_type).int(2, uncompressed_len as i32).int(3, compressed_len as i32)
 }
@@ -123,7 +123,7 @@ fn data(page: &Page) -> &DataPage {
     }
 }
 
-/// What is wrong with a file of one such page, with its location.
+/// The error of a file of one such page, with its location.
 fn corruption(file: Vec<u8>, chunk: ChunkSpec) -> (String, crate::error::Location) {
     match read(file, chunk).expect_err("a malformed page") {
         Error::Corrupt { what, at } => (what, *at),
@@ -476,7 +476,7 @@ fn pages_are_found_by_the_offset_index_and_an_index_of_other_pages_is_told() {
         let error = compare(rows, offsets).expect_err(what);
         assert!(error.contains(what), "{error}");
     }
-    // Outside the chunk: it is not followed.
+    // Outside the chunk: ignored.
     assert_eq!(reader_by([0, 5, 11], &[offsets[0], offsets[1], file.len() as u64]).seek(12), 0);
 }
 
