@@ -1,11 +1,11 @@
-//! Answers queries from standard input, one in each line, and prints what each took.
+//! Runs queries from standard input, one per line, and prints the time of each.
 //!
 //! ```sh
 //! echo "SELECT city, count(*) FROM trips GROUP BY city" | cargo run --release -p lath-sql --example answer -- 2 trips=trips/
 //! ```
 //!
-//! The first argument is the number of threads, the others are tables and their files. A line of input is a query; a line of output is
-//! a JSON object: `seconds` until the last row was there, and `rows`, their values separated by tabs, or `error`.
+//! The first argument is the number of threads, the others are tables and their files. A line of output is a JSON object: `seconds` until
+//! the last row, and `rows`, with values separated by tabs, or `error`.
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The rows, values separated by tabs.
+/// Formats rows as text, with values separated by tabs.
 fn text(batches: &[RecordBatch]) -> Result<String, Box<dyn Error>> {
     let options = FormatOptions::default();
     let mut text = String::new();

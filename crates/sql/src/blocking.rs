@@ -1,4 +1,4 @@
-//! Queries for programs without an asynchronous runtime.
+//! Runs queries in programs without an asynchronous runtime.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -26,7 +26,7 @@ use crate::progress::QueryProgress;
 use crate::session::Session;
 use crate::stop::{Stop, with_pauses};
 
-/// A [`Session`] whose calls wait.
+/// A [`Session`] with blocking calls.
 ///
 /// ```
 /// use lath_sql::BlockingSession;
@@ -42,7 +42,7 @@ pub struct BlockingSession {
     runtime: Arc<Runtime>,
 }
 
-/// The rows of a statement's answer, as they are computed: an [`Iterator`] for threads that may wait, and a [`Stream`] for others.
+/// The result of a statement, whose rows are computed on demand: an [`Iterator`] for threads that may block, and a [`Stream`] for others.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -70,10 +70,10 @@ pub struct Answer {
 }
 
 impl BlockingSession {
-    /// A session with threads of its own, as many as its scans have.
+    /// Creates a session with its own threads, as many as its scans have.
     ///
     /// # Errors
-    /// [`Error::Resources`] if there are no threads to be had.
+    /// [`Error::Resources`] if the threads cannot be started.
     pub fn new(session: Session) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(session.threads())
@@ -89,16 +89,16 @@ impl BlockingSession {
         &self.session
     }
 
-    /// Runs a statement. Of a query, rows are computed as they are asked for.
+    /// Runs a statement. The rows of a query are computed on demand.
     ///
     /// # Errors
-    /// [`Error::Mistake`] if it is not understood or names what there is not; else what goes wrong while it runs.
+    /// [`Error::Mistake`] if the statement cannot be parsed or names something that does not exist; other errors if it fails while it runs.
     pub fn run(&self, statement: &str) -> Result<Answer> {
         self.run_in(statement, 0..statement.len(), None)
     }
 
-    /// Runs the statement at `range` of `text`, which [`split_statements`](crate::split_statements) gives. Places of mistakes are
-    /// those in `text`. With `stop`, rows are computed ahead of being asked for, until it is stopped.
+    /// Runs the statement at `range` of `text`, as returned by [`split_statements`](crate::split_statements). Positions of mistakes are
+    /// relative to `text`. With `stop`, rows are computed ahead until it is stopped.
     ///
     /// # Errors
     /// As [`run`](Self::run), and [`Error::Stopped`].
@@ -138,7 +138,7 @@ impl BlockingSession {
     /// Checks the syntax of the statement at `range` of `text`.
     ///
     /// # Errors
-    /// [`Error::Mistake`] if it is not understood.
+    /// [`Error::Mistake`] if it cannot be parsed.
     ///
     /// # Panics
     /// If there is no such range of `text`.
@@ -147,7 +147,7 @@ impl BlockingSession {
         parsed.map(|_| ()).map_err(|error| explain(&self.session, text, range, error))
     }
 
-    /// Computes the batches on the session's threads, so that a caller that stops the query need not wait for a long step.
+    /// Computes the batches on the session's threads, so that stopping the query does not wait for a long step.
     fn run_apart(&self, mut batches: SendableRecordBatchStream, stop: Stop) -> SendableRecordBatchStream {
         let schema = batches.schema();
         let (sender, mut receiver) = mpsc::channel(1);
@@ -159,7 +159,7 @@ impl BlockingSession {
                     }
                 }
             };
-            // When this stops early, the receiver sees the channel closed.
+            // If this stops early, the receiver sees a closed channel.
             let _ = stop.run(send_all).await;
         });
         let received = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
@@ -172,16 +172,16 @@ impl BlockingSession {
 }
 
 impl BlockingSession {
-    /// The tables and views that were made or registered, in order. Files are tables by their names, and not among these.
+    /// The names of created and registered tables and views, sorted. Files that are queried by name are not included.
     pub fn tables(&self) -> Vec<String> {
         table_names(self.session())
     }
 
-    /// The columns of a table, a view, or of files by their name; `None` if there are none, or they cannot be read.
+    /// The columns of a table, a view, or files by their name; `None` if it does not exist or cannot be read.
     pub fn columns(&self, table: &str) -> Option<SchemaRef> {
         let context = self.session().context();
         let table = self.block_on(async {
-            // The name of files is not taken apart at its points.
+            // The dots of a file name are no separators.
             match context.table_provider(TableReference::bare(table)).await {
                 Ok(provider) => Some(provider),
                 Err(_) => context.table_provider(table).await.ok(),
@@ -190,24 +190,24 @@ impl BlockingSession {
         table.map(|table| TableProvider::schema(table.as_ref()))
     }
 
-    /// The functions that there are, in order.
+    /// The names of all functions, sorted.
     pub fn functions(&self) -> Vec<String> {
         function_names(self.session())
     }
 }
 
 impl Answer {
-    /// The columns of the answer; none for statements that have no rows.
+    /// The columns of the result; none for statements without rows.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// How far the scans are.
+    /// The progress of the scans.
     pub fn progress(&self) -> QueryProgress {
         self.progress.clone()
     }
 
-    /// Whether the statement writes files or changes tables, which is done when the end of the answer was reached.
+    /// Whether the statement writes files or changes tables. It has done so when the end of the result is reached.
     ///
     /// ```
     /// use lath_sql::{BlockingSession, Session};
@@ -237,7 +237,7 @@ impl Stream for Answer {
             true => Poll::Ready(Some(Err(Error::Stopped))),
             false => stream.poll_next_unpin(context).map(|next| next.map(|batch| batch.map_err(Error::from))),
         };
-        // What computes ahead ends without a word when it is stopped.
+        // The task that computes ahead ends without an error when it is stopped.
         let next = match next {
             Poll::Ready(None) if is_stopped() => Poll::Ready(Some(Err(Error::Stopped))),
             next => next,

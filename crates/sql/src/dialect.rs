@@ -1,4 +1,4 @@
-//! The SQL that statements are written in: what sqlparser's generic dialect reads, with the operators as PostgreSQL orders them.
+//! Lath's SQL dialect: sqlparser's generic dialect with PostgreSQL's operator precedence.
 
 use std::any::TypeId;
 
@@ -10,8 +10,8 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
 
-/// How tightly operators bind, as [PostgreSQL](https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-PRECEDENCE) has it.
-/// All other operators (`||`, `->`, `~`, `&`, `|`, `<<`, …) are on one level.
+/// Operator precedence of [PostgreSQL](https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-PRECEDENCE). All other operators
+/// (`||`, `->`, `~`, `&`, `|`, `<<`, …) have the same level, `OTHER`.
 mod binding {
     pub(super) const PERIOD: u8 = 200;
     pub(super) const CAST: u8 = 140;
@@ -29,11 +29,11 @@ mod binding {
     pub(super) const OR: u8 = 10;
 }
 
-/// Statements as Lath reads them.
+/// The dialect of Lath's statements.
 #[derive(Debug)]
 pub(crate) struct LathDialect;
 
-/// Has the generic dialect say what is supported.
+/// Forwards methods to the generic dialect.
 macro_rules! as_generic {
     ($($supports:ident),* $(,)?) => {
         $(fn $supports(&self) -> bool {
@@ -43,7 +43,7 @@ macro_rules! as_generic {
 }
 
 impl Dialect for LathDialect {
-    // The parser asks for the generic dialect by its type.
+    // The parser checks for the generic dialect by its type.
     fn dialect(&self) -> TypeId {
         TypeId::of::<GenericDialect>()
     }
@@ -193,17 +193,17 @@ impl Dialect for LathDialect {
     }
 }
 
-/// A syntax error at a place of the text.
+/// A syntax error at a position of the text.
 pub(crate) fn error_at(message: &str, place: Location) -> ParserError {
     ParserError::ParserError(format!("{message}{place}"))
 }
 
-/// A syntax error at the place of an expression.
+/// A syntax error at the position of an expression.
 pub(crate) fn error_in(message: &str, expr: &Expr) -> ParserError {
     error_at(message, expr.span().start)
 }
 
-/// The name of a column as it is in a table.
+/// Normalizes an identifier to the name of a column.
 pub(crate) fn normal(ident: &Ident) -> String {
     if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
@@ -218,7 +218,7 @@ fn is_comparison(expr: &Expr) -> bool {
     }
 }
 
-/// `IS [NOT] DISTINCT FROM`, whose right side the parser would read to the end of the condition.
+/// Parses `IS [NOT] DISTINCT FROM`. The generic parser would read its right side to the end of the condition.
 fn distinct_from(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, ParserError>> {
     let is = |number: usize, keyword: Keyword| match &parser.peek_nth_token_ref(number).token {
         Token::Word(word) => word.keyword == keyword,
@@ -239,7 +239,7 @@ fn distinct_from(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, Parser
     }))
 }
 
-/// `a ^ b`, which the generic dialect has as the exclusive or of bits. Powers of doubles have no integers that overflow.
+/// Parses `a ^ b` as a power; in the generic dialect it is bitwise XOR. The power is one of doubles, so that it cannot overflow an integer.
 fn power(parser: &mut Parser, left: &Expr) -> Result<Expr, ParserError> {
     parser.advance_token();
     let right = parser.parse_subexpr(binding::POWER)?;

@@ -1,4 +1,4 @@
-//! What plans do besides answering.
+//! Detects plans with side effects.
 
 use std::sync::Arc;
 

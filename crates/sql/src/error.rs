@@ -5,13 +5,13 @@ use datafusion::error::DataFusionError;
 
 use crate::text::Mistake;
 
-/// Why a statement could not be run.
+/// An error of a statement.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Error {
-    /// The text is not understood, or names what there is not.
+    /// The text cannot be parsed, or names something that does not exist.
     Statement(String),
-    /// A mistake in the text, at a place that is known.
+    /// A mistake in the text, with its position.
     Mistake(Box<Mistake>),
     /// A file could not be read or written.
     File(Box<lath_parquet::Error>),
@@ -19,26 +19,26 @@ pub enum Error {
     Table(Box<lath_table::Error>),
     /// A catalog of files could not be read.
     Catalog(Box<lath_catalog::Error>),
-    /// There is not enough memory, or no room for what has to go to disk.
+    /// Not enough memory, or no space on disk to spill to.
     Resources(String),
-    /// The rows do not fit what was asked of them: a cast that fails, a number that is too large.
+    /// An expression fails for some row: a failed cast, a number that is too large.
     Rows(String),
     /// The statement was stopped by [`Stop`](crate::Stop).
     Stopped,
-    /// A bug of Lath's or of DataFusion's.
+    /// A bug in Lath or DataFusion.
     Internal(String),
 }
 
-/// A result whose error is [`enum@Error`].
+/// A result with [`enum@Error`] as its error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of Lath on its way through DataFusion.
+/// Wraps an error of Lath in one of DataFusion.
 pub(crate) fn external(error: lath_parquet::Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// An error of a table with a primary key on its way through DataFusion, in the words of SQL.
-pub(crate) fn of_table(error: lath_table::Error) -> DataFusionError {
+/// Wraps an error of a table with a primary key in one of DataFusion, with the words of SQL.
+pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
     use lath_table::Error as Table;
     match error {
         Table::DuplicateKey { key, .. } => DataFusionError::Execution(format!(
@@ -67,8 +67,8 @@ pub(crate) fn of_table(error: lath_table::Error) -> DataFusionError {
     }
 }
 
-/// An error of a catalog on its way through DataFusion.
-pub(crate) fn of_catalog(error: lath_catalog::Error) -> DataFusionError {
+/// Wraps an error of a catalog in one of DataFusion.
+pub(crate) fn catalog_error(error: lath_catalog::Error) -> DataFusionError {
     use lath_catalog::Error as Catalog;
     match error {
         Catalog::NoCatalog { .. } | Catalog::Predicate { .. } | Catalog::Invalid { .. } => {
@@ -82,7 +82,7 @@ pub(crate) fn of_catalog(error: lath_catalog::Error) -> DataFusionError {
     }
 }
 
-/// Runs work that blocks on I/O on a thread for such work.
+/// Runs work that blocks on I/O on a thread for blocking work.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, DataFusionError> + Send + 'static,
 ) -> Result<T, DataFusionError> {
@@ -93,7 +93,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 pub(crate) async fn table_work<T: Send + 'static>(
     work: impl FnOnce() -> lath_table::Result<T> + Send + 'static,
 ) -> Result<T, DataFusionError> {
-    blocking(|| work().map_err(of_table)).await
+    blocking(|| work().map_err(table_error)).await
 }
 
 /// [`blocking`] work on files.
@@ -120,7 +120,7 @@ impl From<DataFusionError> for Error {
             DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from(*inner),
             DataFusionError::Shared(inner) => match Arc::try_unwrap(inner) {
                 Ok(inner) => Self::from(inner),
-                Err(inner) => Self::of_shared(&inner),
+                Err(inner) => Self::from_shared(&inner),
             },
             DataFusionError::Collection(errors) => match errors.into_iter().next() {
                 Some(first) => Self::from(first),
@@ -139,11 +139,11 @@ impl From<DataFusionError> for Error {
 }
 
 impl Error {
-    /// The error that several parts of a query have.
-    fn of_shared(error: &DataFusionError) -> Self {
+    /// Converts an error that several parts of a query share.
+    fn from_shared(error: &DataFusionError) -> Self {
         match error {
-            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::of_shared(inner),
-            DataFusionError::Shared(inner) => Self::of_shared(inner),
+            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from_shared(inner),
+            DataFusionError::Shared(inner) => Self::from_shared(inner),
             DataFusionError::ResourcesExhausted(_) => Self::Resources(error.message().into_owned()),
             other => Self::Rows(other.message().into_owned()),
         }

@@ -1,4 +1,4 @@
-//! Errors of DataFusion as mistakes in the text of a statement.
+//! Converts DataFusion's errors to mistakes at a position of the statement.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,17 +14,17 @@ use crate::names::{function_names, table_names};
 use crate::session::Session;
 use crate::text::{Lines, Mistake, located, only_occurrence, token_len};
 
-/// Maximum number of columns that are listed because none is similar.
+/// Maximum number of columns to list in an error if none is similar to the name.
 const MAX_LISTED: usize = 30;
 
-/// The mistake in the statement at `range` of `text`, if `error` is about the text.
+/// Converts `error` of the statement at `range` of `text`, to a mistake if it is about the text.
 pub(crate) fn explain(session: &Session, text: &str, range: Range<usize>, error: DataFusionError) -> Error {
     let statement = &text[range.clone()];
     let place = |place: Option<Range<usize>>| {
         place.map(|place| range.start + place.start.min(statement.len())..range.start + place.end.min(statement.len()))
     };
     let diagnostic = error.diagnostic().cloned();
-    let span = diagnostic.as_ref().and_then(|diagnostic| diagnostic.span).map(|span| bytes_of(span, statement));
+    let span = diagnostic.as_ref().and_then(|diagnostic| diagnostic.span).map(|span| byte_range(span, statement));
     let said = diagnostic.as_ref().map_or("", |diagnostic| diagnostic.message.as_str());
     let mistake = match error.find_root() {
         DataFusionError::SQL(parser, _) => {
@@ -98,7 +98,7 @@ fn with_notes(diagnostic: &Diagnostic, message: String) -> String {
     )
 }
 
-fn bytes_of(span: Span, text: &str) -> Range<usize> {
+fn byte_range(span: Span, text: &str) -> Range<usize> {
     let lines = Lines::new(text);
     let start = lines.offset(span.start.line, span.start.column);
     start..lines.offset(span.end.line, span.end.column).max(start)

@@ -1,4 +1,4 @@
-//! The text of statements, and what Lath adds to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`.
+//! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use crate::refusal::refuse_ignored;
 use crate::rewrite::rewrite;
 use crate::statement::explained;
 
-/// The statements of a text, which are separated by `;`.
+/// Parses statements separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let mut parser = DFParserBuilder::new(text).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
@@ -69,7 +69,7 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
     Ok(Statement::Explain(ExplainStatement { options, statement: Box::new(copy) }))
 }
 
-/// Has `FROM trips` select all columns.
+/// Makes `FROM trips` select all columns.
 fn select_all(statement: &mut Statement) {
     let _ = match explained(statement) {
         Statement::Statement(statement) => statement.visit(&mut SelectAll),
@@ -92,7 +92,7 @@ impl VisitorMut for SelectAll {
     }
 }
 
-/// What stands behind `COPY`.
+/// Parses a statement after the word `COPY`.
 fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
     let source = if parser.parser.consume_token(&Token::LParen) {
         let query = parser.parser.parse_query()?;
@@ -129,7 +129,7 @@ fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
     }
 }
 
-/// `(name value, name (value, value), …)`.
+/// Parses `(name value, name (value, value), …)`.
 fn options(parser: &mut DFParser<'_>, options: &mut Vec<(String, Value)>) -> Result<()> {
     parser.parser.expect_token(&Token::LParen)?;
     loop {
@@ -142,7 +142,7 @@ fn options(parser: &mut DFParser<'_>, options: &mut Vec<(String, Value)>) -> Res
             let mut values = Vec::new();
             loop {
                 let value = parser.parse_option_value()?;
-                values.push(text_of(value));
+                values.push(value_text(value));
                 if !parser.parser.consume_token(&Token::Comma) {
                     break;
                 }
@@ -164,7 +164,7 @@ fn options(parser: &mut DFParser<'_>, options: &mut Vec<(String, Value)>) -> Res
     }
 }
 
-fn text_of(value: Value) -> String {
+fn value_text(value: Value) -> String {
     match value {
         Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) | Value::EscapedStringLiteral(text) => text,
         other => other.to_string(),

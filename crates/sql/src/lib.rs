@@ -1,8 +1,8 @@
 //! SQL over Parquet: [DataFusion](https://datafusion.apache.org) plans and runs queries, Lath scans the files.
 //!
-//! A [`Dataset`](lath_parquet::Dataset) becomes a table by [`LathTable`]. Conditions go into the scan where Lath answers them as SQL
-//! does, those that a query finds out while it runs too: the keys of a join's other side and the bound of `ORDER BY … LIMIT` rule out
-//! row groups by statistics, Bloom filters and page indexes, and rows by Lath's comparisons.
+//! A [`Dataset`](lath_parquet::Dataset) becomes a table by [`LathTable`]. Conditions are pushed down to the scan if Lath evaluates them as
+//! SQL does. So are dynamic filters: the keys of a join's other side and the bound of `ORDER BY … LIMIT` rule out row groups by statistics,
+//! Bloom filters and page indexes, and rows by Lath's comparisons.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new()?.block_on(async {

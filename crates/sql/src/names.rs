@@ -1,4 +1,4 @@
-//! Names that a statement may use.
+//! Names that a statement may use, for suggestions.
 
 use std::collections::BTreeSet;
 

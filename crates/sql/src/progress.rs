@@ -10,7 +10,7 @@ use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 
 use crate::scan::LathSource;
 
-/// How far the scans of a query are.
+/// The progress of a query's scans.
 #[derive(Clone)]
 pub struct QueryProgress {
     plan: Arc<dyn ExecutionPlan>,
@@ -21,8 +21,8 @@ impl QueryProgress {
         Self { plan: Arc::clone(plan) }
     }
 
-    /// Rows of the row groups that are done, and of all row groups that were left when the query was planned. A query that needs few of
-    /// them ends before all are done.
+    /// The rows of completed row groups, and of all row groups that were left when the query was planned. A query that needs few rows ends
+    /// before all are done.
     pub fn rows(&self) -> (u64, u64) {
         fn add(plan: &Arc<dyn ExecutionPlan>, done: &mut u64, total: &mut u64) {
             if let Some(source) = plan.downcast_ref::<DataSourceExec>()
@@ -42,12 +42,12 @@ impl QueryProgress {
 }
 
 impl QueryProgress {
-    /// The plan that is executed, with what each of its operators has done so far: at the end, what `EXPLAIN ANALYZE` shows.
+    /// The plan with the metrics of its operators so far; at the end, the output of `EXPLAIN ANALYZE`.
     pub fn explain(&self) -> String {
         DisplayableExecutionPlan::with_metrics(self.plan.as_ref()).indent(true).to_string()
     }
 
-    /// What Lath's scans have ruled out and read so far, by the names that [`explain`](Self::explain) shows; of several scans the sums.
+    /// The counters of Lath's scans so far, summed over all scans, by the names in [`explain`](Self::explain).
     ///
     /// ```
     /// # let trips = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips");

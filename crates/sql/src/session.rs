@@ -30,7 +30,7 @@ use lath_table::{Database, TableOptions};
 
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
 use crate::definition::{Definitions, take_temporary};
-use crate::error::of_table;
+use crate::error::table_error;
 use crate::files::{ExternalTables, LathTable, Locations, ReadParquet, RowReader};
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
@@ -44,16 +44,16 @@ use crate::rewrite::{
     at_time_zone_function, checked_sum, map_extract_function, merge_join_columns, uuid_function,
     whole_number_functions, with_output_names,
 };
-use crate::scan::{MovedFilters, RunningFilters, Simplified, VerifiedOrder};
+use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::write::{CopyTarget, WriteSettings, option_text};
 
-/// Keys of a join that become a list of values for the scan of the other side, if they are so few: Bloom filters are asked for each.
+/// Maximum number of join keys that become an IN list for the scan of the other side. The scan probes Bloom filters for each of them.
 const MAX_JOIN_KEYS: usize = 10_000;
 
-/// The size, times the number of threads, up to which the build side of a hash join is one table that all threads probe. One thread builds
-/// it while the others wait; a larger one is built in partitions, for which all rows of both sides are shuffled.
+/// Divided by the number of threads: the maximum size of a build side that becomes one hash table, which all threads probe. One thread
+/// builds it while the others wait; a larger build side is partitioned, for which all rows of both sides are shuffled.
 ///
-/// TPC-H at scale factor 1 with 2 threads, processor milliseconds with DataFusion's threshold of 1 MiB, and with this one:
+/// TPC-H at scale factor 1 with 2 threads, milliseconds of processor time with DataFusion's threshold of 1 MiB, and with this one:
 ///
 /// | query | 1 MiB | 64 MiB |
 /// | --- | ---: | ---: |
@@ -63,16 +63,17 @@ const MAX_JOIN_KEYS: usize = 10_000;
 /// | Q18 | 885 | 1117 |
 /// | Q21 | 937 | 770 |
 const MAX_SHARED_BUILD_BYTES: usize = 128 << 20;
-/// The same in rows, where the size is not known.
+/// The same in rows, if the size is unknown.
 const MAX_SHARED_BUILD_ROWS: usize = 8 << 20;
 
-/// The size of rows that a sort within a memory budget sorts as one batch, before it spills them.
+/// Maximum size of rows that a sort within a memory budget sorts as one batch, before it spills them.
 ///
-/// DataFusion sorts larger ones batch by batch and merges these. For the merge it encodes the keys of every batch, for which it has reserved
-/// nothing: with 8 MiB, a sort of two integers by both fails instead of spilling. Strings have offsets of 32 bits, which bounds a batch.
+/// DataFusion sorts more rows batch by batch and merges the batches. For the merge it encodes the keys of every batch, and reserves no
+/// memory for that: with 8 MiB, a sort of two integers by both fails instead of spilling. Strings have 32-bit offsets, which limits the
+/// size of a batch.
 const MAX_SORTED_AT_ONCE_BYTES: usize = 1 << 30;
 
-/// A place where queries are run: tables, views and settings.
+/// A context in which queries run: tables, views and settings.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -91,7 +92,7 @@ pub struct Session {
     tables: Arc<SessionTables>,
 }
 
-/// Says how a [`Session`] works.
+/// Builds a [`Session`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is made before `build`"]
 pub struct SessionBuilder {
@@ -110,12 +111,12 @@ struct DatabaseFolder {
 }
 
 impl Session {
-    /// A session on the runtime of the process.
+    /// Creates a session on the runtime of the process.
     pub fn new() -> Self {
         Self::builder().build().unwrap_or_else(|_| unreachable!("the defaults are sound"))
     }
 
-    /// Starts to say how a session works.
+    /// Returns a builder with default settings.
     pub fn builder() -> SessionBuilder {
         SessionBuilder {
             runtime: Runtime::of_process(),
@@ -136,7 +137,7 @@ impl Session {
             .with_target_partitions(runtime.threads())
             .with_information_schema(true)
             .with_create_default_catalog_and_schema(true);
-        // Metadata of fields may differ below aggregates of unions (version 55), which is no reason for an error.
+        // DataFusion (55) raises an error if metadata of fields differs below aggregates of unions; the difference is harmless.
         config.options_mut().execution.skip_physical_aggregate_schema_check = true;
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.hash_join_inlist_pushdown_max_distinct_values = MAX_JOIN_KEYS;
@@ -147,7 +148,7 @@ impl Session {
         config.options_mut().sql_parser.parse_float_as_decimal = true;
         if let Some(bytes) = memory_budget_bytes {
             let execution = &mut config.options_mut().execution;
-            // What a sort keeps to merge what it has on disk, which is no good if it is all there is.
+            // Memory that a sort reserves to merge spilled runs. The default may exceed the budget.
             execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(bytes / 16);
             execution.sort_in_place_threshold_bytes = bytes.min(MAX_SORTED_AT_ONCE_BYTES);
             config = config.with_batch_size(batch_rows(bytes));
@@ -161,7 +162,7 @@ impl Session {
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
-            // The first planner that knows an access plans it.
+            // The first planner that can plan an access is used.
             .with_expr_planners(vec![Arc::clone(&map_access) as Arc<dyn ExprPlanner>])
             .with_default_features()
             .with_analyzer_rules(analyzer_rules())
@@ -197,30 +198,30 @@ impl Session {
         Ok(Self { context, settings, tables })
     }
 
-    /// How many partitions of a query work at the same time.
+    /// The number of partitions of a query that run in parallel.
     pub fn threads(&self) -> usize {
         self.settings.runtime.threads()
     }
 
-    /// What DataFusion knows of the session, for everything that is not said here.
+    /// DataFusion's context of this session, for everything that has no method here.
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
 
-    /// Makes a dataset a table.
+    /// Registers a dataset as a table.
     ///
     /// # Errors
-    /// If there is such a table.
+    /// If the name is taken.
     pub fn register(&self, name: &str, dataset: Dataset) -> Result<()> {
         let table = Arc::new(LathTable::new(dataset, &self.settings.runtime));
         self.context.register_table(name, table).map(|_| ())
     }
 
-    /// Plans a statement. Rows are read and changed, and files written, when its answer is asked for. What makes, alters or drops tables
-    /// and views is done here.
+    /// Plans a statement. Queries, changes and writes run when the returned frame is executed; statements that create, alter or drop tables
+    /// and views run here.
     ///
     /// # Errors
-    /// If the text is not understood, is not one statement, or names what there is not.
+    /// If the text cannot be parsed, is not a single statement, or names something that does not exist.
     pub async fn sql(&self, text: &str) -> Result<DataFrame> {
         let mut statements = parse(text)?;
         match (statements.pop_front(), statements.is_empty()) {
@@ -266,7 +267,7 @@ impl Session {
         }
     }
 
-    /// The plan of a statement that DataFusion would plan otherwise.
+    /// Plans statements that DataFusion would plan wrongly; `None` for all others.
     async fn plan_own(&self, statement: &Statement) -> Result<Option<LogicalPlan>> {
         let state = self.context.state();
         match plan_delete_from_alias(&state, &self.tables, statement).await? {
@@ -275,7 +276,7 @@ impl Session {
         }
     }
 
-    /// `COPY … TO` a Parquet file or a folder of such.
+    /// Plans `COPY … TO` a Parquet file or a folder of them.
     async fn plan_copy(&self, copy: CopyToStatement) -> Result<LogicalPlan> {
         let query = match copy.source {
             CopyToSource::Query(query) => Statement::Statement(Box::new(SqlStatement::Query(query))),
@@ -289,7 +290,7 @@ impl Session {
             let name = name.strip_prefix("format.").unwrap_or(name).to_ascii_lowercase();
             option_text(&name, value).map(|value| (name, value))
         });
-        // The branches of CASE, for one, have their common type only once the plan is analyzed.
+        // Only an analyzed plan has final types, for example of the branches of CASE.
         let state = self.context.state();
         let analyzed = state.analyzer().execute_and_check(input.clone(), state.config_options(), |_, _| {})?;
         let schema = Arc::clone(analyzed.schema().inner());
@@ -300,7 +301,7 @@ impl Session {
     }
 }
 
-/// The explanation of a plan that DataFusion has not made.
+/// Plans EXPLAIN of a plan that DataFusion has not made.
 fn explain_own(plan: LogicalPlan, options: ExplainStatementOptions) -> Result<LogicalPlan> {
     let ExplainStatementOptions { analyze, verbose, format, analyze_level, analyze_categories, show_statistics } =
         options;
@@ -310,45 +311,45 @@ fn explain_own(plan: LogicalPlan, options: ExplainStatementOptions) -> Result<Lo
     LogicalPlanBuilder::from(plan).explain(verbose, analyze)?.build()
 }
 
-/// Whether a statement writes Parquet, which DataFusion is not asked to.
+/// Whether a statement writes Parquet, which Lath plans itself.
 fn is_parquet(copy: &CopyToStatement) -> bool {
     match &copy.stored_as {
         Some(format) => format.eq_ignore_ascii_case("parquet"),
         None => match Path::new(&copy.target).extension() {
             Some(extension) => extension.eq_ignore_ascii_case("parquet"),
-            // Folders have no extension that would say it.
+            // Folders have no extension.
             None => true,
         },
     }
 }
 
 impl SessionBuilder {
-    /// Sets the runtime whose threads, memory and caches the session's scans take.
+    /// Sets the runtime whose threads, memory and caches the session's scans use.
     pub fn runtime(mut self, runtime: &Runtime) -> Self {
         self.runtime = runtime.clone();
         self
     }
 
-    /// Sets the reader of files of rows that are tables by their names, such as `'trips.csv.gz'`.
+    /// Sets the reader of row files that are queried by name, such as `'trips.csv.gz'`.
     pub fn row_reader(mut self, reader: Arc<dyn RowReader>) -> Self {
         self.row_reader = Some(reader);
         self
     }
 
-    /// Limits the memory of sorting, joining and grouping. Operators that can spill to disk do so beyond it; others fail.
+    /// Limits the memory of sorting, joining and grouping. Beyond it, operators spill to disk if they can, and fail otherwise.
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = Some(bytes);
         self
     }
 
-    /// Lists the files that the session's statements are writing, so that they can be removed when the process is ended.
+    /// Records the files that the session's statements are writing in `files`, so that they can be removed when the process is ended.
     pub fn uncommitted(mut self, files: &Uncommitted) -> Self {
         self.uncommitted = files.clone();
         self
     }
 
-    /// Opens the database in a folder, or makes one where there is none: its tables are found by their names, and
-    /// `CREATE TABLE … PRIMARY KEY` makes others. One process at a time has a database open for writing.
+    /// Opens the database in a folder, or creates it. Its tables can be queried by name, and `CREATE TABLE … PRIMARY KEY` adds others. One
+    /// process at a time can open a database for writing.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -369,19 +370,19 @@ impl SessionBuilder {
         self
     }
 
-    /// Opens the database in a folder for reading, also beside a process that writes to it.
+    /// Opens the database in a folder for reading, even while another process writes to it.
     pub fn read_only_database(mut self, folder: impl Into<PathBuf>) -> Self {
         self.database = Some(DatabaseFolder { path: folder.into(), read_only: true });
         self
     }
 
-    /// Makes the session.
+    /// Builds the session.
     ///
     /// # Errors
-    /// If there is no folder for what goes to disk, or the database cannot be opened.
+    /// If there is no temporary folder to spill to, or the database cannot be opened.
     pub fn build(self) -> Result<Session> {
         let Self { runtime, memory_budget_bytes, uncommitted, database, row_reader } = self;
-        let database = database.map(|folder| folder.open(&runtime)).transpose().map_err(of_table)?;
+        let database = database.map(|folder| folder.open(&runtime)).transpose().map_err(table_error)?;
         Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database, row_reader)
     }
 }
@@ -396,7 +397,7 @@ impl DatabaseFolder {
     }
 }
 
-/// DataFusion's rules, before and after them those of Lath's that need types before and after coercion.
+/// DataFusion's analyzer rules, preceded by Lath's rules that need types before coercion and followed by those that need coerced types.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(PeerFrames));
@@ -415,12 +416,12 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules, of which the one that simplifies expressions keeps lists of values apart.
+/// DataFusion's optimizer rules, some of them wrapped, and Lath's.
 fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let simplify = SimplifyExpressions::new();
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == simplify.name()) {
-        *rule = Arc::new(Simplified(simplify));
+        *rule = Arc::new(SimplifyKeepingLists(simplify));
     }
     let simplified = rules.iter().position(|rule| rule.name() == "simplify_expressions").map_or(0, |at| at + 1);
     rules.insert(simplified, Arc::new(Guards));
@@ -436,8 +437,8 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and those that move conditions down where
-/// they can be trusted; last the one that has declared orders verified.
+/// DataFusion's physical rules with Lath's: `JoinOrder` precedes the choice of join sides, filter pushdown is wrapped, and `VerifiedOrder`
+/// is last.
 fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
@@ -448,22 +449,22 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
     rules.insert(sides, Arc::new(JoinOrder));
     let (moved, running) = (FilterPushdown::new(), FilterPushdown::new_post_optimization());
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == moved.name()) {
-        *rule = Arc::new(MovedFilters(moved));
+        *rule = Arc::new(StaticFilterPushdown(moved));
     }
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == running.name()) {
-        *rule = Arc::new(RunningFilters(running));
+        *rule = Arc::new(DynamicFilterPushdown(running));
     }
     rules.push(Arc::new(VerifiedOrder));
     rules.insert(0, Arc::new(SortedOffsets));
     rules
 }
 
-/// The answer of a statement that has none.
+/// The empty result of a statement without rows.
 fn empty_answer(state: SessionState) -> Result<DataFrame> {
     Ok(DataFrame::new(state, LogicalPlanBuilder::empty(false).build()?))
 }
 
-/// Makes these the tables that are found by their names alone.
+/// Registers `tables` as the default schema, so that their bare names resolve.
 fn register_tables(
     catalogs: &dyn CatalogProviderList,
     names: &CatalogOptions,

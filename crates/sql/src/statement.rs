@@ -1,4 +1,4 @@
-//! The statements of a text, and places in it.
+//! Splits a text into statements.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::dialect::LathDialect;
 use crate::error::{Error, Result};
 use crate::text::{Lines, Mistake, located};
 
-/// The statement itself, or the one that it explains.
+/// The statement itself, or the one within EXPLAIN.
 pub(crate) fn explained(statement: &mut Statement) -> &mut Statement {
     match statement {
         Statement::Explain(explain) => explained(&mut explain.statement),
@@ -17,11 +17,10 @@ pub(crate) fn explained(statement: &mut Statement) -> &mut Statement {
     }
 }
 
-/// Where the statements of `text` are, without the `;` that separate them: ranges of bytes. What has only blanks and comments is no
-/// statement.
+/// Returns the byte ranges of the statements in `text`, without the `;` between them. Parts with only whitespace and comments are left out.
 ///
 /// # Errors
-/// [`Error::Mistake`] for quotes or comments that do not end.
+/// [`Error::Mistake`] for quotes or comments that are not closed.
 pub fn split_statements(text: &str) -> Result<Vec<Range<usize>>> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(|error| {
         let (message, place) = located(&error.to_string(), text);

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::error::{Error, Result};
 
-/// Stops a statement that another thread runs.
+/// Stops a statement that runs on another thread.
 ///
 /// ```
 /// use lath_sql::{BlockingSession, Error, Session, Stop};
@@ -25,17 +25,17 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
-    state: Arc<State>,
+    state: Arc<StopState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StopState {
     is_stopped: AtomicBool,
     notify: Notify,
 }
 
 impl Stop {
-    /// For one statement.
+    /// Creates a handle for one statement.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,11 +51,11 @@ impl Stop {
         self.state.is_stopped.load(Ordering::SeqCst)
     }
 
-    /// The output of `work`, or [`Error::Stopped`] as soon as this was stopped.
+    /// Returns the output of `work`, or [`Error::Stopped`] as soon as this is stopped.
     pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T> {
         let stopped = self.state.notify.notified();
         tokio::pin!(stopped);
-        // From here on no call is missed.
+        // From here on, no call of `stop` is missed.
         stopped.as_mut().enable();
         if self.is_stopped() {
             return Err(Error::Stopped);
@@ -68,9 +68,9 @@ impl Stop {
     }
 }
 
-/// The plan with pauses, in which it can be stopped, where few rows become very many.
+/// Adds points at which a plan can be stopped to operators that may multiply rows.
 ///
-/// DataFusion pauses where rows are read. Between two of those, a join may make more rows than can be counted in a lifetime.
+/// DataFusion yields only where rows are read. Between two reads, a join may produce rows for longer than a lifetime.
 pub(crate) fn with_pauses(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
     let paused = plan.transform_up(|node| {
         let multiplies = node.children().len() > 1 || node.is::<UnnestExec>();

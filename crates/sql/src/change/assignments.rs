@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{AssignmentTarget, ObjectNamePart, Statemen
 use crate::dialect::normal;
 use crate::statement::explained;
 
-/// Writes the columns that an update sets as they are called, which DataFusion does not do, and refuses one that is set twice.
+/// Normalizes the names of columns that an update sets, which DataFusion does not, and returns an error if one is set twice.
 pub(crate) fn adapt_assignments(statement: &mut Statement) -> Result<()> {
     let Statement::Statement(inner) = explained(statement) else { return Ok(()) };
     let SqlStatement::Update(update) = inner.as_mut() else { return Ok(()) };

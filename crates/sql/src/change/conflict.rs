@@ -1,4 +1,4 @@
-//! `INSERT … ON CONFLICT`: as a MERGE, or as an insertion that ignores rows.
+//! Rewrites `INSERT … ON CONFLICT` to a MERGE or to an insertion that ignores rows.
 
 use std::ops::ControlFlow;
 
@@ -16,16 +16,16 @@ use crate::grammar::parse;
 use crate::keyed::{KeyedTable, SessionTables};
 use crate::statement::explained;
 
-/// What becomes of rows to insert whose key the table has.
+/// Handling of rows to insert whose key exists in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnConflict {
-    /// They are an error, if the statement does not say that they replace rows.
+    /// An error, unless the statement replaces rows.
     Refuse,
-    /// They are ignored.
+    /// The rows are ignored.
     Ignore,
 }
 
-/// Takes `ON CONFLICT` out of a statement, which may be explained: what it asks for is returned, or has become a MERGE.
+/// Removes `ON CONFLICT` from a statement, even within EXPLAIN. Returns how to handle conflicts, or rewrites the statement to a MERGE.
 pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) -> Result<OnConflict> {
     let Statement::Statement(inner) = explained(statement) else { return Ok(OnConflict::Refuse) };
     let SqlStatement::Insert(insert) = inner.as_mut() else { return Ok(OnConflict::Refuse) };
@@ -50,7 +50,7 @@ pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) 
     match conflict.action {
         OnConflictAction::DoNothing => Ok(OnConflict::Ignore),
         OnConflictAction::DoUpdate(update) => {
-            **inner = merge_of(insert, update, &table)?;
+            **inner = merge_statement(insert, update, &table)?;
             Ok(OnConflict::Refuse)
         }
     }
@@ -79,8 +79,8 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The MERGE that updates rows that are there and inserts the others.
-fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<SqlStatement> {
+/// Builds the MERGE that updates existing rows and inserts the others.
+fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<SqlStatement> {
     let Some(source) = insert.source.clone() else { return plan_err!("there are no rows to insert") };
     let plain = Insert { source: None, on: None, columns: Vec::new(), ..insert.clone() };
     if !is_plain(&plain) {
@@ -94,7 +94,7 @@ fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<Sql
         columns => columns.iter().map(ToString::to_string).collect(),
     };
     let TableObject::TableName(name) = &insert.table else { return plan_err!("{} is not a table", insert.table) };
-    // Joins tell the zeros of floats apart, and their NaN; keys do not.
+    // Joins distinguish the zeros of floats and different NaNs; keys do not.
     let equal = |key: &String| {
         let is_float = schema.field_with_name(key).is_ok_and(|field| field.data_type().is_floating());
         let key = quoted(key);
@@ -122,7 +122,7 @@ fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<Sql
     Ok(SqlStatement::Merge(merge))
 }
 
-/// Puts the parts of the insertion into the MERGE, which keep their places in the text.
+/// Moves the parts of the insertion into the MERGE. They keep their positions in the text, for errors.
 fn fill(merge: &mut Merge, source: Box<Query>, update: DoUpdate) {
     if let TableFactor::Derived { subquery, .. } = &mut merge.source {
         *subquery = source;
@@ -135,11 +135,11 @@ fn fill(merge: &mut Merge, source: Box<Query>, update: DoUpdate) {
     }
 }
 
-/// Has the name of a column alone mean the table's column, where the row to insert has one of this name too.
+/// Qualifies bare column names with the table: the row to insert may have a column of the same name.
 struct TableColumns<'t> {
     target: &'t ObjectName,
     table: &'t KeyedTable,
-    /// In how many subqueries, whose tables may have such columns.
+    /// Depth of subqueries: their tables may have columns of these names.
     depth: usize,
 }
 
@@ -168,7 +168,7 @@ impl VisitorMut for TableColumns<'_> {
     }
 }
 
-/// Whether an insertion has nothing but what a MERGE can have.
+/// Whether a MERGE can express everything in an insertion.
 pub(super) fn is_plain(insert: &Insert) -> bool {
     insert.or.is_none()
         && !insert.ignore

@@ -1,4 +1,4 @@
-//! The end of a plan that changes a table: rows on their way to the thread that has the transaction.
+//! The root of a plan that changes a table: sends rows to the thread with the transaction.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,15 +26,15 @@ use tokio::sync::{mpsc, oneshot};
 use super::Change;
 use super::in_order::{is_in_order, plan_in_order};
 use super::target::ChangeTarget;
-use super::writer::{Sent, Writer};
+use super::writer::{Message, Writer};
 use crate::keyed::bind;
 use crate::scan::{insert_by, scan_by};
 use crate::stop::with_pauses;
 
-/// Batches on their way to the thread that writes.
+/// Number of batches in the channel to the writer's thread.
 const BATCHES_IN_FLIGHT: usize = 4;
 
-/// A plan that changes a table by the rows of `input`, and answers with how many rows were changed.
+/// A plan that changes a table by the rows of `input` and returns the number of changed rows.
 #[derive(Clone)]
 pub(super) struct ChangeExec {
     input: Arc<dyn ExecutionPlan>,
@@ -59,7 +59,7 @@ impl ChangeExec {
         Self { input, target, state, properties: Arc::new(properties) }
     }
 
-    /// Makes the change, and gives the number of rows.
+    /// Makes the change and returns the number of rows.
     async fn run(self, context: Arc<TaskContext>) -> Result<u64> {
         let (sender, receiver) = mpsc::channel(BATCHES_IN_FLIGHT);
         let (begun, has_begun) = oneshot::channel();
@@ -68,7 +68,7 @@ impl ChangeExec {
         let (table, change) = (self.target.table.clone(), self.target.change.clone());
         let writing = tokio::task::spawn_blocking(move || {
             let writer = Writer::begin(&table, change, memory)?;
-            // Nobody waits for it if the statement was stopped.
+            // The receiver is gone if the statement was stopped.
             if begun.send(()).is_err() {
                 return Ok(0);
             }
@@ -76,32 +76,32 @@ impl ChangeExec {
         });
         let sent = match has_begun.await {
             Ok(()) => self.send_rows(&sender, context).await,
-            // The writer says itself why it has stopped.
+            // The writer itself returns why it has stopped.
             Err(_) => Ok(()),
         };
-        // Without an end, the writer changes nothing.
+        // Without `Message::End`, the writer changes nothing.
         drop(sender);
         let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
         sent?;
         written
     }
 
-    /// Sends all rows to the writer, which has begun its transaction.
-    async fn send_rows(&self, writer: &mpsc::Sender<Sent>, context: Arc<TaskContext>) -> Result<()> {
+    /// Sends all rows to the writer, whose transaction is open.
+    async fn send_rows(&self, writer: &mpsc::Sender<Message>, context: Arc<TaskContext>) -> Result<()> {
         let input = self.newest_input().await?;
         let mut rows = input.execute(0, context)?;
         while let Some(batch) = rows.next().await {
-            if writer.send(Sent::Rows(batch?)).await.is_err() {
+            if writer.send(Message::Rows(batch?)).await.is_err() {
                 return Ok(());
             }
         }
-        // A writer that has stopped says itself why.
-        let _ = writer.send(Sent::End).await;
+        // A writer that has stopped itself returns why.
+        let _ = writer.send(Message::End).await;
         Ok(())
     }
 
-    /// The query's plan for the commit that the transaction begins with: a new one if there were commits since it was planned, or if its rows
-    /// have to come in their order.
+    /// Returns the query's plan for the commit that the transaction begins with. It is planned again if there were commits since, or if its
+    /// rows have to come in source order.
     async fn newest_input(&self) -> Result<Arc<dyn ExecutionPlan>> {
         if self.target.change.depends_on_order() && !is_in_order(&self.target.query, &self.input)? {
             let (query, _) = bind(self.target.query.clone())?;
@@ -174,7 +174,7 @@ impl ExecutionPlan for ChangeExec {
     }
 }
 
-/// As a table that rows are inserted into, so that a plan has a place for the change.
+/// The change is a table that rows are inserted into, so that a logical plan can hold it.
 impl ChangeTarget {
     async fn plan_scan(
         &self,

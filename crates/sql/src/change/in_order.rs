@@ -1,10 +1,10 @@
-//! Queries whose rows come in the order of their source: the order of files and of the rows in them, of VALUES, of the parts of a UNION ALL,
-//! or that of ORDER BY.
+//! Plans queries so that rows come in source order: the order of files and of the rows in them, of VALUES, of the parts of a UNION ALL, or
+//! of ORDER BY.
 //!
-//! Of rows to insert that have the same key one is kept, and it has to be the same one on any number of threads. Partitions of a query run
-//! beside each other, and what puts them together takes the batch that comes first. So the query is planned with one partition, and where
-//! there are several nevertheless, they are read one after the other. The thread that writes rows, which takes longer than most queries,
-//! still works beside the query.
+//! If rows to insert repeat a key, one is kept, and it has to be the same one on any number of threads. Partitions of a query run in
+//! parallel, and the operator that merges them takes the first batch to arrive. So the query is planned with one partition, and if there
+//! are several nevertheless, they are read one after the other. The writer's thread, which takes longer than most queries, still runs in
+//! parallel to the query.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use futures_util::{StreamExt, TryStreamExt};
 
-/// Whether the rows of a plan that was made for a query come in their order anyway.
+/// Whether the rows of a query's plan come in source order anyway.
 pub(super) fn is_in_order(query: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
-    // A sort that only the query's own order needs may be gone from a plan that has something above the query.
+    // The planner may drop the query's own sort if there is an operator above the query.
     let has_sort = query.exists(|node| Ok(matches!(node, LogicalPlan::Sort(_))))?;
     Ok(!has_sort && !plan.exists(|node| Ok(node.output_partitioning().partition_count() > 1))?)
 }
 
-/// Plans a query with one partition, whose rows come in their order.
+/// Plans a query with one partition, so that rows come in source order.
 pub(super) async fn plan_in_order(state: &SessionState, query: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
     let mut state = state.clone();
     state.config_mut().options_mut().execution.target_partitions = 1;
@@ -45,7 +45,7 @@ pub(super) async fn plan_in_order(state: &SessionState, query: &LogicalPlan) -> 
     plan.data().map(PartitionsInOrder::join)
 }
 
-/// The rows of the first partition, then those of the second, and so on.
+/// Reads the partitions one after the other.
 #[derive(Debug)]
 struct PartitionsInOrder {
     input: Arc<dyn ExecutionPlan>,
@@ -53,7 +53,7 @@ struct PartitionsInOrder {
 }
 
 impl PartitionsInOrder {
-    /// The plan with one partition.
+    /// Reduces a plan to one partition.
     fn join(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         if input.output_partitioning().partition_count() == 1 {
             return input;

@@ -1,7 +1,7 @@
 //! `INSERT INTO t SELECT … FROM (VALUES …) AS v`.
 //!
-//! DataFusion (55) takes the columns of the table for those of every VALUES within the statement: the values of inner ones were cast to the
-//! types of other columns, and 1.7 became 1. The query is planned by itself here.
+//! DataFusion (55) casts every VALUES within the statement to the types of the table's columns, so an inner VALUES was cast to the types of
+//! unrelated columns, and 1.7 became 1. Here the query is planned by itself.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::conflict::is_plain;
 use crate::dialect::normal;
 
-/// Plans an insertion of the rows of a query that has VALUES among its tables; `None` if a statement is not one.
+/// Plans an insertion whose query has VALUES among its tables; `None` for other statements.
 pub(crate) async fn plan_insertion(state: &SessionState, statement: &Statement) -> Result<Option<LogicalPlan>> {
     let Statement::Statement(statement) = statement else { return Ok(None) };
     let SqlStatement::Insert(insert) = statement.as_ref() else { return Ok(None) };
@@ -38,7 +38,7 @@ pub(crate) async fn plan_insertion(state: &SessionState, statement: &Statement) 
     LogicalPlanBuilder::insert_into(rows, reference, target, op)?.build().map(Some)
 }
 
-/// What an insertion does to rows that are there, if it has nothing that only DataFusion knows.
+/// The operation of an insertion; `None` if it has clauses that only DataFusion supports.
 fn operation(insert: &Insert) -> Option<InsertOp> {
     let replaces = insert.replace_into || insert.or == Some(SqliteOnConflict::Replace);
     let other = insert.on.is_some() || insert.or.is_some_and(|or| or != SqliteOnConflict::Replace);
@@ -46,7 +46,7 @@ fn operation(insert: &Insert) -> Option<InsertOp> {
     (!other && is_plain(&plain)).then_some(if replaces { InsertOp::Replace } else { InsertOp::Append })
 }
 
-/// Whether VALUES are a table of a query, and not the query.
+/// Whether a query has VALUES among its tables, rather than being VALUES.
 fn has_inner_values(query: &Query) -> bool {
     struct Inner;
     impl Visitor for Inner {
@@ -79,7 +79,7 @@ fn has_values(body: &SetExpr) -> bool {
     }
 }
 
-/// The columns of the table: those that are inserted in their types, and the defaults of the others.
+/// The columns of the table: inserted ones cast to their types, and the defaults of the others.
 fn columns(insert: &Insert, table: &dyn TableSource, rows: &LogicalPlan) -> Result<Vec<Expr>> {
     let schema = table.schema();
     let mut given = Vec::new();

@@ -1,4 +1,5 @@
-//! MERGE as a join of source and table, each row of which says which clause it meets and what the table's row becomes.
+//! Plans MERGE as a join of source and table. Each row has the number of the clause that applies to it and the new values of the table's
+//! row.
 
 use std::sync::Arc;
 
@@ -16,13 +17,13 @@ use datafusion::scalar::ScalarValue;
 use super::{Change, MergeAction, key_name};
 use crate::keyed::KeyedTable;
 
-/// The column that is true in all rows of the source.
+/// A column that is true in all rows of the source.
 const IN_SOURCE: &str = "__lath_in_source";
 
-/// The column with the number of the clause that a row meets, from 1; 0 stands for none.
+/// A column with the number of the clause that applies to a row, from 1; 0 if none does.
 const CLAUSE: &str = "__lath_clause";
 
-/// A MERGE that is planned.
+/// A MERGE statement being planned.
 struct Merge<'m> {
     table: &'m KeyedTable,
     name: &'m TableReference,
@@ -31,7 +32,7 @@ struct Merge<'m> {
     clauses: Vec<MergeIntoClause>,
 }
 
-/// The change and its query, for a MERGE with the rows of `source`.
+/// Returns the change and its query for a MERGE with the rows of `source`.
 pub(super) fn plan_merge(
     table: &KeyedTable,
     name: &TableReference,
@@ -79,7 +80,7 @@ impl Merge<'_> {
         self.clauses.iter().any(|clause| is_kind(clause.kind))
     }
 
-    /// Source and table, with those rows of either that no row of the other matches and that a clause is about.
+    /// Joins source and table. The type of join keeps unmatched rows of a side if a clause applies to them.
     fn join(&self, source: LogicalPlan, target: Arc<dyn TableSource>) -> Result<LogicalPlan> {
         let by_target = self.has(|kind| kind.is_not_matched_by_target());
         let by_source = self.has(|kind| kind == MergeIntoClauseKind::NotMatchedBySource);
@@ -100,12 +101,12 @@ impl Merge<'_> {
         Expr::Column(Column::new(Some(self.name.clone()), self.schema.field(place).name()))
     }
 
-    /// The number of the first clause that a row meets.
+    /// The number of the first clause that applies to a row.
     fn clause(&self) -> Result<Expr> {
         let Some(&first_key) = self.table.key_columns().first() else {
             return plan_err!("table {:?} has no key", self.table.name());
         };
-        // Key columns have no nulls but where there is no row.
+        // A key column is null only if the join found no row.
         let in_table = self.column(first_key).is_not_null();
         let in_source = Expr::Column(Column::new_unqualified(IN_SOURCE)).is_not_null();
         let met = |(number, clause): (i32, &MergeIntoClause)| {
@@ -126,7 +127,7 @@ impl Merge<'_> {
         Ok(Expr::Case(Case::new(None, when_then, Some(Box::new(lit(0_i32))))))
     }
 
-    /// The value that a column of the table gets.
+    /// The new value of a column of the table.
     fn value(&self, place: usize, schema: &DFSchema) -> Result<Expr> {
         let field = self.schema.field(place);
         let mut when_then = Vec::new();
@@ -153,7 +154,7 @@ impl Merge<'_> {
         Ok(Expr::Case(Case::new(Some(clause), when_then, Some(Box::new(none)))))
     }
 
-    /// Whether a clause may give a row another key.
+    /// Whether a clause may change the key of a row.
     fn moves_keys(&self, schema: &DFSchema) -> Result<bool> {
         for clause in &self.clauses {
             let MergeIntoAction::Update(assignments) = &clause.action else { continue };
@@ -168,7 +169,7 @@ impl Merge<'_> {
         Ok(false)
     }
 
-    /// Whether a value is that of a key column in all rows that match.
+    /// Whether `value` equals the key column in all rows that match.
     fn is_key_of_row(&self, place: usize, value: &Expr, schema: &DFSchema) -> Result<bool> {
         let column = self.column(place);
         let data_type: &DataType = self.schema.field(place).data_type();

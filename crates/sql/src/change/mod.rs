@@ -1,8 +1,8 @@
-//! Statements that change tables with a primary key: what DataFusion plans of them becomes a query for rows and a writer that applies them.
+//! Statements that change tables with a primary key: DataFusion's plan becomes a query for rows and a writer that applies them.
 //!
-//! A change happens where its plan is executed. The writer begins a transaction, and only then is it settled which commit the query reads:
-//! the one that the transaction begins with. The rows go through a channel to the thread of the transaction, which commits when all have
-//! come; if the query fails or is stopped before that, nothing has changed.
+//! A change happens when its plan is executed. The writer begins a transaction, and the query then reads the commit that the transaction
+//! begins with. The rows go through a channel to the transaction's thread, which commits after the last row; if the query fails or is
+//! stopped before, nothing has changed.
 
 mod assignments;
 mod conflict;
@@ -25,26 +25,27 @@ pub(crate) use plan::{insert_into, plan_change};
 
 use lath_table::Predicate;
 
-/// What becomes of the rows of a query.
+/// A change of a table by the rows of a query.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {
-    /// They are inserted: their columns are those of the table.
+    /// Inserts the rows, which have the columns of the table.
     Insert,
-    /// They are inserted, and replace those with the same keys.
+    /// Inserts the rows and replaces existing rows with the same keys.
     Replace,
-    /// They are inserted where there is no row with their key.
+    /// Inserts rows whose key does not exist.
     InsertNew,
-    /// The rows with their keys are deleted: their columns are those of the key.
+    /// Deletes rows by key. The rows have the columns of the key.
     Delete,
-    /// The rows for which a condition is true are deleted. The query has none.
+    /// Deletes the rows for which a condition is true. The query returns no rows.
     DeleteWhere(Predicate),
-    /// They replace rows. Their columns are those of the table, and behind them the keys of before where these may be others.
+    /// Replaces rows. The columns are the table's, followed by the old key if a key may change.
     Update { moves_keys: bool },
-    /// The first column counts the clause of MERGE that a row meets, from 1; then come the columns of the table and the keys of before.
+    /// The first column is the number of the MERGE clause that applies to a row, from 1; then come the columns of the table and the old
+    /// key.
     Merge { actions: Vec<MergeAction>, moves_keys: bool },
 }
 
-/// What a clause of MERGE does.
+/// The action of a MERGE clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MergeAction {
     Update,
@@ -53,12 +54,12 @@ pub(crate) enum MergeAction {
 }
 
 impl Change {
-    /// Whether it matters which of two rows of the query with one key comes first.
+    /// Whether the order of two rows with the same key matters.
     fn depends_on_order(&self) -> bool {
         matches!(self, Self::Replace | Self::InsertNew)
     }
 
-    /// The statement.
+    /// The name of the statement.
     fn name(&self) -> &'static str {
         match self {
             Self::Insert => "insert",
@@ -71,7 +72,7 @@ impl Change {
     }
 }
 
-/// The name of a column with a part of the key that a row had.
+/// The name of a column with a part of a row's old key.
 fn key_name(number: usize) -> String {
     format!("__lath_key_{number}")
 }

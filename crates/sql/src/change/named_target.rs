@@ -1,6 +1,6 @@
 //! `DELETE FROM orders AS o WHERE o.id = 3`.
 //!
-//! DataFusion (55) plans a deletion without the name that the statement gives to the table.
+//! DataFusion (55) plans a deletion without the alias of its table.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 use crate::grammar::parse;
 use crate::keyed::SessionTables;
 
-/// Plans a deletion from a table with a primary key that has another name in the statement; `None` if it is not one.
+/// Plans a deletion from an aliased table with a primary key; `None` for other statements.
 pub(crate) async fn plan_delete_from_alias(
     state: &SessionState,
     tables: &SessionTables,
@@ -29,7 +29,7 @@ pub(crate) async fn plan_delete_from_alias(
     let TableFactor::Table { name, .. } = &target.relation else { return Ok(None) };
     let reference = object_name_to_table_reference(name.clone(), true)?;
     let Ok(table) = tables.keyed(reference.table()) else { return Ok(None) };
-    // The rows to delete, by a query in which the name means the table.
+    // The rows to delete, by a query in which the alias resolves.
     let text = "SELECT * FROM the_table";
     let Some(Statement::Statement(mut query)) = parse(text)?.pop_front() else { return plan_err!("{text}") };
     if let SqlStatement::Query(query) = query.as_mut()
@@ -43,7 +43,7 @@ pub(crate) async fn plan_delete_from_alias(
     Ok(Some(LogicalPlan::Dml(DmlStatement::new(reference, target, WriteOp::Delete, Arc::new(rows)))))
 }
 
-/// The table of a deletion that gives it another name, and has nothing but a condition.
+/// The table of a deletion, if it has an alias and the statement nothing else but a condition.
 fn target_with_alias(delete: &Delete) -> Option<&TableWithJoins> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     let [target] = from.as_slice() else { return None };

@@ -1,4 +1,4 @@
-//! Changes that DataFusion has planned, as queries for the rows that are put or deleted.
+//! Converts DataFusion's plans of changes to queries for the rows to put or delete.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use lath_table::Predicate;
 use super::merge::plan_merge;
 use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
-use crate::keyed::{KeyedTable, bind, keys_of};
+use crate::keyed::{KeyedTable, bind, matching_keys};
 use crate::scan::test;
 
-/// The plan with each table settled to the commit that is read, and with a change of a table with a primary key as one that Lath makes.
+/// Binds each table of a plan to a commit, and replaces changes of tables with a primary key by Lath's.
 pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: OnConflict) -> Result<LogicalPlan> {
     Ok(match plan {
         LogicalPlan::Explain(mut explain) => {
@@ -29,7 +29,7 @@ pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: 
             analyze.input = Arc::new(plan_change(state, Arc::unwrap_or_clone(analyze.input), on_conflict)?);
             LogicalPlan::Analyze(analyze)
         }
-        LogicalPlan::Dml(statement) => match target_of(&statement) {
+        LogicalPlan::Dml(statement) => match keyed_target(&statement) {
             Some(table) => plan_statement(state, table, statement, on_conflict)?,
             None if on_conflict == OnConflict::Ignore => {
                 return plan_err!("rows are ignored by their keys; {} has none", statement.table_name);
@@ -40,14 +40,14 @@ pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: 
     })
 }
 
-fn target_of(statement: &DmlStatement) -> Option<KeyedTable> {
+fn keyed_target(statement: &DmlStatement) -> Option<KeyedTable> {
     source_as_provider(&statement.target).ok()?.downcast_ref::<KeyedTable>().cloned()
 }
 
-/// The insertion of a query's rows into a table.
+/// Plans the insertion of a query's rows into a table.
 pub(crate) fn insert_into(table: KeyedTable, query: LogicalPlan) -> Result<LogicalPlan> {
     let name = TableReference::bare(table.name());
-    change_of(table, name, Change::Insert, query)
+    change_plan(table, name, Change::Insert, query)
 }
 
 fn plan_statement(
@@ -76,11 +76,11 @@ fn plan_statement(
         WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input)?,
         other => return not_impl_err!("{} of a table with a primary key", other.name()),
     };
-    change_of(table, table_name, change, query)
+    change_plan(table, table_name, change, query)
 }
 
-/// The plan that applies a change to the rows of a query.
-fn change_of(table: KeyedTable, name: TableReference, change: Change, query: LogicalPlan) -> Result<LogicalPlan> {
+/// Plans a change by the rows of a query.
+fn change_plan(table: KeyedTable, name: TableReference, change: Change, query: LogicalPlan) -> Result<LogicalPlan> {
     let (bound, commits) = bind(query.clone())?;
     let target = Arc::new(ChangeTarget::new(table, change, query, commits));
     LogicalPlanBuilder::insert_into(bound, name, provider_as_source(target), InsertOp::Append)?.build()
@@ -94,7 +94,7 @@ fn nothing() -> Result<LogicalPlan> {
     LogicalPlanBuilder::empty(false).build()
 }
 
-/// A deletion by a condition that scans answer as SQL does, or by the keys of the rows that are found.
+/// Plans a deletion by a condition if scans evaluate it exactly, or else by the keys of the matching rows.
 fn plan_delete(state: &SessionState, table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
     if let Some(predicate) = scanned_condition(state, table, &rows)? {
         return Ok((Change::DeleteWhere(predicate), nothing()?));
@@ -103,11 +103,11 @@ fn plan_delete(state: &SessionState, table: &KeyedTable, rows: LogicalPlan) -> R
     Ok((Change::Delete, LogicalPlanBuilder::from(rows).project(keys)?.build()?))
 }
 
-/// The condition of all rows that are found, if a scan alone finds them and does not look them up by their keys.
+/// Returns the condition of the rows to delete, if a scan evaluates it exactly and no lookup by key would find them.
 fn scanned_condition(state: &SessionState, table: &KeyedTable, rows: &LogicalPlan) -> Result<Option<Predicate>> {
     let LogicalPlan::TableScan(scan) = state.optimize(rows)? else { return Ok(None) };
     let schema = table.schema();
-    if scan.fetch.is_some() || keys_of(&scan.filters, &schema, table.key_columns()).is_some() {
+    if scan.fetch.is_some() || matching_keys(&scan.filters, &schema, table.key_columns()).is_some() {
         return Ok(None);
     }
     let mut all = all_rows()?;
@@ -118,7 +118,7 @@ fn scanned_condition(state: &SessionState, table: &KeyedTable, rows: &LogicalPla
     Ok(Some(all))
 }
 
-/// The key columns of a plan that has the columns of the table, under names that no column has.
+/// The key columns of a plan with the table's columns, under names that no column has.
 fn key_exprs(table: &KeyedTable, rows: &LogicalPlan) -> Result<Vec<Expr>> {
     let schema = table.schema();
     let is_table = rows.schema().fields().iter().map(|field| field.name()).eq(schema.fields().iter().map(|f| f.name()));
@@ -131,7 +131,7 @@ fn key_exprs(table: &KeyedTable, rows: &LogicalPlan) -> Result<Vec<Expr>> {
     Ok(table.key_columns().iter().enumerate().map(key).collect())
 }
 
-/// An update: a projection of all columns, to which the keys of before are added where they may change.
+/// Plans an update as a projection of all columns, followed by the old key if it may change.
 fn plan_update(table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = rows else {
         return not_impl_err!("an UPDATE of table {:?} that has another form; write it as one statement", table.name());

@@ -1,4 +1,4 @@
-//! The table that a change is made to, and the query whose rows it takes.
+//! The target of a change.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use datafusion::logical_expr::LogicalPlan;
 use super::Change;
 use crate::keyed::{Commits, KeyedTable};
 
-/// A change of a table by the rows of a query.
+/// A table to change, and the query whose rows it takes.
 #[derive(Clone)]
 pub(super) struct ChangeTarget {
     pub(super) table: KeyedTable,
     pub(super) change: Change,
-    /// The query, before it was settled which commits it reads.
+    /// The query, not yet bound to commits.
     pub(super) query: LogicalPlan,
     /// The commits that its plan reads.
     pub(super) commits: Arc<Commits>,

@@ -1,4 +1,4 @@
-//! Which rows of the table a MERGE has changed already.
+//! The keys of the rows that a MERGE has changed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use arrow_schema::{DataType, Schema};
 use datafusion::common::{Result, exec_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 
-/// What a key takes in a set of keys beside its bytes.
+/// Memory that an entry of the set takes besides the key's bytes.
 const ENTRY_LEN: usize = 32;
 
-/// The keys of rows.
+/// A set of encoded keys.
 #[derive(Debug)]
 pub(super) struct KeySet {
     converter: RowConverter,
@@ -23,13 +23,13 @@ pub(super) struct KeySet {
 }
 
 impl KeySet {
-    /// No keys yet, of these columns.
+    /// Creates an empty set of keys with these columns.
     pub(super) fn new(columns: &Schema) -> Result<Self> {
         let fields = columns.fields().iter().map(|field| SortField::new(field.data_type().clone())).collect();
         Ok(Self { converter: RowConverter::new(fields)?, keys: HashSet::new() })
     }
 
-    /// Adds the keys of rows, and says for each whether it is new.
+    /// Adds the keys of rows and returns for each whether it is new.
     pub(super) fn add(&mut self, keys: &RecordBatch, memory: &MemoryReservation) -> Result<Vec<bool>> {
         let keys: Vec<ArrayRef> = keys.columns().iter().map(with_one_zero).collect();
         let rows = self.converter.convert_columns(&keys)?;
@@ -44,7 +44,7 @@ impl KeySet {
         Ok(are_new)
     }
 
-    /// Adds the keys of rows, each of which has to be new.
+    /// Adds the keys of rows; a key that is not new is an error.
     pub(super) fn add_once(&mut self, keys: &RecordBatch, memory: &MemoryReservation) -> Result<()> {
         match self.add(keys, memory)?.iter().position(|is_new| !is_new) {
             None => Ok(()),
@@ -56,7 +56,7 @@ impl KeySet {
     }
 }
 
-/// Floats with one zero and one NaN, as keys of tables have them.
+/// Maps floats to one zero and one NaN, as in keys of tables.
 fn with_one_zero(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float64 => {
@@ -71,7 +71,7 @@ fn with_one_zero(column: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// The names and values of a row.
+/// Formats a row as names and values.
 fn described(batch: &RecordBatch, row: usize) -> Result<String> {
     let options = FormatOptions::default();
     let schema = batch.schema_ref();

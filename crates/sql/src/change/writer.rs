@@ -1,4 +1,4 @@
-//! The thread that has the transaction of a change.
+//! The writer of a change, which runs on the transaction's thread.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use tokio::sync::mpsc::Receiver;
 
 use super::touched::KeySet;
 use super::{Change, MergeAction};
-use crate::error::of_table;
+use crate::error::table_error;
 use crate::keyed::KeyedTable;
 
-/// What the writer is sent.
-pub(super) enum Sent {
+/// A message to the writer.
+pub(super) enum Message {
     Rows(RecordBatch),
-    /// There are no more. Without this, nothing is changed.
+    /// The end of the rows. Without it, nothing is changed.
     End,
 }
 
-/// A transaction that rows are applied to.
+/// Applies rows to a transaction.
 pub(super) struct Writer {
     transaction: Transaction,
     change: Change,
-    /// The columns of the table, and those of its key.
+    /// The columns of the table.
     columns: SchemaRef,
     keys: SchemaRef,
     staging: Staging,
@@ -42,7 +42,7 @@ pub(super) struct Writer {
     count: u64,
 }
 
-/// Which rows are put only when all have come: keys, or values of unique indexes, may be free only then.
+/// The kinds of rows that are put only after the last row has come: keys, or values of unique indexes, may be taken until then.
 #[derive(Debug, Clone, Copy)]
 struct Staging {
     inserts: bool,
@@ -50,11 +50,11 @@ struct Staging {
 }
 
 impl Writer {
-    /// Begins a transaction, after the one before it has ended.
+    /// Begins a transaction. Blocks until the transaction before has ended.
     pub(super) fn begin(table: &KeyedTable, change: Change, memory: MemoryReservation) -> Result<Self> {
-        let transaction = table.table().begin().map_err(of_table)?;
+        let transaction = table.table().begin().map_err(table_error)?;
         // While the transaction is open, this stays the newest commit.
-        let snapshot = table.table().snapshot().map_err(of_table)?;
+        let snapshot = table.table().snapshot().map_err(table_error)?;
         table.check_columns(&snapshot)?;
         let is_unique = snapshot.indexes().iter().any(|index| index.is_unique);
         let staging = match &change {
@@ -71,35 +71,35 @@ impl Writer {
         Ok(Self { transaction, change, columns, keys, staging, touched, inserts, updates, memory, count: 0 })
     }
 
-    /// Applies what comes, commits, and gives the number of rows.
-    pub(super) fn write(mut self, mut rows: Receiver<Sent>) -> Result<u64> {
+    /// Applies the received rows, commits, and returns the number of rows.
+    pub(super) fn write(mut self, mut rows: Receiver<Message>) -> Result<u64> {
         loop {
             match rows.blocking_recv() {
-                Some(Sent::Rows(batch)) if batch.num_rows() == 0 => {}
-                Some(Sent::Rows(batch)) => self.apply(&batch)?,
-                Some(Sent::End) => break,
+                Some(Message::Rows(batch)) if batch.num_rows() == 0 => {}
+                Some(Message::Rows(batch)) => self.apply(&batch)?,
+                Some(Message::End) => break,
                 None => return exec_err!("the statement was stopped, so nothing was changed"),
             }
         }
         if let Change::DeleteWhere(predicate) = &self.change {
-            self.count = self.transaction.delete_where(predicate).map_err(of_table)?;
+            self.count = self.transaction.delete_where(predicate).map_err(table_error)?;
         }
         self.put_staged()?;
-        self.transaction.commit().map_err(of_table)?;
+        self.transaction.commit().map_err(table_error)?;
         Ok(self.count)
     }
 
     fn apply(&mut self, batch: &RecordBatch) -> Result<()> {
         let row_count = batch.num_rows() as u64;
         match self.change.clone() {
-            Change::Insert => self.transaction.insert(&self.rows(batch, 0)?).map_err(of_table)?,
+            Change::Insert => self.transaction.insert(&self.rows(batch, 0)?).map_err(table_error)?,
             Change::Replace => self.update(self.rows(batch, 0)?, None)?,
             Change::InsertNew => {
                 self.count += self.insert_new(&self.rows(batch, 0)?)?;
                 return Ok(());
             }
-            Change::Delete => self.transaction.delete(self.keys(batch, 0)?).map_err(of_table)?,
-            // The rows are found when all others have come, of which there are none.
+            Change::Delete => self.transaction.delete(self.keys(batch, 0)?).map_err(table_error)?,
+            // The query returns no rows; the rows to delete are found at the end.
             Change::DeleteWhere(_) => return Ok(()),
             Change::Update { moves_keys } => {
                 let old = if moves_keys { Some(self.keys(batch, self.columns.fields().len())?) } else { None };
@@ -111,15 +111,15 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts rows that replace others, whose keys may have been these.
+    /// Puts rows that replace others with the same keys, or with `old_keys`.
     fn update(&mut self, rows: RecordBatch, old_keys: Option<RecordBatch>) -> Result<()> {
         match old_keys {
             Some(old_keys) => {
-                self.transaction.delete(old_keys).map_err(of_table)?;
+                self.transaction.delete(old_keys).map_err(table_error)?;
                 self.stage(rows, |writer| &mut writer.inserts)
             }
             None if self.staging.updates => self.stage(rows, |writer| &mut writer.updates),
-            None => self.transaction.upsert(&rows).map_err(of_table),
+            None => self.transaction.upsert(&rows).map_err(table_error),
         }
     }
 
@@ -129,29 +129,29 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts the rows that had to wait for the others: each kind at once, so that it is what is left that has to be unique.
+    /// Puts the rows that had to wait, each kind at once, so that only the final rows have to be unique.
     fn put_staged(&mut self) -> Result<()> {
         let (inserts, updates) = (std::mem::take(&mut self.inserts), std::mem::take(&mut self.updates));
         for (batches, are_new) in [(updates, false), (inserts, true)] {
             let Some(first) = batches.first() else { continue };
             let rows = concat_batches(first.schema_ref(), &batches)?;
             let put = if are_new { self.transaction.insert(&rows) } else { self.transaction.upsert(&rows) };
-            put.map_err(of_table)?;
+            put.map_err(table_error)?;
         }
         Ok(())
     }
 
-    /// Inserts the first row of each key that the table does not have; their number.
+    /// Inserts the first row of each key that the table does not have. Returns the number of inserted rows.
     fn insert_new(&mut self, rows: &RecordBatch) -> Result<u64> {
         let places = self.keys.fields().iter().map(|field| self.columns.index_of(field.name()));
         let keys = rows.project(&places.collect::<Result<Vec<_>, _>>()?)?;
         let are_first = KeySet::new(&self.keys)?.add(&keys, &self.memory.new_empty())?;
         let rows = filter_record_batch(rows, &BooleanArray::from(are_first))?;
         let when = MergeWhen::new().matched(WhenMatched::Keep);
-        Ok(self.transaction.merge(&rows, &when).map_err(of_table)?.inserted)
+        Ok(self.transaction.merge(&rows, &when).map_err(table_error)?.inserted)
     }
 
-    /// Applies rows by the clauses that they meet.
+    /// Applies rows by the number of their clause.
     fn merge(&mut self, batch: &RecordBatch, actions: &[MergeAction], moves_keys: bool) -> Result<()> {
         let Some(clauses) = batch.column(0).as_primitive_opt::<Int32Type>() else {
             return internal_err!("the clauses of a merge are not numbers");
@@ -166,7 +166,7 @@ impl Writer {
         if deleted.num_rows() > 0 {
             let keys = self.keys(&deleted, behind)?;
             self.touched.add_once(&keys, &self.memory)?;
-            self.transaction.delete(keys).map_err(of_table)?;
+            self.transaction.delete(keys).map_err(table_error)?;
         }
         let updated = of_action(MergeAction::Update)?;
         if updated.num_rows() > 0 {
@@ -179,18 +179,18 @@ impl Writer {
             let rows = self.rows(&inserted, 1)?;
             match self.staging.inserts {
                 true => self.stage(rows, |writer| &mut writer.inserts)?,
-                false => self.transaction.insert(&rows).map_err(of_table)?,
+                false => self.transaction.insert(&rows).map_err(table_error)?,
             }
         }
         Ok(())
     }
 
-    /// The columns of the table, which begin at a place of a batch.
+    /// The table's columns, which begin at column `from` of a batch.
     fn rows(&self, batch: &RecordBatch, from: usize) -> Result<RecordBatch> {
         columns_at(batch, from, &self.columns)
     }
 
-    /// The columns of the key, which begin at a place of a batch.
+    /// The key's columns, which begin at column `from` of a batch.
     fn keys(&self, batch: &RecordBatch, from: usize) -> Result<RecordBatch> {
         columns_at(batch, from, &self.keys)
     }
@@ -204,7 +204,7 @@ fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<Re
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns.to_vec(), &options)?)
 }
 
-/// The fields with nulls, which the table refuses itself where it has to.
+/// Makes all fields nullable; the table itself refuses nulls where it has to.
 fn nullable<'f>(fields: impl Iterator<Item = &'f FieldRef>) -> SchemaRef {
     let fields: Vec<FieldRef> = fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true))).collect();
     Arc::new(Schema::new(fields))

@@ -1,4 +1,4 @@
-//! `ALTER TABLE`: columns are added, dropped, renamed and widened, and files are sorted by other columns.
+//! `ALTER TABLE`: adds, drops, renames and widens columns, and changes the columns that files are sorted by.
 
 use arrow_schema::Field;
 use datafusion::catalog::TableProvider;
@@ -95,7 +95,7 @@ impl Definitions<'_> {
         }
     }
 
-    /// A column that a statement defines, and its default.
+    /// Returns the field of a column definition, and the value of its default.
     async fn column(&self, def: &ColumnDef) -> Result<(Field, Option<KeyValue>)> {
         let text = format!("CREATE TABLE the_column ({def})");
         let Some(statement) = parse(&text)?.pop_front() else { return plan_err!("{def} is not a column") };
@@ -117,7 +117,7 @@ impl Definitions<'_> {
     }
 }
 
-/// The field with the text of its column's default.
+/// Adds the text of the default to a field's metadata.
 fn with_default_text(field: Field, def: &ColumnDef) -> Field {
     let Some(text) = default_text(def) else { return field };
     let mut metadata = field.metadata().clone();

@@ -1,4 +1,4 @@
-//! `CALL keep_snapshot('monday')` and other calls that look after tables.
+//! `CALL keep_snapshot('monday')` and other maintenance of tables.
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
@@ -9,7 +9,7 @@ use lath_table::{ChangeRetention, Table};
 use super::{Definitions, last_part};
 use crate::error::table_work;
 
-/// The calls that there are.
+/// The supported calls, for messages.
 const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), flush('table'), \
                      compact('table') and vacuum('table'); the snapshot of an attached table has its name behind that of the table";
 

@@ -1,4 +1,4 @@
-//! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query and in another order than that of the key.
+//! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query (`AS`) and in another order than the key's (`CLUSTER BY`).
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::dialect::normal;
 use crate::error::table_work;
 use crate::keyed::{COLUMN_DEFAULT, KeyedTable};
 
-/// The places of the columns of the primary key.
-pub(super) fn key_of(constraints: &Constraints) -> Option<&[usize]> {
+/// The indices of the primary key's columns.
+pub(super) fn primary_key(constraints: &Constraints) -> Option<&[usize]> {
     constraints.iter().find_map(|constraint| match constraint {
         Constraint::PrimaryKey(columns) => Some(columns.as_slice()),
         Constraint::Unique(_) => None,
@@ -33,12 +33,12 @@ struct NewTable {
     name: String,
     schema: SchemaRef,
     key: Vec<String>,
-    /// The columns by which files are sorted before the key.
+    /// The columns that files are sorted by, before the key.
     cluster: Vec<String>,
     unique: Vec<Vec<String>>,
 }
 
-/// The columns behind `CLUSTER BY`, in parentheses or not.
+/// The columns of `CLUSTER BY`, with or without parentheses.
 pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for expr in exprs {
@@ -53,7 +53,7 @@ pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
 }
 
 impl Definitions<'_> {
-    /// `CREATE TABLE`; whether the table has a primary key, and is created.
+    /// Creates the table if it has a primary key. Returns whether it has one.
     pub(super) async fn create(&self, create: &CreateTable) -> Result<bool> {
         if self.is_temporary {
             return Ok(false);
@@ -64,7 +64,7 @@ impl Definitions<'_> {
             }
             None => Vec::new(),
         };
-        // DataFusion does not plan it.
+        // DataFusion does not plan CLUSTER BY.
         let create = CreateTable { cluster_by: None, ..create.clone() };
         let is_created = match create.query.is_some() && create.columns.is_empty() {
             true => self.create_by_query(&create, &cluster).await?,
@@ -76,8 +76,7 @@ impl Definitions<'_> {
         Ok(is_created)
     }
 
-    /// `CREATE TABLE … (columns)`, perhaps with `AS query`, if there is a primary key. The columns are those that are declared, and not the
-    /// query's.
+    /// `CREATE TABLE … (columns)`, with or without `AS query`, if there is a primary key. The declared columns count, not the query's.
     async fn create_declared(&self, create: &CreateTable, cluster: &[String]) -> Result<bool> {
         let plan = async |create: CreateTable| {
             let statement = Statement::Statement(Box::new(SqlStatement::CreateTable(create)));
@@ -85,7 +84,7 @@ impl Definitions<'_> {
         };
         let declared = plan(CreateTable { query: None, ..create.clone() }).await?;
         let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(declared)) = declared else { return Ok(false) };
-        if key_of(&declared.constraints).is_none() {
+        if primary_key(&declared.constraints).is_none() {
             return Ok(false);
         }
         for (column, expr) in &declared.column_defaults {
@@ -105,8 +104,8 @@ impl Definitions<'_> {
         Ok(true)
     }
 
-    /// `CREATE TABLE … (PRIMARY KEY (columns)) AS query`. DataFusion looks for these columns among names that tables qualify, so it is planned
-    /// without them.
+    /// `CREATE TABLE … (PRIMARY KEY (columns)) AS query`. DataFusion looks up key columns among qualified names and finds none, so the
+    /// statement is planned without its constraints.
     async fn create_by_query(&self, create: &CreateTable, cluster: &[String]) -> Result<bool> {
         if !create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_))) {
             return Ok(false);
@@ -155,17 +154,17 @@ impl Definitions<'_> {
             return plan_err!("OR REPLACE is not for tables with a primary key; DROP TABLE IF EXISTS {name} first");
         }
         let table = NewTable::new(name, create, cluster, defaults)?;
-        let unfinished = Unfinished { database: database.clone(), name: Some(table.name.clone()) };
+        let guard = CreationGuard { database: database.clone(), name: Some(table.name.clone()) };
         let name = table.name.clone();
         let created = database.clone();
         let table = table_work(move || table.create(&created)).await?;
         if let Some(query) = query {
-            let table = KeyedTable::of_database(&name, table, &database)?;
+            let table = KeyedTable::from_database(&name, table, &database)?;
             let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
             let plan = self.state.create_physical_plan(&insertion).await?;
             collect(plan, self.state.task_ctx()).await?;
         }
-        unfinished.finish();
+        guard.finish();
         Ok(())
     }
 }
@@ -183,8 +182,8 @@ impl NewTable {
             Constraint::Unique(columns) => Some(names(columns)),
             Constraint::PrimaryKey(_) => None,
         });
-        let (unique, key) = (unique.collect(), names(key_of(&create.constraints).unwrap_or_default()));
-        // What queries say of their columns is nothing of the table's.
+        let (unique, key) = (unique.collect(), names(primary_key(&create.constraints).unwrap_or_default()));
+        // Metadata of a query's columns does not become the table's.
         let plain = |field: &arrow_schema::FieldRef| {
             let default = defaults.iter().find(|(column, _)| column == field.name());
             let metadata = default.map(|(_, text)| (COLUMN_DEFAULT.to_owned(), text.clone()));
@@ -203,24 +202,24 @@ impl NewTable {
     }
 }
 
-/// A table that is dropped if it does not get its indexes and rows.
-struct Unfinished {
+/// Drops a new table if creating its indexes or inserting its rows fails.
+struct CreationGuard {
     database: Database,
     name: Option<String>,
 }
 
-impl Unfinished {
+impl CreationGuard {
     fn finish(mut self) {
         self.name = None;
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for CreationGuard {
     fn drop(&mut self) {
         let Some(name) = self.name.take() else { return };
         let database = self.database.clone();
-        // A transaction that is being given up may still be open, which must not be waited for here. A table that cannot be dropped stays
-        // without rows.
+        // A transaction that is being rolled back may still be open, and `drop` must not block on it. A table that cannot be dropped stays
+        // empty.
         let dropping = std::thread::Builder::new().name("lath-sql-drop".to_owned());
         let _ = dropping.spawn(move || database.drop_table(&name));
     }

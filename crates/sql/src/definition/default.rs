@@ -1,4 +1,4 @@
-//! `DEFAULT` of columns: the value of rows that are there, and the expression for rows that are inserted without the column.
+//! `DEFAULT` of columns: a value for existing rows, and an expression for rows that are inserted without the column.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::display::array_value_to_string;
@@ -20,7 +20,7 @@ pub(super) fn default_text(def: &ColumnDef) -> Option<String> {
 }
 
 impl Definitions<'_> {
-    /// The value of a default now, which the column has to have exactly; `None` if it is null.
+    /// Evaluates a default. The column's type must represent the value exactly. Returns `None` for null.
     pub(super) async fn default_value(&self, expr: Expr, field: &Field) -> Result<Option<ArrayRef>> {
         let name = field.name();
         let query = LogicalPlanBuilder::empty(true).project([expr.alias("default")])?.build()?;
@@ -41,7 +41,7 @@ impl Definitions<'_> {
         };
         let options = CastOptions { safe: true, ..CastOptions::default() };
         let typed = cast_with_options(value, field.data_type(), &options).map_err(|_| misfit())?;
-        // Numbers are not rounded, but for floats, whose literals always are.
+        // Only floats may be rounded, because their literals always are.
         let is_rounded =
             value.data_type().is_numeric() && field.data_type().is_numeric() && !field.data_type().is_floating();
         let is_exact =

@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexColumn, ObjectName
 
 use super::{Definitions, last_part};
 use crate::dialect::normal;
-use crate::error::{of_table, table_work};
+use crate::error::{table_error, table_work};
 use crate::keyed::KeyedTable;
 
 impl Definitions<'_> {
@@ -34,7 +34,8 @@ impl Definitions<'_> {
         table_work(move || handle.create_index(&name, &columns, is_unique)).await
     }
 
-    /// Drops an index: `DROP INDEX name ON table`, `DROP INDEX table.name`, or by its name alone if one table has it.
+    /// Drops an index: `DROP INDEX name ON table`, `DROP INDEX table.name`, or `DROP INDEX name` if a single table has an index of this
+    /// name.
     pub(super) async fn drop_index(
         &self,
         names: &[ObjectName],
@@ -71,7 +72,7 @@ impl Definitions<'_> {
 }
 
 fn has_index(table: &KeyedTable, name: &str) -> Result<bool> {
-    Ok(table.table().snapshot().map_err(of_table)?.indexes().iter().any(|index| index.name == name))
+    Ok(table.table().snapshot().map_err(table_error)?.indexes().iter().any(|index| index.name == name))
 }
 
 pub(super) fn column_name(column: &IndexColumn) -> Result<String> {

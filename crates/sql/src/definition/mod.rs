@@ -1,6 +1,6 @@
-//! Statements that make, alter and drop tables with a primary key, and calls that look after them.
+//! Statements that create, alter, drop and maintain tables with a primary key.
 //!
-//! They are done where they are planned, as DataFusion does those of views and of tables in memory.
+//! They run while they are planned, as DataFusion runs statements about views and tables in memory.
 
 mod alter;
 mod call;
@@ -22,19 +22,19 @@ use crate::dialect::normal;
 use crate::error::table_work;
 use crate::keyed::{KeyedTable, SessionTables, bind};
 
-/// The tables that statements define, and what they are planned with.
+/// Runs statements that define tables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Definitions<'s> {
     pub(crate) tables: &'s SessionTables,
     pub(crate) state: &'s SessionState,
     /// The text of the statement.
     pub(crate) text: &'s str,
-    /// Whether it makes something for the session alone.
+    /// Whether the statement has `TEMPORARY`.
     pub(crate) is_temporary: bool,
 }
 
-/// Takes `TEMPORARY` out of a statement that makes a table or view; whether it had it. DataFusion keeps those that it makes in memory, and
-/// does not plan the word.
+/// Removes `TEMPORARY` from a statement that creates a table or view, and returns whether it was there. DataFusion does not plan the word;
+/// its tables and views are in memory anyway.
 pub(crate) fn take_temporary(statement: &mut Statement) -> bool {
     let Statement::Statement(statement) = statement else { return false };
     match statement.as_mut() {
@@ -45,7 +45,7 @@ pub(crate) fn take_temporary(statement: &mut Statement) -> bool {
 }
 
 impl Definitions<'_> {
-    /// Does what a statement that DataFusion does not plan defines; whether it is one.
+    /// Runs a definition that DataFusion does not plan. Returns whether the statement is one.
     pub(crate) async fn run_statement(&self, statement: &Statement) -> Result<bool> {
         let Statement::Statement(statement) = statement else { return Ok(false) };
         match statement.as_ref() {
@@ -64,12 +64,12 @@ impl Definitions<'_> {
         Ok(true)
     }
 
-    /// Does what a plan defines, if it is about tables with a primary key; otherwise the plan is returned.
+    /// Runs a plan that defines something about tables with a primary key. Returns any other plan.
     pub(crate) async fn run_plan(&self, plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
         match plan {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(mut create)) => {
                 self.check_in_memory(&create)?;
-                // Its rows are read here.
+                // The query runs here, so its tables are bound here.
                 create.input = bind(Arc::unwrap_or_clone(create.input))?.0.into();
                 Ok(Some(LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create))))
             }
@@ -85,7 +85,7 @@ impl Definitions<'_> {
         }
     }
 
-    /// Refuses a table in memory that looks like one that is kept, or whose rows are said to be unique.
+    /// Returns an error for a table in memory that looks like a stored one, or that declares unique rows.
     fn check_in_memory(&self, create: &CreateMemoryTable) -> Result<()> {
         let name = &create.name;
         if self.tables.database().is_some() && !self.is_temporary {
@@ -118,15 +118,15 @@ impl Definitions<'_> {
         }
     }
 
-    /// The name, if it is that of a table of the database.
+    /// The name, if a table of the database has it.
     fn database_name(&self, reference: &TableReference) -> Result<Option<String>> {
         match self.plain_name(reference) {
-            Some(name) if self.tables.is_of_database(&name)? => Ok(Some(name)),
+            Some(name) if self.tables.is_in_database(&name)? => Ok(Some(name)),
             _ => Ok(None),
         }
     }
 
-    /// The name alone, if it is that of a table of the session and not of another catalog.
+    /// The bare name, if it refers to the session's own catalog.
     fn plain_name(&self, reference: &TableReference) -> Option<String> {
         let defaults = &self.state.config_options().catalog;
         let resolved = reference.clone().resolve(&defaults.default_catalog, &defaults.default_schema);
@@ -144,7 +144,7 @@ impl Definitions<'_> {
     }
 }
 
-/// The only or last part of a name.
+/// The last part of a name.
 fn last_part(name: &ObjectName) -> Result<String> {
     match name.0.last().and_then(|part| part.as_ident()) {
         Some(ident) => Ok(normal(ident)),

@@ -1,4 +1,4 @@
-//! `CREATE VIEW` and `DROP VIEW` in a database, which keeps the text of views.
+//! `CREATE VIEW` and `DROP VIEW` in a database, which stores the text of views.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::Definitions;
 use crate::error::table_work;
 
 impl Definitions<'_> {
-    /// Keeps a view, after it was planned once.
+    /// Stores a view, after planning it once.
     pub(super) async fn create_view(&self, create: &CreateView) -> Result<()> {
         let database = self.database()?.clone();
-        // DataFusion does not plan it.
+        // DataFusion does not plan IF NOT EXISTS.
         let planned = CreateView { if_not_exists: false, ..create.clone() };
         let statement = Statement::Statement(Box::new(SqlStatement::CreateView(planned)));
         let plan = self.state.statement_to_plan(statement).await?;
@@ -45,7 +45,7 @@ impl Definitions<'_> {
         table_work(move || database.put_view(&name, &text)).await
     }
 
-    /// Drops a view of the database; whether there was one.
+    /// Drops a view of the database. Returns whether there was one.
     pub(super) async fn drop_view(&self, drop: &DropView) -> Result<bool> {
         let (Some(database), Some(name)) = (self.tables.database(), self.plain_name(&drop.name)) else {
             return Ok(false);

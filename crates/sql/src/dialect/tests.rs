@@ -1,4 +1,4 @@
-//! Expressions are printed with no parentheses but the necessary ones, by PostgreSQL's table, and have to be read as they are with all.
+//! Prints expressions with the parentheses that PostgreSQL's precedence requires, and checks that they parse as with all parentheses.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 use super::LathDialect;
 
-/// Levels of PostgreSQL's table, the loosest first.
+/// PostgreSQL's precedence levels, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Or,
@@ -27,19 +27,19 @@ enum Level {
     Atom,
 }
 
-/// A printed expression: with the necessary parentheses, and with all.
-struct Printed {
+/// An expression as text: with the required parentheses, and with all.
+struct PrintedExpr {
     level: Level,
     least: String,
     all: String,
 }
 
-impl Printed {
+impl PrintedExpr {
     fn atom(text: &str) -> Self {
         Self { level: Level::Atom, least: text.to_owned(), all: text.to_owned() }
     }
 
-    /// The text as an operand where operators of `level` and tighter ones need no parentheses.
+    /// The text as an operand where operators of `level` and higher need no parentheses.
     fn operand(&self, level: Level) -> (String, String) {
         let least = if self.level >= level { self.least.clone() } else { format!("({})", self.least) };
         (least, format!("({})", self.all))
@@ -76,37 +76,37 @@ fn next(level: Level) -> Level {
     levels.into_iter().find(|other| *other > level).unwrap_or(Atom)
 }
 
-fn random(rng: &mut Rng, depth: usize) -> Printed {
+fn random(rng: &mut Rng, depth: usize) -> PrintedExpr {
     if depth == 0 {
-        return Printed::atom(["a", "b", "1", "'x'", "NULL", "f(a)"][rng.usize(..6)]);
+        return PrintedExpr::atom(["a", "b", "1", "'x'", "NULL", "f(a)"][rng.usize(..6)]);
     }
     let mut part = || random(rng, depth - 1);
     let (first, second, third) = (part(), part(), part());
     match rng.usize(..14) {
         0 => {
             let (least, all) = first.operand(Level::Not);
-            Printed { level: Level::Not, least: format!("NOT {least}"), all: format!("NOT {all}") }
+            PrintedExpr { level: Level::Not, least: format!("NOT {least}"), all: format!("NOT {all}") }
         }
         1 => {
             let (least, all) = first.operand(Level::Sign);
             // Two signs would begin a comment.
-            Printed { level: Level::Sign, least: format!("- {least}"), all: format!("- {all}") }
+            PrintedExpr { level: Level::Sign, least: format!("- {least}"), all: format!("- {all}") }
         }
         2 => {
             let (least, all) = first.operand(Level::Cast);
-            Printed { level: Level::Cast, least: format!("{least}::INT"), all: format!("{all}::INT") }
+            PrintedExpr { level: Level::Cast, least: format!("{least}::INT"), all: format!("{all}::INT") }
         }
         3 => {
             let test = ["NULL", "NOT NULL", "TRUE", "NOT FALSE", "UNKNOWN"][rng.usize(..5)];
             let (least, all) = first.operand(next(Level::Is));
-            Printed { level: Level::Is, least: format!("{least} IS {test}"), all: format!("{all} IS {test}") }
+            PrintedExpr { level: Level::Is, least: format!("{least} IS {test}"), all: format!("{all} IS {test}") }
         }
         4 => {
             let not = ["", "NOT "][rng.usize(..2)];
             let inner = next(Level::Between);
             let ((value, value_all), (low, low_all), (high, high_all)) =
                 (first.operand(inner), second.operand(inner), third.operand(inner));
-            Printed {
+            PrintedExpr {
                 level: Level::Between,
                 least: format!("{value} {not}BETWEEN {low} AND {high}"),
                 all: format!("{value_all} {not}BETWEEN {low_all} AND {high_all}"),
@@ -116,7 +116,7 @@ fn random(rng: &mut Rng, depth: usize) -> Printed {
             let not = ["", "NOT "][rng.usize(..2)];
             let (value, value_all) = first.operand(next(Level::Between));
             let (one, other) = (&second, &third);
-            Printed {
+            PrintedExpr {
                 level: Level::Between,
                 least: format!("{value} {not}IN ({}, {})", one.least, other.least),
                 all: format!("{value_all} {not}IN ({}, {})", one.all, other.all),
@@ -124,7 +124,7 @@ fn random(rng: &mut Rng, depth: usize) -> Printed {
         }
         6 => {
             let (least, all) = first.operand(Level::AtTimeZone);
-            Printed {
+            PrintedExpr {
                 level: Level::AtTimeZone,
                 least: format!("{least} AT TIME ZONE 'UTC'"),
                 all: format!("{all} AT TIME ZONE 'UTC'"),
@@ -132,16 +132,16 @@ fn random(rng: &mut Rng, depth: usize) -> Printed {
         }
         _ => {
             let (level, op) = BINARY[rng.usize(..BINARY.len())];
-            // Comparisons and the like have no order among each other; what chains otherwise does so from the left.
+            // Comparisons and similar operators do not chain; the others are left-associative.
             let chains = !matches!(level, Level::Comparison | Level::Between | Level::Is);
             let (left, left_all) = first.operand(if chains { level } else { next(level) });
             let (right, right_all) = second.operand(next(level));
-            Printed { level, least: format!("{left} {op} {right}"), all: format!("{left_all} {op} {right_all}") }
+            PrintedExpr { level, least: format!("{left} {op} {right}"), all: format!("{left_all} {op} {right_all}") }
         }
     }
 }
 
-/// Takes parentheses out of an expression.
+/// Removes parentheses from an expression.
 struct WithoutParentheses;
 
 impl VisitorMut for WithoutParentheses {

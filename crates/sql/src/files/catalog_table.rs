@@ -12,16 +12,17 @@ use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
 use lath_table::{Table, TableOptions};
 
 use super::table::{FileColumns, LathTable, with_distinct_names};
-use crate::error::{blocking, external, of_catalog, of_table};
+use crate::error::{blocking, catalog_error, external, table_error};
 use crate::keyed::KeyedTable;
 use crate::local_path::local_path;
-use crate::scan::{Pushed, scan_by, support};
+use crate::scan::{Pushdown, scan_by, support};
 
-/// The files of a [`Catalog`] as a table of DataFusion. A query opens those files alone that the catalog does not rule out by the query's
+/// The files of a [`Catalog`] as a DataFusion table. A query opens only the files that the catalog does not rule out by the query's
 /// conditions.
 ///
-/// The catalog is open while a query is planned and runs, so that others can bring it up to date between queries. Files that have changed
-/// since the catalog read them are read as they are, if they are not ruled out by what they had before: see [`Catalog::select`].
+/// The catalog is open only while a query is planned and runs, so that other processes can update it between queries. Files that have
+/// changed since the last refresh are read in their present state, unless the catalog rules them out by their previous contents: see
+/// [`Catalog::select`].
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,25 +44,25 @@ pub struct CatalogTable {
     options: DatasetOptions,
     runtime: Runtime,
     /// The columns of the files.
-    of_files: SchemaRef,
-    /// These, then those of `file_columns`.
+    file_schema: SchemaRef,
+    /// The files' columns, then `file_columns`.
     schema: SchemaRef,
     file_columns: FileColumns,
 }
 
 impl CatalogTable {
-    /// The table of the catalog at `path`, whose files are opened with `options` and by scans that share `runtime`. Blocks on I/O.
+    /// Opens the catalog at `path` as a table. Its files are opened with `options`, and its scans share `runtime`. Blocks on I/O.
     ///
     /// # Errors
-    /// If there is no catalog, or it cannot be read; if the schemas of its files cannot be united and are to be.
+    /// If there is no catalog, or it cannot be read; if `options` ask for a union of the files' schemas and they cannot be united.
     pub fn open(path: impl AsRef<Path>, options: DatasetOptions, runtime: &Runtime) -> Result<Self> {
         let path = path.as_ref();
-        Self::of(&Catalog::open_read_only(path).map_err(of_catalog)?, options, runtime)
+        Self::of(&Catalog::open_read_only(path).map_err(catalog_error)?, options, runtime)
     }
 
     fn of(catalog: &Catalog, options: DatasetOptions, runtime: &Runtime) -> Result<Self> {
         let options = options.runtime(runtime);
-        let schema = catalog.schema(&options).map_err(of_catalog)?;
+        let schema = catalog.schema(&options).map_err(catalog_error)?;
         if !Arc::ptr_eq(&with_distinct_names(&schema), &schema) {
             return plan_err!(
                 "files of {} have columns of equal names, which catalogs do not tell apart; read the files",
@@ -72,19 +73,19 @@ impl CatalogTable {
             path: catalog.path().to_owned(),
             options,
             runtime: runtime.clone(),
-            of_files: Arc::clone(&schema),
+            file_schema: Arc::clone(&schema),
             schema,
             file_columns: FileColumns::default(),
         })
     }
 
-    /// The same, with columns that say which file each row is in, and the number that it has there, from 0.
+    /// Adds columns with the file of each row and the row's number in that file, from 0.
     ///
     /// # Errors
-    /// If there is a column of such a name.
+    /// If a column has one of these names.
     pub fn with_file_columns(mut self, file_name: Option<String>, row_number: Option<String>) -> Result<Self> {
         self.file_columns = FileColumns { file_name, row_number };
-        self.schema = self.file_columns.add_to(&self.of_files)?;
+        self.schema = self.file_columns.add_to(&self.file_schema)?;
         Ok(self)
     }
 }
@@ -97,9 +98,9 @@ impl CatalogTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let predicate = Pushed::new(filters, &self.of_files).predicate;
+        let predicate = Pushdown::new(filters, &self.file_schema).predicate;
         let (path, options) = (self.path.clone(), self.options.clone());
-        let all = self.of_files.fields();
+        let all = self.file_schema.fields();
         let names = |projection: &Vec<usize>| -> Vec<String> {
             projection.iter().filter_map(|&at| all.get(at)).map(|field| field.name().clone()).collect()
         };
@@ -112,8 +113,8 @@ impl CatalogTable {
                 None => catalog.dataset(&options),
             }
         };
-        let selected = blocking(move || select().map_err(of_catalog)).await?;
-        if selected.schema().fields() != self.of_files.fields() {
+        let selected = blocking(move || select().map_err(catalog_error)).await?;
+        if selected.schema().fields() != self.file_schema.fields() {
             return plan_err!(
                 "the files of {} have other columns since the table was opened; open it again",
                 self.path.display()
@@ -134,7 +135,7 @@ impl TableProvider for CatalogTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| support(filter, &self.of_files)).collect())
+        Ok(filters.iter().map(|filter| support(filter, &self.file_schema)).collect())
     }
 
     scan_by!(CatalogTable, plan_scan);
@@ -146,8 +147,8 @@ impl fmt::Debug for CatalogTable {
     }
 }
 
-/// Opens the table that some locations stand for: the one with a primary key whose folder is the only location, or the files, by the catalog
-/// that lies in the only folder if it is up to date. Blocks on I/O.
+/// Opens locations as a table. A single folder of a table with a primary key is that table; a single folder with an up-to-date catalog is
+/// read by the catalog; other locations are files. Blocks on I/O.
 pub(crate) fn open_locations<L: AsRef<str>>(
     locations: &[L],
     options: DatasetOptions,
@@ -164,7 +165,7 @@ pub(crate) fn open_locations<L: AsRef<str>>(
                 folder.display()
             );
         }
-        let opened = Table::open_read_only(&folder, TableOptions::new().runtime(runtime)).map_err(of_table)?;
+        let opened = Table::open_read_only(&folder, TableOptions::new().runtime(runtime)).map_err(table_error)?;
         return Ok(Arc::new(KeyedTable::attached(&folder.display().to_string(), opened)?));
     }
     if let [location] = locations
@@ -179,14 +180,14 @@ pub(crate) fn open_locations<L: AsRef<str>>(
     Ok(Arc::new(LathTable::new(dataset, runtime).add_file_columns(file_columns)?))
 }
 
-/// The folder of a table with a primary key that a location names, in the form by which commits are told apart.
+/// The canonical folder of the table with a primary key that a location names.
 pub(crate) fn keyed_folder(location: &str) -> Option<PathBuf> {
     let path = local_path(location)?;
     let is_keyed = FolderFormat::at(path) == Some(FolderFormat::KeyedTable);
     is_keyed.then(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()))
 }
 
-/// The rows of a commit of a table with a primary key, or those of them for which `condition` is true, as a table of DataFusion.
+/// A table with a primary key as a DataFusion table, with the rows of one commit for which `condition`, if any, is true.
 ///
 /// # Errors
 /// If the table cannot be read.

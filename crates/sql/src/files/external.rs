@@ -1,4 +1,4 @@
-//! `CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …`: files that are found anew by each query, and that rows are added to.
+//! `CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …`: files that each query lists again, and that INSERT adds to.
 
 use std::sync::Arc;
 use std::{fmt, fs, io};
@@ -17,30 +17,30 @@ use super::table::{LathTable, no_change};
 use crate::error::file_work;
 use crate::local_path::local_path;
 use crate::scan::{changes_refused_by, create_by, insert_by, scan_by, support};
-use crate::write::{Place, WriteSettings, file_schema, file_sink, is_true, written_path};
+use crate::write::{Destination, WriteSettings, file_schema, file_sink, is_true, written_path};
 
-/// Makes such tables.
+/// Creates external tables of Parquet files.
 #[derive(Debug)]
 pub(crate) struct ExternalTables {
     pub(crate) settings: WriteSettings,
 }
 
-/// A table of files that come and go.
+/// A table whose files are listed by each query.
 struct ExternalTable {
     files: Files,
     schema: SchemaRef,
     partition_by: Vec<String>,
-    /// Options of files that are added.
+    /// Options of files that INSERT writes.
     options: Vec<(String, String)>,
     settings: WriteSettings,
 }
 
-/// Where a table's files are.
+/// The locations of a table's files.
 #[derive(Debug, Clone)]
 struct Files {
     locations: Vec<String>,
     options: DatasetOptions,
-    /// Whether there may be none: the columns are known without.
+    /// Whether there may be no files: the columns are declared.
     may_be_none: bool,
 }
 
@@ -91,21 +91,21 @@ impl ExternalTables {
         };
         let mut partition_by = partition_by;
         if let Some(dataset) = &found {
-            let of_files: Vec<String> =
+            let file_partitions: Vec<String> =
                 dataset.partitions().iter().map(|column| column.field().name().clone()).collect();
             if partition_by.is_empty() {
-                partition_by = of_files;
-            } else if partition_by != of_files {
+                partition_by = file_partitions;
+            } else if partition_by != file_partitions {
                 return plan_err!(
                     "the files are partitioned by ({}), and not by ({})",
-                    of_files.join(", "),
+                    file_partitions.join(", "),
                     partition_by.join(", ")
                 );
             }
         }
-        // Options are found to be wrong here rather than when rows are added.
-        let of_file = file_schema(&schema, &partition_by)?;
-        self.settings.options(WriteOptions::default(), &of_file, &options)?;
+        // Wrong options are an error here rather than at the first INSERT.
+        let written_schema = file_schema(&schema, &partition_by)?;
+        self.settings.options(WriteOptions::default(), &written_schema, &options)?;
         Ok(Arc::new(ExternalTable { files, schema, partition_by, options, settings: self.settings.clone() }))
     }
 }
@@ -114,7 +114,7 @@ impl TableProviderFactory for ExternalTables {
     create_by!(ExternalTables, make);
 }
 
-/// The name of a column from its text in a statement, which DataFusion (55) leaves as it is.
+/// Parses a column name, which DataFusion (55) leaves as it is written, with quotes.
 fn column_name(text: &str) -> String {
     match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\"\"", "\""),
@@ -122,7 +122,7 @@ fn column_name(text: &str) -> String {
     }
 }
 
-/// `WITH ORDER` as the option `sort`.
+/// Converts `WITH ORDER` to the option `sort`.
 fn sort_text(orders: &[Vec<datafusion::logical_expr::SortExpr>]) -> Result<Option<String>> {
     let [order] = orders else {
         return if orders.is_empty() { Ok(None) } else { plan_err!("rows have one order; give WITH ORDER once") };
@@ -138,7 +138,7 @@ fn sort_text(orders: &[Vec<datafusion::logical_expr::SortExpr>]) -> Result<Optio
     Ok(Some(keys.collect::<Result<Vec<_>>>()?.join(",")))
 }
 
-/// Columns that are declared have to be those of the files, by name and in their order; their types are the files'.
+/// Checks that declared columns have the names and order of the files' columns. Their types are the files'.
 fn check_declared(declared: &SchemaRef, found: &SchemaRef) -> Result<()> {
     let names = |schema: &SchemaRef| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
     if names(declared) != names(found) {
@@ -152,7 +152,7 @@ fn check_declared(declared: &SchemaRef, found: &SchemaRef) -> Result<()> {
 }
 
 impl Files {
-    /// Finds the files.
+    /// Lists the files.
     async fn open(self) -> Result<Option<Dataset>> {
         let open = move || match Dataset::open(&self.locations, self.options) {
             Err(_) if self.may_be_none && has_no_files(&self.locations) => Ok(None),
@@ -162,7 +162,7 @@ impl Files {
     }
 }
 
-/// Whether all locations are folders with nothing in them, or are not there.
+/// Whether all locations are empty folders or do not exist.
 fn has_no_files(locations: &[String]) -> bool {
     locations.iter().all(|location| {
         local_path(location).is_some_and(|path| match fs::read_dir(path) {
@@ -227,7 +227,7 @@ impl ExternalTable {
             return plan_err!("{location} is not a folder; rows are added as new files of a folder");
         }
         let schema = file_schema(&self.schema, &self.partition_by)?;
-        // Files that are there say how to write where the options do not.
+        // Existing files supply the options that the statement does not set.
         let like = self.files.clone().open().await?;
         let like = like.and_then(|dataset| dataset.files().first().cloned());
         let base = file_work(move || match like {
@@ -236,7 +236,7 @@ impl ExternalTable {
         });
         let base = base.await?;
         let options = self.settings.options(base, &schema, &self.options)?;
-        file_sink(input, &self.schema, Place::Folder { path }, self.partition_by.clone(), options, &self.settings)
+        file_sink(input, &self.schema, Destination::Folder { path }, self.partition_by.clone(), options, &self.settings)
             .map_err(|error| plan_datafusion_err!("{location}: {error}"))
     }
 }

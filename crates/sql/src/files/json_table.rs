@@ -1,7 +1,7 @@
 //! Files of JSON lines as tables.
 //!
-//! DataFusion 55 reads them by Arrow's reader, which cuts numbers that a column does not hold and passes over fields that the inspected
-//! lines lack; here both are errors.
+//! DataFusion 55 reads them with Arrow's reader, which truncates numbers that do not fit their column and ignores fields that the inspected
+//! lines lack. Here both are errors.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,10 +19,10 @@ use lath_json::{Error, Rows, infer_schema};
 
 /// Number of lines of a file from which types are inferred.
 const INFERRED_ROWS: usize = 20_000;
-/// Batches that are read ahead.
+/// Number of batches that are read ahead.
 const AHEAD: usize = 2;
 
-/// The files as one table.
+/// Reads files as one table.
 pub(crate) fn json_table(files: Vec<PathBuf>) -> Result<Arc<dyn TableProvider>> {
     let schemas = files.iter().map(|path| {
         let inferred = infer_schema(open(path)?, INFERRED_ROWS);
@@ -56,7 +56,7 @@ impl PartitionStream for JsonFile {
             for batch in rows {
                 let batch = batch.map_err(|error| failed(&path, &error));
                 let is_last = batch.is_err();
-                // The stream that takes the rows may be gone.
+                // The receiver may have been dropped.
                 if batches.blocking_send(batch).is_err() || is_last {
                     break;
                 }
@@ -67,7 +67,7 @@ impl PartitionStream for JsonFile {
     }
 }
 
-/// The text of a file, without a byte order mark.
+/// Opens a file and skips its byte order mark.
 fn open(path: &Path) -> Result<BufReader<File>> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let failed = |error| failed(path, &Error::Io(error));

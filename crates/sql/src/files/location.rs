@@ -21,18 +21,18 @@ use super::row_files::{RowReader, row_table};
 use super::table::FileColumns;
 use crate::error::blocking;
 use crate::local_path::local_path;
-use crate::scan::Made;
+use crate::scan::TableFuture;
 
 const JSON_EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
 
-/// Opens what the name of a table stands for: a file, a folder, a glob or a URL.
+/// Opens table names that are a file, a folder, a glob or a URL.
 #[derive(Debug)]
 pub(crate) struct Locations {
     pub(crate) runtime: Runtime,
     pub(crate) row_reader: Option<Arc<dyn RowReader>>,
 }
 
-/// Whether a name is that of files rather than of a table.
+/// Whether a name stands for files rather than a table.
 pub(crate) fn is_location(name: &str) -> bool {
     let is_compressed = || {
         let stem = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending));
@@ -45,13 +45,13 @@ pub(crate) fn is_location(name: &str) -> bool {
         || Path::new(name).exists()
 }
 
-/// The extension of a format that is known.
+/// The extension of a name, if its format is supported.
 fn extension(name: &str) -> Option<String> {
     let extension = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
     (extension == "parquet" || other_format(&extension).is_some()).then_some(extension)
 }
 
-/// The format of files that are not Parquet, by their extension.
+/// The format of files other than Parquet, by their extension.
 fn other_format(extension: &str) -> Option<Arc<dyn FileFormat>> {
     Some(match extension {
         "csv" => Arc::new(CsvFormat::default().with_has_header(true)),
@@ -85,8 +85,8 @@ impl UrlTableFactory for Locations {
 }
 
 impl Locations {
-    /// Files that the program's reader reads.
-    fn rows<'a>(&'a self, name: &'a str, reader: &'a Arc<dyn RowReader>) -> Made<'a> {
+    /// Opens files with the program's reader.
+    fn rows<'a>(&'a self, name: &'a str, reader: &'a Arc<dyn RowReader>) -> TableFuture<'a> {
         Box::pin(self.make_rows(name, reader))
     }
 
@@ -104,8 +104,8 @@ impl Locations {
         blocking(move || row_table(&reader, files)).await
     }
 
-    /// Files of another format, which DataFusion reads.
-    fn other<'a>(&'a self, name: &'a str, extension: &'a str, format: Arc<dyn FileFormat>) -> Made<'a> {
+    /// Opens files of another format with DataFusion.
+    fn other<'a>(&'a self, name: &'a str, extension: &'a str, format: Arc<dyn FileFormat>) -> TableFuture<'a> {
         Box::pin(self.make_other(name, extension, format))
     }
 
@@ -118,7 +118,7 @@ impl Locations {
         if local_path(name).is_none() {
             return plan_err!("{name}: only Parquet is read from there; download the file");
         }
-        // Made only here, because few sessions read files of other formats.
+        // Built only when needed: few sessions read files of other formats.
         let state = SessionStateBuilder::new().with_default_features().build();
         let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
         let url = ListingTableUrl::parse(name)?;
@@ -135,7 +135,7 @@ impl Locations {
     }
 }
 
-/// The path of a local file that an object store names.
+/// Converts an object store's location to the path of a local file.
 fn file_path(location: &str) -> PathBuf {
     let digits = |at: usize| u8::from_str_radix(location.get(at + 1..at + 3)?, 16).ok();
     let mut path = vec![b'/'];

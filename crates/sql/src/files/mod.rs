@@ -1,4 +1,4 @@
-//! Files as tables: by name, by function, by CREATE EXTERNAL TABLE, of catalogs.
+//! Files as tables: by name, by table function, by CREATE EXTERNAL TABLE and through catalogs.
 
 mod catalog_table;
 mod external;

@@ -1,5 +1,5 @@
-//! `read_parquet('trips/', union => true, file_name => true)`: files as a table, with options of reading; `read_catalog('lake.catalog')`:
-//! those of a catalog.
+//! `read_parquet('trips/', union => true, file_name => true)`: files as a table, with options; `read_catalog('lake.catalog')`: the files of
+//! a catalog.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl RelationPlanner for ReadParquet {
         };
         let arguments = Arguments::parse(name, arguments, context)?;
         let (runtime, alias) = (self.runtime.clone(), alias.clone());
-        // Files are opened on a thread of its own, for this one may be that of an asynchronous runtime.
+        // Opening files blocks, and this thread may belong to an asynchronous runtime.
         let table = std::thread::scope(|scope| scope.spawn(|| arguments.open(&runtime)).join());
         let table = table.map_err(|_| plan_datafusion_err!("{name}: opening the files panicked"))??;
         let plan = LogicalPlanBuilder::scan(name, provider_as_source(table), None)?.build()?;
@@ -143,7 +143,7 @@ fn switch(function: &str, name: &str, expr: &Expr) -> Result<bool> {
     boolean(expr).map_or_else(|| plan_err!("{function}: {name} is {expr}, and has to be true or false"), Ok)
 }
 
-/// A column that is wanted or not, or by which name.
+/// Parses an argument that adds a column: true, false or the column's name.
 fn column(function: &str, name: &str, expr: &Expr) -> Result<Option<String>> {
     match (boolean(expr), text(expr)) {
         (Some(is_wanted), _) => Ok(is_wanted.then(|| name.to_owned())),

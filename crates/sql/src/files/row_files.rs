@@ -1,4 +1,4 @@
-//! Files of rows (CSV, JSON lines, compressed or not) that the program reads which made the session.
+//! Row files (CSV, JSON lines, compressed or not), read by a reader of the program that embeds the session.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -15,20 +15,20 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::PartitionStream;
 
-/// Batches that are read ahead.
+/// Number of batches that are read ahead.
 const AHEAD: usize = 2;
 
 /// An error of a reader, whose text names the file.
 pub type ReadError = Box<dyn Error + Send + Sync>;
 
-/// Reads files of rows as tables, so that a session infers types and takes nulls as the program does elsewhere.
+/// Reads row files as tables, so that a session infers types and nulls as the program does elsewhere.
 ///
-/// Without one, a session reads CSV by DataFusion, and no compressed files.
+/// Without one, a session reads CSV with DataFusion, and no compressed files.
 pub trait RowReader: fmt::Debug + Send + Sync {
-    /// Whether files of this name are read, by its extensions.
+    /// Whether the reader supports a file, by its extensions.
     fn reads(&self, path: &Path) -> bool;
 
-    /// The rows of a file, in batches of about `batch_rows`. Columns that `types` has are of its types.
+    /// Opens a file as batches of about `batch_rows` rows. Columns that are in `types` get its types.
     ///
     /// # Errors
     /// If the file cannot be read, or its values do not fit the types.
@@ -39,7 +39,7 @@ pub trait RowReader: fmt::Debug + Send + Sync {
 pub struct FileRows {
     /// The file's columns.
     pub schema: SchemaRef,
-    /// Batches of these.
+    /// Batches with these columns.
     pub batches: Box<dyn Iterator<Item = Result<RecordBatch, ReadError>> + Send>,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Debug for FileRows {
     }
 }
 
-/// The files as one table, which has the columns of all. Blocks on I/O.
+/// Opens files as one table with the columns of all files. Blocks on I/O.
 pub(crate) fn row_table(reader: &Arc<dyn RowReader>, files: Vec<PathBuf>) -> Result<Arc<dyn TableProvider>> {
     if files.is_empty() {
         return plan_err!("there are no such files");
@@ -66,8 +66,8 @@ pub(crate) fn row_table(reader: &Arc<dyn RowReader>, files: Vec<PathBuf>) -> Res
     Ok(Arc::new(StreamingTable::try_new(Arc::clone(&schema), parts)?))
 }
 
-/// The schemas with the types that hold the values of all files, as within one file: floats for whole numbers beside floats, and text for what
-/// stands beside text.
+/// Replaces types by ones that hold the values of all files, as within one file: integers and floats become floats, and any type and text
+/// become text.
 fn with_common_types(schemas: &[SchemaRef]) -> Vec<SchemaRef> {
     let mut common: HashMap<&str, DataType> = HashMap::new();
     for field in schemas.iter().flat_map(|schema| schema.fields()) {
@@ -116,7 +116,7 @@ impl PartitionStream for RowFile {
             for batch in rows.batches {
                 let batch = batch.map_err(failed).and_then(|batch| with_columns(&batch, &schema));
                 let is_last = batch.is_err();
-                // The stream that takes the rows may be gone.
+                // The receiver may have been dropped.
                 if batches.blocking_send(batch).is_err() || is_last {
                     break;
                 }
@@ -127,7 +127,7 @@ impl PartitionStream for RowFile {
     }
 }
 
-/// The rows with the columns of all files.
+/// Adds the columns of the other files, as nulls.
 fn with_columns(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = schema.fields().iter().map(|field| match batch.column_by_name(field.name()) {
         Some(column) => Arc::clone(column),

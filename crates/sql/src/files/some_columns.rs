@@ -9,10 +9,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::table::LathTable;
 use crate::scan::scan_by;
 
-/// Some columns of a table as a table of its own.
+/// A view of some columns of a table.
 ///
-/// Plans take time in proportion to the columns of the tables that they read: of one with very many, questions about a few are planned
-/// sooner this way.
+/// Planning takes time in proportion to the number of columns. If a table has very many, queries of a few are planned faster this way.
 #[derive(Debug)]
 pub struct SomeColumns {
     table: Arc<LathTable>,
@@ -21,10 +20,10 @@ pub struct SomeColumns {
 }
 
 impl SomeColumns {
-    /// The columns at these indices in the schema of `table`.
+    /// Selects the columns at these indices of `table`'s schema.
     ///
     /// # Errors
-    /// If there is no such column.
+    /// If an index is out of range.
     pub fn new(table: &Arc<LathTable>, columns: Vec<usize>) -> Result<Self> {
         let schema = Arc::new(table.schema().project(&columns)?);
         Ok(Self { table: Arc::clone(table), columns, schema })

@@ -20,17 +20,16 @@ use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
 use crate::error::file_work;
 use crate::scan::{
-    LathSource, Pushed, add_planning, changes_refused_by, insert_by, physical, scan_by, selectivity, statistics,
-    support, with_columns_of, with_rest,
+    LathSource, Pushdown, add_planning, changes_refused_by, insert_by, physical, scan_by, selectivity, statistics,
+    support, with_condition_columns, with_rest,
 };
 
-/// A dataset as a table of DataFusion.
+/// A dataset as a DataFusion table.
 ///
-/// Conditions that Lath answers as SQL does are left to the scan. Of columns, counts, smallest and largest values and numbers of nulls
-/// are known from footers, so that `count(*)`, `min` and `max` need not read rows where they are exact.
+/// Conditions that Lath evaluates as SQL does are pushed down to the scan. Row counts, minima, maxima and null counts come from footers, so
+/// that `count(*)`, `min` and `max` read no rows if these are exact.
 ///
-/// Where several columns have one name, SQL knows the second as `name_1`, the third as `name_2`; conditions on such tables are tested after
-/// rows are read.
+/// If several columns have the same name, the second is called `name_1`, the third `name_2`. Conditions on such tables are not pushed down.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -50,47 +49,47 @@ use crate::scan::{
 pub struct LathTable {
     dataset: Dataset,
     runtime: Runtime,
-    /// The dataset's columns, by names that differ.
-    of_files: SchemaRef,
-    /// The same, then those of [`FileColumns`].
+    /// The dataset's columns, with distinct names.
+    file_schema: SchemaRef,
+    /// The files' columns, then [`FileColumns`].
     schema: SchemaRef,
     file_columns: FileColumns,
     /// The condition that all rows of the table satisfy.
     condition: Option<Predicate>,
-    /// What footers say, once it was asked for.
+    /// Statistics from footers, after the first query that needs them.
     statistics: Arc<OnceLock<KnownStatistics>>,
 }
 
 impl LathTable {
-    /// The table of a dataset, whose scans share `runtime`.
+    /// Creates the table of a dataset. Its scans share `runtime`.
     pub fn new(dataset: Dataset, runtime: &Runtime) -> Self {
-        let of_files = with_distinct_names(dataset.schema());
+        let file_schema = with_distinct_names(dataset.schema());
         Self {
             dataset,
             runtime: runtime.clone(),
-            schema: Arc::clone(&of_files),
-            of_files,
+            schema: Arc::clone(&file_schema),
+            file_schema,
             file_columns: FileColumns::default(),
             condition: None,
             statistics: Arc::default(),
         }
     }
 
-    /// The same, with columns that say which file each row is in, and the number that it has there, from 0.
+    /// Adds columns with the file of each row and the row's number in that file, from 0.
     ///
     /// # Errors
-    /// If there is a column of such a name.
+    /// If a column has one of these names.
     pub fn with_file_columns(self, file_name: Option<String>, row_number: Option<String>) -> Result<Self> {
         self.add_file_columns(FileColumns { file_name, row_number })
     }
 
     pub(crate) fn add_file_columns(self, file_columns: FileColumns) -> Result<Self> {
-        Ok(Self { schema: file_columns.add_to(&self.of_files)?, file_columns, ..self })
+        Ok(Self { schema: file_columns.add_to(&self.file_schema)?, file_columns, ..self })
     }
 
-    /// The table of those rows for which `condition` is true.
+    /// Restricts the table to rows for which `condition` is true.
     ///
-    /// A condition that does not fit the columns is an error of every scan.
+    /// If the condition does not fit the columns, every scan returns an error.
     #[must_use]
     pub fn with_condition(self, condition: Predicate) -> Self {
         Self { condition: Some(condition), ..self }
@@ -101,12 +100,12 @@ impl LathTable {
         &self.dataset
     }
 
-    /// Whether columns have other names than in the files, so that nothing that goes by names can be left to the scan.
+    /// Whether columns have other names than in the files. Then nothing that refers to names can be pushed down.
     fn is_renamed(&self) -> bool {
-        !Arc::ptr_eq(&self.of_files, self.dataset.schema())
+        !Arc::ptr_eq(&self.file_schema, self.dataset.schema())
     }
 
-    /// The rows of a scan with the names that SQL has for the columns at `projection`.
+    /// Renames the columns of a scan to SQL's names of the columns at `projection`.
     fn with_own_names(&self, plan: Arc<dyn ExecutionPlan>, projection: &[usize]) -> Result<Arc<dyn ExecutionPlan>> {
         if !self.is_renamed() {
             return Ok(plan);
@@ -118,13 +117,13 @@ impl LathTable {
         Ok(Arc::new(ProjectionExec::try_new(columns.collect::<Vec<_>>(), plan)?))
     }
 
-    /// About how many rows of the files `filters` are true for.
+    /// Estimates the number of rows that satisfy `filters`.
     fn estimated_rows(&self, known: &KnownStatistics, filters: &[&Expr]) -> Option<usize> {
         let schema = self.dataset.schema();
         let rows = *statistics::count(known.row_count).get_value()?;
         let Some(condition) = conjunction(filters.iter().map(|&filter| filter.clone())) else { return Some(rows) };
         let all: Vec<usize> = (0..schema.fields().len()).collect();
-        let known = statistics::of_table(known, &all, 0);
+        let known = statistics::from_known(known, &all, 0);
         let share = selectivity(&physical(&condition, schema).ok()?, &known);
         Some((rows as f64 * share).ceil() as usize)
     }
@@ -138,19 +137,19 @@ impl LathTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (schema, of_files) = (&self.schema, &self.of_files);
+        let (schema, file_schema) = (&self.schema, &self.file_schema);
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
-        let Pushed { predicate, answered, rest } = Pushed::new(filters, of_files);
+        let Pushdown { predicate, answered, rest } = Pushdown::new(filters, file_schema);
         let predicate = self.condition.clone().into_iter().chain(predicate).reduce(Predicate::and);
-        let mut columns = with_columns_of(projection, &rest, schema)?;
+        let mut columns = with_condition_columns(projection, &rest, schema)?;
         let limit = limit.filter(|_| rest.is_empty());
-        // The scan has the columns of files first.
+        // The scan returns the files' columns first.
         let file_columns = self.file_columns.chosen(schema, &columns);
-        columns.retain(|&column| column < of_files.fields().len());
+        columns.retain(|&column| column < file_schema.fields().len());
         if self.is_renamed() {
-            // Scans choose columns by name, so that all columns are read, in the order that they have.
-            columns = (0..of_files.fields().len()).collect();
+            // Scans select columns by name, so all columns are read in their order.
+            columns = (0..file_schema.fields().len()).collect();
         }
         let places: Vec<usize> = columns.iter().copied().chain(file_columns.places(schema)).collect();
         let mut scan = self.dataset.scan().runtime(&self.runtime).batch_size(state.config().batch_size());
@@ -169,11 +168,11 @@ impl LathTable {
         if let Some(name) = &file_columns.row_number {
             scan = scan.row_number_column(name);
         }
-        // Of a few rows of any kind no plan depends, so that no file is opened for what footers say.
+        // With a limit alone, no plan depends on statistics, so no footer is read for them.
         let collects =
             state.config().collect_statistics() && (limit.is_none() || predicate.is_some()) && !self.is_renamed();
         let (dataset, known) = (self.dataset.clone(), Arc::clone(&self.statistics));
-        // Both statistics and plans read files.
+        // Both statistics and planning read files.
         let read = move || {
             if collects && known.get().is_none() {
                 // Another scan may have set the same value meanwhile.
@@ -185,8 +184,8 @@ impl LathTable {
         };
         let (plan, ordering) = file_work(read).await?;
         let known = self.statistics.get().filter(|_| collects);
-        let mut of_rows = match known {
-            Some(known) => statistics::of_table(known, &columns, file_columns.count()),
+        let mut statistics = match known {
+            Some(known) => statistics::from_known(known, &columns, file_columns.count()),
             None => Statistics::new_unknown(plan.schema()),
         };
         if predicate.is_some() {
@@ -196,12 +195,12 @@ impl LathTable {
                 true => Precision::Exact(most),
                 false => Precision::Inexact(estimate().unwrap_or(most)),
             };
-            of_rows = statistics::of_rows(of_rows, rows);
+            statistics = statistics::filtered(statistics, rows);
         }
         let metrics = ExecutionPlanMetricsSet::new();
         add_planning(&metrics, &plan.report());
         let partitions = state.config().target_partitions().min(plan.tasks().len()).max(1);
-        // Conditions and orders are by names.
+        // Conditions and orders refer to columns by name.
         let testable = if self.is_renamed() { 0 } else { columns.len() };
         let testable = Arc::new(plan.schema().project(&(0..testable).collect::<Vec<_>>())?);
         let ordering = if self.is_renamed() { Vec::new() } else { ordering };
@@ -212,7 +211,7 @@ impl LathTable {
             verifies_order: false,
             partitions,
             predicate,
-            statistics: Arc::new(of_rows),
+            statistics: Arc::new(statistics),
             runtime: self.runtime.clone(),
             fetch: limit,
             pushed_filters: Vec::new(),
@@ -260,7 +259,7 @@ impl TableProvider for LathTable {
     changes_refused_by!(|_| no_change());
 }
 
-/// The columns, of which the second of a name is `name_1`, if they do not differ in names.
+/// Makes names distinct: the second column of a name becomes `name_1`.
 pub(crate) fn with_distinct_names(schema: &SchemaRef) -> SchemaRef {
     let mut taken: HashSet<&str> = HashSet::with_capacity(schema.fields().len());
     if schema.fields().iter().all(|field| taken.insert(field.name())) {
@@ -281,14 +280,14 @@ pub(crate) fn with_distinct_names(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Why rows are neither deleted nor changed.
+/// The error of statements that delete or update rows of plain files.
 pub(crate) fn no_change() -> DataFusionError {
     plan_datafusion_err!(
         "rows of plain Parquet files are neither deleted nor changed; write the rows to keep to new files, with COPY"
     )
 }
 
-/// Columns of a table that say where its rows are.
+/// Optional columns with the file name and row number of each row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FileColumns {
     pub(crate) file_name: Option<String>,
@@ -296,9 +295,9 @@ pub(crate) struct FileColumns {
 }
 
 impl FileColumns {
-    /// The columns of files, and these behind them.
-    pub(crate) fn add_to(&self, of_files: &SchemaRef) -> Result<SchemaRef> {
-        let mut fields = of_files.fields().to_vec();
+    /// Appends these columns to the files' columns.
+    pub(crate) fn add_to(&self, file_schema: &SchemaRef) -> Result<SchemaRef> {
+        let mut fields = file_schema.fields().to_vec();
         for (name, data_type) in [(&self.file_name, DataType::Utf8View), (&self.row_number, DataType::Int64)] {
             let Some(name) = name else { continue };
             if fields.iter().any(|field| field.name() == name) {
@@ -306,10 +305,10 @@ impl FileColumns {
             }
             fields.push(Arc::new(Field::new(name, data_type, false)));
         }
-        Ok(Arc::new(Schema::new_with_metadata(fields, of_files.metadata().clone())))
+        Ok(Arc::new(Schema::new_with_metadata(fields, file_schema.metadata().clone())))
     }
 
-    /// Those that are among `columns` of `schema`.
+    /// The file columns that are among `columns` of `schema`.
     fn chosen(&self, schema: &SchemaRef, columns: &[usize]) -> Self {
         let is_chosen = |name: &String| schema.index_of(name).is_ok_and(|at| columns.contains(&at));
         Self {
@@ -318,7 +317,7 @@ impl FileColumns {
         }
     }
 
-    /// Where they are in `schema`.
+    /// Their indices in `schema`.
     fn places(&self, schema: &SchemaRef) -> impl Iterator<Item = usize> {
         self.file_name.iter().chain(&self.row_number).filter_map(|name| schema.index_of(name).ok())
     }

@@ -1,4 +1,4 @@
-//! The plan of an order of joins.
+//! Builds the plan of an order of joins.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use datafusion::physical_plan::projection::ProjectionExec;
 
 use super::graph::{Filter, InputColumn, Inputs, JoinGraph, Order};
 
-/// A plan and where its columns come from.
-type Joined = (Arc<dyn ExecutionPlan>, Vec<InputColumn>);
+/// A plan and the origin of its columns.
+type JoinPlan = (Arc<dyn ExecutionPlan>, Vec<InputColumn>);
 
-/// The plan that makes joins in this order, with the columns of `schema`; `None` if its schema would be another one.
+/// Builds the plan that joins in this order, with the columns of `schema`; `None` if its schema would differ.
 pub(super) fn build(graph: &JoinGraph, order: &Order, schema: &SchemaRef) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let wanted = graph.output.iter().copied().collect();
     let (plan, columns) = join(graph, order, &wanted)?;
@@ -33,8 +33,8 @@ pub(super) fn build(graph: &JoinGraph, order: &Order, schema: &SchemaRef) -> Res
     Ok((plan.schema() == *schema).then_some(plan))
 }
 
-/// The join of some inputs, with the columns that are wanted at least.
-fn join(graph: &JoinGraph, order: &Order, wanted: &BTreeSet<InputColumn>) -> Result<Joined> {
+/// Builds the join of some inputs, with at least the `wanted` columns.
+fn join(graph: &JoinGraph, order: &Order, wanted: &BTreeSet<InputColumn>) -> Result<JoinPlan> {
     let (table, probe) = match order {
         &Order::Input(input) => {
             let plan = with_own_names(graph, input)?;
@@ -45,12 +45,13 @@ fn join(graph: &JoinGraph, order: &Order, wanted: &BTreeSet<InputColumn>) -> Res
     };
     let (left, right) = (table.inputs(), probe.inputs());
     let equal = equal_columns(graph, left, right);
-    let is_here = |filter: &&Filter| filter.is_of(left | right) && !filter.is_of(left) && !filter.is_of(right);
+    let is_here =
+        |filter: &&Filter| filter.uses_only(left | right) && !filter.uses_only(left) && !filter.uses_only(right);
     let filters: Vec<&Filter> = graph.filters.iter().filter(is_here).collect();
     let mut needed = wanted.clone();
     needed.extend(equal.iter().flat_map(|&(left, right)| [left, right]));
     needed.extend(filters.iter().flat_map(|filter| &filter.columns));
-    let of = |inputs| needed.iter().copied().filter(move |column: &InputColumn| column.is_of(inputs)).collect();
+    let of = |inputs| needed.iter().copied().filter(move |column: &InputColumn| column.is_in(inputs)).collect();
     let (left_plan, left_columns) = join(graph, table, &of(left))?;
     let (right_plan, right_columns) = join(graph, probe, &of(right))?;
 
@@ -61,7 +62,7 @@ fn join(graph: &JoinGraph, order: &Order, wanted: &BTreeSet<InputColumn>) -> Res
     }
     let filter = join_filter(&filters, left, &left_columns, &right_columns)?;
     let all = [left_columns, right_columns].concat();
-    // A join without columns would lose its number of rows.
+    // A join without columns would lose the number of its rows.
     let kept: Vec<usize> = (0..all.len()).filter(|&at| wanted.contains(&all[at])).collect();
     let kept = if kept.is_empty() { vec![0] } else { kept };
     let columns = kept.iter().map(|&at| all[at]).collect();
@@ -73,14 +74,14 @@ fn join(graph: &JoinGraph, order: &Order, wanted: &BTreeSet<InputColumn>) -> Res
     Ok((join, columns))
 }
 
-/// An input whose columns have names that no column of another input has.
+/// Renames columns of an input whose names another input has, too.
 ///
-/// DataFusion finds columns by their names when it gives conditions of joins to scans.
+/// DataFusion resolves columns by name when it pushes conditions of joins down to scans.
 fn with_own_names(graph: &JoinGraph, input: usize) -> Result<Arc<dyn ExecutionPlan>> {
     let plan = &graph.inputs[input];
     let schema = plan.schema();
     let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
-    let is_shared = |name: &String| graph.times_of_name(name) > 1;
+    let is_shared = |name: &String| graph.columns_named(name) > 1;
     if !names.iter().any(|name| is_shared(name)) {
         return Ok(Arc::clone(plan));
     }
@@ -92,13 +93,13 @@ fn with_own_names(graph: &JoinGraph, input: usize) -> Result<Arc<dyn ExecutionPl
     Ok(Arc::new(ProjectionExec::try_new(renamed, Arc::clone(plan))?))
 }
 
-/// A pair of columns for each list of equal columns that both sides have some of: within a side they are equal already.
+/// A pair of columns for each list of equal columns that spans both sides. Within a side they are equal already.
 fn equal_columns(graph: &JoinGraph, left: Inputs, right: Inputs) -> Vec<(InputColumn, InputColumn)> {
-    let first = |equal: &[InputColumn], inputs| equal.iter().copied().find(|column| column.is_of(inputs));
+    let first = |equal: &[InputColumn], inputs| equal.iter().copied().find(|column| column.is_in(inputs));
     graph.equal.iter().filter_map(|equal| first(equal, left).zip(first(equal, right))).collect()
 }
 
-/// All these conditions as one.
+/// Combines the conditions to one.
 fn join_filter(
     filters: &[&Filter],
     left: Inputs,
@@ -112,7 +113,7 @@ fn join_filter(
         let before = fields.len();
         fields.extend(filter.schema.fields().iter().cloned());
         for &column in &filter.columns {
-            indices.push(match column.is_of(left) {
+            indices.push(match column.is_in(left) {
                 true => ColumnIndex { index: place(left_columns, column)?, side: JoinSide::Left },
                 false => ColumnIndex { index: place(right_columns, column)?, side: JoinSide::Right },
             });
@@ -126,7 +127,7 @@ fn join_filter(
     Ok(all.map(|all| JoinFilter::new(all, indices, Arc::new(Schema::new(fields)))))
 }
 
-/// The expression on columns that lie `by` places further behind.
+/// Adds `by` to the indices of an expression's columns.
 fn moved(expression: &Arc<dyn PhysicalExpr>, by: usize) -> Result<Arc<dyn PhysicalExpr>> {
     let expression = Arc::clone(expression).transform(|part| {
         Ok(match part.downcast_ref::<Column>() {

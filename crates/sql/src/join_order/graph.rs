@@ -1,4 +1,4 @@
-//! Which inputs are joined, and by which columns.
+//! Collects the inputs of inner joins and their join columns.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use datafusion::physical_plan::joins::utils::ColumnIndex;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::projection::ProjectionExec;
 
-/// With more inputs than this, the order of the query stays: there are too many to go through.
+/// Maximum number of inputs. With more, the query's order stays, because there are too many orders to try.
 const MAX_INPUTS: usize = 12;
 
-/// A set of inputs: the bits of their numbers.
+/// A set of inputs, as a bit mask.
 pub(super) type Inputs = u32;
 
 /// A column of an input.
@@ -24,7 +24,7 @@ pub(super) struct InputColumn {
     pub(super) column: usize,
 }
 
-/// Inner joins that lie directly below each other.
+/// Inner joins directly below each other.
 #[derive(Debug)]
 pub(super) struct JoinGraph {
     pub(super) inputs: Vec<Arc<dyn ExecutionPlan>>,
@@ -33,26 +33,26 @@ pub(super) struct JoinGraph {
     pub(super) filters: Vec<Filter>,
     /// The columns of the result.
     pub(super) output: Vec<InputColumn>,
-    /// The order in which the plan has the joins.
+    /// The order of joins in the original plan.
     pub(super) order: Order,
     pub(super) mode: PartitionMode,
 }
 
-/// A condition beside the equality of columns.
+/// A join condition other than an equality of columns.
 #[derive(Debug)]
 pub(super) struct Filter {
-    /// On the columns of `schema`.
+    /// The condition, on the columns of `schema`.
     pub(super) expression: Arc<dyn PhysicalExpr>,
     pub(super) schema: SchemaRef,
-    /// Where each column of the schema comes from.
+    /// The origin of each column of `schema`.
     pub(super) columns: Vec<InputColumn>,
 }
 
-/// Which inputs are joined first.
+/// A tree of joins.
 #[derive(Debug, Clone)]
 pub(super) enum Order {
     Input(usize),
-    /// The hash table is made of the first.
+    /// The hash table is built from the first side.
     Join(Box<Order>, Box<Order>),
 }
 
@@ -66,20 +66,20 @@ impl Order {
 }
 
 impl InputColumn {
-    pub(super) fn is_of(self, inputs: Inputs) -> bool {
+    pub(super) fn is_in(self, inputs: Inputs) -> bool {
         inputs >> self.input & 1 == 1
     }
 }
 
 impl Filter {
-    pub(super) fn is_of(&self, inputs: Inputs) -> bool {
-        self.columns.iter().all(|column| column.is_of(inputs))
+    pub(super) fn uses_only(&self, inputs: Inputs) -> bool {
+        self.columns.iter().all(|column| column.is_in(inputs))
     }
 }
 
 impl JoinGraph {
-    /// The joins of three or more inputs that begin with this plan; `None` if there are none, or too many.
-    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
+    /// Collects the joins at the root of a plan; `None` if they have fewer than three inputs, or too many.
+    pub(super) fn from_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         let mode = *inner_join(plan)?.partition_mode();
         let mut graph = Self {
             inputs: Vec::new(),
@@ -91,40 +91,41 @@ impl JoinGraph {
         };
         let (order, output) = graph.add(plan)?;
         (graph.order, graph.output) = (order, output);
-        // What is asked of one input's rows alone, no join would ask for.
-        let has_two_of_one = |equal: &Vec<InputColumn>| equal.windows(2).any(|pair| pair[0].input == pair[1].input);
-        let is_of_one = |filter: &Filter| (0..graph.inputs.len()).any(|input| filter.is_of(1 << input));
-        let is_of_joins = !graph.equal.iter().any(has_two_of_one) && !graph.filters.iter().any(is_of_one);
-        (graph.inputs.len() > 2 && is_of_joins).then_some(graph)
+        // `build` puts each condition at the join of its inputs, so it would lose a condition on a single input.
+        let has_two_of_one_input =
+            |equal: &Vec<InputColumn>| equal.windows(2).any(|pair| pair[0].input == pair[1].input);
+        let uses_one_input = |filter: &Filter| (0..graph.inputs.len()).any(|input| filter.uses_only(1 << input));
+        let is_valid = !graph.equal.iter().any(has_two_of_one_input) && !graph.filters.iter().any(uses_one_input);
+        (graph.inputs.len() > 2 && is_valid).then_some(graph)
     }
 
-    /// How many columns of all inputs have a name.
-    pub(super) fn times_of_name(&self, name: &str) -> usize {
-        let of_input = |input: &Arc<dyn ExecutionPlan>| {
+    /// The number of columns of all inputs with this name.
+    pub(super) fn columns_named(&self, name: &str) -> usize {
+        let columns = |input: &Arc<dyn ExecutionPlan>| {
             input.schema().fields().iter().filter(|field| field.name() == name).count()
         };
-        self.inputs.iter().map(of_input).sum()
+        self.inputs.iter().map(columns).sum()
     }
 
-    /// Whether two columns have one name.
+    /// Whether two columns have the same name.
     pub(super) fn has_shared_names(&self) -> bool {
         let schemas = self.inputs.iter().map(|input| input.schema());
-        schemas.flat_map(|schema| schema.fields().to_vec()).any(|field| self.times_of_name(field.name()) > 1)
+        schemas.flat_map(|schema| schema.fields().to_vec()).any(|field| self.columns_named(field.name()) > 1)
     }
 
-    /// Whether a condition says that columns of both sets are equal.
+    /// Whether an equality of columns joins the two sets.
     pub(super) fn are_joined(&self, left: Inputs, right: Inputs) -> bool {
-        let has = |equal: &[InputColumn], inputs| equal.iter().any(|column| column.is_of(inputs));
+        let has = |equal: &[InputColumn], inputs| equal.iter().any(|column| column.is_in(inputs));
         self.equal.iter().any(|equal| has(equal, left) && has(equal, right))
     }
 
-    /// Adds a plan; gives the order of what is joined in it, and its columns.
+    /// Adds a plan. Returns the order of its joins, and its columns.
     fn add(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<(Order, Vec<InputColumn>)> {
         if let Some(join) = inner_join(plan) {
             let (left, left_columns) = self.add(join.left())?;
             let (right, right_columns) = self.add(join.right())?;
             for (left, right) in join.on() {
-                self.equate(left_columns[column_of(left)?], right_columns[column_of(right)?]);
+                self.equate(left_columns[column_index(left)?], right_columns[column_index(right)?]);
             }
             if let Some(filter) = join.filter() {
                 let column = |index: &ColumnIndex| match index.side {
@@ -171,24 +172,26 @@ impl JoinGraph {
     }
 }
 
-/// The plan as an inner join by the equality of columns, which gives all rows.
+/// The plan, if it is an inner join by equality of columns without a limit.
 fn inner_join(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
     let join = plan.downcast_ref::<HashJoinExec>()?;
     let is_inner = *join.join_type() == JoinType::Inner
         && join.null_equality() == NullEquality::NullEqualsNothing
         && plan.fetch().is_none();
-    let by_columns = || join.on().iter().all(|(left, right)| column_of(left).is_some() && column_of(right).is_some());
+    let by_columns =
+        || join.on().iter().all(|(left, right)| column_index(left).is_some() && column_index(right).is_some());
     (is_inner && by_columns()).then_some(join)
 }
 
-/// The plan as one that does no more than choose columns of joins, and which it chooses.
+/// The plan, if it only selects columns of joins, and the selected columns.
 fn columns_of_joins(plan: &Arc<dyn ExecutionPlan>) -> Option<(&ProjectionExec, Vec<usize>)> {
     let projection = plan.downcast_ref::<ProjectionExec>()?;
-    let columns = projection.expr().iter().map(|projected| column_of(&projected.expr)).collect::<Option<Vec<_>>>()?;
+    let columns =
+        projection.expr().iter().map(|projected| column_index(&projected.expr)).collect::<Option<Vec<_>>>()?;
     let input = projection.input();
     (inner_join(input).is_some() || columns_of_joins(input).is_some()).then_some((projection, columns))
 }
 
-fn column_of(expression: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+fn column_index(expression: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     Some(expression.downcast_ref::<Column>()?.index())
 }

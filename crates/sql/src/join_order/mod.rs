@@ -1,7 +1,7 @@
-//! The order in which inner joins are made.
+//! Chooses the order of inner joins.
 //!
-//! DataFusion joins tables in the order in which a query names them. Here all inner hash joins that lie directly below each other are taken
-//! together, and made in the order that is likely to be the least work, by the statistics of what is joined.
+//! DataFusion joins tables in the order in which a query names them. This rule collects inner hash joins directly below each other and puts
+//! them in the order with the least estimated work, by the statistics of their inputs.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -27,10 +27,10 @@ use self::estimate::Estimate;
 use self::graph::{JoinGraph, Order};
 use self::search::{Work, search};
 
-/// Another order has to be less than this part of the work, for estimates are rough. Not measured.
+/// Another order is chosen only if its work is below this share of the present order's, because estimates are rough. Not measured.
 const WORTH: f64 = 0.8;
 
-/// Puts inner hash joins into the order that is likely to be the least work.
+/// Puts inner hash joins into the order with the least estimated work.
 #[derive(Debug)]
 pub(crate) struct JoinOrder;
 
@@ -49,9 +49,9 @@ impl PhysicalOptimizerRule for JoinOrder {
 }
 
 fn reorder(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(graph) = JoinGraph::of(&plan) {
+    if let Some(graph) = JoinGraph::from_plan(&plan) {
         let better = better_order(&graph);
-        // Also in the same order, where the joins below would have two columns of one name.
+        // The joins are rebuilt in the same order, too, if two columns have the same name.
         if better.is_some() || graph.has_shared_names() {
             let order = better.as_ref().unwrap_or(&graph.order);
             if let Some(reordered) = build(&graph, order, &plan.schema())? {
@@ -63,14 +63,14 @@ fn reorder(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     replace_children_if_necessary(plan, children)
 }
 
-/// An order of joins that is likely to be less work than the one that they have.
+/// Returns an order with considerably less estimated work than the present one.
 fn better_order(graph: &JoinGraph) -> Option<Order> {
-    let estimate = Estimate::of(graph)?;
+    let estimate = Estimate::new(graph)?;
     let (order, least) = search(graph, &estimate)?;
-    (least.work < WORTH * Work::of(&graph.order, &estimate).work).then_some(order)
+    (least.work < WORTH * Work::new(&graph.order, &estimate).work).then_some(order)
 }
 
-/// The same for what lies below the joins of a plan that was made of a graph.
+/// Applies the rule to the inputs below the joins of a rebuilt plan.
 fn below(plan: Arc<dyn ExecutionPlan>, graph: &JoinGraph) -> Result<Arc<dyn ExecutionPlan>> {
     if graph.inputs.iter().any(|input| Arc::ptr_eq(input, &plan)) {
         return reorder(plan);

@@ -1,12 +1,12 @@
-//! Which order of joins is the least work.
+//! Searches the order of joins with the least work.
 
 use super::estimate::Estimate;
 use super::graph::{Inputs, JoinGraph, Order};
 
-/// The work for a row of a hash table, where that for a row that is looked up in it, or that a join gives, is 1. Not measured.
+/// The work to insert a row into a hash table, relative to a lookup or an output row. Not measured.
 const TABLE_ROW: f64 = 2.0;
 
-/// How many rows a join has, and the work for it and all below.
+/// The rows of a join, and the work for it and all joins below.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
     pub(super) rows: f64,
@@ -14,42 +14,41 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// That of an order.
-    pub(super) fn of(order: &Order, estimate: &Estimate<'_>) -> Self {
+    /// The work of an order.
+    pub(super) fn new(order: &Order, estimate: &Estimate<'_>) -> Self {
         let rows = estimate.rows(order.inputs());
         match order {
             Order::Input(_) => Self { rows, work: 0.0 },
-            Order::Join(left, right) => Self::join(Self::of(left, estimate), Self::of(right, estimate), rows),
+            Order::Join(left, right) => Self::join(Self::new(left, estimate), Self::new(right, estimate), rows),
         }
     }
 
-    /// That of a join which has so many rows. The hash table is made of the side with fewer rows.
+    /// The work of a join with `rows` rows. The hash table is built from the side with fewer rows.
     fn join(left: Self, right: Self, rows: f64) -> Self {
         let (table, probe) = (left.rows.min(right.rows), left.rows.max(right.rows));
         Self { rows, work: left.work + right.work + TABLE_ROW * table + probe + rows }
     }
 }
 
-/// A set of inputs that are joined.
+/// The best known order for a set of inputs.
 #[derive(Debug, Clone, Copy)]
-struct Joined {
+struct Candidate {
     work: Work,
-    /// The inputs of the side that the hash table is made of; none if there is one input.
+    /// The inputs of the side from which the hash table is built; empty for a single input.
     table: Inputs,
 }
 
-/// The order that is the least work, and how much that is. Sides of a join are any sets of inputs that are joined, so that all shapes of
-/// trees are tried; products without a condition are not.
+/// Returns the order with the least work, and its work. All shapes of trees are tried, but no cross products.
 pub(super) fn search(graph: &JoinGraph, estimate: &Estimate<'_>) -> Option<(Order, Work)> {
     let all: Inputs = (1 << graph.inputs.len()) - 1;
-    let mut best: Vec<Option<Joined>> = vec![None; all as usize + 1];
+    let mut best: Vec<Option<Candidate>> = vec![None; all as usize + 1];
     for inputs in 1..=all {
         let rows = estimate.rows(inputs);
         if inputs.is_power_of_two() {
-            best[inputs as usize] = Some(Joined { work: Work { rows, work: 0.0 }, table: 0 });
+            best[inputs as usize] = Some(Candidate { work: Work { rows, work: 0.0 }, table: 0 });
             continue;
         }
-        // All ways to divide the set, each once: the first part is the one without the highest bit.
+        // Each way to divide the set once: `part` is the half without the highest bit.
         let mut part = (inputs - 1) & inputs;
         while part > 0 {
             let other = inputs ^ part;
@@ -60,21 +59,21 @@ pub(super) fn search(graph: &JoinGraph, estimate: &Estimate<'_>) -> Option<(Orde
                 let work = Work::join(one.work, two.work, rows);
                 if best[inputs as usize].is_none_or(|least| work.work < least.work.work) {
                     let table = if one.work.rows <= two.work.rows { part } else { other };
-                    best[inputs as usize] = Some(Joined { work, table });
+                    best[inputs as usize] = Some(Candidate { work, table });
                 }
             }
             part = (part - 1) & inputs;
         }
     }
     let joined = best[all as usize]?;
-    Some((order_of(&best, all)?, joined.work))
+    Some((build_order(&best, all)?, joined.work))
 }
 
-fn order_of(best: &[Option<Joined>], inputs: Inputs) -> Option<Order> {
+fn build_order(best: &[Option<Candidate>], inputs: Inputs) -> Option<Order> {
     match best[inputs as usize]?.table {
         0 => Some(Order::Input(inputs.trailing_zeros() as usize)),
         table => {
-            let (table, probe) = (order_of(best, table)?, order_of(best, inputs ^ table)?);
+            let (table, probe) = (build_order(best, table)?, build_order(best, inputs ^ table)?);
             Some(Order::Join(Box::new(table), Box::new(probe)))
         }
     }

@@ -1,4 +1,4 @@
-//! `CREATE EXTERNAL TABLE … STORED AS LATH LOCATION …`: the table of a folder, by a name in the session.
+//! `CREATE EXTERNAL TABLE … STORED AS LATH LOCATION …`: attaches the table of a folder under a name of the session.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::local_path::local_path;
 use crate::scan::create_by;
 use crate::write::is_true;
 
-/// Attaches such tables. Where columns and a key are given, a table is made in a folder that has none.
+/// Attaches such tables. If the statement declares columns and a key and the folder has no table, the table is created.
 #[derive(Debug)]
 pub(crate) struct AttachedTables {
     pub(crate) runtime: Runtime,

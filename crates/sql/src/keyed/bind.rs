@@ -1,4 +1,4 @@
-//! Which commit a statement reads: one for all of its tables.
+//! Binds a statement to one commit for all of its tables.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use datafusion::logical_expr::LogicalPlan;
 use lath_table::{DatabaseSnapshot, Snapshot, Table};
 
 use super::table::KeyedTable;
-use crate::error::of_table;
+use crate::error::table_error;
 
 /// The commits that a statement reads.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     databases: Vec<(PathBuf, DatabaseSnapshot)>,
-    /// The tables that are read in their newest commit, attached ones and those of databases.
+    /// The tables that are read at their newest commit, both attached and in databases.
     newest: Vec<(Table, Snapshot)>,
 }
 
-/// The plan with each table settled to the commit that it is read in.
+/// Binds each table of a plan to the commit at which it is read.
 pub(crate) fn bind(plan: LogicalPlan) -> Result<(LogicalPlan, Commits)> {
     let mut commits = Commits::default();
     let bound = plan.transform_down_with_subqueries(|node| {
         let LogicalPlan::TableScan(scan) = &node else { return Ok(Transformed::no(node)) };
         let Ok(provider) = source_as_provider(&scan.source) else { return Ok(Transformed::no(node)) };
         let Some(table) = provider.downcast_ref::<KeyedTable>() else { return Ok(Transformed::no(node)) };
-        let bound = table.bound(commits.of(table)?)?;
+        let bound = table.bound(commits.snapshot(table)?)?;
         let mut scan = scan.clone();
         scan.source = provider_as_source(Arc::new(bound));
         Ok(Transformed::new(LogicalPlan::TableScan(scan), true, TreeNodeRecursion::Continue))
@@ -36,33 +36,33 @@ pub(crate) fn bind(plan: LogicalPlan) -> Result<(LogicalPlan, Commits)> {
 }
 
 impl Commits {
-    /// The commit in which a table is read.
-    fn of(&mut self, table: &KeyedTable) -> Result<Snapshot> {
+    /// Returns the commit at which a table is read.
+    fn snapshot(&mut self, table: &KeyedTable) -> Result<Snapshot> {
         let snapshot = match table.database() {
             Some(database) => {
                 let known = self.databases.iter().find(|(folder, _)| folder == database.folder());
                 let commit = match known {
                     Some((_, commit)) => commit.clone(),
                     None => {
-                        let commit = database.snapshot().map_err(of_table)?;
+                        let commit = database.snapshot().map_err(table_error)?;
                         self.databases.push((database.folder().to_owned(), commit.clone()));
                         commit
                     }
                 };
                 let commit = match table.snapshot_name() {
-                    Some(name) => commit.snapshot_named(name).map_err(of_table)?,
+                    Some(name) => commit.snapshot_named(name).map_err(table_error)?,
                     None => commit,
                 };
-                commit.table(table.name()).map_err(of_table)?
+                commit.table(table.name()).map_err(table_error)?
             }
             None => {
                 let known = self.newest.iter().find(|(known, _)| known.folder() == table.table().folder());
                 let newest = match known {
                     Some((_, snapshot)) => snapshot.clone(),
-                    None => table.table().snapshot().map_err(of_table)?,
+                    None => table.table().snapshot().map_err(table_error)?,
                 };
                 match table.snapshot_name() {
-                    Some(name) => return newest.snapshot_named(name).map_err(of_table),
+                    Some(name) => return newest.snapshot_named(name).map_err(table_error),
                     None => newest,
                 }
             }
@@ -73,10 +73,10 @@ impl Commits {
         Ok(snapshot)
     }
 
-    /// Whether no table has a newer commit.
+    /// Whether these are still the newest commits.
     pub(crate) fn are_newest(&self) -> Result<bool> {
         for (table, snapshot) in &self.newest {
-            if table.snapshot().map_err(of_table)?.version() != snapshot.version() {
+            if table.snapshot().map_err(table_error)?.version() != snapshot.version() {
                 return Ok(false);
             }
         }

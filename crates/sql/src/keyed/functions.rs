@@ -1,4 +1,4 @@
-//! `snapshot('orders', 'monday')`, `changes('orders', 17)` and `snapshots()` as tables.
+//! The table functions `snapshot('orders', 'monday')`, `changes('orders', 17)` and `snapshots()`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableF
 
 use super::table::KeyedTable;
 use super::tables::SessionTables;
-use crate::error::of_table;
+use crate::error::table_error;
 
 /// Plans calls of the functions.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl RelationPlanner for TableFunctions {
             }
             ("snapshots", []) => self.snapshots()?,
             ("snapshots", [Some(Value::SingleQuotedString(table))]) => {
-                names(self.tables.keyed(table)?.table().snapshot_names().map_err(of_table)?)?
+                names(self.tables.keyed(table)?.table().snapshot_names().map_err(table_error)?)?
             }
             ("snapshots", _) => return plan_err!("snapshots has no argument, or the name of a table"),
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
@@ -56,10 +56,12 @@ impl RelationPlanner for TableFunctions {
 }
 
 impl TableFunctions {
-    /// The names of the snapshots of the database.
+    /// Plans a table with the names of the database's snapshots.
     fn snapshots(&self) -> Result<LogicalPlan> {
         match self.tables.database() {
-            Some(database) => names(database.snapshot().and_then(|newest| newest.snapshot_names()).map_err(of_table)?),
+            Some(database) => {
+                names(database.snapshot().and_then(|newest| newest.snapshot_names()).map_err(table_error)?)
+            }
             None => {
                 plan_err!("the session has no database; snapshots('table') lists the snapshots of an attached table")
             }

@@ -1,4 +1,4 @@
-//! Conditions that name keys or values of indexed columns: `WHERE id = 7`, `WHERE city = 'Oslo' AND id IN (7, 8)`.
+//! Looks up rows by keys or indexed columns that conditions name: `WHERE id = 7`, `WHERE city = 'Oslo' AND id IN (7, 8)`.
 
 use std::sync::Arc;
 
@@ -12,17 +12,18 @@ use lath_table::{IndexInfo, Key, KeyValue, Snapshot};
 use super::source::Reading;
 use crate::error::table_work;
 
-/// Maximum number of keys, and of rows of an index, that are looked up; a scan reads more.
+/// Maximum number of keys, and of rows of an index, that are looked up. Beyond it, the table is scanned.
 const MAX_KEYS: usize = 1024;
 
-/// How the rows can be looked up for which the conditions can be true, and how many there are at most, if the conditions name few.
+/// Returns how to look up all rows that can satisfy the conditions, and their maximum number; `None` if the conditions do not name few
+/// rows.
 pub(crate) async fn lookup(
     filters: &[Expr],
     schema: &SchemaRef,
     key_columns: &[usize],
     snapshot: &Snapshot,
 ) -> Result<Option<(Reading, usize)>> {
-    if let Some(keys) = keys_of(filters, schema, key_columns) {
+    if let Some(keys) = matching_keys(filters, schema, key_columns) {
         let rows = keys.len();
         return Ok(Some((Reading::Keys(keys), rows)));
     }
@@ -33,10 +34,10 @@ pub(crate) async fn lookup(
     table_work(move || indexed_rows(&filters, &schema, &snapshot)).await
 }
 
-/// The keys of all rows for which the conditions can be true, if they name a value, or a few, for each key column.
+/// Returns the keys of all rows that can satisfy the conditions, if these name one or a few values for each key column.
 ///
-/// Floats are not looked up: conditions take both zeros for one value, and keys do not.
-pub(crate) fn keys_of(filters: &[Expr], schema: &Schema, key_columns: &[usize]) -> Option<Vec<Key>> {
+/// Floats are not looked up: both zeros are equal in conditions, and different as keys.
+pub(crate) fn matching_keys(filters: &[Expr], schema: &Schema, key_columns: &[usize]) -> Option<Vec<Key>> {
     let mut keys: Vec<Vec<KeyValue>> = vec![Vec::new()];
     for &column in key_columns {
         let field = schema.field(column);
@@ -44,7 +45,7 @@ pub(crate) fn keys_of(filters: &[Expr], schema: &Schema, key_columns: &[usize]) 
             return None;
         }
         let conditions = filters.iter().flat_map(split_conjunction);
-        let values = conditions.filter_map(|filter| values_of(filter, field.name(), field.data_type()));
+        let values = conditions.filter_map(|filter| matching_values(filter, field.name(), field.data_type()));
         let values = distinct(values.min_by_key(Vec::len)?);
         if keys.len() * values.len() > MAX_KEYS {
             return None;
@@ -61,8 +62,8 @@ pub(crate) fn keys_of(filters: &[Expr], schema: &Schema, key_columns: &[usize]) 
     Some(keys.into_iter().map(Key::new).collect())
 }
 
-/// An index, values of its first columns that all rows have for which the conditions can be true, and the number of rows with these, if
-/// there are few of them.
+/// Chooses the index by which the fewest rows have to be looked up, with the values of its first columns and the number of rows; `None` if
+/// there are many.
 fn indexed_rows(
     filters: &[Expr],
     schema: &Schema,
@@ -71,8 +72,8 @@ fn indexed_rows(
     let (mut best, mut fewest) = (None, MAX_KEYS as u64 + 1);
     for IndexInfo { name, columns, .. } in snapshot.indexes() {
         let places: Vec<usize> = columns.iter().map_while(|column| schema.index_of(column).ok()).collect();
-        // As many of its columns as the conditions name values for.
-        let values = (1..=places.len()).rev().find_map(|len| keys_of(filters, schema, &places[..len]));
+        // Uses as many leading columns as the conditions name values for.
+        let values = (1..=places.len()).rev().find_map(|len| matching_keys(filters, schema, &places[..len]));
         let Some(values) = values else { continue };
         let mut rows = 0;
         for values in &values {
@@ -88,8 +89,8 @@ fn indexed_rows(
     Ok(best)
 }
 
-/// The values that a column has in all rows for which `filter` is true, if it names them.
-fn values_of(filter: &Expr, column: &str, data_type: &DataType) -> Option<Vec<ScalarValue>> {
+/// Returns the values that a column can have in rows that satisfy `filter`, if it names them.
+fn matching_values(filter: &Expr, column: &str, data_type: &DataType) -> Option<Vec<ScalarValue>> {
     let is_column = |expr: &Expr| matches!(expr, Expr::Column(named) if named.name == column);
     let value = |expr: &Expr| match expr {
         Expr::Literal(value, _) if value.data_type() == *data_type => Some(value.clone()),
@@ -99,8 +100,8 @@ fn values_of(filter: &Expr, column: &str, data_type: &DataType) -> Option<Vec<Sc
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) if is_column(left) => vec![value(right)?],
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) if is_column(right) => vec![value(left)?],
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
-            let mut values = values_of(left, column, data_type)?;
-            values.extend(values_of(right, column, data_type)?);
+            let mut values = matching_values(left, column, data_type)?;
+            values.extend(matching_values(right, column, data_type)?);
             values
         }
         Expr::InList(list) if !list.negated && is_column(&list.expr) => {
@@ -108,7 +109,7 @@ fn values_of(filter: &Expr, column: &str, data_type: &DataType) -> Option<Vec<Sc
         }
         _ => return None,
     };
-    // No value is equal to null.
+    // Nothing is equal to null.
     Some(values.into_iter().filter(|value| !value.is_null()).collect())
 }
 

@@ -1,4 +1,4 @@
-//! Tables with a primary key: those of the session's database, and those that are attached by their folders.
+//! Tables with a primary key: in the session's database, or attached by their folder.
 
 mod attach;
 mod bind;
@@ -11,6 +11,6 @@ mod tables;
 pub(crate) use attach::AttachedTables;
 pub(crate) use bind::{Commits, bind};
 pub(crate) use functions::TableFunctions;
-pub(crate) use lookup::keys_of;
+pub(crate) use lookup::matching_keys;
 pub(crate) use table::{COLUMN_DEFAULT, KeyedTable};
 pub(crate) use tables::SessionTables;

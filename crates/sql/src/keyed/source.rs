@@ -1,4 +1,4 @@
-//! The rows of a table with a primary key, as a source of DataFusion.
+//! A DataFusion data source for tables with a primary key.
 
 use std::any::Any;
 use std::fmt;
@@ -20,12 +20,12 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures_util::stream::poll_fn;
 use lath_table::{Key, Predicate, Snapshot};
 
-use crate::error::of_table;
+use crate::error::table_error;
 
-/// What is read of a snapshot.
+/// A way to read a snapshot.
 #[derive(Debug, Clone)]
 pub(crate) enum Reading {
-    /// The rows, which the partitions share.
+    /// A scan, whose batches the partitions share.
     Rows,
     /// The rows with these keys.
     Keys(Vec<Key>),
@@ -35,13 +35,13 @@ pub(crate) enum Reading {
     Changes { since: u64 },
 }
 
-/// A read of a snapshot.
+/// A data source that reads a snapshot.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyedSource {
     pub(crate) name: String,
     pub(crate) snapshot: Snapshot,
     pub(crate) reading: Reading,
-    /// The places of the columns that are read, and their schema.
+    /// The indices of the columns to read; `schema` is theirs.
     pub(crate) columns: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) predicate: Option<Predicate>,
@@ -53,11 +53,11 @@ pub(crate) struct KeyedSource {
 
 type Batches = Box<dyn Iterator<Item = lath_table::Result<RecordBatch>> + Send>;
 
-/// The batches of one execution, which its partitions take one after the other. Threads of the scan decode them.
-struct SharedBatches(Mutex<State>);
+/// The batches of one execution. Its partitions take them in turn; threads of the scan decode them.
+struct SharedBatches(Mutex<ScanState>);
 
-enum State {
-    /// What is to be read.
+enum ScanState {
+    /// Not started yet.
     Waiting(Box<KeyedSource>),
     Reading(Batches),
     Ended,
@@ -66,22 +66,22 @@ enum State {
 impl SharedBatches {
     fn next(&self) -> Result<Option<RecordBatch>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Waiting(source) = &*state {
+        if let ScanState::Waiting(source) = &*state {
             let begun = source.begin();
             *state = match begun {
-                Ok(batches) => State::Reading(batches),
+                Ok(batches) => ScanState::Reading(batches),
                 Err(error) => {
-                    *state = State::Ended;
-                    return Err(of_table(error));
+                    *state = ScanState::Ended;
+                    return Err(table_error(error));
                 }
             };
         }
-        let State::Reading(batches) = &mut *state else { return Ok(None) };
+        let ScanState::Reading(batches) = &mut *state else { return Ok(None) };
         let next = batches.next().transpose();
         if !matches!(next, Ok(Some(_))) {
-            *state = State::Ended;
+            *state = ScanState::Ended;
         }
-        next.map_err(of_table)
+        next.map_err(table_error)
     }
 }
 
@@ -110,7 +110,7 @@ impl KeyedSource {
         })
     }
 
-    /// The columns that are read, of as many rows as are asked for.
+    /// Projects the columns of the source and stops at the limit.
     fn first_rows<B>(&self, batches: B) -> impl Iterator<Item = lath_table::Result<RecordBatch>> + use<B>
     where
         B: Iterator<Item = lath_table::Result<RecordBatch>>,
@@ -128,7 +128,7 @@ impl KeyedSource {
     }
 }
 
-/// The batch with the schema of the source.
+/// Replaces the schema of a batch by the source's.
 fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)?)
@@ -140,13 +140,13 @@ impl DataSource for KeyedSource {
     }
 
     fn create_sibling_state(&self, _: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
-        Some(Arc::new(SharedBatches(Mutex::new(State::Waiting(Box::new(self.clone()))))))
+        Some(Arc::new(SharedBatches(Mutex::new(ScanState::Waiting(Box::new(self.clone()))))))
     }
 
     fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
         let shared = args.sibling_state.and_then(|state| state.downcast::<SharedBatches>().ok());
-        // Where partitions share nothing, the first has all rows.
-        let state = if args.partition == 0 { State::Waiting(Box::new(self.clone())) } else { State::Ended };
+        // Without shared state, the first partition reads all rows.
+        let state = if args.partition == 0 { ScanState::Waiting(Box::new(self.clone())) } else { ScanState::Ended };
         let batches = shared.unwrap_or_else(|| Arc::new(SharedBatches(Mutex::new(state))));
         let baseline = BaselineMetrics::new(&self.metrics, args.partition);
         let schema = Arc::clone(&self.schema);
@@ -195,7 +195,7 @@ impl DataSource for KeyedSource {
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         Ok(match partition {
             None => Arc::clone(&self.statistics),
-            // Which partition takes which batch is decided while the query runs.
+            // Batches are assigned to partitions while the query runs.
             Some(_) => Arc::new(Statistics::new_unknown(&self.schema)),
         })
     }

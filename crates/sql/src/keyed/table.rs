@@ -1,4 +1,4 @@
-//! A table with a primary key, as a table of DataFusion.
+//! A table with a primary key as a DataFusion table.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,15 +20,15 @@ use lath_table::{Database, Snapshot, Table};
 
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
-use crate::error::{of_table, table_work};
+use crate::error::{table_error, table_work};
 use crate::scan::{
-    Pushed, changes_refused_by, insert_by, physical, scan_by, selectivity, support, with_columns_of, with_rest,
+    Pushdown, changes_refused_by, insert_by, physical, scan_by, selectivity, support, with_condition_columns, with_rest,
 };
 
-/// The key of a field's metadata with the number that the column has in its table, which it has in no other.
+/// The metadata key of a column's number, which is unique within its table only.
 const FIELD_ID: &str = "PARQUET:field_id";
 
-/// The key of a field's metadata with the text of its column's default, an expression.
+/// The metadata key of a column's default, the text of an expression.
 pub(crate) const COLUMN_DEFAULT: &str = "lath:default";
 
 /// A table with a primary key. A statement [binds](super::bind) it to the commit that it reads.
@@ -36,43 +36,43 @@ pub(crate) const COLUMN_DEFAULT: &str = "lath:default";
 pub(crate) struct KeyedTable {
     name: String,
     table: Table,
-    /// The database that has the table.
+    /// The database of the table; `None` if it is attached by its folder.
     database: Option<Database>,
-    /// The name of the snapshot that is read; `None` stands for the newest commit.
+    /// The name of the snapshot to read; `None` reads the newest commit.
     snapshot_name: Option<String>,
     contents: Contents,
     schema: SchemaRef,
     key_columns: Vec<usize>,
     constraints: Constraints,
-    /// The columns that have a default, and its text.
+    /// Columns with a default, and its text.
     default_texts: Vec<(String, String)>,
-    /// The same as expressions, where a session has planned them.
+    /// The defaults as expressions, once a session has planned them.
     defaults: HashMap<String, Expr>,
-    /// The commit that is read, once a statement has settled it.
+    /// The commit to read, once a statement is bound to it.
     snapshot: Option<Snapshot>,
-    /// What all rows that are read satisfy.
+    /// The condition that all rows satisfy.
     condition: Option<Predicate>,
 }
 
-/// What of a table is read.
+/// The part of a table that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contents {
-    /// Its rows.
+    /// The current rows.
     Rows,
     /// The changes of commits after this one.
     Changes { since: u64 },
 }
 
 impl KeyedTable {
-    /// A table of its own folder.
+    /// Creates a table that is attached by its folder.
     pub(crate) fn attached(name: &str, table: Table) -> Result<Self> {
-        let snapshot = table.snapshot().map_err(of_table)?;
+        let snapshot = table.snapshot().map_err(table_error)?;
         Self::new(name, table, None, &snapshot)
     }
 
-    /// A table of a database.
-    pub(crate) fn of_database(name: &str, table: Table, database: &Database) -> Result<Self> {
-        let snapshot = table.snapshot().map_err(of_table)?;
+    /// Creates a table of a database.
+    pub(crate) fn from_database(name: &str, table: Table, database: &Database) -> Result<Self> {
+        let snapshot = table.snapshot().map_err(table_error)?;
         Self::new(name, table, Some(database.clone()), &snapshot)
     }
 
@@ -94,36 +94,36 @@ impl KeyedTable {
         })
     }
 
-    /// The same, without rows for which `condition` is not true.
+    /// Restricts the table to rows for which `condition` is true.
     pub(crate) fn with_condition(self, condition: Option<Predicate>) -> Self {
         Self { condition, ..self }
     }
 
-    /// The table as the snapshot with this name has it.
+    /// The table as of the named snapshot.
     pub(crate) fn at_snapshot(self, snapshot_name: &str) -> Result<Self> {
-        let named = self.newest()?.snapshot_named(snapshot_name).map_err(of_table)?;
+        let named = self.newest()?.snapshot_named(snapshot_name).map_err(table_error)?;
         let table = Self::new(&self.name, self.table, self.database, &named)?;
         Ok(Self { snapshot_name: Some(snapshot_name.to_owned()), ..table })
     }
 
     /// The changes of commits after this one.
     pub(crate) fn changes_since(self, since: u64) -> Result<Self> {
-        let changes = self.newest()?.changes(since).map_err(of_table)?;
+        let changes = self.newest()?.changes(since).map_err(table_error)?;
         let (schema, constraints) = (without_numbers(&changes.schema()), Constraints::default());
         Ok(Self { contents: Contents::Changes { since }, schema, constraints, ..self })
     }
 
-    /// All changes that are kept.
+    /// All changes that the table keeps.
     pub(crate) fn all_changes(self) -> Result<Self> {
         let since = match self.newest()?.changes(0) {
             Err(lath_table::Error::NoChanges { kept_since: Some(kept_since), .. }) => kept_since,
-            Err(error) => return Err(of_table(error)),
+            Err(error) => return Err(table_error(error)),
             Ok(_) => 0,
         };
         self.changes_since(since)
     }
 
-    /// The table with its defaults as expressions. `state` is asked for if there are some.
+    /// Plans the defaults of columns. `state` is called only if there are any.
     pub(crate) fn with_defaults(mut self, state: impl FnOnce() -> Option<SessionState>) -> Result<Self> {
         if self.default_texts.is_empty() {
             return Ok(self);
@@ -152,23 +152,23 @@ impl KeyedTable {
         self.snapshot_name.as_deref()
     }
 
-    /// The places of the key columns.
+    /// The indices of the key columns.
     pub(crate) fn key_columns(&self) -> &[usize] {
         &self.key_columns
     }
 
-    /// Whether rows can be changed: those of a snapshot that was kept, and changes, cannot.
+    /// Whether rows can be changed. Kept snapshots and change feeds are read-only.
     pub(crate) fn is_changeable(&self) -> bool {
         self.snapshot_name.is_none() && self.contents == Contents::Rows
     }
 
-    /// The same table in a commit. Its columns have to be those that the statement was planned for.
+    /// Binds the table to a commit, which must have the columns that the statement was planned for.
     pub(crate) fn bound(&self, snapshot: Snapshot) -> Result<Self> {
         self.check_columns(&snapshot)?;
         Ok(Self { snapshot: Some(snapshot), ..self.clone() })
     }
 
-    /// Refuses a commit in which the columns are others.
+    /// Returns an error if the commit has other columns.
     pub(crate) fn check_columns(&self, snapshot: &Snapshot) -> Result<()> {
         let is_same = self.contents != Contents::Rows || without_numbers(snapshot.schema()) == self.schema;
         if is_same {
@@ -178,19 +178,19 @@ impl KeyedTable {
     }
 
     fn newest(&self) -> Result<Snapshot> {
-        self.table.snapshot().map_err(of_table)
+        self.table.snapshot().map_err(table_error)
     }
 
-    /// The commit that is read: that of the statement or, where none has settled it, the newest.
+    /// The commit that the statement is bound to, or else the newest.
     fn settled(&self) -> Result<Snapshot> {
         match (&self.snapshot, &self.snapshot_name) {
             (Some(snapshot), _) => Ok(snapshot.clone()),
-            (None, Some(name)) => self.newest()?.snapshot_named(name).map_err(of_table),
+            (None, Some(name)) => self.newest()?.snapshot_named(name).map_err(table_error),
             (None, None) => self.newest(),
         }
     }
 
-    /// About how many of `rows` rows conditions are true for.
+    /// Estimates how many of `rows` rows satisfy the conditions.
     fn estimated_rows(&self, rows: usize, filters: &[&Expr]) -> usize {
         let Some(condition) = conjunction(filters.iter().map(|&filter| filter.clone())) else { return rows };
         let known = Statistics { num_rows: Precision::Exact(rows), ..Statistics::new_unknown(&self.schema) };
@@ -198,7 +198,7 @@ impl KeyedTable {
         ((rows as f64 * share).ceil() as usize).clamp(1, rows.max(1))
     }
 
-    /// What is known of the rows before they are read. Counting them may look for keys in files.
+    /// Statistics for the planner. Counting rows may look for keys in files.
     async fn statistics(&self, snapshot: &Snapshot, schema: &SchemaRef, filters: &[&Expr]) -> Result<Statistics> {
         let unknown = Statistics::new_unknown(schema);
         if self.contents != Contents::Rows {
@@ -220,7 +220,8 @@ fn default_texts(schema: &Schema) -> Vec<(String, String)> {
     schema.fields().iter().filter_map(text).collect()
 }
 
-/// The schema without the numbers and defaults of columns: rows of several tables may become one file, where they would be twice.
+/// Removes the numbers and defaults of columns from a schema: if rows of several tables are written to one file, numbers would not be
+/// unique.
 fn without_numbers(schema: &Schema) -> SchemaRef {
     let plain = |field: &Arc<Field>| {
         let mut metadata = field.metadata().clone();
@@ -250,11 +251,11 @@ impl KeyedTable {
         let looked_up =
             if may_look_up { lookup(filters, &self.schema, &self.key_columns, &snapshot).await? } else { None };
         let pushed = match (&looked_up, is_rows) {
-            (None, true) => Pushed::new(filters, &self.schema),
-            // Nothing of a condition is tested where rows are looked up or changes read.
-            _ => Pushed { predicate: None, answered: Vec::new(), rest: filters.iter().collect() },
+            (None, true) => Pushdown::new(filters, &self.schema),
+            // Lookups and change feeds test no conditions.
+            _ => Pushdown { predicate: None, answered: Vec::new(), rest: filters.iter().collect() },
         };
-        let columns = with_columns_of(projection, &pushed.rest, &self.schema)?;
+        let columns = with_condition_columns(projection, &pushed.rest, &self.schema)?;
         let schema = Arc::new(self.schema.project(&columns)?);
         let limit = limit.filter(|_| pushed.rest.is_empty());
         let (reading, statistics) = match (looked_up, self.contents) {
@@ -277,7 +278,7 @@ impl KeyedTable {
             (Some(pushed), Some(condition)) => Some(condition.and(pushed)),
             (pushed, condition) => pushed.or(condition),
         };
-        // A predicate that is not a condition's whole meaning leaves fewer rows, too.
+        // A predicate that tests only part of a condition reduces the rows, too.
         let statistics = if predicate.is_some() { statistics.to_inexact() } else { statistics };
         let source = KeyedSource {
             name: self.name.clone(),
@@ -337,7 +338,7 @@ impl TableProvider for KeyedTable {
     changes_refused_by!(|table| not_here(&table.name));
 }
 
-/// DataFusion alone passes conditions with subqueries as none at all, so that it does not get to change rows.
+/// The error for changes that DataFusion would make itself. It drops conditions with subqueries, so it may not change rows.
 fn not_here(name: &str) -> datafusion::error::DataFusionError {
     plan_datafusion_err!("table {name:?} is changed by statements that are given to Session::sql")
 }

@@ -1,4 +1,4 @@
-//! The tables of a session by their names: views and tables in memory, attached ones, and those of its database.
+//! Resolves table names of a session: views and tables in memory, attached tables, and its database.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use lath_table::{Database, Error, Table};
 
 use super::table::KeyedTable;
-use crate::error::of_table;
+use crate::error::table_error;
 use crate::grammar::parse;
 use crate::rewrite::merge_join_columns;
 
@@ -28,7 +28,7 @@ pub(crate) struct SessionTables {
     planner: Planner,
 }
 
-/// The state of the session that has the tables, by which views and defaults of columns are planned.
+/// Returns the state of the session, by which views and defaults of columns are planned.
 #[derive(Default)]
 struct Planner(OnceLock<Box<dyn Fn() -> Option<SessionState> + Send + Sync>>);
 
@@ -49,7 +49,7 @@ impl SessionTables {
         Self { others: MemorySchemaProvider::new(), database, planner: Planner::default() }
     }
 
-    /// Sets where the state of the session comes from.
+    /// Sets the function that returns the session's state.
     pub(crate) fn set_planner(&self, state: impl Fn() -> Option<SessionState> + Send + Sync + 'static) {
         let _ = self.planner.0.set(Box::new(state));
     }
@@ -60,11 +60,11 @@ impl SessionTables {
 
     /// The table with a primary key that has this name.
     pub(crate) fn keyed(&self, name: &str) -> Result<KeyedTable> {
-        // Nothing is waited for where tables are in memory.
+        // Tables in memory resolve at once.
         let other = self.others.table(name).now_or_never().transpose()?.flatten();
         let found = match other {
             Some(other) => other.downcast_ref::<KeyedTable>().cloned(),
-            None => self.of_database(name)?,
+            None => self.database_table(name)?,
         };
         match found {
             Some(table) => table.with_defaults(|| self.planner.state()),
@@ -83,27 +83,27 @@ impl SessionTables {
             }
         }
         if let Some(database) = &self.database {
-            for name in database.table_names().map_err(of_table)? {
-                tables.extend(self.of_database(&name)?);
+            for name in database.table_names().map_err(table_error)? {
+                tables.extend(self.database_table(&name)?);
             }
         }
         Ok(tables)
     }
 
-    /// Whether the database has a table with this name, and it is not hidden by another.
-    pub(crate) fn is_of_database(&self, name: &str) -> Result<bool> {
+    /// Whether the name resolves to a table of the database and no other table shadows it.
+    pub(crate) fn is_in_database(&self, name: &str) -> Result<bool> {
         Ok(!self.others.table_exist(name) && self.in_database(name)?.is_some())
     }
 
     /// The statement that created a view of the database.
     pub(crate) fn view_text(&self, name: &str) -> Result<Option<String>> {
         match &self.database {
-            Some(database) => database.view(name).map_err(of_table),
+            Some(database) => database.view(name).map_err(table_error),
             None => Ok(None),
         }
     }
 
-    /// Refuses a view that reads itself, through others or not.
+    /// Returns an error for a view that reads itself, directly or through other views.
     pub(crate) fn check_view(&self, state: &SessionState, name: &str, text: &str) -> Result<()> {
         let mut pending = tables_of_view(state, text)?;
         let mut seen = BTreeSet::new();
@@ -120,7 +120,7 @@ impl SessionTables {
         Ok(())
     }
 
-    /// Refuses a statement that reads a view whose tables are not there.
+    /// Returns an error for a statement that reads a view with missing tables.
     pub(crate) async fn check_views(&self, state: &SessionState, statement: &Statement) -> Result<()> {
         let query = match statement {
             Statement::Statement(inner) => match inner.as_ref() {
@@ -132,14 +132,14 @@ impl SessionTables {
             },
             _ => statement,
         };
-        // What cannot be resolved is an error where it is planned.
+        // A reference that cannot be resolved becomes an error when it is planned.
         for table in state.resolve_table_references(query).unwrap_or_default() {
             self.planned_view(state, table.table()).await?;
         }
         Ok(())
     }
 
-    /// The view of the database with this name as it is planned now, if it is not hidden by another table.
+    /// Plans the view of the database with this name, unless another table shadows it.
     async fn planned_view(&self, state: &SessionState, name: &str) -> Result<Option<ViewTable>> {
         if self.others.table_exist(name) {
             return Ok(None);
@@ -172,8 +172,8 @@ impl SessionTables {
         }
     }
 
-    /// A view as a table. One that cannot be planned has no columns: lists of tables and columns have it, and statements that read it were
-    /// refused before.
+    /// A view as a table. A view that cannot be planned has no columns: lists of tables and columns include it, and statements that read it
+    /// were refused before.
     async fn view(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let Some(state) = self.planner.state() else { return Ok(None) };
         match self.planned_view(&state, name).await {
@@ -185,9 +185,9 @@ impl SessionTables {
         }
     }
 
-    fn of_database(&self, name: &str) -> Result<Option<KeyedTable>> {
+    fn database_table(&self, name: &str) -> Result<Option<KeyedTable>> {
         let found = self.in_database(name)?;
-        found.map(|(table, database)| KeyedTable::of_database(name, table, database)).transpose()
+        found.map(|(table, database)| KeyedTable::from_database(name, table, database)).transpose()
     }
 
     /// The database's table with this name, and the database.
@@ -196,7 +196,7 @@ impl SessionTables {
         match database.table(name) {
             Ok(table) => Ok(Some((table, database))),
             Err(Error::NoSuchTable { .. }) => Ok(None),
-            Err(error) => Err(of_table(error)),
+            Err(error) => Err(table_error(error)),
         }
     }
 }
@@ -204,12 +204,12 @@ impl SessionTables {
 #[async_trait]
 impl SchemaProvider for SessionTables {
     fn table_names(&self) -> Vec<String> {
-        let of_database = self.database.as_ref().and_then(|database| database.table_names().ok()).unwrap_or_default();
+        let in_database = self.database.as_ref().and_then(|database| database.table_names().ok()).unwrap_or_default();
         let others = self.others.table_names();
         let views = self.database.as_ref().and_then(|database| database.view_names().ok()).unwrap_or_default();
-        // A table of the session hides a view of its name.
+        // A table of the session shadows a view of the same name.
         let views = views.into_iter().filter(|view| !others.contains(view)).collect::<Vec<_>>();
-        others.into_iter().chain(of_database).chain(views).collect()
+        others.into_iter().chain(in_database).chain(views).collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
@@ -218,7 +218,7 @@ impl SchemaProvider for SessionTables {
                 Some(keyed) => Ok(Some(Arc::new(keyed.clone().with_defaults(|| self.planner.state())?))),
                 None => Ok(Some(table)),
             },
-            None => match self.of_database(name)? {
+            None => match self.database_table(name)? {
                 Some(table) => Ok(Some(Arc::new(table.with_defaults(|| self.planner.state())?))),
                 None => self.view(name).await,
             },
@@ -226,14 +226,14 @@ impl SchemaProvider for SessionTables {
     }
 
     fn register_table(&self, name: String, table: Arc<dyn TableProvider>) -> Result<Option<Arc<dyn TableProvider>>> {
-        if self.is_of_database(&name)? {
+        if self.is_in_database(&name)? {
             return exec_err!("the database has a table {name:?} already; choose another name, or drop it first");
         }
         self.others.register_table(name, table)
     }
 
     fn deregister_table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if self.is_of_database(name)? {
+        if self.is_in_database(name)? {
             return exec_err!("{name:?} is a table of the database; DROP TABLE removes it with its rows");
         }
         self.others.deregister_table(name)

@@ -1,6 +1,6 @@
-//! Joins of inputs that are too large for a hash table within the memory budget.
+//! Replaces hash joins of inputs that exceed the memory budget.
 //!
-//! DataFusion 55 keeps one side of a hash join in memory, and fails where it does not fit. A join of sorted inputs goes to disk instead.
+//! DataFusion 55 keeps one side of a hash join in memory and fails if it does not fit. A sort-merge join spills to disk instead.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
-/// The part of the budget up to which a side is kept in memory. A hash table takes about twice the rows, and estimates may be wrong.
+/// A side is kept in memory up to the budget divided by this. A hash table takes about twice the size of its rows, and estimates may be
+/// wrong.
 const MAX_BUILD_PART: usize = 8;
-/// Bytes that a value of no fixed size is taken for.
+/// Assumed size of a value without a fixed size.
 const TEXT_BYTES: usize = 32;
 
-/// Makes hash joins sort-merge joins, where the side that is kept is not known to be small. It runs when the sides are chosen, and before
+/// Replaces hash joins by sort-merge joins if the build side is not known to be small. The rule runs after the sides are chosen and before
 /// inputs are sorted.
 #[derive(Debug)]
 pub(crate) struct MergeJoins {
@@ -57,7 +58,7 @@ impl MergeJoins {
     }
 }
 
-/// About how many bytes rows take in memory.
+/// Estimates the size of rows in memory.
 fn size(statistics: &Statistics, schema: &Schema) -> Option<usize> {
     let widths = schema.fields().iter().map(|field| width(field.data_type()));
     let row_bytes: usize = widths.sum();

@@ -1,8 +1,8 @@
 //! Sorts within a memory budget.
 //!
-//! DataFusion 55 counts the buffers of string views once for every batch that has one of their strings. Sorted batches have strings of all
-//! buffers, so that a sort of strings seems to need many times what there is, and fails. Here strings are copied into plain arrays before
-//! the sort, and are views again after it.
+//! DataFusion 55 counts a buffer of string views once for every batch that has one of its strings. Sorted batches have strings of all
+//! buffers, so a sort of strings seems to need many times its size, and fails. Here strings are copied into plain arrays before the sort
+//! and back into views after it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use datafusion::physical_plan::{
 };
 use futures_util::StreamExt;
 
-/// Makes sorts [`PlainSortExec`] where they have views. It runs last: other rules look for DataFusion's sorts.
+/// Replaces sorts of views by [`PlainSortExec`]. The rule runs last, because other rules look for DataFusion's sorts.
 #[derive(Debug)]
 pub(crate) struct PlainSorts;
 
@@ -53,17 +53,17 @@ impl PhysicalOptimizerRule for PlainSorts {
     }
 }
 
-/// A sort of plain strings, whose input and output are views.
+/// A sort of views that works on plain strings.
 #[derive(Debug, Clone)]
 struct PlainSortExec {
-    /// As DataFusion has planned it.
+    /// DataFusion's sort.
     sort: Arc<SortExec>,
-    /// On plain strings.
+    /// The same sort on plain strings.
     plain: Arc<SortExec>,
 }
 
 impl PlainSortExec {
-    /// `None` if there are no views in the rows, or the sort is not by columns.
+    /// Returns `None` if the rows have no views, or the sort is not by columns.
     fn new(sort: &SortExec) -> Result<Option<Self>> {
         let schema = sort.input().schema();
         let types: Vec<Option<DataType>> =
@@ -71,7 +71,7 @@ impl PlainSortExec {
         let is_by_columns = sort.expr().iter().all(|key| {
             key.expr.is::<Column>() || collect_columns(&key.expr).iter().all(|column| types[column.index()].is_none())
         });
-        // With a limit, few rows are kept.
+        // A sort with a limit keeps few rows.
         if sort.fetch().is_some() || !is_by_columns || types.iter().all(Option::is_none) {
             return Ok(None);
         }
@@ -90,7 +90,7 @@ impl PlainSortExec {
     }
 }
 
-/// The type with plain strings for views; `None` if there are no views.
+/// Replaces views in a type by plain strings; `None` if it has no views.
 fn without_views(data_type: &DataType) -> Option<DataType> {
     let plain_field = |field: &Arc<Field>| {
         let plain = without_views(field.data_type())?;

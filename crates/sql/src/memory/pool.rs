@@ -1,12 +1,12 @@
-//! The memory of a session's queries, shared among operators.
+//! Shares the memory of a session's queries among operators.
 //!
-//! DataFusion 55 lets operators that spill take the whole pool between them, so that a merge, which cannot spill, finds nothing left: a sort
-//! worked with less memory, where it spilled, and failed with more. Here a quarter is kept for those that cannot spill.
+//! DataFusion 55 lets operators that can spill take the whole pool, so that a merge, which cannot spill, finds nothing left: a sort
+//! succeeded with less memory, where it spilled, and failed with more. Here a quarter is reserved for operators that cannot spill.
 //!
 //! | an operator | may have |
 //! | --- | --- |
-//! | that cannot spill | what is left of the budget |
-//! | that can spill | an equal share of what the others leave of three quarters |
+//! | that cannot spill | the rest of the budget |
+//! | that can spill | an equal share of the budget, less the larger of a quarter and the memory of operators that cannot spill |
 //! | any | a sixteenth of the budget, so that each can work with a few batches |
 
 use std::collections::HashMap;
@@ -16,24 +16,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use datafusion::common::{Result, resources_datafusion_err};
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation, human_readable_size};
 
-/// The part of the budget that operators which spill leave to the others.
+/// A fraction of the budget (one in this many) that is reserved for operators that cannot spill.
 const KEPT_PART: usize = 4;
-/// The part of the budget that any operator may have, whatever the others have.
+/// A fraction of the budget (one in this many) that every operator may have, regardless of the others.
 const SMALLEST_PART: usize = 16;
-/// The smallest share, which holds a batch or two of usual rows.
+/// The minimum share: a batch or two of common rows.
 const MIN_SHARE_BYTES: usize = 1 << 20;
 
-/// A budget of so many bytes.
+/// A memory pool with a fixed budget.
 #[derive(Debug)]
 pub(crate) struct BudgetPool {
     budget_bytes: usize,
-    used: Mutex<Used>,
+    used: Mutex<Usage>,
 }
 
-/// Bytes that operators have.
+/// Bytes in use by operators.
 #[derive(Debug, Default)]
-struct Used {
-    /// By the identity of the operator, if it has any.
+struct Usage {
+    /// Bytes by the operator's id, without operators that have none.
     spillable: HashMap<usize, usize>,
     unspillable: HashMap<usize, usize>,
     spillable_bytes: usize,
@@ -45,12 +45,12 @@ impl BudgetPool {
         Self { budget_bytes, used: Mutex::default() }
     }
 
-    fn used(&self) -> MutexGuard<'_, Used> {
+    fn used(&self) -> MutexGuard<'_, Usage> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How much an operator may have in all.
-    fn share(&self, used: &Used, reservation: &MemoryReservation, own: usize) -> usize {
+    /// The number of bytes that an operator may have in all.
+    fn share(&self, used: &Usage, reservation: &MemoryReservation, own: usize) -> usize {
         let smallest = (self.budget_bytes / SMALLEST_PART).max(MIN_SHARE_BYTES);
         let unused = self.budget_bytes.saturating_sub(used.spillable_bytes + used.unspillable_bytes);
         if !reservation.consumer().can_spill() {
@@ -63,7 +63,7 @@ impl BudgetPool {
     }
 }
 
-impl Used {
+impl Usage {
     fn change(&mut self, reservation: &MemoryReservation, change: impl Fn(usize) -> usize) {
         let consumer = reservation.consumer();
         let (each, all) = match consumer.can_spill() {

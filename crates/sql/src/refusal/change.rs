@@ -5,16 +5,16 @@ use datafusion::sql::sqlparser::ast::{
     SqliteOnConflict, Update, UpdateTableFromKind,
 };
 
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 
 const RETURNING: &str = "ask for the rows by a SELECT before or after";
 const ONE_STATEMENT: &str = "choose the rows by WHERE, perhaps with a subquery that has ORDER BY and LIMIT";
 
 impl Clauses<'_> {
-    pub(super) fn insert(&self, insert: &Insert) -> Checked {
+    pub(super) fn insert(&self, insert: &Insert) -> CheckResult {
         let Insert {
             insert_token,
-            // Hints are comments.
+            // Hints are ignored like comments.
             optimizer_hints: _,
             or,
             ignore,
@@ -22,14 +22,14 @@ impl Clauses<'_> {
             table: _,
             table_alias,
             columns: _,
-            // Files can be replaced, and tables with a key say what to write instead.
+            // Files support OVERWRITE, and tables with a key return an error that says what to write instead.
             overwrite: _,
             source: _,
             assignments,
             partitioned,
             after_columns,
             has_table_keyword: _,
-            // What becomes of conflicts is decided where the table is known.
+            // `ON CONFLICT` is handled once the table is known.
             on: _,
             returning,
             output,
@@ -64,7 +64,7 @@ impl Clauses<'_> {
         self.refuse_if(is_multiple, "INSERT", after, "write a statement for each table")
     }
 
-    pub(super) fn update(&self, update: &Update) -> Checked {
+    pub(super) fn update(&self, update: &Update) -> CheckResult {
         let Update {
             update_token,
             optimizer_hints: _,
@@ -92,7 +92,7 @@ impl Clauses<'_> {
         self.refuse_if(limit.is_some(), "LIMIT", after, ONE_STATEMENT)
     }
 
-    pub(super) fn delete(&self, delete: &Delete) -> Checked {
+    pub(super) fn delete(&self, delete: &Delete) -> CheckResult {
         let Delete {
             delete_token,
             optimizer_hints: _,
@@ -119,7 +119,7 @@ impl Clauses<'_> {
         self.refuse_if(limit.is_some(), "LIMIT", after, ONE_STATEMENT)
     }
 
-    pub(super) fn merge(&self, merge: &Merge) -> Checked {
+    pub(super) fn merge(&self, merge: &Merge) -> CheckResult {
         let Merge { merge_token, optimizer_hints: _, into: _, table: _, source: _, on, clauses, output } = merge;
         self.refuse_if(output.is_some(), "OUTPUT", on.span(), RETURNING)?;
         for MergeClause { when_token, clause_kind: _, predicate: _, action } in clauses {

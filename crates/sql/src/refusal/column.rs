@@ -1,4 +1,4 @@
-//! Columns that are declared, and their keys and constraints.
+//! Column declarations, keys and constraints.
 
 use datafusion::sql::sqlparser::ast::{
     CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, ForeignKeyConstraint, Ident,
@@ -7,14 +7,14 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::definition::PLAIN;
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 
 const ONE_KEY: &str = "a table has one; write PRIMARY KEY (a, b) for a key of several columns, and UNIQUE for others";
 const NOT_CHECKED: &str = "nothing would check it when rows change; leave it out";
 const NOT_COMPUTED: &str = "compute the value where rows are inserted, or in a view";
 
 impl Clauses<'_> {
-    pub(super) fn column(&self, column: &ColumnDef, key: &mut Option<Span>) -> Checked {
+    pub(super) fn column(&self, column: &ColumnDef, key: &mut Option<Span>) -> CheckResult {
         let ColumnDef { name, data_type, options } = column;
         self.declared_type(data_type, name)?;
         for ColumnOptionDef { name: _, option } in options {
@@ -64,8 +64,8 @@ impl Clauses<'_> {
         if self.place("GENERATED", after).is_some() { "GENERATED" } else { "AS" }
     }
 
-    /// Refuses lengths that nothing would check.
-    fn declared_type(&self, data_type: &DataType, name: &Ident) -> Checked {
+    /// Refuses lengths, which nothing would enforce.
+    fn declared_type(&self, data_type: &DataType, name: &Ident) -> CheckResult {
         let (is_limited, word) = match data_type {
             DataType::Varchar(length)
             | DataType::CharacterVarying(length)
@@ -89,7 +89,7 @@ impl Clauses<'_> {
         }
     }
 
-    pub(super) fn constraint(&self, constraint: &TableConstraint, after: Span, key: &mut Option<Span>) -> Checked {
+    pub(super) fn constraint(&self, constraint: &TableConstraint, after: Span, key: &mut Option<Span>) -> CheckResult {
         let place = constraint.span();
         let after = if place.start.line == 0 { after } else { place };
         match constraint {
@@ -114,12 +114,12 @@ impl Clauses<'_> {
         }
     }
 
-    fn primary_key(&self, constraint: &PrimaryKeyConstraint, after: Span, key: &Option<Span>) -> Checked {
-        // The name is a label.
+    fn primary_key(&self, constraint: &PrimaryKeyConstraint, after: Span, key: &Option<Span>) -> CheckResult {
+        // The name of a constraint is only a label.
         let PrimaryKeyConstraint { name: _, index_name, index_type, columns, index_options, characteristics } =
             constraint;
         if let Some(first) = key {
-            // Both are found by the same words, so the search begins behind the first.
+            // Both are found by the same words, so the search for the second begins after the first.
             let behind = Span::new(first.end, first.end);
             return self.refuse("PRIMARY KEY", if after.start > behind.start { after } else { behind }, ONE_KEY);
         }
@@ -134,7 +134,7 @@ impl Clauses<'_> {
         )
     }
 
-    fn unique(&self, constraint: &UniqueConstraint, after: Span) -> Checked {
+    fn unique(&self, constraint: &UniqueConstraint, after: Span) -> CheckResult {
         let UniqueConstraint {
             name: _,
             index_name,
@@ -158,7 +158,7 @@ impl Clauses<'_> {
         )
     }
 
-    fn key_columns(&self, columns: &[IndexColumn]) -> Checked {
+    fn key_columns(&self, columns: &[IndexColumn]) -> CheckResult {
         for IndexColumn { column, operator_class } in columns {
             let OrderByExpr { expr, options, with_fill } = column;
             let after = expr.span();

@@ -6,15 +6,15 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 
 pub(super) const PLAIN: &str = "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, CLUSTER BY and AS query; leave it out";
 
 impl Clauses<'_> {
-    pub(super) fn create_table(&self, create: &CreateTable) -> Checked {
+    pub(super) fn create_table(&self, create: &CreateTable) -> CheckResult {
         let CreateTable {
             or_replace: _,
-            // Kept in memory.
+            // Tables without a key are in memory anyway.
             temporary: _,
             external: _,
             dynamic,
@@ -43,7 +43,7 @@ impl Clauses<'_> {
             primary_key,
             order_by,
             partition_by,
-            // Files are sorted by it.
+            // Supported by tables with a key.
             cluster_by: _,
             clustered_by,
             inherits,
@@ -151,7 +151,7 @@ impl Clauses<'_> {
         Ok(())
     }
 
-    pub(super) fn create_view(&self, create: &CreateView) -> Checked {
+    pub(super) fn create_view(&self, create: &CreateView) -> CheckResult {
         let CreateView {
             or_alter,
             or_replace: _,
@@ -189,7 +189,7 @@ impl Clauses<'_> {
         self.refuse_if(params.is_some(), "CREATE", start, "leave out what stands before VIEW")
     }
 
-    pub(super) fn alter_table(&self, alter: &AlterTable) -> Checked {
+    pub(super) fn alter_table(&self, alter: &AlterTable) -> CheckResult {
         for operation in &alter.operations {
             if let AlterTableOperation::AddColumn { column_def, .. } = operation {
                 self.column(column_def, &mut None)?;
@@ -205,7 +205,7 @@ impl Clauses<'_> {
         cascade: bool,
         purge: bool,
         temporary: bool,
-    ) -> Checked {
+    ) -> CheckResult {
         let after = names.first().map_or(Span::empty(), Spanned::span);
         let is_alone = matches!(object_type, ObjectType::Table | ObjectType::View | ObjectType::Index);
         self.refuse_if(

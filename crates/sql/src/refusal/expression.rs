@@ -5,10 +5,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 
 impl Clauses<'_> {
-    pub(super) fn expression(&self, expr: &Expr) -> Checked {
+    pub(super) fn expression(&self, expr: &Expr) -> CheckResult {
         let after = expr.span();
         match expr {
             Expr::Identifier(_)
@@ -112,7 +112,7 @@ impl Clauses<'_> {
         }
     }
 
-    fn rounding(&self, word: &str, field: &CeilFloorKind, after: Span) -> Checked {
+    fn rounding(&self, word: &str, field: &CeilFloorKind, after: Span) -> CheckResult {
         match field {
             CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => Ok(()),
             CeilFloorKind::DateTimeField(_) => self.refuse_before(word, after, "write date_trunc('day', moment)"),
@@ -122,7 +122,7 @@ impl Clauses<'_> {
         }
     }
 
-    fn interval(&self, interval: &Interval, after: Span) -> Checked {
+    fn interval(&self, interval: &Interval, after: Span) -> CheckResult {
         let Interval { value: _, leading_field: _, leading_precision, last_field, fractional_seconds_precision } =
             interval;
         let plain = "write the parts in the text, as in INTERVAL '1 year 2 months'";

@@ -1,4 +1,4 @@
-//! Calls of functions, and their windows.
+//! Function calls and their windows.
 
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Function, FunctionArgumentClause, FunctionArgumentList, FunctionArguments, Spanned,
@@ -6,11 +6,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 use crate::dialect::error_at;
 
 impl Clauses<'_> {
-    pub(super) fn function(&self, function: &Function) -> Checked {
+    pub(super) fn function(&self, function: &Function) -> CheckResult {
         let Function {
             name,
             uses_odbc_syntax: _,
@@ -36,7 +36,7 @@ impl Clauses<'_> {
     }
 }
 
-/// Refuses FILTER, OVER and the like behind a function of single rows.
+/// Refuses FILTER, OVER and similar clauses after a scalar function.
 pub(super) fn refuse_scalar(function: &Function, is_scalar: impl Fn(&str) -> bool) -> Result<(), ParserError> {
     let mut clause = None;
     if function.over.is_some() {

@@ -1,7 +1,7 @@
-//! Clauses that nothing honours are errors at their place in the text.
+//! Refuses clauses that would be ignored, with an error at their position.
 //!
-//! The structures of the parser are taken apart without `..`: a clause that a later version learns does not compile here until it is
-//! decided what becomes of it. Clauses that DataFusion refuses by itself are refused here where that names the place, or what to write.
+//! The parser's structures are destructured without `..`, so that a clause which a later version adds is a compile error here until it is
+//! handled. Clauses that DataFusion refuses itself are refused here if that gives the error a position or advice.
 
 mod change;
 mod column;
@@ -26,7 +26,7 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan
 
 use crate::dialect::{LathDialect, error_at};
 
-/// Refuses what a statement that begins at `start` of `text` says and nothing honours.
+/// Refuses clauses of a statement that would be ignored. The statement begins at `start` of `text`.
 pub(crate) fn refuse_ignored(statement: &Statement, text: &str, start: Location) -> Result<()> {
     let mut clauses = Clauses { text, start };
     let flow = match statement {
@@ -51,7 +51,7 @@ pub(crate) fn refuse_ignored(statement: &Statement, text: &str, start: Location)
     }
 }
 
-/// Refuses what only aggregates and window functions have behind functions that are neither.
+/// Refuses clauses of aggregates and window functions after scalar functions.
 pub(crate) fn refuse_clauses_of_scalars(statement: &Statement, state: &SessionState) -> Result<()> {
     let is_scalar = |name: &str| state.udf(name).is_ok() && state.udaf(name).is_err() && state.udwf(name).is_err();
     let check = |expr: &Expr| match expr {
@@ -75,8 +75,8 @@ pub(crate) fn refuse_clauses_of_scalars(statement: &Statement, state: &SessionSt
     }
 }
 
-/// The result of looking at one structure.
-type Checked = Result<(), ParserError>;
+/// The result of checking one structure.
+type CheckResult = Result<(), ParserError>;
 
 /// The clauses of a statement.
 struct Clauses<'t> {
@@ -85,18 +85,18 @@ struct Clauses<'t> {
 }
 
 impl Clauses<'_> {
-    /// An error at the first place of `words` from `after` on; `advice` says what to write instead.
+    /// Returns an error at the first position of `words` from `after` on; `advice` says what to write instead.
     fn refuse<T>(&self, words: &str, after: Span, advice: &str) -> Result<T, ParserError> {
         let place = self.place(words, after).unwrap_or(if after.start.line == 0 { self.start } else { after.start });
         Err(error_at(&format!("{words} is not supported: {advice}"), place))
     }
 
-    /// [`refuse`](Self::refuse) if the clause is there.
-    fn refuse_if(&self, is_there: bool, words: &str, after: Span, advice: &str) -> Checked {
+    /// Calls [`refuse`](Self::refuse) if the clause is present.
+    fn refuse_if(&self, is_there: bool, words: &str, after: Span, advice: &str) -> CheckResult {
         if is_there { self.refuse(words, after, advice) } else { Ok(()) }
     }
 
-    /// An error at the last place of `words` before `before`.
+    /// Returns an error at the last position of `words` before `before`.
     fn refuse_before<T>(&self, words: &str, before: Span, advice: &str) -> Result<T, ParserError> {
         let mut place = None;
         let mut from = Span::new(self.start, self.start);
@@ -128,7 +128,7 @@ impl Clauses<'_> {
     }
 }
 
-fn flow(checked: Checked) -> ControlFlow<ParserError> {
+fn flow(checked: CheckResult) -> ControlFlow<ParserError> {
     match checked {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),
@@ -160,7 +160,7 @@ impl Visitor for Clauses<'_> {
 }
 
 impl Clauses<'_> {
-    fn statement(&self, statement: &SqlStatement) -> Checked {
+    fn statement(&self, statement: &SqlStatement) -> CheckResult {
         match statement {
             SqlStatement::Insert(insert) => self.insert(insert),
             SqlStatement::Update(update) => self.update(update),

@@ -9,10 +9,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 
 impl Clauses<'_> {
-    pub(super) fn query(&self, query: &Query) -> Checked {
+    pub(super) fn query(&self, query: &Query) -> CheckResult {
         let Query {
             with,
             body,
@@ -47,7 +47,7 @@ impl Clauses<'_> {
         self.refuse_if(format_clause.is_some(), "FORMAT", after, "choose the format of the answer by --format")
     }
 
-    fn with(&self, with: &With) -> Checked {
+    fn with(&self, with: &With) -> CheckResult {
         let With { with_token: _, recursive: _, cte_tables } = with;
         for cte in cte_tables {
             let Cte { alias, query, from, materialized, closing_paren_token: _ } = cte;
@@ -62,7 +62,7 @@ impl Clauses<'_> {
         Ok(())
     }
 
-    fn order_by(&self, order_by: &OrderBy, is_select: bool, after: Span) -> Checked {
+    fn order_by(&self, order_by: &OrderBy, is_select: bool, after: Span) -> CheckResult {
         let OrderBy { kind, interpolate } = order_by;
         self.refuse_if(interpolate.is_some(), "INTERPOLATE", after, "join a series of all values")?;
         match kind {
@@ -73,17 +73,17 @@ impl Clauses<'_> {
         }
     }
 
-    pub(super) fn order_exprs(&self, exprs: &[OrderByExpr]) -> Checked {
+    pub(super) fn order_exprs(&self, exprs: &[OrderByExpr]) -> CheckResult {
         for OrderByExpr { expr, options: _, with_fill } in exprs {
             self.refuse_if(with_fill.is_some(), "WITH FILL", expr.span(), "join a series of all values")?;
         }
         Ok(())
     }
 
-    pub(super) fn select(&self, select: &Select) -> Checked {
+    pub(super) fn select(&self, select: &Select) -> CheckResult {
         let Select {
             select_token,
-            // Hints are comments.
+            // Hints are ignored like comments.
             optimizer_hints: _,
             distinct: _,
             select_modifiers,
@@ -132,7 +132,7 @@ impl Clauses<'_> {
         self.refuse_if(value_table_mode.is_some(), "AS", after, "select a struct, by struct(…) or named_struct(…)")
     }
 
-    fn select_item(&self, item: &SelectItem, after: Span) -> Checked {
+    fn select_item(&self, item: &SelectItem, after: Span) -> CheckResult {
         match item {
             SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { expr: _, alias: _ } => Ok(()),
             SelectItem::ExprWithAliases { expr, aliases: _ } => {
@@ -154,11 +154,11 @@ impl Clauses<'_> {
         }
     }
 
-    fn group_by(&self, group_by: &GroupByExpr, after: Span) -> Checked {
+    fn group_by(&self, group_by: &GroupByExpr, after: Span) -> CheckResult {
         let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = group_by;
         for modifier in modifiers {
             match modifier {
-                // They are moved around the columns before the statement is planned.
+                // Rewritten to `ROLLUP (…)` and `CUBE (…)` before the statement is planned.
                 GroupByWithModifier::Rollup | GroupByWithModifier::Cube
                     if matches!(group_by, GroupByExpr::Expressions(..)) && modifiers.len() == 1 => {}
                 GroupByWithModifier::Rollup => self.refuse("WITH ROLLUP", after, "write GROUP BY ROLLUP (…)")?,
@@ -175,7 +175,7 @@ impl Clauses<'_> {
     }
 }
 
-/// Whether a query has functions with another value each time.
+/// Whether a query calls volatile functions.
 fn is_volatile(query: &Query) -> bool {
     let volatile = |expr: &Expr| match expr {
         Expr::Function(function)

@@ -1,15 +1,15 @@
-//! Tables in FROM, and how they are joined.
+//! Tables in FROM and their joins.
 
 use datafusion::sql::sqlparser::ast::{
     Join, Spanned, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 
 const SAMPLE: &str = "a query reads all rows; write WHERE random() < 0.1 for about a tenth of them";
 
 impl Clauses<'_> {
-    pub(super) fn joins(&self, table: &TableWithJoins) -> Checked {
+    pub(super) fn joins(&self, table: &TableWithJoins) -> CheckResult {
         let TableWithJoins { relation: _, joins } = table;
         for Join { relation, global, join_operator: _ } in joins {
             self.refuse_if(*global, "GLOBAL", table.relation.span(), "leave it out; there is one machine")?;
@@ -18,9 +18,9 @@ impl Clauses<'_> {
         Ok(())
     }
 
-    pub(super) fn alias(&self, alias: &TableAlias) -> Checked {
+    pub(super) fn alias(&self, alias: &TableAlias) -> CheckResult {
         let TableAlias { explicit, name, columns, at } = alias;
-        // The parser takes it for a name.
+        // The parser reads FINAL as an alias.
         let is_final = !explicit && name.quote_style.is_none() && name.value.eq_ignore_ascii_case("final");
         let advice = "a query reads rows as they are last; leave it out, or write AS final for a name";
         self.refuse_if(is_final, "FINAL", name.span, advice)?;
@@ -33,7 +33,7 @@ impl Clauses<'_> {
         self.refuse_if(at.is_some(), "AT", name.span, "leave it out")
     }
 
-    pub(super) fn table_factor(&self, factor: &TableFactor) -> Checked {
+    pub(super) fn table_factor(&self, factor: &TableFactor) -> CheckResult {
         let after = factor.span();
         match factor {
             TableFactor::Table {
@@ -91,7 +91,7 @@ impl Clauses<'_> {
         }
     }
 
-    fn ordinality(&self, is_there: bool, after: datafusion::sql::sqlparser::tokenizer::Span) -> Checked {
+    fn ordinality(&self, is_there: bool, after: datafusion::sql::sqlparser::tokenizer::Span) -> CheckResult {
         self.refuse_if(is_there, "WITH ORDINALITY", after, ORDINALITY)
     }
 

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::{Checked, Clauses};
+use super::{CheckResult, Clauses};
 
 const TABLES: &str = "ask information_schema.tables or information_schema.columns, with WHERE";
 const ONE_SETTING: &str = "write SET name = value, a statement for each";
@@ -16,8 +16,8 @@ const ONE_TRANSACTION: &str = "each statement is a transaction; write the change
 const ONE_SCHEMA: &str = "a schema has a name and nothing else";
 
 impl Clauses<'_> {
-    /// Statements that DataFusion plans. The others it refuses, also those that its parser learns later.
-    pub(super) fn session_statement(&self, statement: &Statement) -> Checked {
+    /// Checks statements that DataFusion plans. It refuses all others, including those that its parser may support later.
+    pub(super) fn session_statement(&self, statement: &Statement) -> CheckResult {
         let start = Span::empty();
         match statement {
             Statement::Truncate(truncate) => self.truncate(truncate),
@@ -87,7 +87,7 @@ impl Clauses<'_> {
         }
     }
 
-    fn truncate(&self, truncate: &Truncate) -> Checked {
+    fn truncate(&self, truncate: &Truncate) -> CheckResult {
         let Truncate { table_names, partitions, table: _, if_exists, identity, cascade, on_cluster } = truncate;
         let start = Span::empty();
         self.refuse_if(*if_exists, "IF EXISTS", start, "leave it out")?;
@@ -104,7 +104,7 @@ impl Clauses<'_> {
         self.refuse_if(on_cluster.is_some(), "ON CLUSTER", after, "leave it out; there is one machine")
     }
 
-    fn set(&self, set: &Set) -> Checked {
+    fn set(&self, set: &Set) -> CheckResult {
         let start = Span::empty();
         match set {
             Set::SingleAssignment { scope, hivevar, variable, values: _ } => {
@@ -133,7 +133,7 @@ impl Clauses<'_> {
         }
     }
 
-    fn show_options(&self, options: &ShowStatementOptions) -> Checked {
+    fn show_options(&self, options: &ShowStatementOptions) -> CheckResult {
         let ShowStatementOptions { show_in, starts_with, limit, limit_from, filter_position } = options;
         let is_plain = show_in.is_none()
             && starts_with.is_none()
@@ -143,7 +143,7 @@ impl Clauses<'_> {
         self.refuse_if(!is_plain, "SHOW TABLES", Span::empty(), TABLES)
     }
 
-    pub(super) fn external_table(&self, create: &CreateExternalTable) -> Checked {
+    pub(super) fn external_table(&self, create: &CreateExternalTable) -> CheckResult {
         let CreateExternalTable {
             name,
             columns,
@@ -153,7 +153,7 @@ impl Clauses<'_> {
             order_exprs: _,
             if_not_exists: _,
             or_replace: _,
-            // All external tables are of the session alone.
+            // All external tables belong to the session only.
             temporary: _,
             unbounded,
             options: _,
@@ -162,7 +162,7 @@ impl Clauses<'_> {
         let after = name.span();
         self.refuse_if(*unbounded, "UNBOUNDED", Span::empty(), "files have an end; leave it out")?;
         if file_type.eq_ignore_ascii_case("LATH") {
-            // It is made with its key.
+            // A table with a key is created with its key.
             let mut key = None;
             columns.iter().try_for_each(|column| self.column(column, &mut key))?;
             return constraints.iter().try_for_each(|constraint| self.constraint(constraint, after, &mut key));
@@ -186,13 +186,13 @@ impl Clauses<'_> {
         }
     }
 
-    /// COPY says itself which options it has, and EXPLAIN too.
-    pub(super) fn copy(&self, copy: &CopyToStatement) -> Checked {
+    /// COPY and EXPLAIN check their own options.
+    pub(super) fn copy(&self, copy: &CopyToStatement) -> CheckResult {
         let CopyToStatement { source: _, target: _, partitioned_by: _, stored_as: _, options: _ } = copy;
         Ok(())
     }
 
-    pub(super) fn explain(&self, explain: &ExplainStatement) -> Checked {
+    pub(super) fn explain(&self, explain: &ExplainStatement) -> CheckResult {
         let ExplainStatement { options, statement: _ } = explain;
         let ExplainStatementOptions {
             analyze: _,

@@ -1,10 +1,10 @@
-//! Asynchronous methods of DataFusion's traits, by methods of the tables.
+//! Implements asynchronous methods of DataFusion's traits without `async_trait`.
 //!
-//! `async_trait` makes a future where lifetimes are bounded by each other. There the compiler uses nothing that it has found elsewhere, and
-//! proves anew, for five seconds a method, that expressions can go to another thread: this crate compiled for 189 s, and compiles for 11 s. The
-//! functions within these methods have no such bounds.
+//! `async_trait` builds the future where lifetimes are bounded by each other. Under such bounds the compiler cannot reuse trait proofs and
+//! proves anew for each method, in five seconds, that expressions are `Send`: this crate took 189 s to compile, and takes 11 s. The inner
+//! functions of these macros have no such bounds.
 
-/// [`TableProvider::scan`](datafusion::catalog::TableProvider::scan) of a table by its asynchronous method.
+/// [`TableProvider::scan`](datafusion::catalog::TableProvider::scan) that calls an asynchronous method of the table.
 macro_rules! scan_by {
     ($table:ty, $method:ident) => {
         fn scan<'life0, 'life1, 'life2, 'life3, 'async_trait>(
@@ -13,7 +13,7 @@ macro_rules! scan_by {
             projection: Option<&'life2 Vec<usize>>,
             filters: &'life3 [datafusion::logical_expr::Expr],
             limit: Option<usize>,
-        ) -> $crate::scan::Planned<'async_trait>
+        ) -> $crate::scan::PlanFuture<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -27,7 +27,7 @@ macro_rules! scan_by {
                 projection: Option<&'a Vec<usize>>,
                 filters: &'a [datafusion::logical_expr::Expr],
                 limit: Option<usize>,
-            ) -> $crate::scan::Planned<'a> {
+            ) -> $crate::scan::PlanFuture<'a> {
                 Box::pin(table.$method(state, projection, filters, limit))
             }
             boxed(self, state, projection, filters, limit)
@@ -35,7 +35,7 @@ macro_rules! scan_by {
     };
 }
 
-/// [`TableProvider::insert_into`](datafusion::catalog::TableProvider::insert_into) of a table by its asynchronous method.
+/// [`TableProvider::insert_into`](datafusion::catalog::TableProvider::insert_into) that calls an asynchronous method of the table.
 macro_rules! insert_by {
     ($table:ty, $method:ident) => {
         fn insert_into<'life0, 'life1, 'async_trait>(
@@ -43,7 +43,7 @@ macro_rules! insert_by {
             state: &'life1 dyn datafusion::catalog::Session,
             input: std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>,
             op: datafusion::logical_expr::dml::InsertOp,
-        ) -> $crate::scan::Planned<'async_trait>
+        ) -> $crate::scan::PlanFuture<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -54,7 +54,7 @@ macro_rules! insert_by {
                 state: &'a dyn datafusion::catalog::Session,
                 input: std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>,
                 op: datafusion::logical_expr::dml::InsertOp,
-            ) -> $crate::scan::Planned<'a> {
+            ) -> $crate::scan::PlanFuture<'a> {
                 Box::pin(table.$method(state, input, op))
             }
             boxed(self, state, input, op)
@@ -62,14 +62,14 @@ macro_rules! insert_by {
     };
 }
 
-/// The changes of a table that has none by this way, with the error that says so.
+/// Implements `delete_from`, `update` and `truncate` of a table that does not support them, with the given error.
 macro_rules! changes_refused_by {
     (|$table:pat_param| $error:expr) => {
         fn delete_from<'life0, 'life1, 'async_trait>(
             &'life0 self,
             _: &'life1 dyn datafusion::catalog::Session,
             _: Vec<datafusion::logical_expr::Expr>,
-        ) -> $crate::scan::Planned<'async_trait>
+        ) -> $crate::scan::PlanFuture<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -84,7 +84,7 @@ macro_rules! changes_refused_by {
             _: &'life1 dyn datafusion::catalog::Session,
             _: Vec<(String, datafusion::logical_expr::Expr)>,
             _: Vec<datafusion::logical_expr::Expr>,
-        ) -> $crate::scan::Planned<'async_trait>
+        ) -> $crate::scan::PlanFuture<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -97,7 +97,7 @@ macro_rules! changes_refused_by {
         fn truncate<'life0, 'life1, 'async_trait>(
             &'life0 self,
             _: &'life1 dyn datafusion::catalog::Session,
-        ) -> $crate::scan::Planned<'async_trait>
+        ) -> $crate::scan::PlanFuture<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -109,14 +109,14 @@ macro_rules! changes_refused_by {
     };
 }
 
-/// [`TableProviderFactory::create`](datafusion::catalog::TableProviderFactory::create) of a factory by its asynchronous method.
+/// [`TableProviderFactory::create`](datafusion::catalog::TableProviderFactory::create) that calls an asynchronous method of the factory.
 macro_rules! create_by {
     ($factory:ty, $method:ident) => {
         fn create<'life0, 'life1, 'life2, 'async_trait>(
             &'life0 self,
             _: &'life1 dyn datafusion::catalog::Session,
             command: &'life2 datafusion::logical_expr::CreateExternalTable,
-        ) -> $crate::scan::Made<'async_trait>
+        ) -> $crate::scan::TableFuture<'async_trait>
         where
             'life0: 'async_trait,
             'life1: 'async_trait,
@@ -126,7 +126,7 @@ macro_rules! create_by {
             fn boxed<'a>(
                 factory: &'a $factory,
                 command: &'a datafusion::logical_expr::CreateExternalTable,
-            ) -> $crate::scan::Made<'a> {
+            ) -> $crate::scan::TableFuture<'a> {
                 Box::pin(factory.$method(command))
             }
             boxed(self, command)
@@ -143,8 +143,8 @@ use futures_util::future::BoxFuture;
 
 pub(crate) use {changes_refused_by, create_by, insert_by, scan_by};
 
-/// A plan of a table that is being made.
-pub(crate) type Planned<'a> = BoxFuture<'a, Result<Arc<dyn ExecutionPlan>>>;
+/// The future that `scan` and `insert_into` return.
+pub(crate) type PlanFuture<'a> = BoxFuture<'a, Result<Arc<dyn ExecutionPlan>>>;
 
-/// A table that is being made.
-pub(crate) type Made<'a> = BoxFuture<'a, Result<Arc<dyn TableProvider>>>;
+/// The future of a table that is being opened or created.
+pub(crate) type TableFuture<'a> = BoxFuture<'a, Result<Arc<dyn TableProvider>>>;

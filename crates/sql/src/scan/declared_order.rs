@@ -1,6 +1,6 @@
-//! Where a plan relies on the order that files say of their rows, it is verified while they are read.
+//! Verifies the declared order of files while they are read, if the plan relies on it.
 //!
-//! Files can say that rows are sorted that are not, and DataFusion leaves out the sort where they say so.
+//! A file can declare an order that its rows do not have, and DataFusion then leaves out the sort.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use datafusion::physical_plan::{
 
 use super::source::LathSource;
 
-/// The rule that has scans verify their order. It comes last, when it is settled who relies on which order.
+/// Makes scans verify their order. The rule runs last, when it is settled which operators rely on which order.
 #[derive(Debug)]
 pub(crate) struct VerifiedOrder;
 
 impl PhysicalOptimizerRule for VerifiedOrder {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        // What the answer is sorted by, if it is, may be what was asked for.
+        // If the result is sorted, the query may have asked for that order.
         let is_relied_on = plan.output_ordering().is_some();
         verified(plan, is_relied_on)
     }
@@ -38,7 +38,7 @@ impl PhysicalOptimizerRule for VerifiedOrder {
     }
 }
 
-/// The plan, with scans that verify their order where an operator relies on the order of `plan`, or on one within it.
+/// Makes the scans of `plan` verify their order where an operator above or within the plan relies on it.
 fn verified(plan: Arc<dyn ExecutionPlan>, is_relied_on: bool) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(exec) = plan.downcast_ref::<DataSourceExec>() {
         let source = exec.data_source().downcast_ref::<LathSource>();
@@ -59,12 +59,12 @@ fn verified(plan: Arc<dyn ExecutionPlan>, is_relied_on: bool) -> Result<Arc<dyn 
     replace_children_if_necessary(plan, children)
 }
 
-/// Whether the operator makes use of an order that its input happens to have.
+/// Whether the operator uses an order of its input that it does not require.
 fn relies_on_input(plan: &Arc<dyn ExecutionPlan>) -> bool {
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         return *aggregate.input_order_mode() != InputOrderMode::Linear;
     }
-    // The first rows are known to be all as soon as a later one has passed them.
+    // A sort with a limit stops reading once a row sorts behind the first rows.
     let stops_early = plan.downcast_ref::<SortExec>().is_some_and(|sort| sort.fetch().is_some());
     stops_early || plan.is::<PartialSortExec>() || plan.is::<DataSinkExec>()
 }

@@ -1,10 +1,10 @@
-//! Values of a query as literals of a predicate.
+//! Converts DataFusion's scalars to literals of predicates.
 
 use arrow_schema::DataType;
 use datafusion::scalar::ScalarValue;
 use lath_parquet::Literal;
 
-/// The literal; `None` for a value that predicates have no literal for.
+/// Converts a scalar to a literal; `None` if predicates have no literal of its type.
 pub(crate) fn literal(value: &ScalarValue) -> Option<Literal> {
     if value.is_null() {
         return Some(Literal::NULL);

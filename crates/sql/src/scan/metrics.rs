@@ -1,4 +1,4 @@
-//! What scans did, in counters of DataFusion.
+//! Reports counters of scans as DataFusion's metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use lath_parquet::ScanReport;
 
-/// What a counter counts of a report.
-type Counted = fn(&ScanReport) -> u64;
+/// Reads one counter from a report.
+type Counter = fn(&ScanReport) -> u64;
 
-/// What a scan did, in counters of DataFusion.
+/// The metrics of one partition of a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct ScanMetrics {
-    counters: Vec<(Count, Counted)>,
-    /// Rows of the tasks that are done, of this partition and others.
+    counters: Vec<(Count, Counter)>,
+    /// Rows of the tasks that are done, in all partitions.
     rows_done: Arc<AtomicU64>,
 }
 
 impl ScanMetrics {
     pub(crate) fn new(set: &ExecutionPlanMetricsSet, partition: usize, rows_done: &Arc<AtomicU64>) -> Self {
-        let counters: [(&'static str, Counted); 9] = [
+        let counters: [(&'static str, Counter); 9] = [
             ("row_groups_read", |report| report.row_groups),
             ("row_groups_pruned_dynamically_statistics", |report| report.pruned_dynamically.statistics.row_groups),
             ("row_groups_pruned_dynamically_bloom", |report| report.pruned_dynamically.bloom.row_groups),
@@ -34,7 +34,7 @@ impl ScanMetrics {
         Self { counters: counters.map(counter).to_vec(), rows_done: Arc::clone(rows_done) }
     }
 
-    /// Adds what a task of so many rows did.
+    /// Adds the report of a task with `task_rows` rows.
     pub(crate) fn add(&self, report: &ScanReport, task_rows: u64) {
         self.rows_done.fetch_add(task_rows, Ordering::Relaxed);
         for (counter, of) in &self.counters {
@@ -43,7 +43,7 @@ impl ScanMetrics {
     }
 }
 
-/// Shows what planning has ruled out, once for the whole scan.
+/// Adds the counters of planning, once for the whole scan.
 pub(crate) fn add_planning(set: &ExecutionPlanMetricsSet, report: &ScanReport) {
     let pruned = &report.pruned;
     for (name, count) in [

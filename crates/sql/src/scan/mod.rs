@@ -1,13 +1,13 @@
-//! Scans of Lath as plans of DataFusion: conditions, columns, statistics, counters.
+//! Lath's scans as DataFusion plans: pushdown, projection, statistics, metrics.
 
 mod boxed;
 mod declared_order;
 mod field_projection;
+mod filter_pushdown;
+mod implied;
 mod literal;
 mod metrics;
-mod narrow;
 mod pushdown;
-mod running_filters;
 mod selectivity;
 mod source;
 pub(crate) mod statistics;
@@ -15,11 +15,11 @@ mod stream;
 mod translate;
 mod value_lists;
 
-pub(crate) use self::boxed::{Made, Planned, changes_refused_by, create_by, insert_by, scan_by};
+pub(crate) use self::boxed::{PlanFuture, TableFuture, changes_refused_by, create_by, insert_by, scan_by};
 pub(crate) use self::declared_order::VerifiedOrder;
+pub(crate) use self::filter_pushdown::{DynamicFilterPushdown, StaticFilterPushdown};
 pub(crate) use self::metrics::add_planning;
-pub(crate) use self::pushdown::{Pushed, physical, support, test, with_columns_of, with_rest};
-pub(crate) use self::running_filters::{MovedFilters, RunningFilters};
+pub(crate) use self::pushdown::{Pushdown, physical, support, test, with_condition_columns, with_rest};
 pub(crate) use self::selectivity::{number, selectivity};
 pub(crate) use self::source::LathSource;
-pub(crate) use self::value_lists::Simplified;
+pub(crate) use self::value_lists::SimplifyKeepingLists;

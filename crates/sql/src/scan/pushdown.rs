@@ -1,4 +1,4 @@
-//! Which conditions of a query a scan tests, and what is left to operators above it.
+//! Splits the conditions of a query between a scan and the operators above it.
 
 use std::sync::Arc;
 
@@ -16,27 +16,27 @@ use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::projection::ProjectionExec;
 use lath_parquet::{Predicate, Support};
 
-use super::narrow::supported;
+use super::implied::supported;
 use super::translate::translate;
 
-/// The conditions of a query on a table.
+/// The conditions of a query on a table, split for pushdown.
 #[derive(Debug)]
-pub(crate) struct Pushed<'f> {
-    /// What the scan tests.
+pub(crate) struct Pushdown<'f> {
+    /// The conditions that the scan tests.
     pub(crate) predicate: Option<Predicate>,
-    /// The conditions that the scan answers as SQL does.
+    /// The conditions that the scan evaluates as SQL does.
     pub(crate) answered: Vec<&'f Expr>,
-    /// The others, which are evaluated on the rows of the scan.
+    /// The other conditions, which are evaluated on the rows of the scan.
     pub(crate) rest: Vec<&'f Expr>,
 }
 
-impl<'f> Pushed<'f> {
+impl<'f> Pushdown<'f> {
     pub(crate) fn new(filters: &'f [Expr], schema: &SchemaRef) -> Self {
         let mut pushed = Self { predicate: None, answered: Vec::new(), rest: Vec::new() };
         for filter in filters {
             let (tested, support) = test(filter, schema);
             pushed.predicate = pushed.predicate.take().into_iter().chain(tested).reduce(Predicate::and);
-            // Conditions are rewritten after it was said which of them the scan answers.
+            // DataFusion rewrites conditions after it has asked which of them the scan evaluates.
             match support {
                 TableProviderFilterPushDown::Exact => pushed.answered.push(filter),
                 _ => pushed.rest.push(filter),
@@ -46,12 +46,12 @@ impl<'f> Pushed<'f> {
     }
 }
 
-/// Whether scans of rows with `schema` answer a condition.
+/// Whether scans of rows with `schema` evaluate a condition.
 pub(crate) fn support(expr: &Expr, schema: &SchemaRef) -> TableProviderFilterPushDown {
     test(expr, schema).1
 }
 
-/// What of a condition of a query a scan tests, and whether it finds the rows for which that is true, and no others.
+/// Returns the predicate by which a scan tests a condition, and whether it finds exactly the rows that satisfy the condition.
 pub(crate) fn test(expr: &Expr, schema: &SchemaRef) -> (Option<Predicate>, TableProviderFilterPushDown) {
     let translated = physical(expr, schema).ok().and_then(|expr| translate(&expr, schema));
     let Some(predicate) = translated else { return (None, TableProviderFilterPushDown::Unsupported) };
@@ -63,14 +63,14 @@ pub(crate) fn test(expr: &Expr, schema: &SchemaRef) -> (Option<Predicate>, Table
     }
 }
 
-/// The expression on rows of `schema`, for which names of tables are no matter.
+/// Plans an expression on rows of `schema`. Qualifiers of columns are ignored.
 pub(crate) fn physical(expr: &Expr, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
     let columns = DFSchema::try_from(schema.as_ref().clone())?;
     let expr = unqualified(expr.clone())?;
     create_physical_expr(&expr, &columns, &ExecutionProps::new(), &PhysicalPlanningContext::default())
 }
 
-/// The expression with columns by their names alone.
+/// Removes the qualifiers of columns.
 fn unqualified(expr: Expr) -> Result<Expr> {
     let plain = expr.transform(|expr| {
         Ok(match expr {
@@ -83,8 +83,12 @@ fn unqualified(expr: Expr) -> Result<Expr> {
     plain.map(|plain| plain.data)
 }
 
-/// The columns of a projection, and behind them the others that conditions need.
-pub(crate) fn with_columns_of(projection: &[usize], conditions: &[&Expr], schema: &SchemaRef) -> Result<Vec<usize>> {
+/// The columns of a projection, followed by the other columns that conditions need.
+pub(crate) fn with_condition_columns(
+    projection: &[usize],
+    conditions: &[&Expr],
+    schema: &SchemaRef,
+) -> Result<Vec<usize>> {
     let mut columns = projection.to_vec();
     for column in conditions.iter().flat_map(|condition| condition.column_refs()) {
         let at = schema.index_of(column.name())?;
@@ -95,7 +99,7 @@ pub(crate) fn with_columns_of(projection: &[usize], conditions: &[&Expr], schema
     Ok(columns)
 }
 
-/// The columns at `kept` of those rows of a source for which all conditions are true.
+/// Filters the rows of a source by all conditions and keeps the columns at `kept`.
 pub(crate) fn with_rest(
     source: Arc<dyn ExecutionPlan>,
     kept: Vec<usize>,

@@ -1,7 +1,7 @@
-//! The share of a table's rows for which a condition is likely to be true, by the statistics of its columns.
+//! Estimates the selectivity of conditions from column statistics.
 //!
-//! The optimiser chooses the order of joins by it, so it need not be right: it has to tell few rows from many. Conditions on different
-//! columns are taken to be independent, and values to be spread evenly between the smallest and the largest.
+//! The optimiser chooses the order of joins by it, so the estimate need not be exact: it has to tell few rows from many. It assumes that
+//! conditions on different columns are independent and that values are spread evenly between the minimum and the maximum.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::scalar::ScalarValue;
 
-/// Of an equality with a value in a column of which the number of distinct values is not known.
+/// Equality with a value, if the number of distinct values is unknown.
 const EQUAL: f64 = 0.1;
-/// Of a comparison with a bound in a column whose smallest and largest values are not known.
+/// Comparison with a bound, if the minimum and maximum of the column are unknown.
 const BOUNDED: f64 = 1.0 / 3.0;
-/// Of a pattern.
+/// `LIKE` with a pattern.
 const LIKE: f64 = 0.1;
-/// Of anything else; DataFusion's own default.
+/// Any other condition; DataFusion's own default.
 const UNKNOWN: f64 = 0.2;
 
-/// The share of rows for which `condition` is likely to be true, from 0 to 1. Its columns are those of `known`.
+/// Estimates the share of rows for which `condition` is true, from 0 to 1. Its columns are indices into `known`.
 pub(crate) fn selectivity(condition: &Arc<dyn PhysicalExpr>, known: &Statistics) -> f64 {
     let mut bounds: HashMap<usize, Interval> = HashMap::new();
     let mut share = 1.0;
@@ -35,19 +35,19 @@ pub(crate) fn selectivity(condition: &Arc<dyn PhysicalExpr>, known: &Statistics)
                 let all = bounds.entry(column).or_default();
                 *all = all.and(interval);
             }
-            None => share *= of_one(conjunct, known),
+            None => share *= other_selectivity(conjunct, known),
         }
     }
     let bounded: f64 = bounds.into_iter().map(|(at, interval)| interval.share(&known.column_statistics[at])).product();
     (share * bounded).clamp(0.0, 1.0)
 }
 
-/// Values from `lower` to `upper`, and what is known of bounds that are no numbers.
+/// Values from `lower` to `upper`, and a factor for bounds that are not numbers.
 #[derive(Clone, Copy)]
 struct Interval {
     lower: f64,
     upper: f64,
-    /// The share that is left by bounds that cannot be compared with the column's.
+    /// The share of rows that pass bounds which cannot be compared with the column's.
     unknown: f64,
 }
 
@@ -66,7 +66,7 @@ impl Interval {
         }
     }
 
-    /// The share of a column's values that are in it.
+    /// The share of a column's values in the interval.
     fn share(self, column: &ColumnStatistics) -> f64 {
         let (Some(min), Some(max)) = (number(column.min_value.get_value()), number(column.max_value.get_value()))
         else {
@@ -83,7 +83,7 @@ impl Interval {
     }
 }
 
-/// The values that a comparison of a column with a value allows, and the place of the column.
+/// The index of the compared column, and the interval of values that a comparison allows.
 fn bound(condition: &Arc<dyn PhysicalExpr>, known: &Statistics) -> Option<(usize, Interval)> {
     let binary = condition.downcast_ref::<BinaryExpr>()?;
     let (column, op, value) = comparison(binary)?;
@@ -103,16 +103,16 @@ fn bound(condition: &Arc<dyn PhysicalExpr>, known: &Statistics) -> Option<(usize
     Some((column, interval))
 }
 
-/// The share of a condition that is no bound.
-fn of_one(condition: &Arc<dyn PhysicalExpr>, known: &Statistics) -> f64 {
+/// The selectivity of a condition that is not a bound.
+fn other_selectivity(condition: &Arc<dyn PhysicalExpr>, known: &Statistics) -> f64 {
     if let Some(binary) = condition.downcast_ref::<BinaryExpr>() {
-        return of_binary(binary, known);
+        return binary_selectivity(binary, known);
     }
     if let Some(not) = condition.downcast_ref::<NotExpr>() {
         return 1.0 - selectivity(not.arg(), known);
     }
     if let Some(list) = condition.downcast_ref::<InListExpr>() {
-        let one = equal(column_of(list.expr()), known);
+        let one = equal(column_index(list.expr()), known);
         let any = (one * list.list().len() as f64).min(1.0);
         return if list.negated() { 1.0 - any } else { any };
     }
@@ -132,7 +132,7 @@ fn of_one(condition: &Arc<dyn PhysicalExpr>, known: &Statistics) -> f64 {
     }
 }
 
-fn of_binary(binary: &BinaryExpr, known: &Statistics) -> f64 {
+fn binary_selectivity(binary: &BinaryExpr, known: &Statistics) -> f64 {
     if *binary.op() == Operator::Or {
         let (left, right) = (selectivity(binary.left(), known), selectivity(binary.right(), known));
         return left + right - left * right;
@@ -146,13 +146,13 @@ fn of_binary(binary: &BinaryExpr, known: &Statistics) -> f64 {
     }
 }
 
-/// The share of rows that have one value of the column at a place; `None` is anything else than a column.
+/// The selectivity of an equality with the column at this index, or with another expression (`None`).
 fn equal(column: Option<usize>, known: &Statistics) -> f64 {
     let Some(at) = column else { return EQUAL };
     distinct_values(&known.column_statistics[at], known.num_rows).map_or(EQUAL, |count| 1.0 / count.max(1.0))
 }
 
-/// About how many values a column of so many rows has, or how many at most.
+/// Estimates the number of distinct values of a column with `rows` rows, or its maximum.
 pub(crate) fn distinct_values(column: &ColumnStatistics, rows: Precision<usize>) -> Option<f64> {
     if let Some(&count) = column.distinct_count.get_value() {
         return Some(count as f64);
@@ -160,19 +160,19 @@ pub(crate) fn distinct_values(column: &ColumnStatistics, rows: Precision<usize>)
     let (min, max) = (column.min_value.get_value()?, column.max_value.get_value()?);
     let is_discrete = min.data_type().is_integer() || min.data_type() == DataType::Date32;
     let span = number(Some(max))? - number(Some(min))? + 1.0;
-    // There cannot be more values than rows.
+    // There are at most as many values as rows.
     is_discrete.then(|| rows.get_value().map_or(span, |&rows| span.min(rows as f64)))
 }
 
 fn nulls(expr: &Arc<dyn PhysicalExpr>, known: &Statistics) -> f64 {
-    let nulls = column_of(expr).and_then(|at| known.column_statistics[at].null_count.get_value().copied());
+    let nulls = column_index(expr).and_then(|at| known.column_statistics[at].null_count.get_value().copied());
     match (nulls, known.num_rows.get_value()) {
         (Some(nulls), Some(&rows)) => nulls as f64 / rows.max(1) as f64,
         _ => EQUAL,
     }
 }
 
-/// A comparison of a column with a value, the column on the left.
+/// Matches a comparison of a column with a value; the column is moved to the left.
 fn comparison(binary: &BinaryExpr) -> Option<(usize, Operator, &ScalarValue)> {
     let value = |expr: &Arc<dyn PhysicalExpr>| expr.downcast_ref::<Literal>().is_some();
     let (column, op, literal) = match (value(binary.left()), value(binary.right())) {
@@ -180,18 +180,18 @@ fn comparison(binary: &BinaryExpr) -> Option<(usize, Operator, &ScalarValue)> {
         (true, false) => (binary.right(), binary.op().swap()?, binary.left()),
         _ => return None,
     };
-    Some((column_of(column)?, op, literal.downcast_ref::<Literal>()?.value()))
+    Some((column_index(column)?, op, literal.downcast_ref::<Literal>()?.value()))
 }
 
-/// The place of the column that an expression is, be it as another type.
-fn column_of(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+/// The index of the column that an expression is, even below a cast.
+fn column_index(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     match expr.downcast_ref::<CastExpr>() {
-        Some(cast) => column_of(cast.expr()),
+        Some(cast) => column_index(cast.expr()),
         None => Some(expr.downcast_ref::<Column>()?.index()),
     }
 }
 
-/// A number, date or time as a number.
+/// Converts a number, date or time to a float.
 pub(crate) fn number(value: Option<&ScalarValue>) -> Option<f64> {
     let value = value?;
     let as_float = |value: &ScalarValue| match value.cast_to(&DataType::Float64) {

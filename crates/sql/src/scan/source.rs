@@ -1,4 +1,4 @@
-//! A scan of a dataset as a source of rows for DataFusion.
+//! A scan of a dataset as a DataFusion data source.
 
 use std::any::Any;
 use std::fmt;
@@ -22,23 +22,23 @@ use futures_util::StreamExt;
 use lath_parquet::{Predicate, Runtime, ScanPlan, SortingColumn};
 
 use super::field_projection::FieldProjection;
+use super::implied::implied_predicate;
 use super::metrics::ScanMetrics;
-use super::narrow::narrow;
-use super::stream::{DeclaredOrder, SharedWork, TaskStream, Watched};
+use super::stream::{DeclaredOrder, DynamicFilters, SharedWork, TaskStream};
 use super::translate::uncanonical;
 
-/// The tasks of a scan, shared by as many partitions as are to work at the same time.
+/// The tasks of a scan, shared by partitions that run at the same time.
 #[derive(Debug, Clone)]
 pub(crate) struct LathSource {
     pub(crate) plan: Arc<ScanPlan>,
-    /// The columns that conditions can be about: those of files, before a projection of fields. Columns of file names and row numbers,
-    /// which come after them in the plan, are left out.
+    /// The columns that conditions can test: the files' columns, before a projection of fields. Columns of file names and row numbers come
+    /// after them in the plan and are left out.
     pub(crate) testable: SchemaRef,
-    /// The expressions that are evaluated on the plan's columns; `None` gives the columns as they are.
+    /// The expressions that are evaluated on the plan's columns; `None` returns the columns unchanged.
     pub(crate) projection: Option<Arc<FieldProjection>>,
     /// The columns by which the rows of each partition are sorted.
     pub(crate) ordering: Vec<SortingColumn>,
-    /// Whether an operator above relies on that, so that it is verified while rows are read.
+    /// Whether an operator above relies on the order, so that it is verified while rows are read.
     pub(crate) verifies_order: bool,
     /// The condition of the scan when it was planned.
     pub(crate) predicate: Option<Predicate>,
@@ -46,10 +46,10 @@ pub(crate) struct LathSource {
     pub(crate) partitions: usize,
     pub(crate) runtime: Runtime,
     pub(crate) fetch: Option<usize>,
-    /// Conditions on the rows of this source that operators above it pushed down, most of which change while the query runs.
+    /// Filters that operators above pushed down to this source. Most are dynamic.
     pub(crate) pushed_filters: Vec<Arc<dyn PhysicalExpr>>,
     pub(crate) metrics: ExecutionPlanMetricsSet,
-    /// Rows of the tasks that are done.
+    /// Rows of the completed tasks.
     pub(crate) rows_done: Arc<AtomicU64>,
 }
 
@@ -58,12 +58,12 @@ impl LathSource {
         self.projection.as_deref().map_or_else(|| self.plan.schema(), FieldProjection::schema)
     }
 
-    /// The conditions that operators above pushed down, to be watched while the query runs.
-    fn watched(&self) -> Option<Watched> {
-        (!self.pushed_filters.is_empty()).then(|| Watched::new(&self.pushed_filters, &self.testable))
+    /// The pushed filters with their current predicate, if there are any.
+    fn dynamic_filters(&self) -> Option<DynamicFilters> {
+        (!self.pushed_filters.is_empty()).then(|| DynamicFilters::new(&self.pushed_filters, &self.testable))
     }
 
-    /// The condition on rows of the source as one on the columns before fields within them were projected.
+    /// Rewrites a condition on rows of the source to one on the columns before the projection of fields.
     fn unprojected(&self, condition: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         match &self.projection {
             Some(projection) => projection.unproject(&condition),
@@ -77,17 +77,17 @@ impl DataSource for LathSource {
         self.open_with_args(OpenArgs::new(partition, context))
     }
 
-    /// All partitions of an execution take tasks from one queue, so that none idles while another has tasks left.
+    /// All partitions of an execution take tasks from one queue, so that none is idle while tasks are left.
     fn create_sibling_state(&self, _: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
-        Some(Arc::new(SharedWork::new(self.plan.tasks().iter().cloned(), self.watched())))
+        Some(Arc::new(SharedWork::new(self.plan.tasks().iter().cloned(), self.dynamic_filters())))
     }
 
     fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
         let shared = args.sibling_state.and_then(|state| state.downcast::<SharedWork>().ok());
         let work = shared.unwrap_or_else(|| {
-            // Without what all share, each has tasks of its own.
+            // Without shared state, each partition has its own tasks.
             let own = self.plan.tasks().iter().skip(args.partition).step_by(self.partitions);
-            Arc::new(SharedWork::new(own.cloned(), self.watched()))
+            Arc::new(SharedWork::new(own.cloned(), self.dynamic_filters()))
         });
         let stream = TaskStream::new(
             Arc::clone(self.plan.schema()),
@@ -157,7 +157,7 @@ impl DataSource for LathSource {
                 None => Arc::clone(&self.statistics),
                 Some(projection) => Arc::new(projection.statistics(&self.statistics)?),
             },
-            // Which partition takes which task is decided while the query runs.
+            // Tasks are assigned to partitions while the query runs.
             Some(_) => Arc::new(Statistics::new_unknown(self.schema())),
         })
     }
@@ -174,7 +174,7 @@ impl DataSource for LathSource {
         self.metrics.clone()
     }
 
-    /// Takes a projection of fields within columns: only these fields are read then.
+    /// Accepts a projection of nested fields, and then reads only these fields.
     fn try_swapping_with_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
         if self.projection.is_some() {
             return Ok(None);
@@ -184,7 +184,7 @@ impl DataSource for LathSource {
         Ok(Some(Arc::new(Self { plan, projection, ..self.clone() })))
     }
 
-    /// Puts the tasks first that are likely to hold the first rows of the order. The rows still have to be sorted.
+    /// Moves the tasks to the front that are likely to have the first rows of the order. The rows still have to be sorted.
     fn try_pushdown_sort(&self, order: &[PhysicalSortExpr]) -> Result<SortOrderPushdownResult<Arc<dyn DataSource>>> {
         let Some(first) = order.first().filter(|_| self.plan.tasks().len() > 1) else {
             return Ok(SortOrderPushdownResult::Unsupported);
@@ -200,7 +200,7 @@ impl DataSource for LathSource {
         Ok(SortOrderPushdownResult::Inexact { inner })
     }
 
-    /// Keeps every condition that can rule out rows. It answers `No` for each, so that the operator above still evaluates it.
+    /// Keeps every condition that can rule out rows, and returns `No` for each, so that the operator above still evaluates it.
     fn try_pushdown_filters(
         &self,
         filters: Vec<Arc<dyn PhysicalExpr>>,
@@ -212,7 +212,7 @@ impl DataSource for LathSource {
             datafusion::physical_expr::utils::collect_columns(filter)
                 .iter()
                 .all(|column| column.index() < self.testable.fields().len())
-                && (has_dynamic(filter) || narrow(filter, &self.testable).is_some())
+                && (has_dynamic(filter) || implied_predicate(filter, &self.testable).is_some())
         };
         let new: Vec<_> = filters.into_iter().filter(useful).collect();
         let propagation = FilterPushdownPropagation::with_parent_pushdown_result(results);

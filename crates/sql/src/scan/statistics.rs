@@ -1,4 +1,4 @@
-//! What Lath knows of columns, as DataFusion has it.
+//! Converts Lath's column statistics to DataFusion's.
 
 use arrow_array::ArrayRef;
 use datafusion::common::stats::Precision;
@@ -8,13 +8,13 @@ use lath_parquet::{ColumnStatistics as Known, Precision as KnownPrecision, Stati
 
 use super::selectivity::distinct_values;
 
-/// Bytes that each string takes in an Arrow array of views.
+/// Bytes of a view in an Arrow array of string views.
 const VIEW_BYTES: u64 = 16;
 
-/// Statistics of the columns at `projection`, and of `others` behind them that nothing is known of.
-pub(crate) fn of_table(known: &KnownStatistics, projection: &[usize], others: usize) -> Statistics {
+/// Converts the statistics of the columns at `projection`, followed by `others` columns without statistics.
+pub(crate) fn from_known(known: &KnownStatistics, projection: &[usize], others: usize) -> Statistics {
     let columns = projection.iter().map(|&at| match known.columns.get(at) {
-        Some(column) => of_column(column, known.row_count),
+        Some(column) => column_statistics(column, known.row_count),
         None => ColumnStatistics::new_unknown(),
     });
     let columns: Vec<ColumnStatistics> = columns.chain((0..others).map(|_| ColumnStatistics::new_unknown())).collect();
@@ -26,8 +26,8 @@ pub(crate) fn of_table(known: &KnownStatistics, projection: &[usize], others: us
     }
 }
 
-/// The same statistics of those rows for which a condition is true, of which there are about `rows`.
-pub(crate) fn of_rows(statistics: Statistics, rows: Precision<usize>) -> Statistics {
+/// The statistics after a filter that keeps about `rows` rows.
+pub(crate) fn filtered(statistics: Statistics, rows: Precision<usize>) -> Statistics {
     let share = match (rows.get_value(), statistics.num_rows.get_value()) {
         (Some(&rows), Some(&all)) if all > 0 => rows as f64 / all as f64,
         _ => 1.0,
@@ -41,8 +41,8 @@ pub(crate) fn of_rows(statistics: Statistics, rows: Precision<usize>) -> Statist
     Statistics { num_rows: rows, total_byte_size: scaled(some.total_byte_size), ..some }
 }
 
-fn of_column(known: &Known, rows: KnownPrecision<u64>) -> ColumnStatistics {
-    // Strings in dictionaries take less space in the file than in memory, where each has at least a view.
+fn column_statistics(known: &Known, rows: KnownPrecision<u64>) -> ColumnStatistics {
+    // Strings in dictionaries take less space in the file than in memory, where each takes at least a view.
     let in_memory = match known.field.data_type().primitive_width() {
         Some(width) => rows.map(|rows| rows.saturating_mul(width as u64)),
         None => known
@@ -57,7 +57,7 @@ fn of_column(known: &Known, rows: KnownPrecision<u64>) -> ColumnStatistics {
         byte_size: count(in_memory).to_inexact(),
         ..ColumnStatistics::new_unknown()
     };
-    // Conditions leave fewer rows and not this count, by which joins are ordered.
+    // A filter changes the number of rows and not this count, by which joins are ordered.
     let distinct_count = match column.distinct_count {
         Precision::Absent => {
             distinct_values(&column, count(rows)).map_or(Precision::Absent, |count| Precision::Inexact(count as usize))

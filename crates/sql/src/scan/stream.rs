@@ -15,22 +15,22 @@ use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures_util::Stream;
 use lath_parquet::{DynamicFilter, Error, RowOrder, Runtime, Scan, ScanBatches, ScanTask, SortingColumn};
 
+use super::implied::implied_predicate;
 use super::metrics::ScanMetrics;
-use super::narrow::narrow;
 use crate::error::external;
 
-/// What the partitions of one execution share: tasks, of which each takes the first that is left, and conditions that change meanwhile.
+/// State that the partitions of one execution share: a queue of tasks and the dynamic filters.
 ///
-/// One filter for all partitions is not only less work: a scan keeps the plan for the newest filter that it has seen, and with two
-/// each partition would have to make its plan anew for each task.
+/// One filter for all partitions is more than less work: a scan caches the plan for the newest filter that it has seen, and with two
+/// filters, each partition would plan again for each task.
 pub(crate) struct SharedWork {
     tasks: Mutex<VecDeque<ScanTask>>,
-    watched: Option<Watched>,
+    filters: Option<DynamicFilters>,
 }
 
 impl SharedWork {
-    pub(crate) fn new(tasks: impl IntoIterator<Item = ScanTask>, watched: Option<Watched>) -> Self {
-        Self { tasks: Mutex::new(tasks.into_iter().collect()), watched }
+    pub(crate) fn new(tasks: impl IntoIterator<Item = ScanTask>, filters: Option<DynamicFilters>) -> Self {
+        Self { tasks: Mutex::new(tasks.into_iter().collect()), filters }
     }
 
     fn take(&self) -> Option<ScanTask> {
@@ -38,40 +38,40 @@ impl SharedWork {
     }
 }
 
-/// Conditions that change while a query runs, and the filter of Lath that goes by them.
-pub(crate) struct Watched {
+/// Dynamic filters of a query, and the scan filter that follows them.
+pub(crate) struct DynamicFilters {
     conditions: Vec<Arc<dyn PhysicalExpr>>,
     trackers: Mutex<Vec<DynamicFilterTracker>>,
-    /// The schema that the conditions are about.
+    /// The schema of the columns that the conditions test.
     schema: SchemaRef,
     filter: DynamicFilter,
 }
 
-impl Watched {
+impl DynamicFilters {
     pub(crate) fn new(conditions: &[Arc<dyn PhysicalExpr>], schema: &SchemaRef) -> Self {
         let tracker = |condition| match DynamicFilterTracking::classify(condition) {
             DynamicFilterTracking::Watching(tracker) => Some(tracker),
             DynamicFilterTracking::Static | DynamicFilterTracking::AllComplete => None,
         };
-        let watched = Self {
+        let filters = Self {
             conditions: conditions.to_vec(),
             trackers: Mutex::new(conditions.iter().filter_map(tracker).collect()),
             schema: Arc::clone(schema),
             filter: DynamicFilter::new(),
         };
-        watched.set();
-        watched
+        filters.set();
+        filters
     }
 
     fn set(&self) {
-        let known = self.conditions.iter().filter_map(|condition| narrow(condition, &self.schema));
+        let known = self.conditions.iter().filter_map(|condition| implied_predicate(condition, &self.schema));
         if let Some(all) = known.reduce(lath_parquet::Predicate::and) {
             self.filter.set(all);
         }
     }
 
-    /// Looks whether the conditions say something else by now.
-    fn look(&self) {
+    /// Updates the scan filter if a condition has changed.
+    fn update(&self) {
         let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut has_changed = false;
         for tracker in trackers.iter_mut() {
@@ -83,32 +83,32 @@ impl Watched {
     }
 }
 
-/// Reads one task after the other, on the thread that asks for batches.
+/// Reads one task after the other, on the thread that polls for batches.
 pub(crate) struct TaskStream {
     schema: SchemaRef,
     work: Arc<SharedWork>,
     runtime: Runtime,
     reading: Option<ScanBatches>,
-    /// Rows that may still be given.
+    /// Rows left before the limit.
     left: usize,
     metrics: ScanMetrics,
-    /// Rows of the task that is being read.
+    /// Rows of the current task.
     task_rows: u64,
     baseline: BaselineMetrics,
-    /// Where an operator above relies on the order of rows.
+    /// The order to verify, if an operator above relies on it.
     order: Option<DeclaredOrder>,
 }
 
-/// The order that files say their rows have, to be verified.
+/// Verifies that rows have the order that their file declares.
 pub(crate) struct DeclaredOrder {
     order: RowOrder,
     columns: String,
-    /// The file and row group that is read.
+    /// The file and row group being read.
     place: String,
 }
 
 impl DeclaredOrder {
-    /// `None` if there is nothing to verify.
+    /// Returns `None` if there is no order to verify.
     pub(crate) fn new(schema: &SchemaRef, columns: &[SortingColumn]) -> Option<Self> {
         let order = RowOrder::new(schema, columns)?;
         let columns: Vec<&str> = columns.iter().map(|column| column.path.as_str()).collect();
@@ -146,18 +146,18 @@ impl TaskStream {
         Self { schema, work, runtime, reading: None, left, metrics, task_rows: 0, baseline, order: None }
     }
 
-    /// The same stream, whose rows are found to be in this order, or are an error.
+    /// Makes the stream return an error if rows are not in this order.
     pub(crate) fn verifying(self, order: Option<DeclaredOrder>) -> Self {
         Self { order, ..self }
     }
 
-    /// Reads on to the next batch or the end of a task.
+    /// Reads to the next batch or the end of a task.
     fn next(&mut self) -> Result<Step> {
         if self.left == 0 {
             return Ok(Step::End);
         }
-        if let Some(watched) = &self.work.watched {
-            watched.look();
+        if let Some(filters) = &self.work.filters {
+            filters.update();
         }
         let reading = match &mut self.reading {
             Some(reading) => reading,
@@ -168,8 +168,8 @@ impl TaskStream {
                     order.begin(&task);
                 }
                 let mut scan = Scan::of_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
-                if let Some(watched) = &self.work.watched {
-                    scan = scan.dynamic_filter(&watched.filter);
+                if let Some(filters) = &self.work.filters {
+                    scan = scan.dynamic_filter(&filters.filter);
                 }
                 none.insert(scan.build().map_err(external)?)
             }
@@ -192,10 +192,10 @@ impl TaskStream {
     }
 }
 
-/// What reading has come to.
+/// The result of one step of reading.
 enum Step {
     Batch(RecordBatch),
-    /// A task is read to its end, and there may be others.
+    /// The end of a task; there may be others.
     TaskDone,
     End,
 }
@@ -203,8 +203,8 @@ enum Step {
 impl Stream for TaskStream {
     type Item = Result<RecordBatch>;
 
-    /// Gives way to others after each task: the executor starts the next partition on a thread of its own only when this one returns,
-    /// and tasks of which no row is found give no batch to return with.
+    /// Yields after each task. The executor starts the next partition on another thread only when this one returns, and a task without
+    /// matching rows has no batch to return.
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         let timer = this.baseline.elapsed_compute().clone();

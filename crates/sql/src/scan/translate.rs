@@ -1,4 +1,4 @@
-//! Expressions of a query as predicates of Lath.
+//! Translates DataFusion's expressions to predicates of Lath.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use lath_parquet::{Column, Literal, Predicate, column_named};
 use super::literal::literal;
 use crate::rewrite::CANONICAL_FLOAT;
 
-/// Longest IN list that becomes one: of more values each would be compared with more than is saved.
+/// Longest IN list that is translated. A longer one costs more comparisons than it saves.
 const MAX_VALUES: usize = 1 << 16;
 
-/// The predicate that is true, false and null for the same rows of `schema`, as far as Lath has one.
+/// Returns the predicate that is true, false and null for the same rows of `schema`; `None` if Lath has none.
 pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
         return translate_binary(binary, schema);
@@ -43,7 +43,7 @@ pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option
     }
     if let Some(like) = expr.downcast_ref::<LikeExpr>() {
         let pattern = text(like.pattern())?;
-        // In which case letters are the same is DataFusion's affair.
+        // Case-insensitive matching is left to DataFusion.
         if like.case_insensitive() {
             return None;
         }
@@ -64,7 +64,7 @@ pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option
             _ => None,
         };
     }
-    // A column of booleans by itself.
+    // A boolean column as a condition.
     let field = schema.field(expr.downcast_ref::<ColumnExpr>()?.index());
     if *field.data_type() == DataType::Boolean { Some(column_named(field.name()).eq(true)) } else { None }
 }
@@ -104,7 +104,7 @@ fn translate_binary(binary: &BinaryExpr, schema: &Schema) -> Option<Predicate> {
     })
 }
 
-/// The column, or the field within a column, that an expression is.
+/// The column or nested field that an expression is.
 fn column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
     let expr = uncanonical(expr);
     let mut names = field_path(expr, schema)?.into_iter();
@@ -112,8 +112,8 @@ fn column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
     Some(names.fold(column, |column, name| column.field(&name)))
 }
 
-/// [`column`], also one of whole numbers or decimals that is cast to decimals with room for each of its values: literals are compared with
-/// such columns exactly.
+/// [`column`], also below a cast of integers or decimals to a decimal that can hold all their values: literals are compared with such
+/// columns exactly.
 fn widened(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
     let expr = uncanonical(expr);
     let Some(cast) = expr.downcast_ref::<CastExpr>() else { return column(expr, schema) };
@@ -123,7 +123,7 @@ fn widened(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
     (whole <= to_whole && scale <= to_scale).then(|| column(cast.expr(), schema))?
 }
 
-/// The float of a canonical one. Lath's comparisons have one zero and one NaN.
+/// Removes the function that makes floats canonical. Lath's comparisons have one zero and one NaN anyway.
 pub(crate) fn uncanonical(expr: &Arc<dyn PhysicalExpr>) -> &Arc<dyn PhysicalExpr> {
     match expr.downcast_ref::<ScalarFunctionExpr>() {
         Some(call) if call.name() == CANONICAL_FLOAT => call.args().first().unwrap_or(expr),
@@ -131,7 +131,7 @@ pub(crate) fn uncanonical(expr: &Arc<dyn PhysicalExpr>) -> &Arc<dyn PhysicalExpr
     }
 }
 
-/// Digits of a number before and after the point.
+/// The digits of a number type before and after the point.
 fn places(data_type: &DataType) -> Option<(i16, i16)> {
     Some(match data_type {
         DataType::Int8 | DataType::UInt8 => (3, 0),
@@ -147,7 +147,7 @@ fn places(data_type: &DataType) -> Option<(i16, i16)> {
     })
 }
 
-/// The names on the way to the column, or to the field within a column, that an expression is.
+/// The path of names to the column or nested field that an expression is.
 pub(crate) fn field_path(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Vec<String>> {
     if let Some(column) = expr.downcast_ref::<ColumnExpr>() {
         return Some(vec![schema.fields().get(column.index())?.name().clone()]);
@@ -161,7 +161,7 @@ pub(crate) fn field_path(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Optio
     Some(path)
 }
 
-/// The literal that an expression is.
+/// The literal, if an expression is one.
 fn value(expr: &Arc<dyn PhysicalExpr>) -> Option<Literal> {
     literal(expr.downcast_ref::<LiteralExpr>()?.value())
 }
@@ -175,7 +175,7 @@ fn text(expr: &Arc<dyn PhysicalExpr>) -> Option<String> {
     }
 }
 
-/// `LIKE`, where `\` stands before characters that mean themselves; `None` for patterns that Lath has not.
+/// `LIKE` with `\` as its escape character; `None` for patterns that Lath does not support.
 fn like_with_backslash(column: Column, pattern: &str) -> Option<Predicate> {
     (!pattern.contains('\\')).then(|| column.like(pattern))
 }

@@ -1,9 +1,8 @@
-//! Lists of values in conditions (`x IN (1, 2)`) while DataFusion simplifies them.
+//! Keeps DataFusion from merging IN lists (bug in version 55).
 //!
-//! Its rule makes one list of two: of `x IN (1, 2) AND x IN (2, 3)` remains `x = 2`. It does so without regard to null (`x IN (1) AND x IN (2)`
-//! becomes false, but is null where `x` is), and takes members for equal that are written alike and for different that are not (of
-//! `x IN (a, b) AND x IN (a, c)` remains `x = a`, though `b` and `c` may be equal). So where an expression is compared with more than one list,
-//! it has another name in each while the rule runs. (Version 55.)
+//! Its rule merges two lists: `x IN (1, 2) AND x IN (2, 3)` becomes `x = 2`. It ignores null (`x IN (1) AND x IN (2)` becomes false, but is
+//! null if `x` is null), and compares members by their text (`x IN (a, b) AND x IN (a, c)` becomes `x = a`, though `b` and `c` may be
+//! equal). So an expression that is compared with several lists has another name in each of them while the rule runs.
 
 use std::collections::HashMap;
 
@@ -15,14 +14,14 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// Precedes the names that are given here.
+/// Prefix of the temporary names.
 const RELATION: &str = "lath value list";
 
-/// DataFusion's rule that simplifies expressions, with lists of values kept apart.
+/// DataFusion's rule that simplifies expressions, with IN lists kept apart.
 #[derive(Debug)]
-pub(crate) struct Simplified(pub(crate) SimplifyExpressions);
+pub(crate) struct SimplifyKeepingLists(pub(crate) SimplifyExpressions);
 
-impl OptimizerRule for Simplified {
+impl OptimizerRule for SimplifyKeepingLists {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -46,14 +45,14 @@ impl OptimizerRule for Simplified {
         }
         let apart = with_names(plan, |expr| {
             let twice = compared_twice(&expr)?;
-            Ok(expr.rewrite(&mut Apart { places: Places::default(), twice })?.data)
+            Ok(expr.rewrite(&mut RenameByList { places: ComparisonWalk::default(), twice })?.data)
         })?;
         let simplified = self.0.rewrite(apart, config)?;
         Ok(Transformed::new_transformed(with_names(simplified.data, together)?, simplified.transformed))
     }
 }
 
-/// The plan with other expressions, and the names that its columns had.
+/// Rewrites the expressions of a plan and keeps the names of its columns.
 fn with_names(plan: LogicalPlan, mut change: impl FnMut(Expr) -> Result<Expr>) -> Result<LogicalPlan> {
     let names = NamePreserver::new(&plan);
     let changed = plan.map_expressions(|expr| {
@@ -63,7 +62,7 @@ fn with_names(plan: LogicalPlan, mut change: impl FnMut(Expr) -> Result<Expr>) -
     Ok(changed.data)
 }
 
-/// The expression with the names of before.
+/// Restores the original names in an expression.
 fn together(expr: Expr) -> Result<Expr> {
     let own = |alias: &Alias| alias.relation.as_ref().is_some_and(|relation| relation.table() == RELATION);
     let renamed = expr.transform_up(|expr| match expr {
@@ -73,10 +72,11 @@ fn together(expr: Expr) -> Result<Expr> {
     Ok(renamed.data)
 }
 
-/// What an expression is compared with in one place: a list, or what the rule may make a list of.
+/// The values that an expression is compared with in one place: an IN list, or equalities that the rule may turn into one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Values {
-    /// All places below one OR without AND between, or below one AND if they are negated: one list, which holds for null too.
+    /// All equalities below one OR without AND between them, or below one AND if they are negated. Merging these to one list is correct for
+    /// null, too.
     Chain(usize),
     List {
         list: Vec<Expr>,
@@ -89,21 +89,21 @@ enum Values {
     },
 }
 
-/// The expression that is compared in a place, without casts, and with what.
-struct Place {
+/// A compared expression, without casts, and its values.
+struct Comparison {
     compared: Expr,
     values: Values,
 }
 
-/// Where one walks in an expression, to find its places in their order.
+/// The position of a walk over an expression, which visits comparisons in order.
 #[derive(Debug, Default)]
-struct Places {
-    /// The operator and the chain of each AND and OR above; none for others.
+struct ComparisonWalk {
+    /// The operator and chain of each AND and OR above; `None` for other operators.
     above: Vec<Option<(Operator, usize)>>,
     count: usize,
 }
 
-impl Places {
+impl ComparisonWalk {
     fn enter(&mut self, expr: &Expr) {
         let op = match expr {
             Expr::BinaryExpr(BinaryExpr { op: op @ (Operator::And | Operator::Or), .. }) => Some(*op),
@@ -116,7 +116,7 @@ impl Places {
         self.above.push(chain);
     }
 
-    fn leave(&mut self, expr: &Expr) -> Option<Place> {
+    fn leave(&mut self, expr: &Expr) -> Option<Comparison> {
         self.above.pop();
         let (compared, values, negated) = match expr {
             Expr::InList(InList { expr, list, negated }) => (&**expr, list.as_slice(), *negated),
@@ -133,14 +133,14 @@ impl Places {
             _ => return None,
         };
         let joined = if negated { Operator::And } else { Operator::Or };
-        // Below other operators, such as NOT, two equal lists can become different ones.
+        // Below other operators, such as NOT, equal lists can become different ones.
         let place = if self.above.iter().all(Option::is_some) { 0 } else { self.next() };
         let values = match (self.above.last(), expr) {
             (Some(&Some((op, chain))), _) if op == joined => Values::Chain(chain),
             (_, Expr::InList(_)) => Values::List { list: values.to_vec(), negated, place },
             _ => Values::One { value: values[0].clone(), place },
         };
-        Some(Place { compared: without_casts(compared).clone(), values })
+        Some(Comparison { compared: without_casts(compared).clone(), values })
     }
 
     fn next(&mut self) -> usize {
@@ -157,12 +157,12 @@ fn without_casts(expr: &Expr) -> &Expr {
     }
 }
 
-/// Which expressions are compared with several lists, or so many values that several lists can become of them. Each has the number of each of
-/// its lists and values.
+/// Finds the expressions that are compared with several lists, or with values that can become several lists. Returns a number for each of
+/// their lists and values.
 fn compared_twice(expr: &Expr) -> Result<HashMap<Expr, HashMap<Values, usize>>> {
-    let mut counted = Counted::default();
-    expr.visit(&mut counted)?;
-    let mut compared = counted.compared;
+    let mut collector = ListCollector::default();
+    expr.visit(&mut collector)?;
+    let mut compared = collector.compared;
     compared.retain(|_, places| {
         let values = places.keys().filter(|values| matches!(values, Values::One { .. })).count();
         let lists = places.len() - values;
@@ -172,12 +172,12 @@ fn compared_twice(expr: &Expr) -> Result<HashMap<Expr, HashMap<Values, usize>>> 
 }
 
 #[derive(Default)]
-struct Counted {
-    places: Places,
+struct ListCollector {
+    places: ComparisonWalk,
     compared: HashMap<Expr, HashMap<Values, usize>>,
 }
 
-impl<'n> TreeNodeVisitor<'n> for Counted {
+impl<'n> TreeNodeVisitor<'n> for ListCollector {
     type Node = Expr;
 
     fn f_down(&mut self, expr: &'n Expr) -> Result<TreeNodeRecursion> {
@@ -195,13 +195,13 @@ impl<'n> TreeNodeVisitor<'n> for Counted {
     }
 }
 
-/// Gives expressions a name of their own for each list that they are compared with.
-struct Apart {
-    places: Places,
+/// Gives expressions another name for each list that they are compared with.
+struct RenameByList {
+    places: ComparisonWalk,
     twice: HashMap<Expr, HashMap<Values, usize>>,
 }
 
-impl TreeNodeRewriter for Apart {
+impl TreeNodeRewriter for RenameByList {
     type Node = Expr;
 
     fn f_down(&mut self, expr: Expr) -> Result<Transformed<Expr>> {

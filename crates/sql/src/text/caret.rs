@@ -1,4 +1,4 @@
-//! Mistakes in the text of statements, shown below the line that they are in.
+//! Shows mistakes below their line of the text.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::mistake::Mistake;
 const INDENT: &str = "  ";
 
 impl Mistake {
-    /// Line and character at which the place of the mistake in `text` begins, both counted from 1.
+    /// The line and character where the mistake in `text` begins, both counted from 1.
     pub fn line_and_character(&self, text: &str) -> Option<(usize, usize)> {
         let place = self.place_in(text)?;
         let before = &text[..place.start];
@@ -17,8 +17,8 @@ impl Mistake {
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
     }
 
-    /// The message, with the line of `text` that it is about and a mark below the place. Lines have `width` columns at most; `name` is that
-    /// of the file with the text.
+    /// Formats the message with the mistake's line of `text` and carets below its position. Lines have at most `width` columns; `name` is
+    /// the name of the file with the text.
     ///
     /// ```
     /// use lath_sql::{BlockingSession, Error, Session};
@@ -45,7 +45,7 @@ impl Mistake {
     }
 }
 
-/// The line with carets below `marked`; cut on both sides if it is wider than `width`.
+/// The line with carets below `marked`, cut on both sides if it is wider than `width`.
 fn shown(line: &str, marked: Range<usize>, width: usize) -> String {
     let room = width.saturating_sub(INDENT.len() + 2).max(20);
     let plain = |text: &str| -> String { text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
@@ -54,7 +54,7 @@ fn shown(line: &str, marked: Range<usize>, width: usize) -> String {
     let carets = marked.width().max(1);
     let (mut start, mut end) = (before.as_str(), after.as_str());
     let fits = |start: &str, end: &str| start.width() + carets + end.width() <= room;
-    // A third of the line is kept for what comes before.
+    // A third of the line is kept for the text before the mistake.
     while !fits(start, end) && start.width() > room / 3 {
         start = without_first(start);
     }
@@ -67,7 +67,7 @@ fn shown(line: &str, marked: Range<usize>, width: usize) -> String {
     format!("{INDENT}{left}{start}{marked}{end}{right}\n{indent}{}", "^".repeat(carets))
 }
 
-/// The text without its first character, and without those that are shown on top of it.
+/// Removes the first character of a text, with its combining characters.
 fn without_first(text: &str) -> &str {
     let mut rest = text.chars();
     rest.next();

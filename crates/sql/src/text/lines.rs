@@ -1,4 +1,4 @@
-//! Places in a text, by line and column.
+//! Converts lines and columns of a text to byte offsets.
 
 /// The lines of a text.
 pub(crate) struct Lines<'a> {
@@ -12,7 +12,7 @@ impl<'a> Lines<'a> {
         Self { text, starts }
     }
 
-    /// The byte at a line and a column, which are counted from 1; columns count characters.
+    /// The byte offset of a line and a column, both counted from 1; columns count characters.
     pub(crate) fn offset(&self, line: u64, column: u64) -> usize {
         let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
         let Some(&start) = self.starts.get(index) else { return self.text.len() };

@@ -1,4 +1,4 @@
-//! Mistakes in the text of a statement: what is wrong, where, and what might have been meant.
+//! Mistakes in the text of a statement, with their position and suggestions.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use datafusion::common::utils::datafusion_strsim::normalized_levenshtein;
 
 use super::lines::Lines;
 
-/// How similar a name has to be in order to be suggested; 1 is the same.
+/// Minimum similarity of a suggested name; 1 means equal.
 const MIN_SIMILARITY: f64 = 0.6;
 /// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
@@ -26,17 +26,17 @@ impl Mistake {
         Self { message: message.into(), place, suggestions: Vec::new() }
     }
 
-    /// What is wrong, without the suggestions.
+    /// The message without the suggestions.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The bytes of the text that it is about, where they are known. The range is empty where something is missing.
+    /// The byte range of the mistake, if it is known. The range is empty if something is missing there.
     pub fn place(&self) -> Option<Range<usize>> {
         self.place.clone()
     }
 
-    /// Names that there are, the most similar first, as they would be written.
+    /// Existing names, quoted if necessary, the most similar first.
     pub fn suggestions(&self) -> &[String] {
         &self.suggestions
     }
@@ -58,13 +58,13 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// The known names that are most like `name`.
+/// The known names that are most similar to `name`.
 fn nearest(name: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
     let name = name.to_lowercase();
     let known: BTreeSet<String> = known.into_iter().collect();
     let similarity = |known: &str| {
         let known = known.trim_matches('"').to_lowercase();
-        // The beginning of a name is as good as a name with a few letters exchanged.
+        // A prefix of a name ranks like a name with a few different letters.
         let begins = name.len() >= 2 && known.starts_with(&name);
         normalized_levenshtein(&name, &known).max(if begins { 0.75 } else { 0.0 })
     };
@@ -74,7 +74,7 @@ fn nearest(name: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
     similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
-/// The message without the place that it ends with, and that place in `text`.
+/// Splits the position off the end of a message. Returns the message and the position in `text`.
 pub(crate) fn located(message: &str, text: &str) -> (String, Option<usize>) {
     let message = message.trim_start_matches("sql parser error: ");
     let split = message.rsplit_once(" at Line: ").and_then(|(what, place)| {
@@ -90,14 +90,14 @@ pub(crate) fn located(message: &str, text: &str) -> (String, Option<usize>) {
     (message, at)
 }
 
-/// Bytes of the word, or of the one other character, that `rest` begins with.
+/// The length in bytes of the word, or of the single other character, at the start of `rest`.
 pub(crate) fn token_len(rest: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
     if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) }
 }
 
-/// The one place in `text` where `name` is a whole word.
+/// The position of `name` as a whole word in `text`, if there is exactly one.
 pub(crate) fn only_occurrence(text: &str, name: &str) -> Option<Range<usize>> {
     if name.is_empty() {
         return None;

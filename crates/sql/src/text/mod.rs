@@ -1,4 +1,4 @@
-//! The text of statements: places in it, mistakes shown below their line.
+//! Positions and mistakes in the text of statements.
 
 mod caret;
 mod lines;

@@ -2,7 +2,7 @@ use std::io::BufWriter;
 
 use lath_parquet::{AtomicFile, Error, ParquetWriter};
 
-/// Ends a file, which has its name then.
+/// Finishes a file and gives it its final name.
 pub(super) fn commit(writer: ParquetWriter<BufWriter<AtomicFile>>) -> lath_parquet::Result<()> {
     let (file, _) = writer.finish_into()?;
     let file =

@@ -1,4 +1,4 @@
-//! Parquet files that statements write: one, or a folder of them by partition.
+//! Writes the rows of statements to Parquet files: one file, or a folder by partition.
 
 mod file;
 mod options;
@@ -7,5 +7,5 @@ mod sink;
 mod target;
 
 pub(crate) use options::{WriteSettings, is_true, option_text, written_path};
-pub(crate) use sink::{Place, file_sink};
+pub(crate) use sink::{Destination, file_sink};
 pub(crate) use target::{CopyTarget, file_schema};

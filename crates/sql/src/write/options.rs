@@ -10,17 +10,17 @@ use lath_parquet::{FolderFormat, Runtime, SortOptions, Uncommitted, WriteOptions
 use crate::error::external;
 use crate::local_path::local_path;
 
-/// What all statements of a session write with.
+/// Settings of all statements of a session that write.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteSettings {
     pub(crate) runtime: Runtime,
     pub(crate) memory_budget_bytes: Option<usize>,
-    /// Where files are listed while they are written.
+    /// The list of files that are being written.
     pub(crate) uncommitted: Uncommitted,
 }
 
 impl WriteSettings {
-    /// Options of a file with `schema`, which `named` ones override.
+    /// The options of a file with `schema`. Options in `named` override the others.
     pub(crate) fn options(
         &self,
         base: WriteOptions,
@@ -45,7 +45,7 @@ impl WriteSettings {
     }
 }
 
-/// The value of an option that is on or off.
+/// The value of a boolean option.
 pub(crate) fn is_true(name: &str, value: &str) -> Result<bool> {
     match value.to_ascii_lowercase().as_str() {
         "true" | "on" => Ok(true),
@@ -54,10 +54,10 @@ pub(crate) fn is_true(name: &str, value: &str) -> Result<bool> {
     }
 }
 
-/// The local path of the files that a statement writes to `location`.
+/// The local path of `location`, which a statement writes to.
 ///
 /// # Errors
-/// If that is in a store.
+/// If the location is in an object store.
 pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
     match local_path(location) {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! A file for each value of the columns that rows are partitioned by.
+//! Writes one file for each value of the partition columns.
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use lath_parquet::{
 
 use super::file::commit;
 
-/// The longest name that file systems take.
+/// Maximum length of a file name in common file systems.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Writes rows that come partition by partition; without columns to partition by, one file.
+/// Writes rows that come partition by partition, or one file if there are no partition columns.
 pub(super) struct PartitionedFiles {
     files: AtomicFiles,
-    /// Where in the folder all files are.
+    /// The subfolder of all files.
     below: PathBuf,
-    /// What each of them is called.
+    /// The name of every file.
     name: String,
     file_schema: SchemaRef,
     of_file: Vec<usize>,
@@ -99,7 +99,7 @@ impl PartitionedFiles {
         Ok(())
     }
 
-    /// Gives all files their names.
+    /// Finishes all files and gives them their final names.
     pub(super) fn finish(mut self) -> Result<()> {
         if let Some(open) = self.open.take() {
             commit(open.writer)?;
@@ -114,7 +114,7 @@ impl PartitionedFiles {
         }
     }
 
-    /// Ends the file that is open, and begins that of another partition.
+    /// Finishes the open file and begins the file of another partition.
     fn turn_to(&mut self, directory: PathBuf) -> Result<()> {
         if self.open.as_ref().is_some_and(|open| open.directory == directory) {
             return Ok(());
@@ -123,7 +123,7 @@ impl PartitionedFiles {
             commit(open.writer)?;
         }
         let path = self.files.path_below(self.below.join(&directory).join(&self.name))?;
-        // Rows of one partition come together, so that it is another's.
+        // Rows of one partition come together, so an existing file is from another write.
         if path.exists() {
             let what = format!(
                 "{}: this file system takes the names of two partitions for one (upper and lower case, or forms of Unicode); partition by a \
@@ -132,7 +132,7 @@ impl PartitionedFiles {
             );
             return Err(Error::Invalid { what });
         }
-        // In a folder that goes as a whole if nothing is committed.
+        // The folder is removed as a whole if nothing is committed.
         let file = BufWriter::new(AtomicFile::create(path)?);
         let writer = ParquetWriter::new(file, &self.file_schema, self.options.clone())?;
         self.open = Some(Open { directory, writer });
@@ -157,7 +157,7 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// The name of the folder for rows that have the value at `row`.
+/// The folder name of rows with the value at `row`.
 fn directory_name(column: &str, values: &ArrayRef, row: usize) -> Result<String> {
     let invalid = |error: arrow_schema::ArrowError| Error::Invalid { what: error.to_string() };
     let name = match text(values, row).map_err(invalid)? {
@@ -175,7 +175,7 @@ fn directory_name(column: &str, values: &ArrayRef, row: usize) -> Result<String>
     Ok(name)
 }
 
-/// A value as it stands in the name of a folder; `None` if it is null.
+/// A value as text for a folder name; `None` if it is null.
 fn text(values: &ArrayRef, row: usize) -> std::result::Result<Option<String>, arrow_schema::ArrowError> {
     if values.is_null(row) {
         return Ok(None);

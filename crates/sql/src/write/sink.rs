@@ -1,4 +1,4 @@
-//! The end of a plan that writes: rows on their way into files.
+//! The root of a plan that writes rows to files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,33 +24,33 @@ use super::options::WriteSettings;
 use super::partitioned::PartitionedFiles;
 use crate::error::external;
 
-/// Batches on their way to the thread that writes.
+/// Number of batches in the channel to the writer's thread.
 const BATCHES_IN_FLIGHT: usize = 4;
 
-/// Where rows go.
+/// The destination of rows.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
-    /// A file; one that is there is replaced only if it may be.
+pub(crate) enum Destination {
+    /// A file. An existing one is replaced only if `may_replace`.
     File { path: PathBuf, may_replace: bool },
-    /// A folder that is made, or has nothing in it.
+    /// A folder that is created or empty.
     NewFolder { path: PathBuf },
     /// A folder that files are added to.
     Folder { path: PathBuf },
 }
 
-/// A plan that writes the rows of `input`, which have `schema`, and answers with how many they were. Rows in an order stay in it.
+/// A plan that writes the rows of `input`, which have `schema`, and returns their number. The order of rows is kept.
 pub(crate) fn file_sink(
     input: Arc<dyn ExecutionPlan>,
     schema: &SchemaRef,
-    place: Place,
+    destination: Destination,
     partition_by: Vec<String>,
     options: WriteOptions,
     settings: &WriteSettings,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let work = Work {
-        // What files say of their rows and columns need not be true of these.
+        // Metadata of the source files need not be true of the written rows.
         schema: Arc::new(schema.as_ref().clone().with_metadata(HashMap::new())),
-        place,
+        destination,
         partition_by,
         options,
         sort_options: settings.sort_options(),
@@ -70,17 +70,17 @@ struct FileSink {
 #[derive(Debug, Clone)]
 struct Work {
     schema: SchemaRef,
-    place: Place,
+    destination: Destination,
     partition_by: Vec<String>,
     options: WriteOptions,
     sort_options: SortOptions,
     uncommitted: Uncommitted,
 }
 
-/// What the thread that writes is sent.
-enum Sent {
+/// A message to the writer's thread.
+enum Message {
     Rows(RecordBatch),
-    /// There are no more. Without this, nothing is kept of what was written.
+    /// The end of the rows. Without it, the written files are removed.
     End,
 }
 
@@ -96,27 +96,28 @@ impl DataSink for FileSink {
         let writing = tokio::task::spawn_blocking(move || work.write(receiver));
         let sent = send_all(&mut data, &sender).await;
         drop(sender);
-        // Nothing is left of a file once the writer has ended.
+        // When the writer has ended, an unfinished file has been removed.
         let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
         sent?;
         written.map_err(external)
     }
 }
 
-/// Sends all rows to the writer; one that has stopped says itself why.
-async fn send_all(data: &mut SendableRecordBatchStream, writer: &Sender<Sent>) -> Result<()> {
+/// Sends all rows to the writer. A writer that has stopped itself returns why.
+async fn send_all(data: &mut SendableRecordBatchStream, writer: &Sender<Message>) -> Result<()> {
     while let Some(batch) = data.next().await {
-        if writer.send(Sent::Rows(batch?)).await.is_err() {
+        if writer.send(Message::Rows(batch?)).await.is_err() {
             return Ok(());
         }
     }
-    let _ = writer.send(Sent::End).await;
+    let _ = writer.send(Message::End).await;
     Ok(())
 }
 
 impl DisplayAs for FileSink {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Place::File { path, .. } | Place::NewFolder { path } | Place::Folder { path }) = &self.work.place;
+        let (Destination::File { path, .. } | Destination::NewFolder { path } | Destination::Folder { path }) =
+            &self.work.destination;
         write!(f, "lath, path={}", path.display())?;
         if !self.work.partition_by.is_empty() {
             write!(f, ", partition_by=[{}]", self.work.partition_by.join(", "))?;
@@ -126,11 +127,11 @@ impl DisplayAs for FileSink {
 }
 
 impl Work {
-    /// Finds out before rows are computed whether there is something in the way.
+    /// Checks before rows are computed that the destination can be written.
     fn check(&self) -> Result<()> {
         let refuse = |what: String| Err(external(Error::Invalid { what }));
-        match &self.place {
-            Place::File { path, may_replace } => match fs::metadata(path) {
+        match &self.destination {
+            Destination::File { path, may_replace } => match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => {
                     refuse(format!("{} is a directory; name a file, or add PARTITIONED BY", path.display()))
                 }
@@ -139,7 +140,7 @@ impl Work {
                 }
                 _ => Ok(()),
             },
-            Place::NewFolder { path } => match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Destination::NewFolder { path } => match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
                 Ok(false) => refuse(format!(
                     "{} has files; choose another folder, or add to it with CREATE EXTERNAL TABLE and INSERT",
                     path.display()
@@ -147,12 +148,12 @@ impl Work {
                 Err(_) if path.is_file() => refuse(format!("{} is a file, and has to be a folder", path.display())),
                 _ => Ok(()),
             },
-            Place::Folder { .. } => Ok(()),
+            Destination::Folder { .. } => Ok(()),
         }
     }
 
-    /// Writes what comes, and gives the number of rows.
-    fn write(self, mut rows: Receiver<Sent>) -> lath_parquet::Result<u64> {
+    /// Writes the received rows and returns their number.
+    fn write(self, mut rows: Receiver<Message>) -> lath_parquet::Result<u64> {
         let keys = self.sort_keys();
         let mut files = self.begin()?;
         let count = if keys.is_empty() {
@@ -169,27 +170,27 @@ impl Work {
         Ok(count)
     }
 
-    /// By what rows are sorted before they are written: those of one partition come together.
+    /// The sort keys of rows before they are written: first the partition columns, so that a partition's rows come together.
     fn sort_keys(&self) -> Vec<SortingColumn> {
         let partitions = self.partition_by.iter().map(SortingColumn::ascending);
         partitions.chain(self.options.sorting().iter().cloned()).collect()
     }
 
     fn begin(&self) -> lath_parquet::Result<Files> {
-        let (folder, below) = match &self.place {
-            Place::File { path, .. } => {
+        let (folder, below) = match &self.destination {
+            Destination::File { path, .. } => {
                 let file = AtomicFile::create_with(path, &self.uncommitted)?;
                 let writer = ParquetWriter::new(BufWriter::new(file), &self.schema, self.options.clone())?;
                 return Ok(Files::One(Box::new(writer)));
             }
-            // The folder appears as a whole.
-            Place::NewFolder { path } => {
+            // The folder gets its final name when it is complete.
+            Destination::NewFolder { path } => {
                 let name = path.file_name().map(PathBuf::from).ok_or_else(|| Error::Invalid {
                     what: format!("{} is not the name of a folder", path.display()),
                 })?;
                 (path.parent().unwrap_or(Path::new("")).to_owned(), name)
             }
-            Place::Folder { path } => (path.clone(), PathBuf::new()),
+            Destination::Folder { path } => (path.clone(), PathBuf::new()),
         };
         let files = PartitionedFiles::begin(
             &folder,
@@ -203,25 +204,25 @@ impl Work {
     }
 }
 
-/// Passes all rows that are sent to `take`, and returns their number.
+/// Passes all received rows to `take` and returns their number.
 fn receive(
-    rows: &mut Receiver<Sent>,
+    rows: &mut Receiver<Message>,
     mut take: impl FnMut(RecordBatch) -> lath_parquet::Result<()>,
 ) -> lath_parquet::Result<u64> {
     let mut count = 0;
     loop {
         match rows.blocking_recv() {
-            Some(Sent::Rows(batch)) => {
+            Some(Message::Rows(batch)) => {
                 count += batch.num_rows() as u64;
                 take(batch)?;
             }
-            Some(Sent::End) => return Ok(count),
+            Some(Message::End) => return Ok(count),
             None => return Err(Error::Cancelled),
         }
     }
 }
 
-/// Files that appear when they are finished.
+/// Files that get their final names when they are finished.
 enum Files {
     One(Box<ParquetWriter<BufWriter<AtomicFile>>>),
     Several(Box<PartitionedFiles>),

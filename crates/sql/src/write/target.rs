@@ -11,10 +11,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use lath_parquet::WriteOptions;
 
 use super::options::{WriteSettings, is_true, written_path};
-use super::sink::{Place, file_sink};
+use super::sink::{Destination, file_sink};
 use crate::scan::{insert_by, scan_by};
 
-/// What `COPY … TO` writes, as a table that rows are inserted into.
+/// The target of `COPY … TO`, as a table that rows are inserted into.
 pub(crate) struct CopyTarget {
     path: PathBuf,
     schema: SchemaRef,
@@ -25,10 +25,10 @@ pub(crate) struct CopyTarget {
 }
 
 impl CopyTarget {
-    /// A file, or a folder where there are columns to partition by.
+    /// Creates the target: a file, or a folder if there are partition columns.
     ///
     /// # Errors
-    /// If the options are not those of Parquet files with `schema`, or if the target is not a local one.
+    /// If the options do not fit Parquet files with `schema`, or if the target is not local.
     pub(crate) fn new(
         target: &str,
         schema: SchemaRef,
@@ -47,7 +47,7 @@ impl CopyTarget {
     }
 }
 
-/// The columns of files, without partition columns.
+/// The columns of files: all without the partition columns.
 pub(crate) fn file_schema(schema: &SchemaRef, partition_by: &[String]) -> Result<SchemaRef> {
     if partition_by.is_empty() {
         return Ok(Arc::clone(schema));
@@ -80,12 +80,12 @@ impl CopyTarget {
         input: Arc<dyn ExecutionPlan>,
         _: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let place = if self.partition_by.is_empty() {
-            Place::File { path: self.path.clone(), may_replace: self.may_replace }
+        let destination = if self.partition_by.is_empty() {
+            Destination::File { path: self.path.clone(), may_replace: self.may_replace }
         } else {
-            Place::NewFolder { path: self.path.clone() }
+            Destination::NewFolder { path: self.path.clone() }
         };
-        file_sink(input, &self.schema, place, self.partition_by.clone(), self.options.clone(), &self.settings)
+        file_sink(input, &self.schema, destination, self.partition_by.clone(), self.options.clone(), &self.settings)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files of catalogs as tables.
+//! Queries through catalogs.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::{answer, sorted, wait};
 
 const FILES: i64 = 12;
 
-/// The ids of a file lie all over those of the others.
+/// The id ranges of all files overlap.
 fn rows(file: i64) -> RecordBatch {
     let ids: Vec<i64> = (0..200).map(|row| row * FILES + file).collect();
     let names: ArrayRef = Arc::new(StringViewArray::from_iter_values(ids.iter().map(|id| format!("name {}", id % 97))));
@@ -29,7 +29,7 @@ fn write(folder: &Path, file: i64) {
     crate::write(&folder.join(format!("{file}.parquet")), &rows(file), 50);
 }
 
-/// A folder of files, and a catalog of it.
+/// Writes a folder of files and a catalog of it.
 fn lake(catalog: &Path, files: &Path) {
     (0..FILES).for_each(|file| write(files, file));
     Catalog::create(catalog).unwrap().add([files], &AddOptions::new().key(["id"])).unwrap();
@@ -84,7 +84,7 @@ fn files_that_a_catalog_rules_out_are_not_opened() {
     let folder = tempfile::tempdir().unwrap();
     let (catalog, files) = (folder.path().join("lake.catalog"), folder.path().join("files"));
     lake(&catalog, &files);
-    // A filter may be wrong about a few.
+    // A Bloom filter has a few false positives.
     let is_found_at_once = |id: &i64| {
         let predicate = Predicate::parse(&format!("id = {id}")).unwrap();
         let selected = Catalog::open_read_only(&catalog).unwrap().select(&predicate, &DatasetOptions::new()).unwrap();
@@ -116,7 +116,7 @@ fn a_table_of_a_catalog_sees_what_a_refresh_finds() {
         assert_eq!(count().await, "| 2400     |");
         write(&files, FILES);
         assert_eq!(count().await, "| 2400     |");
-        // Nothing keeps the catalog open between queries.
+        // The catalog is not open between queries.
         let changes = Catalog::open(&path).unwrap().refresh().unwrap();
         assert_eq!(changes.added, 1);
         assert_eq!(count().await, "| 2600     |");
@@ -127,7 +127,7 @@ fn a_table_of_a_catalog_sees_what_a_refresh_finds() {
     });
 }
 
-/// What the only table of a query is.
+/// Describes the provider of a query's only table.
 async fn provider(session: &Session, query: &str) -> String {
     let frame = session.sql(query).await.unwrap();
     let mut found = String::new();

@@ -1,4 +1,4 @@
-//! Conditions of all kinds over columns with nulls are true, false and null for the same rows as by the rules of SQL.
+//! Compares random conditions over columns with nulls with an evaluation by the rules of SQL.
 
 use std::fmt;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl fmt::Display for Value {
 
 impl Condition {
     fn random(random: &mut Seeded, depth: usize) -> Self {
-        // Mostly the first column, so that conditions meet.
+        // Prefers the first column, so that conditions concern the same one.
         let column = Value::Column(random.usize(..4) % 3);
         if depth == 0 || random.u8(..5) == 0 {
             return match random.u8(..8) {
@@ -112,7 +112,7 @@ impl Condition {
     }
 }
 
-/// What conditions make together of which one alone decides if it is `decisive`.
+/// The result of AND (`decisive` false) or OR (`decisive` true): a single decisive value decides.
 fn decided_by(conditions: &[Condition], row: &Row, decisive: bool) -> Option<bool> {
     let each: Vec<Option<bool>> = conditions.iter().map(|condition| condition.of(row)).collect();
     if each.contains(&Some(decisive)) {
@@ -147,7 +147,7 @@ fn joined(conditions: &[Condition], by: &str) -> String {
     conditions.iter().map(Condition::to_string).collect::<Vec<_>>().join(by)
 }
 
-/// Every row of three columns with numbers from 0 to 3, or null.
+/// All rows of three columns with values 0 to 3 or null.
 fn rows() -> Vec<Row> {
     let values = [None, Some(0), Some(1), Some(2), Some(3)];
     let mut rows = Vec::new();
@@ -218,14 +218,14 @@ fn random_conditions_hold_for_the_rows_that_they_should() {
     }
 }
 
-/// Lists of one column, whose members or lack of members DataFusion would make one list of.
+/// DataFusion would merge these lists of one column to a single list.
 #[test]
 fn lists_of_one_column_stay_apart() {
     let folder = tempfile::tempdir().unwrap();
     let rows = rows();
     let session = session(folder.path(), &rows);
-    type Expected = fn(&Row) -> Option<bool>;
-    let cases: [(&str, Expected); 5] = [
+    type ExpectedValue = fn(&Row) -> Option<bool>;
+    let cases: [(&str, ExpectedValue); 5] = [
         ("NOT (a IN (1, 2, NULL) AND a NOT IN (0, 3))", |row| row[0].map(|a| a == 0 || a == 3)),
         ("a NOT IN (0, 1) OR a NOT IN (2, 3)", |row| row[0].map(|_| true)),
         ("NOT (a IN (0, 1) AND a IN (2, 3))", |row| row[0].map(|_| true)),

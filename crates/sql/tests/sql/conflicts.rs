@@ -1,4 +1,4 @@
-//! Rows of one statement that have the same key, and the names that statements give to tables.
+//! Statements that write several rows with the same key, and aliases of changed tables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ async fn failure(session: &Session, statement: &str) -> String {
     error.unwrap_or_else(|| panic!("{statement} is no error")).to_string()
 }
 
-/// Files with row groups of 40 rows: each of 60 keys comes 100 times, and `n` counts the rows in their order.
+/// Files with row groups of 40 rows: each of 60 keys occurs 100 times, and `n` numbers the rows in order.
 fn write_files(folder: &Path) {
     for file in 0..3i64 {
         let numbers = file * 2000..(file + 1) * 2000;
@@ -32,7 +32,7 @@ fn write_files(folder: &Path) {
     }
 }
 
-/// The rows of which the first or the last of each key stays.
+/// The first or the last row of each key.
 fn kept(first: bool, order: impl Iterator<Item = i64>) -> Vec<(i64, i64)> {
     let mut kept = std::collections::BTreeMap::new();
     for n in order {
@@ -46,7 +46,7 @@ fn kept(first: bool, order: impl Iterator<Item = i64>) -> Vec<(i64, i64)> {
 }
 
 #[test]
-fn of_rows_with_one_key_the_last_or_first_of_the_source_stays_on_any_number_of_threads() {
+fn the_last_or_first_row_of_a_key_wins_on_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
     let files = format!("SELECT id, n FROM '{}/*.parquet'", folder.path().display());
@@ -109,7 +109,7 @@ fn a_unique_index_is_judged_on_the_rows_that_a_statement_leaves() {
         let session = open(folder.path());
         answer(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT UNIQUE)").await;
         answer(&session, "INSERT INTO t SELECT value, value AS n FROM generate_series(1, 20000)").await;
-        // Each row takes the value of the next, which is replaced in a later batch.
+        // Each row gets the value of the next one, which is replaced in a later batch.
         let rotate = "SELECT value, value % 20000 + 1 AS n FROM generate_series(1, 20000)";
         answer(&session, &format!("INSERT OR REPLACE INTO t {rotate}")).await;
         answer(&session, "UPDATE t SET n = n % 20000 + 1").await;
@@ -153,7 +153,7 @@ fn a_statement_may_give_the_table_that_it_changes_another_name() {
         answer(&session, "DELETE FROM t AS x WHERE x.id = 3").await;
         answer(&session, "DELETE FROM t x WHERE x.n > 80 AND id > 5").await;
         answer(&session, "DELETE FROM t AS \"X\" WHERE \"X\".id = 4").await;
-        // The table's own name means another use of it.
+        // The table's own name refers to its other use.
         answer(
             &session,
             "DELETE FROM t AS x WHERE x.id = (SELECT max(t.id) FROM t WHERE t.n = x.n AND t.id < 7) AND x.id > 5",

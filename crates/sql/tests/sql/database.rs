@@ -1,4 +1,4 @@
-//! Tables with a primary key: what one statement reads, and what it does or does not change.
+//! Statements on tables with a primary key: the commits that they read, and their changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn text(array: &dyn Array, row: usize) -> Option<String> {
     array.is_valid(row).then(|| array.as_string_view().value(row).to_owned())
 }
 
-fn rows_of(batches: &[RecordBatch]) -> Rows {
+fn read_rows(batches: &[RecordBatch]) -> Rows {
     let row = |batch: &RecordBatch, row| {
         let id = number(batch.column(0), row).unwrap();
         (id, (number(batch.column(1), row), text(batch.column(2), row)))
@@ -45,10 +45,10 @@ fn rows_of(batches: &[RecordBatch]) -> Rows {
 }
 
 async fn rows(session: &Session, query: &str) -> Rows {
-    rows_of(&answer(session, query).await)
+    read_rows(&answer(session, query).await)
 }
 
-/// A statement, what it does to the rows, and how many it changes; `None` if it is an error.
+/// A statement, its effect on the rows, and the number of changed rows; `None` if it is an error.
 struct Step {
     statement: String,
     after: Option<(Rows, u64)>,
@@ -99,7 +99,7 @@ fn insert(random: &mut Seeded, before: &Rows) -> Step {
         _ => {
             for (id, a, b) in source.iter().cloned() {
                 let row = rows.entry(id).or_insert((None, b));
-                // A row that is new has the number of the source.
+                // A new row has the source's number.
                 row.0 = if before.contains_key(&id) { row.0.zip(a).map(|(old, new)| old + new) } else { a };
             }
             let statement = format!("INSERT INTO t VALUES {list} ON CONFLICT (id) DO UPDATE SET a = t.a + excluded.a");
@@ -260,7 +260,7 @@ fn rows_are_looked_up_by_the_index_that_has_the_fewest() {
             ("b = 'b7' AND a = 1", Some("by_b_and_a, values=1"), 6),
             ("b IN ('b7', 'b8', 'no') AND a > 1", Some("by_b, values=3"), 12),
             ("a = 5 AND b > 'b2'", Some("by_a, values=1"), 0),
-            // More rows than are looked up, no values of the first column, a type that is not looked up.
+            // Not looked up: too many rows, no value for the first column, an unsupported type.
             ("a = 1", None, 3000),
             ("b > 'b7'", None, 576),
             ("c = 7", None, 1),
@@ -293,7 +293,7 @@ async fn run_explain(session: &Session, statement: &str) -> String {
     text
 }
 
-/// Reads a plan that was made before another commit, for which it would be wrong.
+/// Runs a plan that was made before another commit, which makes it wrong.
 #[test]
 fn a_change_reads_the_commit_that_it_replaces() {
     let folder = tempfile::tempdir().unwrap();
@@ -330,7 +330,7 @@ fn a_statement_reads_one_commit_of_all_tables() {
         let before = session.sql("SELECT * FROM v WHERE id IN (SELECT id FROM t)").await.unwrap();
         run(&session, "UPDATE u SET b = 'new'").await.unwrap();
         run(&session, "DELETE FROM t").await.unwrap();
-        assert_eq!(rows_of(&before.collect().await.unwrap()), Rows::from([(1, (Some(1), Some("old".to_owned())))]));
+        assert_eq!(read_rows(&before.collect().await.unwrap()), Rows::from([(1, (Some(1), Some("old".to_owned())))]));
         assert_eq!(rows(&session, "FROM v").await, Rows::new());
     });
 }
@@ -349,7 +349,7 @@ fn a_statement_that_is_stopped_changes_nothing() {
     });
     assert!(matches!(stopped.next(), Some(Err(Error::Stopped))));
     stopper.join().unwrap();
-    // This waits until the transaction that was given up has ended.
+    // This waits until the abandoned transaction has ended.
     let inserted = session.run("INSERT INTO t VALUES (-1)").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(inserted[0].column(0).as_primitive::<UInt64Type>().value(0), 1);
     let counted = session.run("SELECT count(*) FROM t").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
@@ -377,7 +377,7 @@ fn tables_of_folders_are_attached() {
         run(&session, "DROP TABLE t").await.unwrap();
         assert!(session.sql("FROM t").await.is_err());
     });
-    // What was detached is still there.
+    // The detached table still exists.
     let table = Table::open(&at, TableOptions::new()).unwrap();
     assert_eq!((table.count().unwrap(), table.snapshot_named("first").unwrap().count().unwrap()), (0, 2));
     drop(table);
@@ -403,7 +403,7 @@ fn a_table_with_the_rows_of_a_query_is_made_whole_or_not() {
         let twice = format!("CREATE TABLE u (PRIMARY KEY (id)) AS {numbers} UNION ALL SELECT 7, 7");
         let error = run(&session, &twice).await.unwrap_err();
         assert!(error.contains("there is a row with id = 7 already"), "{error}");
-        // It is dropped by a thread of its own.
+        // Another thread drops it.
         for _ in 0..500 {
             if session.sql("FROM u").await.is_err() {
                 break;
@@ -411,7 +411,7 @@ fn a_table_with_the_rows_of_a_query_is_made_whole_or_not() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         assert!(session.sql("FROM u").await.is_err());
-        // Columns that are declared are those of the table, with what they allow.
+        // The table has the declared columns, with their nullability.
         let declared = "CREATE TABLE u (id BIGINT PRIMARY KEY, half DOUBLE NOT NULL) AS";
         let error = run(&session, &format!("{declared} SELECT 1, NULL")).await.unwrap_err();
         assert!(error.contains("\"half\" allows no nulls"), "{error}");

@@ -1,4 +1,4 @@
-//! What a database keeps of the statements that define tables and views.
+//! Definitions of tables and views that a database stores.
 
 use std::path::Path;
 

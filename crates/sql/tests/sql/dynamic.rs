@@ -1,4 +1,4 @@
-//! What a query finds out while it runs goes into its scans.
+//! Dynamic filters reach the scans of a running query.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use lath_testkit::Seeded;
 use crate::queries::condition;
 use crate::{in_memory, sorted, wait, write};
 
-/// A table of ids that are in no order, in 20 row groups.
+/// A table of shuffled ids in 20 row groups.
 fn facts() -> RecordBatch {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values((0..20_000).map(|row| row * 7919 % 20_011)));
     let texts: ArrayRef = Arc::new(StringViewArray::from_iter_values((0..20_000).map(|row| format!("row {row}"))));
@@ -46,7 +46,7 @@ fn the_keys_of_a_join_are_looked_up_in_bloom_filters() {
         let rows = collect(Arc::clone(&plan), session.context().task_ctx()).await.unwrap();
         let expected = (0..20_000).filter(|row| [7919, 11, 20_010].contains(&(row * 7919 % 20_011))).count();
         assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), expected);
-        // Each id is in one row group; ranges of ids say nothing.
+        // Each id is in one row group, and all row groups have similar ranges of ids.
         let pruned = metric(&plan, "row_groups_pruned_dynamically_bloom");
         assert!(pruned >= 16, "{pruned} of 20: {plan:?}");
         assert!(metric(&plan, "rows_found") <= 20, "{}", metric(&plan, "rows_found"));
@@ -66,7 +66,7 @@ fn the_first_rows_of_an_order_rule_out_the_others() {
     });
 }
 
-/// The bound of one function does not leave out rows that another needs: `at` rises, so its minimum is in the first row group.
+/// The bound of one function does not exclude rows that another needs: `at` ascends, so its minimum is in the first row group.
 #[test]
 fn extrema_that_are_asked_for_together_see_all_rows() {
     let (_folder, session) = session();
@@ -84,7 +84,7 @@ fn extrema_that_are_asked_for_together_see_all_rows() {
     });
 }
 
-/// Rows whose column `at` rises from file to file, and files whose names are in another order.
+/// Files with ascending ranges of `at`, and names in another order.
 fn days(folder: &std::path::Path) {
     for (name, from) in [("a", 4000), ("b", 1000), ("c", 3000), ("d", 0), ("e", 2000)] {
         let at: ArrayRef = Arc::new(Int64Array::from_iter_values(from..from + 1000));
@@ -108,13 +108,13 @@ fn the_last_rows_of_an_order_are_looked_for_where_they_are_likely() {
         let at: Vec<i64> =
             rows.iter().flat_map(|rows| rows.column(1).as_primitive::<Int64Type>().values().to_vec()).collect();
         assert_eq!(at, [4999, 4998, 4997]);
-        // Without the order of tasks, the files with smaller rows would be read before.
+        // Without reordered tasks, the files with smaller values would be read first.
         let pruned = metric(&plan, "row_groups_pruned_dynamically_statistics");
         assert!(pruned >= 46, "{pruned} of 50");
     });
 }
 
-/// A query with a join or the first rows of an order, over the table `t`.
+/// A random query of the table `t` with a join, or with ORDER BY and LIMIT.
 fn query_with_dynamic_filters(random: &mut Seeded) -> String {
     let (left, right) = (condition(random), condition(random));
     let on = [
@@ -127,7 +127,7 @@ fn query_with_dynamic_filters(random: &mut Seeded) -> String {
         "a.nested.inner = b.nested.inner AND a.id < b.id",
         "a.ratio = b.ratio AND a.flag = b.flag",
     ][random.usize(..8)];
-    // Rows that are equal in the order are equal in what is selected.
+    // Rows that are equal in the order are equal in the selected columns.
     let (select, order) = [
         ("a.id", "a.id"),
         ("a.id, a.at", "a.at DESC, a.id"),

@@ -1,4 +1,4 @@
-//! Questions and changes with the answers of DuckDB and SQLite, which `interop/python/foreign` writes into `tests/foreign`.
+//! Queries and changes with results of DuckDB and SQLite, which `interop/python/foreign` writes to `tests/foreign`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use lath_sql::{BlockingSession, Error, Session};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
 use tempfile::TempDir;
 
-/// Records of a file that may fail before the rest is left out of the report.
+/// Maximum number of reported failures of a file.
 const MAX_REPORTED: usize = 2000;
 
 struct Database {
@@ -44,7 +44,7 @@ impl DB for Database {
     }
 }
 
-/// Values as text that does not depend on the type in which an engine computes.
+/// Values as text that does not depend on an engine's types.
 fn rows(batch: &RecordBatch) -> Vec<Vec<String>> {
     (0..batch.num_rows()).map(|row| batch.columns().iter().map(|column| text(column, row)).collect()).collect()
 }
@@ -71,7 +71,7 @@ fn text(column: &dyn Array, row: usize) -> String {
     }
 }
 
-/// Twelve digits, without an exponent.
+/// Formats a number with twelve digits and no exponent.
 fn number(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -97,7 +97,7 @@ fn without_zeros(text: &str) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// A timestamp with six digits of its second, or none.
+/// Formats a timestamp with six digits of its seconds, or none.
 fn seconds(text: &str) -> String {
     let (text, zone) = text.split_at(text.find('Z').unwrap_or(text.len()));
     match text.split_once('.') {
@@ -106,7 +106,7 @@ fn seconds(text: &str) -> String {
     }
 }
 
-/// What fails of a file.
+/// The failures of a file.
 fn failures(file: &Path) -> Vec<String> {
     let mut runner = Runner::new(|| async { Ok(Database::new()) });
     let records = sqllogictest::parse_file(file).unwrap();

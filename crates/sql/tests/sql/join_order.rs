@@ -1,4 +1,4 @@
-//! Joins in another order than that of the query: the same rows, and the selective ones first.
+//! Reordered joins return the same rows, and selective joins come first.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use lath_testkit::Seeded;
 
 use crate::{sorted, wait, write};
 
-/// Tables `t0` to `t5` with as many rows as `rows` says; each column has numbers of a range of its own, nulls and repetitions.
+/// Writes tables `t0` to `t5` with the given numbers of rows; each column has its own range of numbers, nulls and repetitions.
 fn write_tables(folder: &std::path::Path, random: &mut Seeded, rows: [i64; 6]) {
     for (table, count) in rows.into_iter().enumerate() {
         let mut column = |range: i64| -> ArrayRef {
@@ -45,7 +45,7 @@ fn session(folder: &std::path::Path) -> Session {
     session
 }
 
-/// A query that joins some of the tables by equal columns, each with one before it, by some of them twice, and other conditions.
+/// A random query that joins each table to an earlier one by one or two equal columns, with other conditions.
 fn query(random: &mut Seeded) -> String {
     let count = random.usize(2..=6);
     let mut from = "t0 x0".to_owned();
@@ -63,7 +63,7 @@ fn query(random: &mut Seeded) -> String {
             _ => {}
         }
     }
-    // So that few rows are left, whatever is joined.
+    // Leaves few rows, whatever is joined.
     let few = random.usize(..count);
     conditions.push(format!("x{few}.id < {}", random.u8(1..9)));
     conditions.push(format!("x{}.c < {}", random.usize(..count), random.u8(2..7)));
@@ -80,7 +80,7 @@ fn query(random: &mut Seeded) -> String {
     };
     let group = match random.u8(..2) {
         _ if select.contains("AS n") => " GROUP BY 1".to_owned(),
-        // All that is selected, so that it is clear which rows are the first.
+        // Orders by all selected columns, so that the first rows are unambiguous.
         0 if !select.contains("count") => format!(" ORDER BY {select} LIMIT 7"),
         _ => String::new(),
     };
@@ -95,7 +95,7 @@ fn answers_are_those_of_the_order_of_the_query() {
     write_tables(folder.path(), &mut random, [300, 40, 7, 1200, 120, 25]);
     let session = session(folder.path());
     let mut config = SessionConfig::new().with_target_partitions(2);
-    // With them, DataFusion 55 leaves out rows where columns of several tables have one name.
+    // With dynamic filters, DataFusion 55 loses rows if columns of several tables have the same name.
     config.options_mut().optimizer.enable_join_dynamic_filter_pushdown = false;
     config.options_mut().optimizer.enable_topk_dynamic_filter_pushdown = false;
     let plain = SessionContext::new_with_config(config);
@@ -112,25 +112,25 @@ fn answers_are_those_of_the_order_of_the_query() {
             let plan = displayable(ours.as_ref()).indent(true).to_string();
             assert_eq!(sorted(&rows), sorted(&expected), "{query}\n{plan}");
             let theirs = plain.sql(&query).await.unwrap().create_physical_plan().await.unwrap();
-            reordered += usize::from(order_of(&ours) != order_of(&theirs));
+            reordered += usize::from(scan_order(&ours) != scan_order(&theirs));
         }
     });
     assert!(reordered > queries / 4, "{reordered} of {queries}");
 }
 
-/// The tables of a plan's scans, from top to bottom: build sides of joins come first.
-fn order_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
+/// The tables of a plan's scans, from top to bottom. Build sides of joins come first.
+fn scan_order(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     let text = displayable(plan.as_ref()).indent(true).to_string();
     text.lines().filter(|line| line.contains("DataSourceExec")).map(|line| line.trim().to_owned()).collect()
 }
 
-/// How many rows all hash joins of a plan gave.
+/// The number of output rows of all hash joins of a plan.
 fn joined_rows(plan: &Arc<dyn ExecutionPlan>) -> usize {
     let rows = plan.metrics().and_then(|metrics| metrics.output_rows()).filter(|_| plan.name() == "HashJoinExec");
     rows.unwrap_or(0) + plan.children().into_iter().map(joined_rows).sum::<usize>()
 }
 
-/// Of the items of a shop few were ordered in one town: towns and customers have to be joined before orders and items are.
+/// Few items of a shop were ordered in one town, so towns and customers have to be joined before orders and items.
 #[test]
 fn selective_joins_come_first() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn selective_joins_come_first() {
     }
 }
 
-/// Both tables have a column of this name, and a condition about the one that may be missing is no condition about the other.
+/// Both tables have a column of this name, and a condition on the nullable side's must not be applied to the other's.
 #[test]
 fn conditions_above_outer_joins_stay_there() {
     let folder = tempfile::tempdir().unwrap();

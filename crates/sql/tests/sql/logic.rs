@@ -1,6 +1,6 @@
-//! Files of statements and their answers, in the format of sqllogictest.
+//! Runs files of statements and their results, in the format of sqllogictest.
 //!
-//! With `LATH_WRITE_ANSWERS` set, the answers are written into the files instead, to be read and committed.
+//! With `LATH_WRITE_ANSWERS` set, results are written to the files instead, to be reviewed and committed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ struct Database {
 }
 
 impl Database {
-    /// A session for the statements of a file: with a database if its name says so.
+    /// A session for the statements of a file, with a database if the file's name says so.
     fn new(file: &Path) -> Self {
         let has_database = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("database"));
         let folder = has_database.then(|| tempfile::tempdir().unwrap());
@@ -66,7 +66,7 @@ impl DB for Database {
     type ColumnType = Letter;
 
     fn run(&mut self, statement: &str) -> Result<DBOutput<Letter>, Error> {
-        // The answers are written by a future, in which nothing else may wait.
+        // A future writes the results, and nothing within it may block.
         block_in_place(|| {
             let answer = self.session.run(statement)?;
             let types = answer.schema().fields().iter().map(|field| letter(field.data_type())).collect();

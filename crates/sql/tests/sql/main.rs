@@ -1,4 +1,4 @@
-//! Queries over files give what they give over the same rows in memory.
+//! Compares queries over files with the same queries over rows in memory.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod catalog;
@@ -29,13 +29,13 @@ use lath_parquet::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 use lath_sql::Session;
 use tokio::runtime::{Builder, Runtime};
 
-/// Runs a future to its end.
+/// Runs a future to completion.
 fn wait<T>(work: impl Future<Output = T>) -> T {
     let runtime: Runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(work)
 }
 
-/// Writes a table to a file with a Bloom filter on every column that may have one, in row groups of so many rows.
+/// Writes a table to a file in row groups of `rows` rows, with a Bloom filter on every column that supports one.
 fn write(path: &Path, batch: &RecordBatch, rows: usize) {
     let columns = ColumnOptions::new().bloom_filter(BloomFilter::DEFAULT).page_rows(rows / 4 + 1);
     let options = WriteOptions::default().row_group_rows(rows).all_columns(columns);
@@ -44,7 +44,7 @@ fn write(path: &Path, batch: &RecordBatch, rows: usize) {
     writer.finish().unwrap();
 }
 
-/// Rows as text, in the order of their text: for answers whose order is not said.
+/// Rows as sorted text, for results without an order.
 fn sorted(batches: &[RecordBatch]) -> Vec<String> {
     let text = pretty_format_batches(batches).unwrap().to_string();
     let mut lines: Vec<String> = text.lines().skip(3).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Queries answer the same within any memory budget: what works with less works with more.
+//! Queries return the same rows within any memory budget, and a query that succeeds with less memory succeeds with more.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{answer, wait, write};
 const ROW_COUNT: i64 = 60_000;
 const BUDGETS_MIB: [usize; 10] = [8, 16, 24, 32, 48, 64, 96, 128, 256, 512];
 
-/// Rows of about 90 bytes: keys that come once or a few times, groups, and texts.
+/// Rows of about 90 bytes: keys that occur once or a few times, groups, and texts.
 fn rows() -> RecordBatch {
     let mut random = fastrand::Rng::with_seed(14);
     let mut integers =
@@ -21,8 +21,8 @@ fn rows() -> RecordBatch {
     RecordBatch::try_from_iter([("k", key), ("g", number), ("s", text)]).unwrap()
 }
 
-/// Asks with some of the budgets, each question with others, and compares with the answer without a budget. Smaller budgets than `from_mib`
-/// may be refused, but not after a smaller one has worked.
+/// Runs each query with some of the budgets and compares with the result without a budget. Budgets below `from_mib` may be too small, but
+/// not if a smaller one was enough.
 fn check(from_mib: usize, questions: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");

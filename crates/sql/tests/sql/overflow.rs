@@ -11,7 +11,7 @@ use lath_sql::Session;
 
 use super::{in_memory, wait};
 
-/// The single value of an answer as text, or the error.
+/// The single value of a result as text, or the error.
 async fn value(session: &Session, query: &str) -> Result<String, String> {
     let frame = session.sql(query).await.map_err(|error| error.to_string())?;
     let batches = frame.collect().await.map_err(|error| error.to_string())?;
@@ -110,7 +110,7 @@ fn random_decimals_are_exact_or_an_error() {
 #[test]
 fn sums_do_not_depend_on_the_order_of_rows_or_on_threads() {
     let session = Session::new();
-    // Parts of the sum are beyond BIGINT, the sum is not.
+    // Partial sums exceed BIGINT, the sum does not.
     let values = [i64::MAX, i64::MAX, i64::MIN, i64::MIN, 7];
     let batches: Vec<RecordBatch> = (0..values.len())
         .map(|first| {

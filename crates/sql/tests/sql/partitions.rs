@@ -1,4 +1,4 @@
-//! Values that folders are named after are read back as they were written.
+//! Partition values in folder names are read back as they were written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use lath_testkit::Seeded;
 
 use super::{answer, in_memory, sorted, wait};
 
-/// Texts that folders, readers or file systems may take for something else.
+/// Texts that folders, readers or file systems may misinterpret.
 const HOSTILE: [&str; 34] = [
     "__HIVE_DEFAULT_PARTITION__",
     "%5F_HIVE_DEFAULT_PARTITION__",
@@ -52,7 +52,7 @@ const HOSTILE: [&str; 34] = [
     "_x",
 ];
 
-/// A column of a type with a null, the values at the bounds of the type, and random ones; and whether files alone tell its type.
+/// Columns with a null, the extreme values of their type, and random ones; and whether the files alone determine the type.
 fn columns(random: &mut Seeded) -> Vec<(&'static str, ArrayRef, bool)> {
     let integers: Vec<Option<i64>> = [None, Some(0), Some(i64::MAX), Some(i64::MIN)]
         .into_iter()
@@ -69,7 +69,7 @@ fn columns(random: &mut Seeded) -> Vec<(&'static str, ArrayRef, bool)> {
         .collect();
     let days = integers.iter().map(|day| day.map(|day| (day % 2_000_000).clamp(-700_000, 2_000_000) as i32));
     let small = integers.iter().map(|value| value.map(|value| value as i8));
-    // Four digits of a year.
+    // Years with four digits.
     let moments = |ticks: i64| {
         integers.iter().map(move |value| value.map(|value| value % (7_000_000_000 * ticks))).collect::<Vec<_>>()
     };

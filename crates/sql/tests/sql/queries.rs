@@ -43,7 +43,7 @@ fn random_table(random: &mut Seeded, rows: usize) -> RecordBatch {
     .unwrap()
 }
 
-/// A session with the same rows as files (`t`), of so many row groups each, and in memory (`m`).
+/// A session with the same rows in files (`t`) of `row_groups` row groups each, and in memory (`m`).
 pub(crate) fn session(random: &mut Seeded, folder: &Path, rows: usize, row_groups: usize) -> Session {
     let tables: Vec<RecordBatch> = (0..3).map(|_| random_table(random, rows)).collect();
     for (number, table) in tables.iter().enumerate() {

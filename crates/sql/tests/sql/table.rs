@@ -1,4 +1,4 @@
-//! What a table says of itself, and files as tables.
+//! Plans and statistics of tables, and files queried by name.
 
 use arrow_array::RecordBatch;
 use datafusion::physical_plan::displayable;
@@ -88,7 +88,7 @@ fn counts_and_bounds_come_from_footers() {
             assert!(plan.contains("PlaceholderRowExec") && !plan.contains("lath"), "{query}: {plan}");
         }
         assert_eq!(sorted(&answer(&session, "SELECT min(n), max(n) FROM t").await)[1], "| 0        | 999      |");
-        // With a condition, rows have to be looked at, unless it is settled for all that are left.
+        // With a condition, rows have to be read, unless statistics decide it for all of them.
         assert!(plan(&session, "SELECT min(n) FROM t WHERE n > 5").await.contains("lath"));
         assert_eq!(sorted(&answer(&session, "SELECT min(n) FROM t WHERE n > 5").await)[1], "| 6        |");
         let odd = answer(&session, "SELECT \"a.b\" FROM t WHERE \"a.b\" = '77'").await;
@@ -115,7 +115,7 @@ fn files_behind_a_server_are_tables() {
     });
 }
 
-/// A file with a struct of a number, a long text and a struct, and its rows in memory.
+/// Registers a file with a struct of a number, a long text and a struct, and the same rows in memory.
 fn nested(folder: &std::path::Path, session: &Session) {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..5000));
     let texts: ArrayRef =
@@ -137,7 +137,7 @@ fn nested(folder: &std::path::Path, session: &Session) {
     crate::in_memory(session, "m", vec![batch]);
 }
 
-/// The bytes that the sources of a plan read of columns.
+/// The bytes that the sources of a query read.
 async fn bytes_read(session: &Session, query: &str) -> usize {
     let plan = session.sql(query).await.unwrap().create_physical_plan().await.unwrap();
     datafusion::physical_plan::collect(Arc::clone(&plan), session.context().task_ctx()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The 22 queries of TPC-H, over files of several layouts, give what they give over the same rows in memory.
+//! Compares the 22 queries of TPC-H over files of several layouts with the same queries over rows in memory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ use tpchgen_arrow::{
 
 use crate::{answer, in_memory, wait};
 
-/// A tenth of scale 1 with `LATH_FULL`, else a hundredth.
+/// Scale factor 0.1 with `LATH_FULL`, 0.01 otherwise.
 fn scale() -> f64 {
     if std::env::var_os("LATH_FULL").is_some() { 0.1 } else { 0.01 }
 }
@@ -47,8 +47,8 @@ fn tables() -> Vec<(&'static str, Vec<RecordBatch>)> {
     ]
 }
 
-/// A session whose tables are files, several each, written with `options`.
-fn of_files(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &WriteOptions, session: &Session) {
+/// Registers tables of several files each, written with `options`.
+fn register_files(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &WriteOptions, session: &Session) {
     for (name, batches) in tables {
         let folder = folder.join(name);
         fs::create_dir_all(&folder).unwrap();
@@ -62,12 +62,12 @@ fn of_files(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &WriteO
     }
 }
 
-/// The same with the files of two tables in directories that are named after the values of a column, which the files lack.
+/// The same with two tables partitioned by a column, which only the folder names have.
 fn partitioned(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &WriteOptions, session: &Session) {
     let columns = [("lineitem", "l_shipmode"), ("orders", "o_orderpriority")];
     let (in_directories, others): (Vec<_>, Vec<_>) =
         tables.iter().cloned().partition(|(name, _)| columns.iter().any(|(table, _)| table == name));
-    of_files(folder, &others, options, session);
+    register_files(folder, &others, options, session);
     for (name, batches) in in_directories {
         let folder = folder.join(name);
         let (_, column) = columns.iter().find(|(table, _)| *table == name).unwrap();
@@ -135,7 +135,7 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
                 builder = builder.memory_budget_bytes(bytes);
             }
             let session = builder.build().unwrap();
-            let write = if layout == "partitioned" { partitioned } else { of_files };
+            let write = if layout == "partitioned" { partitioned } else { register_files };
             write(folder.path(), &tables, &options, &session);
             for number in 1..=22 {
                 assert_eq!(text(&session, &query(number)).await, expected[number - 1], "query {number}, {layout}");
@@ -144,7 +144,7 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
     });
 }
 
-/// On one thread, for then how much an operator has to keep does not depend on when others give memory back.
+/// On one thread, so that the memory of an operator does not depend on when others release theirs.
 #[test]
 fn sorts_and_groups_beyond_the_memory_budget_go_to_disk() {
     let mut tables = tables();
@@ -155,7 +155,7 @@ fn sorts_and_groups_beyond_the_memory_budget_go_to_disk() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = Runtime::builder().threads(1).build();
     let session = Session::builder().runtime(&runtime).memory_budget_bytes(bytes / 3).build().unwrap();
-    of_files(folder.path(), &tables, &WriteOptions::default(), &session);
+    register_files(folder.path(), &tables, &WriteOptions::default(), &session);
     let questions = [
         "SELECT * FROM lineitem ORDER BY l_comment, l_orderkey, l_linenumber",
         "SELECT l_comment, l_orderkey, l_partkey, count(*), max(l_shipinstruct) FROM lineitem GROUP BY l_comment, l_orderkey, l_partkey",

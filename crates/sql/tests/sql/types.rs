@@ -1,4 +1,4 @@
-//! Every type that files have, in every kind of question: each answers, and as the order and equality of the values say.
+//! Every type in every kind of query: each succeeds, with results by the order and equality of the values.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use lath_sql::Session;
 
 use crate::{sorted, wait};
 
-/// A map of each key to a number.
+/// Maps with one key each.
 fn maps(keys: [&str; 2]) -> ArrayRef {
     let mut maps = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
     for key in keys {
@@ -28,19 +28,19 @@ fn maps(keys: [&str; 2]) -> ArrayRef {
     Arc::new(maps.finish())
 }
 
-fn struct_of(values: ArrayRef) -> ArrayRef {
+fn one_field_structs(values: ArrayRef) -> ArrayRef {
     let field = Arc::new(Field::new("f", values.data_type().clone(), true));
     Arc::new(StructArray::from(vec![(field, values)]))
 }
 
-/// Lists of one value each.
-fn lists_of(values: ArrayRef) -> ArrayRef {
+/// Lists with one value each.
+fn one_value_lists(values: ArrayRef) -> ArrayRef {
     let field = Arc::new(Field::new("element", values.data_type().clone(), true));
     let offsets = OffsetBuffer::from_lengths(vec![1; values.len()]);
     Arc::new(ListArray::new(field, offsets, values, None))
 }
 
-/// Columns of two values, of which the first is less.
+/// Columns of two values, the first less than the second.
 fn pairs() -> Vec<(&'static str, ArrayRef)> {
     let ints: ArrayRef = Arc::new(Int32Array::from(vec![-2, 1]));
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
@@ -71,14 +71,14 @@ fn pairs() -> Vec<(&'static str, ArrayRef)> {
         ("length", Arc::clone(&durations)),
         ("category", as_type(&texts, DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)))),
         ("list", Arc::new(lists.finish())),
-        ("list_of_lists", lists_of(lists_of(Arc::clone(&ints)))),
-        ("list_of_structs", lists_of(struct_of(Arc::clone(&ints)))),
-        ("struct", struct_of(Arc::clone(&texts))),
-        ("struct_of_structs", struct_of(struct_of(times))),
-        ("struct_of_durations", struct_of(durations)),
+        ("list_of_lists", one_value_lists(one_value_lists(Arc::clone(&ints)))),
+        ("list_of_structs", one_value_lists(one_field_structs(Arc::clone(&ints)))),
+        ("struct", one_field_structs(Arc::clone(&texts))),
+        ("struct_of_structs", one_field_structs(one_field_structs(times))),
+        ("struct_of_durations", one_field_structs(durations)),
         ("map", maps(["a", "b"])),
-        ("list_of_maps", lists_of(maps(["a", "b"]))),
-        ("struct_of_maps", struct_of(maps(["a", "b"]))),
+        ("list_of_maps", one_value_lists(maps(["a", "b"]))),
+        ("struct_of_maps", one_field_structs(maps(["a", "b"]))),
     ]
 }
 
@@ -93,7 +93,7 @@ fn rows() -> RecordBatch {
     .unwrap()
 }
 
-/// Questions of a column C of a table T, and their answers.
+/// Queries of a column C of a table T, and their results.
 const QUESTIONS: [(&str, &str); 30] = [
     ("SELECT array_agg(id ORDER BY C NULLS FIRST, id) FROM T", "[3, 2, 1, 4]"),
     ("SELECT array_agg(id) FROM (SELECT id FROM T ORDER BY C DESC NULLS LAST, id LIMIT 2)", "[1, 4]"),

@@ -1,4 +1,4 @@
-//! Statements that write, and reading back what they wrote.
+//! Statements that write files, and reading them back.
 
 use std::fs;
 use std::path::Path;
@@ -146,13 +146,13 @@ fn rows_are_inserted_as_new_files() {
         let create =
             format!("CREATE EXTERNAL TABLE t ({columns}) STORED AS PARQUET LOCATION '{path}' OPTIONS (bloom 'id')");
         answer(&session, &create).await;
-        assert_eq!(count_of(&session, "t").await, 0);
+        assert_eq!(count_rows(&session, "t").await, 0);
         assert_eq!(count(&answer(&session, &format!("INSERT INTO t {ROWS}")).await), 1000);
         assert_eq!(
             count(&answer(&session, "INSERT INTO t VALUES (2000, 0, 'x', NULL), (2001, 1, NULL, NULL)").await),
             2
         );
-        assert_eq!(count_of(&session, "t").await, 1002);
+        assert_eq!(count_rows(&session, "t").await, 1002);
         assert_eq!(names(&folder.path().join("t")).len(), 2);
         let found = answer(&session, "SELECT name FROM t WHERE id = 2000").await;
         assert_eq!(sorted(&found), sorted(&answer(&session, "SELECT 'x' AS name").await));
@@ -161,20 +161,20 @@ fn rows_are_inserted_as_new_files() {
             let file = file.open().unwrap();
             assert!(file.metadata().chunk(0, 0).unwrap().bloom_filter().is_some());
         }
-        // A file that another program adds is there for the next query.
+        // The next query finds a file that another program adds.
         answer(&session, &format!("COPY ({ROWS}) TO '{path}/other.parquet'")).await;
-        assert_eq!(count_of(&session, "t").await, 2002);
+        assert_eq!(count_rows(&session, "t").await, 2002);
         for statement in
             ["DELETE FROM t WHERE id = 1", "UPDATE t SET id = 1", "INSERT OVERWRITE t VALUES (1, 1, 'x', NULL)"]
         {
             let refusal = failure(&session, statement).await;
             assert!(refusal.contains("Parquet files"), "{statement}: {refusal}");
         }
-        assert_eq!(count_of(&session, "t").await, 2002);
+        assert_eq!(count_rows(&session, "t").await, 2002);
     });
 }
 
-async fn count_of(session: &Session, table: &str) -> i64 {
+async fn count_rows(session: &Session, table: &str) -> i64 {
     let answer = answer(session, &format!("SELECT count(*) FROM {table}")).await;
     answer[0].column(0).as_primitive::<arrow_array::types::Int64Type>().value(0)
 }
@@ -195,7 +195,7 @@ fn rows_are_inserted_into_partitions() {
         answer(&session, &format!("INSERT INTO t {rows}")).await;
         answer(&session, &format!("INSERT INTO t {rows}")).await;
         assert_eq!(names(&folder.path().join("t")), ["third=0", "third=1", "third=2"]);
-        assert_eq!(count_of(&session, "t").await, 2000);
+        assert_eq!(count_rows(&session, "t").await, 2000);
         let both = format!("SELECT * FROM ({rows}) UNION ALL SELECT * FROM ({rows})");
         assert_eq!(sorted(&answer(&session, "FROM t").await), sorted(&answer(&session, &both).await));
         let files = Dataset::open([folder.path().join("t")], DatasetOptions::new()).unwrap();
@@ -203,11 +203,11 @@ fn rows_are_inserted_into_partitions() {
         assert!(file.metadata().row_group(0).unwrap().sorting_columns().unwrap()[0].descending);
         assert_eq!(SortingColumn::descending("id").path, "id");
 
-        // Without columns, they are those of the files.
+        // Without declared columns, the table has the files' columns.
         answer(&session, &format!("CREATE EXTERNAL TABLE u STORED AS PARQUET LOCATION '{path}'")).await;
         answer(&session, "INSERT INTO u VALUES (5000, NULL, 7)").await;
         assert_eq!(names(&folder.path().join("t")).len(), 4);
-        assert_eq!(count_of(&session, "t").await, 2001);
+        assert_eq!(count_rows(&session, "t").await, 2001);
     });
 }
 

@@ -1,4 +1,4 @@
-//! Conditions that joins and sorts set while a query runs, as predicates on the rows of a scan.
+//! Translates dynamic filters of joins and sorts to predicates of a scan.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use lath_parquet::{Predicate, Support};
 
 use super::translate::translate;
 
-/// A predicate that is true for every row for which `expr` is; `None` if there is none that rules out any row.
-pub(crate) fn narrow(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
+/// Returns a predicate that is true for every row for which `expr` is true; `None` if none would rule out a row.
+pub(crate) fn implied_predicate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
     if let Some(dynamic) = expr.downcast_ref::<DynamicFilterPhysicalExpr>() {
-        return narrow(&dynamic.current().ok()?, schema);
+        return implied_predicate(&dynamic.current().ok()?, schema);
     }
     if let Some(constant) = expr.downcast_ref::<LiteralExpr>() {
         return match constant.value() {
@@ -26,21 +26,23 @@ pub(crate) fn narrow(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Pr
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
         match binary.op() {
             Operator::And => {
-                return match (narrow(binary.left(), schema), narrow(binary.right(), schema)) {
+                return match (implied_predicate(binary.left(), schema), implied_predicate(binary.right(), schema)) {
                     (Some(left), Some(right)) => Some(left.and(right)),
                     (left, right) => left.or(right),
                 };
             }
-            Operator::Or => return Some(narrow(binary.left(), schema)?.or(narrow(binary.right(), schema)?)),
+            Operator::Or => {
+                return Some(implied_predicate(binary.left(), schema)?.or(implied_predicate(binary.right(), schema)?));
+            }
             _ => {}
         }
     }
-    // A join in partitions has a condition for each of them: a row has to meet that of its own.
+    // A partitioned join has one condition for each partition, and a row has to satisfy its partition's.
     if let Some(case) = expr.downcast_ref::<CaseExpr>() {
         let conditions = case.when_then_expr().iter().map(|(_, then)| then).chain(case.else_expr());
         let mut any: Option<Predicate> = None;
         for condition in conditions {
-            let condition = narrow(condition, schema)?;
+            let condition = implied_predicate(condition, schema)?;
             any = Some(match any {
                 None => condition,
                 Some(others) => others.or(condition),
@@ -51,7 +53,7 @@ pub(crate) fn narrow(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Pr
     supported(translate(expr, schema)?, schema)
 }
 
-/// The conjuncts of `predicate` whose answers are SQL's, or true where that is in doubt; `None` if there is none.
+/// The conjuncts of `predicate` that are evaluated as in SQL, or are true where SQL's result may differ; `None` if there are none.
 pub(crate) fn supported(predicate: Predicate, schema: &Schema) -> Option<Predicate> {
     let supports = predicate.supports(schema);
     let kept = supports.into_iter().filter(|conjunct| conjunct.support != Support::No);

@@ -1,14 +1,14 @@
-//! Conditions that go down to scans once a plan is made: those of filters, and those that joins and sorts set while a query runs.
+//! Pushes filters and dynamic filters down to scans, without three bugs of DataFusion 55.
 //!
-//! DataFusion looks for the columns of such a condition by their names in what lies below. Where two columns have the name, the condition may
-//! go to the other one, whose rows are left out, or stay though they are not to be there. Such plans keep their filters where they are, and run
-//! without the other conditions. (Version 55; joins that `join_order` has made have no two columns of a name.)
+//! DataFusion looks up the columns of a pushed condition by name in the plan below. If two columns have the name, the condition may test
+//! the other column: rows are lost, or rows stay that should not. Such plans keep their filters where they are and run without dynamic
+//! filters. (Joins that `join_order` has built have no two columns of the same name.)
 //!
-//! Joins find the least and the greatest of their keys for such conditions, which version 55 cannot for lists of lists, structs and maps: a
-//! join by them was an error; nor for columns of nulls alone, whose rows INTERSECT left out. They run without these conditions, too.
+//! Joins compute the minimum and maximum of their keys for dynamic filters. For lists of lists, structs and maps that is an error, and for
+//! columns that are all null, INTERSECT loses rows. Such joins run without dynamic filters, too.
 //!
-//! For `SELECT min(a), max(b + 1)` it sets a condition on `a` alone, and so it does for `min(a), max(b)` while all values of `b` are null: rows
-//! that the other function needs are left out. Only an aggregate with one function sets a condition here.
+//! For `SELECT min(a), max(b + 1)` the dynamic filter is on `a` alone, and so it is for `min(a), max(b)` while all values of `b` are null:
+//! rows that the other function needs are lost. Only an aggregate with a single function sets a dynamic filter here.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
-/// DataFusion's rule that moves filters down, where it can be trusted.
+/// DataFusion's rule that pushes filters down, applied where it is correct.
 #[derive(Debug)]
-pub(crate) struct MovedFilters(pub(crate) FilterPushdown);
+pub(crate) struct StaticFilterPushdown(pub(crate) FilterPushdown);
 
-impl PhysicalOptimizerRule for MovedFilters {
+impl PhysicalOptimizerRule for StaticFilterPushdown {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        if has_ambiguous(&plan, filter_of) { Ok(plan) } else { self.0.optimize(plan, config) }
+        if has_ambiguous(&plan, filter_condition) { Ok(plan) } else { self.0.optimize(plan, config) }
     }
 
     fn name(&self) -> &str {
@@ -44,13 +44,13 @@ impl PhysicalOptimizerRule for MovedFilters {
     }
 }
 
-/// DataFusion's rule that gives conditions to scans while a query runs, where it can be trusted.
+/// DataFusion's rule that pushes dynamic filters down, applied where it is correct.
 #[derive(Debug)]
-pub(crate) struct RunningFilters(pub(crate) FilterPushdown);
+pub(crate) struct DynamicFilterPushdown(pub(crate) FilterPushdown);
 
-impl PhysicalOptimizerRule for RunningFilters {
+impl PhysicalOptimizerRule for DynamicFilterPushdown {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let is_ambiguous = has_ambiguous(&plan, set_by);
+        let is_ambiguous = has_ambiguous(&plan, dynamic_filter_targets);
         let by_joins = !is_ambiguous && !has_keys_without_bounds(&plan)?;
         let by_aggregates = !is_ambiguous && !has_several_extrema(&plan);
         let mut with = config.clone();
@@ -69,15 +69,18 @@ impl PhysicalOptimizerRule for RunningFilters {
     }
 }
 
-/// Whether an aggregate with several functions may set a condition.
+/// Whether an aggregate with several functions may set a dynamic filter.
 fn has_several_extrema(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let aggregate = plan.downcast_ref::<AggregateExec>();
     aggregate.is_some_and(|aggregate| aggregate.group_expr().is_empty() && aggregate.aggr_expr().len() > 1)
         || plan.children().into_iter().any(has_several_extrema)
 }
 
-/// Whether an operator has a condition on a column whose name two columns have somewhere below.
-fn has_ambiguous(plan: &Arc<dyn ExecutionPlan>, conditions: fn(&Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>>) -> bool {
+/// Whether an operator has a condition on a column whose name is ambiguous somewhere below.
+fn has_ambiguous(
+    plan: &Arc<dyn ExecutionPlan>,
+    conditions: fn(&Arc<dyn ExecutionPlan>) -> Vec<FilterTarget<'_>>,
+) -> bool {
     conditions(plan)
         .iter()
         .any(|(child, condition)| collect_columns(condition).iter().any(|column| is_ambiguous(child, column.name())))
@@ -97,17 +100,17 @@ fn has_keys_without_bounds(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     plan.children().into_iter().try_fold(false, |any, child| Ok(any || has_keys_without_bounds(child)?))
 }
 
-/// An expression that a condition is or may be about, and the plan whose columns it has.
-type Filtered<'p> = (&'p Arc<dyn ExecutionPlan>, Arc<dyn PhysicalExpr>);
+/// An expression that a condition tests or may test, and the plan whose columns it uses.
+type FilterTarget<'p> = (&'p Arc<dyn ExecutionPlan>, Arc<dyn PhysicalExpr>);
 
-/// The condition of a filter.
-fn filter_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
+/// The condition of a filter, and nothing for other operators.
+fn filter_condition(plan: &Arc<dyn ExecutionPlan>) -> Vec<FilterTarget<'_>> {
     let filter = plan.downcast_ref::<FilterExec>();
     filter.map(|filter| (filter.input(), Arc::clone(filter.predicate()))).into_iter().collect()
 }
 
-/// What an operator may set conditions on while a query runs: expressions on a child.
-fn set_by(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
+/// The expressions on its children on which an operator may set dynamic filters.
+fn dynamic_filter_targets(plan: &Arc<dyn ExecutionPlan>) -> Vec<FilterTarget<'_>> {
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         return join.on().iter().map(|(_, probe)| (join.right(), Arc::clone(probe))).collect();
     }
@@ -121,7 +124,7 @@ fn set_by(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
     Vec::new()
 }
 
-/// Whether two columns have a name in this plan, or in what lies below it on the way of a condition.
+/// Whether two columns have the name in this plan, or in a plan below through which a condition is pushed.
 fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>, name: &str) -> bool {
     match plan.schema().fields().iter().filter(|field| field.name() == name).count() {
         0 => return false,
