@@ -1,7 +1,7 @@
 //! Other tables in changes: `UPDATE t SET … FROM s WHERE …` is a MERGE, and `DELETE FROM t USING s WHERE …` a deletion by `EXISTS`.
 //!
-//! DataFusion 55 plans the first with the columns of both tables, and not the second. As with MERGE, an update is an error where several
-//! rows match one of the table.
+//! DataFusion 55 plans the first with the columns of both tables, and does not plan the second. As with MERGE, an update is an error if
+//! several source rows match one row of the table.
 
 use std::mem;
 use std::ops::ControlFlow;
@@ -29,7 +29,7 @@ pub(super) fn rewrite(statement: &mut Statement) -> Result<(), ParserError> {
     }
 }
 
-/// The update as a MERGE, if it has a source.
+/// Rewrites the update to a MERGE, if it has a source.
 fn as_merge(update: &mut Update) -> Option<Merge> {
     let (UpdateTableFromKind::BeforeSet(sources) | UpdateTableFromKind::AfterSet(sources)) = update.from.take()?;
     let source = joined(sources)?;
@@ -56,7 +56,7 @@ fn as_merge(update: &mut Update) -> Option<Merge> {
     })
 }
 
-/// All sources as one.
+/// Combines all sources to one.
 fn joined(sources: Vec<TableWithJoins>) -> Option<TableFactor> {
     let mut sources = sources.into_iter();
     let mut all = sources.next()?;
@@ -74,7 +74,7 @@ fn factor(table: TableWithJoins) -> TableFactor {
     }
 }
 
-/// Chooses the rows to delete by a subquery over the tables behind USING.
+/// Selects the rows to delete by a subquery over the tables of USING.
 fn with_exists(delete: &mut Delete) -> Result<(), ParserError> {
     let Some(sources) = delete.using.take() else { return Ok(()) };
     let condition = delete.selection.take().unwrap_or_else(|| Expr::value(Value::Boolean(true)));

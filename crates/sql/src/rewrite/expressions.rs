@@ -1,4 +1,4 @@
-//! Shared by rules that rewrite expressions by the types of their columns: the walk over a plan, and operators that compare.
+//! Shared by rules that rewrite expressions by type: a walk over a plan, and the comparison operators.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
@@ -6,14 +6,14 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 
-/// Rewrites the expressions of one node of a plan. Columns of its answer keep their names.
+/// Rewrites the expressions of one node of a plan. Its output columns keep their names.
 pub(super) fn rewrite_expressions(
     plan: LogicalPlan,
     rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
     let mut schema = merge_schema(&plan.inputs());
     match &plan {
-        // Conditions of a scan may be of columns that it does not return.
+        // Filters of a scan may use columns that it does not return.
         LogicalPlan::TableScan(scan) if !scan.filters.is_empty() => {
             schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
         }
@@ -33,7 +33,7 @@ pub(super) fn rewrite_expressions(
     })
 }
 
-/// Whether an operator compares values and answers true, false or null.
+/// Whether an operator compares values and returns a boolean or null.
 pub(super) fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)

@@ -1,8 +1,8 @@
-//! Conditions whose bounds DataFusion 55 computes wrongly are opaque to it.
+//! Hides conditions whose bounds DataFusion 55 computes wrongly.
 //!
-//! A filter finds out how the bounds of its columns shrink. Through a cast that is not one to one (`CAST(ts AS DATE) <= day`) they grow, and
-//! the difference of two dates is a duration there: both end in an internal error, of a plan that would run. In a filter `c` is `c IS TRUE`,
-//! whose bounds it does not ask for.
+//! A filter estimates how the bounds of its columns shrink. Through a cast that is not one-to-one (`CAST(ts AS DATE) <= day`) they grow,
+//! and the difference of two dates is a duration there: both raise an internal error for a plan that would run. In a filter, `c` equals `c
+//! IS TRUE`, whose bounds DataFusion does not compute.
 
 use arrow_schema::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -11,7 +11,7 @@ use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// Hides the conditions of filters. It is the last rule: conditions have gone down to scans by then, and are simplified.
+/// Hides the conditions of filters. The rule runs last, when conditions have been simplified and pushed down to scans.
 #[derive(Debug)]
 pub(crate) struct FilterBounds;
 
@@ -57,7 +57,7 @@ fn has_wrong_bounds(condition: &Expr, schema: &DFSchema) -> bool {
     is_wrong.unwrap_or(true)
 }
 
-/// Whether a cast gives different numbers for different numbers, in their order.
+/// Whether a cast of numbers is injective and monotonic.
 fn is_one_to_one(from: &DataType, to: &DataType) -> bool {
     from == to
         || match (from.primitive_width(), to.primitive_width()) {

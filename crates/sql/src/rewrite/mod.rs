@@ -1,45 +1,45 @@
-//! What makes DataFusion 55 answer as SQL says: statements and plans that it would read otherwise become others.
+//! Rewrites statements and plans whose results DataFusion 55 would compute differently from SQL.
 //!
 //! | module | what it changes |
 //! | --- | --- |
 //! | `at_time_zone` | `AT TIME ZONE` is no cast |
-//! | `casts` | timestamps without a zone beside such with one are in UTC; numbers are rounded to integers |
+//! | `casts` | timestamps without a zone are in UTC where they meet ones with a zone; numbers are rounded to integers |
 //! | `change_sources` | `UPDATE … FROM` and `DELETE … USING` |
 //! | `common_types` | numbers that are compared have a type that holds all of them |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
 //! | `decimals` | decimals that are compared have all their digits |
 //! | `division` | quotients of decimals keep their digits |
-//! | `expressions` | nothing by itself: the walk of the rules that rewrite expressions by their types |
+//! | `expressions` | shared code: the walk of rules that rewrite expressions by type |
 //! | `extremes` | `min` and `max` of lists, structs and maps |
-//! | `field_access` | fields behind subscripts: `lists[1].name` |
-//! | `filter_bounds` | conditions whose bounds DataFusion computes wrongly are opaque to it |
-//! | `floats` | decimals beside floats are floats |
+//! | `field_access` | fields after subscripts: `lists[1].name` |
+//! | `filter_bounds` | conditions whose bounds DataFusion computes wrongly are hidden |
+//! | `floats` | decimals compared with floats become floats |
 //! | `frames` | windows in the order of byte strings, durations, structs and maps |
 //! | `float_order` | NaN equals NaN and is above all numbers, both zeros are equal |
-//! | `guards` | errors are raised for rows alone that reach the expression |
+//! | `guards` | errors are raised only for rows that reach the expression |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `maps` | values of maps by keys of any type |
-//! | `octet_length` | byte strings have a length too |
-//! | `null_safe_joins` | equalities are no keys of joins that take nulls as equal |
-//! | `overflow` | integers, decimals and sums that grow out of their type are an error |
+//! | `octet_length` | byte strings have a length, too |
+//! | `null_safe_joins` | equalities are not keys of null-safe joins |
+//! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
 //! | `lists` | `IN` with columns in its list |
 //! | `numbers` | literals with a point are exact decimals, and those with an exponent doubles |
-//! | `offsets` | `OFFSET` without `LIMIT` leaves out the first rows of its order |
+//! | `offsets` | `OFFSET` without `LIMIT` skips the first rows of its order |
 //! | `output` | equal columns in the select list, and names of computed ones |
 //! | `patterns` | `LIKE … ESCAPE` and `SIMILAR TO` |
 //! | `rounding` | `round`, `ceil` and `floor` of decimals have one type, into which their results fit |
-//! | `rows` | comparisons of rows are comparisons of their columns, with nulls as the standard has them |
+//! | `rows` | comparisons of rows compare their columns, with the standard's rules for null |
 //! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
-//! | `text_aggregates` | several `string_agg` with orders of their own |
-//! | `row_subqueries` | rows are looked for in subqueries |
+//! | `text_aggregates` | several `string_agg` with different orders |
+//! | `row_subqueries` | membership of rows in subqueries |
 //! | `selected` | the rows that FILTER selects, for the aggregate functions here |
-//! | `types` | names of types that DuckDB and PostgreSQL have; `VARCHAR(n)` in casts |
+//! | `types` | type names of DuckDB and PostgreSQL; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
 //! | `windows` | windows that refine named ones, `bool_and` and `bool_or` over frames, `GROUP BY … WITH ROLLUP` |
-//! | `subquery` | subqueries become joins where DataFusion answers wrongly or not at all |
+//! | `subquery` | subqueries that DataFusion evaluates wrongly or not at all become joins |
 
 mod aggregates;
 mod change_sources;

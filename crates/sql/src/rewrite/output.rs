@@ -1,8 +1,8 @@
-//! Names of the columns that a query answers with.
+//! Names the output columns of a query.
 //!
 //! DataFusion 55 refuses a select list with equal columns (`SELECT id, id`). The second one gets another name while the query is planned,
-//! and its own in the answer; in subqueries, views and files it stays `id_1`, as in DuckDB. A computed column with a number in it is called
-//! as it is written, because DataFusion would call it after the number's type.
+//! and its own again in the result; in subqueries, views and files it stays `id_1`, as in DuckDB. A computed column with a number is named
+//! by its text, because DataFusion would put the number's type into the name.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,19 +18,19 @@ use crate::rewrite::values::types;
 
 use crate::dialect::normal;
 
-/// What stands between the name of a column and its number, until the answer has the name alone.
+/// Separates the name of a column from its number, until the result has the bare name.
 const MARK: char = '\u{1f}';
 
-/// Where the answer's columns get their own names back.
+/// Whether renamed columns get their own names back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutputNames {
-    /// In the answer.
+    /// Names are restored in the result.
     Restored,
-    /// Nowhere, because the names are kept.
+    /// Names stay changed, in views and files.
     Kept,
 }
 
-/// Names the columns of the answer to a query.
+/// Names the output columns of a query.
 pub(super) fn name_answer(query: &mut Query) {
     let mut body = query.body.as_mut();
     loop {
@@ -53,7 +53,7 @@ fn name(select: &mut Select, names: OutputNames) {
     let items: Vec<Option<Item>> = select.projection.iter().map(Item::new).collect();
     let mut taken: HashSet<String> = items.iter().flatten().map(|item| item.name.clone()).collect();
     let mut seen: Vec<(usize, Item)> = Vec::new();
-    // With DISTINCT, rows are ordered by what is in the list, which an alias would hide.
+    // With DISTINCT, ORDER BY has to match expressions of the list, which an alias would hide.
     let is_distinct = select.distinct.is_some();
     for (at, item) in items.into_iter().enumerate() {
         let Some(item) = item else { continue };
@@ -88,7 +88,7 @@ fn set_name(item: &mut SelectItem, name: &str) {
     }
 }
 
-/// Whether an expression has a number with a point or an exponent, or something else that is rewritten.
+/// Whether an expression contains a number with a point or exponent, or another part that is rewritten.
 fn is_rewritten(item: &SelectItem) -> bool {
     let SelectItem::UnnamedExpr(expr) = item else { return false };
     let decimal = |expr: &SqlExpr| match expr {
@@ -96,7 +96,7 @@ fn is_rewritten(item: &SelectItem) -> bool {
             ControlFlow::Break(())
         }
         SqlExpr::AtTimeZone { .. } | SqlExpr::SimilarTo { .. } => ControlFlow::Break(()),
-        // DataFusion gives all of them one name.
+        // DataFusion gives all of them the same name.
         SqlExpr::Exists { .. } | SqlExpr::InSubquery { .. } | SqlExpr::AnyOp { .. } | SqlExpr::AllOp { .. } => {
             ControlFlow::Break(())
         }
@@ -110,9 +110,9 @@ fn is_rewritten(item: &SelectItem) -> bool {
 /// A column of a select list.
 #[derive(Debug)]
 struct Item {
-    /// What it is called in the answer.
+    /// The name in the result.
     name: String,
-    /// What DataFusion would call it: casts have the names of their values.
+    /// The name that DataFusion would use, without casts.
     key: String,
     qualifier: Option<Vec<String>>,
     is_column: bool,
@@ -149,14 +149,14 @@ impl Item {
         Some(Self { name, key, qualifier, is_column, is_unnamed: true })
     }
 
-    /// Whether both have one name, and not as columns of different tables.
+    /// Whether both have the same name and are not columns of different tables.
     fn clashes(&self, other: &Self) -> bool {
         let are_of_tables = self.qualifier.is_some() && other.qualifier.is_some();
         self.key == other.key && !(are_of_tables && self.qualifier != other.qualifier)
     }
 }
 
-/// Replaces casts by what they cast.
+/// Replaces casts by their operands.
 struct WithoutCasts;
 
 impl VisitorMut for WithoutCasts {
@@ -186,7 +186,7 @@ impl Wildcards {
         };
         for item in &select.projection {
             match item {
-                // One that leaves columns out may leave out this one.
+                // A wildcard with EXCLUDE may not include this column.
                 SelectItem::Wildcard(options) => {
                     wildcards.all |= options.opt_exclude.is_none() && options.opt_except.is_none();
                 }
@@ -209,7 +209,7 @@ impl Wildcards {
     }
 }
 
-/// The plan whose columns have the names that the query gives them.
+/// Restores the names that the query gives its columns.
 pub(crate) fn with_output_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     let own = |name: &str| name.split_once(MARK).map(|(name, _)| name.to_owned());
     let shared: HashSet<String> = plan.schema().fields().iter().filter_map(|field| own(field.name())).collect();
@@ -224,7 +224,7 @@ pub(crate) fn with_output_names(plan: LogicalPlan) -> Result<LogicalPlan> {
             let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
             let name = own(field.name()).unwrap_or_else(|| field.name().clone());
             match shared.contains(&name) {
-                // Columns of one name are told apart by the tables that they seem to come from.
+                // Columns of the same name are distinguished by made-up tables.
                 true => column.alias_qualified(Some(TableReference::bare(format!("column {number}"))), name),
                 false => column,
             }

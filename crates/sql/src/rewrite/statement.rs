@@ -1,4 +1,4 @@
-//! Statements before they are planned: their queries and expressions become such that DataFusion reads as SQL says.
+//! Applies the rewrites of syntax to a statement before it is planned.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::rewrite::values::{inner_values, lists, numbers, patterns, types};
 use crate::rewrite::{change_sources, field_access, output};
 use crate::statement::explained;
 
-/// Rewrites the expressions of a statement, before it is planned.
+/// Rewrites the queries and expressions of a statement.
 pub(crate) fn rewrite(statement: &mut Statement) -> Result<(), DataFusionError> {
     if let Statement::Statement(statement) = &mut *statement
         && let SqlStatement::Query(query) = statement.as_mut()
@@ -80,7 +80,7 @@ fn as_flow(result: Result<(), ParserError>) -> ControlFlow<ParserError> {
     }
 }
 
-/// `FETCH FIRST n ROWS ONLY` is the standard's `LIMIT n`.
+/// Rewrites `FETCH FIRST n ROWS ONLY` to `LIMIT n`.
 fn fetch_as_limit(query: &mut Query) {
     let Some(Fetch { with_ties: false, percent: false, quantity }) = &query.fetch else { return };
     let one = || Expr::value(Value::Number("1".to_owned(), false));
@@ -91,7 +91,7 @@ fn fetch_as_limit(query: &mut Query) {
             query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(quantity), offset: None, limit_by });
         }
         Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(quantity),
-        // Two limits are refused.
+        // A query with both is refused elsewhere.
         Some(_) => return,
     }
     query.fetch = None;

@@ -1,6 +1,6 @@
-//! `min` and `max` of lists, structs and maps: the first and the last value in the order of ORDER BY.
+//! `min` and `max` of lists, structs and maps, in the order of ORDER BY.
 //!
-//! DataFusion 55 has none for maps, and ends with an internal error where it compares structs with nulls, or lists of structs.
+//! DataFusion 55 does not support maps, and fails with an internal error for structs with nulls and lists of structs.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ use datafusion::scalar::ScalarValue;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
-/// Replaces DataFusion's `min` and `max` of nested types. It runs when types are known, which is after DataFusion's coercion.
+/// Replaces DataFusion's `min` and `max` of nested types. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct NestedExtremes {
     min: Arc<AggregateUDF>,
@@ -79,7 +79,7 @@ impl AnalyzerRule for NestedExtremes {
     }
 }
 
-/// The end of an order.
+/// An end of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum End {
     Min,
@@ -87,7 +87,7 @@ enum End {
 }
 
 impl End {
-    /// The order in which this end is first. Nulls inside of values are above all others, as ORDER BY has them.
+    /// The order in which this end is first. Nulls within values sort last, as in ORDER BY.
     fn sort_options(self) -> SortOptions {
         match self {
             Self::Min => SortOptions { descending: false, nulls_first: false },
@@ -96,7 +96,7 @@ impl End {
     }
 }
 
-/// The aggregate function.
+/// The aggregate function `min` or `max`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Extreme {
     end: End,
@@ -144,7 +144,7 @@ impl AggregateUDFImpl for Extreme {
     }
 }
 
-/// Keeps the first value in an order.
+/// Accumulates the first value in an order.
 #[derive(Debug)]
 struct FirstInOrder {
     order: SortOptions,
@@ -186,7 +186,7 @@ impl Accumulator for FirstInOrder {
     }
 }
 
-/// Keeps the values of a frame that moves, each in an array of its own. Nulls are kept too, because they leave the frame in turn.
+/// Accumulates the values of a sliding frame, each in its own array. Nulls are kept, too, because they leave the frame in turn.
 #[derive(Debug)]
 struct FirstInFrame {
     order: SortOptions,
@@ -234,14 +234,14 @@ impl Accumulator for FirstInFrame {
     }
 }
 
-/// The row of the first value that is not null.
+/// The row of the first non-null value in an order.
 fn first_row(values: &ArrayRef, order: SortOptions) -> Result<Option<usize>> {
     let compare = make_comparator(values, values, order)?;
     let rows = (0..values.len()).filter(|&row| values.is_valid(row));
     Ok(rows.reduce(|first, row| if compare(row, first) == Ordering::Less { row } else { first }))
 }
 
-/// A copy of one value, which does not keep the others in memory.
+/// Copies one value, so that the others can be freed.
 fn one_value(values: &ArrayRef, row: usize) -> Result<ArrayRef> {
     Ok(take(values, &UInt64Array::from(vec![row as u64]), None)?)
 }

@@ -1,8 +1,7 @@
-//! Frames of windows whose rows are in an order without distances: `OVER (ORDER BY binary_column)`.
+//! RANGE frames over types without distances: `OVER (ORDER BY binary_column)`.
 //!
-//! DataFusion 55 looks for the type of distances of every RANGE frame, also of one that has none, and ends with an internal error for byte
-//! strings, durations, structs and maps. A frame that reaches from one end to the peers of a row or to the other end is a GROUPS frame of
-//! the same rows.
+//! DataFusion 55 looks up the type of distances of every RANGE frame, even without any, and fails with an internal error for byte strings,
+//! durations, structs and maps. A frame from one end to the peers of a row or to the other end equals a GROUPS frame.
 
 use arrow_schema::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -15,7 +14,7 @@ use datafusion::scalar::ScalarValue;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
-/// Makes RANGE frames without distances GROUPS frames. It runs before DataFusion's coercion, which refuses them.
+/// Replaces RANGE frames without distances by GROUPS frames. The rule runs before DataFusion's coercion, which refuses them.
 #[derive(Debug)]
 pub(crate) struct PeerFrames;
 
@@ -39,7 +38,7 @@ impl AnalyzerRule for PeerFrames {
     }
 }
 
-/// Whether the frame of a window was a RANGE frame without distances, in an order that has none.
+/// Replaces the frame of a window if it is a RANGE frame without distances over a type that has none. Returns whether it was.
 fn frame_by_peers(window: &mut WindowFunction, schema: &DFSchema) -> bool {
     let params = &mut window.params;
     let Some(first) = params.order_by.first() else { return false };
@@ -70,7 +69,7 @@ fn without_distance(bound: &WindowFrameBound) -> Option<WindowFrameBound> {
     }
 }
 
-/// Whether DataFusion knows the type of distances in an order by this type, or that there are none.
+/// Whether DataFusion can find the type of distances for this type of ORDER BY.
 fn has_distances(data_type: &DataType) -> bool {
     data_type.is_numeric()
         || data_type.is_string()

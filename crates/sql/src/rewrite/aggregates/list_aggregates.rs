@@ -1,6 +1,7 @@
 //! `array_agg` with DISTINCT and an order.
 //!
-//! DataFusion 55 may take the rows in the opposite order and turn the list round, which it forgets with DISTINCT. Here it sorts instead.
+//! DataFusion 55 may read the rows in the opposite order and reverse the list, but does not reverse it with DISTINCT. Here it sorts
+//! instead.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
-/// Replaces `array_agg(DISTINCT … ORDER BY …)`. Without DISTINCT, turning the list round is right, and lists of nested values need it.
+/// Replaces `array_agg(DISTINCT … ORDER BY …)`. Without DISTINCT, reversing the list is correct, and lists of nested values need it.
 #[derive(Debug)]
 pub(crate) struct DistinctLists {
     function: Arc<AggregateUDF>,
@@ -60,7 +61,7 @@ impl AnalyzerRule for DistinctLists {
     }
 }
 
-/// DataFusion's `array_agg`, which is not reversed.
+/// DataFusion's `array_agg`, declared as not reversible.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OrderedList {
     inner: AggregateUDF,

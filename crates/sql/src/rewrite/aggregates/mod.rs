@@ -1,4 +1,4 @@
-//! Aggregate functions, windows and the order of rows.
+//! Rewrites aggregate functions, windows and the order of rows.
 
 mod extremes;
 mod frames;

@@ -1,6 +1,6 @@
 //! `ORDER BY … OFFSET n` without LIMIT in a subquery.
 //!
-//! DataFusion 55 takes a sort as unnecessary if its keys are projected away below an OFFSET. Here the projection is above it.
+//! DataFusion 55 removes a sort if its keys are projected away below an OFFSET. Here the projection moves above the OFFSET.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
-/// Moves limits to the sorts whose first rows they leave out. It runs before the rule that removes sorts.
+/// Moves limits down to their sorts. The rule runs before the one that removes sorts.
 #[derive(Debug)]
 pub(crate) struct SortedOffsets;
 

@@ -1,7 +1,7 @@
 //! `string_agg` with DISTINCT and an order, and several with different orders.
 //!
-//! DataFusion 55 sorts the rows once for all of them, refuses more than one order, and reverses that of DISTINCT where the rows come in the
-//! opposite one. Lists of texts sort for themselves (see `list_aggregates`), so these texts are lists that are joined.
+//! DataFusion 55 sorts the rows once for all of them, refuses more than one order, and reverses the order of DISTINCT if the rows come in
+//! the opposite one. Lists sort their own elements (see `list_aggregates`), so here each text is a joined list.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 use crate::dialect::normal;
 use crate::rewrite::values::call;
 
-/// Makes the texts of a select list joined lists where DataFusion does not sort them as they say.
+/// Replaces `string_agg` in a select list by joined lists if DataFusion would not sort as written.
 pub(crate) fn order_apart(select: &mut Select) {
     let mut orders = Orders::default();
     visit(select, &mut orders);
@@ -27,7 +27,7 @@ fn visit(select: &mut Select, visitor: &mut impl VisitorMut<Break = ()>) {
     let _ = select.having.visit(visitor);
 }
 
-/// Finds out whether there are different orders, or one with DISTINCT.
+/// Detects different orders, or an order with DISTINCT.
 #[derive(Default)]
 struct Orders {
     first: Option<Vec<OrderByExpr>>,
@@ -62,7 +62,7 @@ impl VisitorMut for JoinedLists {
     }
 }
 
-/// Whether a `string_agg` is DISTINCT, and its order, if it has one.
+/// Whether a `string_agg` is DISTINCT, and its order; `None` if it has no order.
 fn ordered_text(expr: &Expr) -> Option<(bool, &[OrderByExpr])> {
     let Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. }) = expr else {
         return None;
@@ -78,7 +78,7 @@ fn ordered_text(expr: &Expr) -> Option<(bool, &[OrderByExpr])> {
     })
 }
 
-/// `array_to_string(array_agg(x ORDER BY …) FILTER (WHERE x IS NOT NULL), separator)`.
+/// Builds `array_to_string(array_agg(x ORDER BY …) FILTER (WHERE x IS NOT NULL), separator)`.
 fn joined_list(function: &Function) -> Option<Expr> {
     let mut list = function.clone();
     list.name = ObjectName::from(vec![Ident::new("array_agg")]);

@@ -1,7 +1,7 @@
 //! Windows that refine a named one, `OVER (w ORDER BY b)`, and `GROUP BY … WITH ROLLUP`.
 //!
-//! DataFusion 55 forgets what the named window says, and what stands behind WITH. Its `bool_and` and `bool_or` do not know how to leave rows
-//! out again, which the frame does as it moves.
+//! DataFusion 55 ignores the clauses of the named window, and ignores WITH ROLLUP. Its `bool_and` and `bool_or` cannot remove rows, which
+//! sliding frames need.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::dialect::{error_at, normal};
 
-/// Puts what named windows say into the windows that refine them.
+/// Copies the clauses of named windows into the windows that refine them.
 pub(crate) fn refine(select: &mut Select) -> Result<(), ParserError> {
     let mut known: Vec<(String, WindowSpec)> = Vec::new();
     for NamedWindowDefinition(name, window) in &mut select.named_window {
@@ -71,7 +71,7 @@ fn merge(spec: &mut WindowSpec, known: &[(String, WindowSpec)]) -> Result<(), Pa
     Ok(())
 }
 
-/// `bool_and` and `bool_or` over a window are the least and the greatest truth.
+/// Replaces `bool_and` and `bool_or` over a window by `min` and `max`.
 #[expect(clippy::unnecessary_wraps, reason = "a step of the rewriter")]
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     if let Expr::Function(function) = expr
@@ -87,7 +87,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     Ok(())
 }
 
-/// `GROUP BY a, b WITH ROLLUP` as `GROUP BY ROLLUP (a, b)`.
+/// Rewrites `GROUP BY a, b WITH ROLLUP` to `GROUP BY ROLLUP (a, b)`.
 pub(crate) fn modifiers_as_sets(group_by: &mut GroupByExpr) {
     let GroupByExpr::Expressions(exprs, modifiers) = group_by else { return };
     let [modifier] = modifiers.as_slice() else { return };

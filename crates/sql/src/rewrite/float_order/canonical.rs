@@ -1,4 +1,4 @@
-//! The function that makes NaNs one and zeros one, also within lists, structs and maps.
+//! The function that maps all NaNs to one and both zeros to one, even within lists, structs and maps.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use datafusion::scalar::ScalarValue;
 
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
-/// The name of the function, by which scans know it: their comparisons take equal floats for one without it.
+/// The name of the function. Scans recognise and remove it, because their comparisons need no canonical floats.
 pub(crate) const CANONICAL_FLOAT: &str = "canonical_float";
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -55,13 +55,13 @@ impl ScalarUDFImpl for Canonical {
         }
     }
 
-    // Floats have no order that scans declare; within a query all sorts are by canonical floats.
+    // Scans never declare an order of floats, and all sorts within a query are by canonical floats.
     fn output_ordering(&self, _: &[ExprProperties]) -> Result<SortProperties> {
         Ok(SortProperties::Unordered)
     }
 }
 
-/// Whether values of a type are floats or have such.
+/// Whether a type is or contains a float.
 pub(super) fn has_float(data_type: &DataType) -> bool {
     match data_type {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => true,
@@ -78,7 +78,7 @@ pub(super) fn has_float(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether an expression is a literal of a float that equals no other float.
+/// Whether an expression is a float literal other than zero and NaN.
 pub(super) fn is_plain_number(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(ScalarValue::Float64(Some(value)), _) => !value.is_nan() && *value != 0.0,
@@ -95,9 +95,9 @@ pub(super) fn canonical_scalar(value: ScalarValue) -> ScalarValue {
     array.and_then(|array| ScalarValue::try_from_array(&array, 0)).unwrap_or(value)
 }
 
-/// The floats of an array, and within it, with one NaN and one zero.
+/// Makes the floats of an array, including nested ones, canonical.
 pub(super) fn canonical(values: &ArrayRef) -> Result<ArrayRef> {
-    // The sum with zero has no sign where it is zero.
+    // Adding zero removes the sign of a zero.
     Ok(match values.data_type() {
         DataType::Float64 => Arc::new(
             values

@@ -1,7 +1,7 @@
-//! `min` and `max` of floats, in the order of canonical ones.
+//! `min` and `max` of floats, in the order of canonical floats.
 //!
-//! DataFusion 55 compares the floats of groups by `<`, beginning with the least or greatest finite one: NaN counts or not by the order of
-//! rows, and the maximum of nothing but minus infinity is a number that is not there.
+//! DataFusion 55 compares the floats of groups by `<`, beginning with the smallest or largest finite number: whether NaN counts depends on
+//! the order of rows, and the maximum of values that are all minus infinity is a number that none of them is.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -23,7 +23,7 @@ use datafusion::scalar::ScalarValue;
 use super::canonical::canonical;
 use crate::rewrite::aggregates::nulls_beside_selected;
 
-/// DataFusion's function with groups that have the order of floats.
+/// DataFusion's function with another accumulator of groups.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Extremum {
     Min(Min),
@@ -48,7 +48,7 @@ impl Extremum {
 }
 
 impl AggregateUDFImpl for Extremum {
-    // DataFusion finds by the names, and by arguments that are columns, that scans need not read what cannot be the extremum.
+    // DataFusion sets dynamic filters on scans if it recognises the name and the argument is a plain column.
     fn name(&self) -> &str {
         self.inner().name()
     }
@@ -99,7 +99,7 @@ impl AggregateUDFImpl for Extremum {
     }
 }
 
-/// An accumulator of one argument, which gets canonical floats.
+/// Passes canonical floats to an accumulator of one argument.
 #[derive(Debug)]
 struct CanonicalInput(Box<dyn Accumulator>);
 
@@ -140,7 +140,7 @@ type Half = <Float16Type as ArrowPrimitiveType>::Native;
 struct GroupExtrema<T: ArrowPrimitiveType> {
     values: Vec<T::Native>,
     nulls: NullState,
-    /// How a value that replaces another compares with it.
+    /// The ordering of a better value relative to the present one.
     better: Ordering,
     float: PhantomData<T>,
 }
@@ -151,7 +151,7 @@ impl<T: FloatType> GroupExtrema<T> {
     }
 }
 
-/// Floats whose total order is the one of canonical floats.
+/// Float types, with the order of canonical floats.
 trait FloatType: ArrowPrimitiveType + Debug + Send {
     const NAN: Self::Native;
     const NEGATIVE_NAN: Self::Native;
@@ -184,7 +184,7 @@ impl<T: FloatType> GroupsAccumulator for GroupExtrema<T> {
         opt_filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
-        // No canonical float is as great or as little.
+        // No canonical float sorts beyond these.
         let start = if self.better == Ordering::Less { T::NAN } else { T::NEGATIVE_NAN };
         self.values.resize(total_num_groups, start);
         let (extrema, better) = (self.values.as_mut_slice(), self.better);

@@ -1,11 +1,12 @@
-//! Floats compare as in PostgreSQL and in conditions of `lath find`: NaN equals NaN, whatever its bits, and is above all numbers; both zeros
-//! are equal.
+//! Compares floats as PostgreSQL and conditions of `lath find` do: all NaNs are equal and larger than all numbers, and both zeros are
+//! equal.
 //!
-//! DataFusion 55 compares floats by their bits: NaN with a sign is below all numbers and equals no other, and zeros differ but in groups and
-//! joins. Where floats are compared, sorted or grouped, they become the one NaN and the one zero that they are equal to. A group is shown
-//! with this value; elsewhere values stay as they are.
+//! DataFusion 55 compares floats by their bits: a NaN with a sign is smaller than all numbers and equals no other NaN, and zeros differ
+//! except in groups and joins. Here floats become one NaN and one zero wherever they are compared, sorted or grouped. The key of a group is
+//! the canonical value; elsewhere values stay unchanged.
 //!
-//! Conditions that compare with a number other than zero by `=` need no change, and the others still go into scans (see `translate`).
+//! Conditions that compare with a number other than zero by `=` need no change, and the others are still pushed down to scans (see
+//! `translate`).
 
 mod canonical;
 mod extremum;
@@ -35,7 +36,7 @@ use crate::rewrite::expressions::is_comparison;
 
 pub(crate) use canonical::CANONICAL_FLOAT;
 
-/// Functions that compare their arguments, or the elements of these.
+/// Functions that compare their arguments, or elements of their arguments.
 const COMPARING_FUNCTIONS: [&str; 22] = [
     "array_distinct",
     "array_except",
@@ -65,7 +66,7 @@ const COMPARING_FUNCTIONS: [&str; 22] = [
 const COMPARING_AGGREGATES: [&str; 8] =
     ["approx_distinct", "approx_median", "approx_percentile_cont", "max", "median", "min", "mode", "percentile_cont"];
 
-/// Replaces floats by canonical ones where they are compared. It runs when types are known, which is after DataFusion's coercion.
+/// Makes floats canonical where they are compared. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct FloatOrder {
     canonical: Arc<ScalarUDF>,
@@ -104,7 +105,7 @@ impl FloatOrder {
         rewritten.transform_data(|plan| self.rewrite_keys(plan))
     }
 
-    /// The expression with canonical floats where it compares them.
+    /// Makes floats canonical where an expression compares them.
     fn rewrite(&self, expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         let wrap = |expr: Box<Expr>| Box::new(self.wrap(*expr, schema));
         let wrap_all = |exprs: Vec<Expr>| exprs.into_iter().map(|expr| self.wrap(expr, schema)).collect::<Vec<_>>();
@@ -182,7 +183,7 @@ impl FloatOrder {
         Transformed::new_transformed(Expr::WindowFunction(function), any)
     }
 
-    /// Groups, and keeps distinct rows, by canonical floats.
+    /// Makes the keys of GROUP BY and DISTINCT canonical.
     fn rewrite_keys(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         Ok(match plan {
             LogicalPlan::Distinct(Distinct::All(input)) if has_floats(input.schema()) => {
@@ -220,7 +221,7 @@ impl FloatOrder {
         })
     }
 
-    /// The rows with canonical floats in all columns, whose names stay.
+    /// Makes the floats of all columns canonical, and keeps the columns' names.
     fn with_canonical_columns(&self, input: Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {
         let schema = Arc::clone(input.schema());
         let columns = schema.columns().into_iter().map(|column| {
@@ -242,7 +243,7 @@ impl FloatOrder {
         self.wrap_each(sorts.iter_mut().map(|sort| &mut sort.expr), schema)
     }
 
-    /// Makes the floats among expressions canonical; whether there were any.
+    /// Makes the floats among expressions canonical. Returns whether there were any.
     fn wrap_each<'e>(&self, exprs: impl Iterator<Item = &'e mut Expr>, schema: &DFSchema) -> bool {
         let mut any = false;
         for expr in exprs.filter(|expr| is_float(expr, schema)) {
@@ -253,7 +254,7 @@ impl FloatOrder {
         any
     }
 
-    /// A canonical float; other expressions, and canonical ones, as they are.
+    /// Makes a float canonical, and leaves other expressions unchanged.
     fn wrap(&self, expr: Expr, schema: &DFSchema) -> Expr {
         match expr {
             Expr::Literal(value, metadata) => Expr::Literal(canonical_scalar(value), metadata),
@@ -281,7 +282,7 @@ fn is_equality(op: Operator) -> bool {
     matches!(op, Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
-/// Whether an expression is a float, or a list, struct or map with floats.
+/// Whether the type of an expression is or contains a float.
 fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|data_type| has_float(&data_type))
 }

@@ -1,4 +1,4 @@
-//! Which expressions may raise an error for a value.
+//! Classifies expressions that may raise an error for some values.
 
 use arrow_schema::{DataType, TimeUnit};
 use datafusion::common::DFSchema;
@@ -10,7 +10,7 @@ use datafusion::scalar::ScalarValue;
 use crate::rewrite::overflow::may_overflow;
 use crate::rewrite::values::places;
 
-/// Functions that refuse some values of their arguments' types.
+/// Functions that raise an error for some values.
 const FALLIBLE_FUNCTIONS: [&str; 24] = [
     "arrow_cast",
     "ceil",
@@ -38,7 +38,7 @@ const FALLIBLE_FUNCTIONS: [&str; 24] = [
     "to_unixtime",
 ];
 
-/// Whether an expression, evaluated for some row, may be an error.
+/// Whether an expression may raise an error for some row.
 pub(super) fn is_fallible(expr: &Expr, schema: &DFSchema) -> bool {
     expr.exists(|expr| Ok(raises(expr, schema))).unwrap_or(true)
 }
@@ -50,7 +50,7 @@ pub(super) fn has_subquery(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
 }
 
-/// Whether the operator or function at the top may be an error where its arguments are none.
+/// Whether the root operator or function itself may raise an error.
 fn raises(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Divide | Operator::Modulo, right }) => {
@@ -64,7 +64,7 @@ fn raises(expr: &Expr, schema: &DFSchema) -> bool {
         Expr::ScalarFunction(call) => {
             let name = call.func.name();
             let is_listed = FALLIBLE_FUNCTIONS.contains(&name) || name.starts_with("to_timestamp");
-            // Rounded floats and cut texts are no errors.
+            // Rounding floats and truncating texts raises no error.
             let is_number = |arg: &Expr| arg.get_type(schema).is_ok_and(|data_type| data_type.is_floating());
             match name {
                 "ceil" | "floor" | "round" | "power" => !call.args.first().is_some_and(is_number),
@@ -84,7 +84,7 @@ fn is_nonzero(expr: &Expr) -> bool {
     !value.is_null() && zero.is_ok_and(|zero| *value != zero)
 }
 
-/// Whether each value of a type has one in another type.
+/// Whether a cast succeeds for all values.
 fn is_total(from: &DataType, to: &DataType) -> bool {
     use DataType::{Date32, Dictionary, LargeUtf8, Null, Timestamp, Utf8, Utf8View};
     let is_text = |data_type: &DataType| matches!(data_type, Utf8 | LargeUtf8 | Utf8View);
@@ -93,7 +93,7 @@ fn is_total(from: &DataType, to: &DataType) -> bool {
         (Null, _) => true,
         (Dictionary(_, from), to) => is_total(from, to),
         (from, Dictionary(_, to)) => is_total(from, to),
-        // Bytes can be no text.
+        // Bytes may not be valid UTF-8.
         (from, to) if is_text(to) => !from.is_binary(),
         (from, to) if to.is_binary() => is_text(from) || from.is_binary(),
         (from, to) if to.is_floating() => from.is_numeric() || *from == DataType::Boolean,
@@ -109,7 +109,7 @@ fn is_total(from: &DataType, to: &DataType) -> bool {
             }
         }
         (from, to) if to.is_decimal() => match (places(from), places(to)) {
-            // What is rounded can have a digit more.
+            // Rounding can add a digit.
             (Some((whole, scale)), Some((to_whole, to_scale))) => whole + i16::from(scale > to_scale) <= to_whole,
             _ => false,
         },

@@ -1,9 +1,9 @@
-//! An error is raised for rows alone that reach the expression: `d <> 0 AND n / d > 2` is no division by zero, nor is
-//! `CASE WHEN d <> 0 THEN n / d > 2 END`.
+//! Raises errors only for rows that reach an expression: `d <> 0 AND n / d > 2` does not divide by zero, nor does `CASE WHEN d <> 0 THEN n
+//! / d > 2 END`.
 //!
 //! DataFusion 55 evaluates both sides of AND and OR for all rows unless few are left, evaluates the arguments of aggregate functions before
-//! their FILTER, moves the conditions of WHERE past each other, and makes AND and OR of CASE. Here an expression that may raise an error is put
-//! into a CASE with an operand, which DataFusion evaluates branch by branch and leaves as it is:
+//! their FILTER, reorders the conditions of WHERE, and rewrites CASE to AND and OR. Here an expression that may raise an error is put into
+//! a CASE with an operand, which DataFusion evaluates branch by branch and does not rewrite:
 //!
 //! | expression | becomes, if `f` may raise an error |
 //! | --- | --- |
@@ -12,8 +12,8 @@
 //! | `WHERE a AND f` | `WHERE a AND CASE true WHEN a THEN f ELSE false END` |
 //! | `sum(f) FILTER (WHERE a)` | `sum(CASE true WHEN a THEN f END) FILTER (WHERE a)` |
 //!
-//! In WHERE, the conditions on the tables of `f` come before it wherever they stand, and are still tested by scans. Conditions on other tables
-//! do not: scans would have to wait for joins. Equalities of two tables are left alone, which are keys of joins.
+//! In WHERE, conditions on the tables of `f` guard it regardless of their order, and are still tested by scans. Conditions on other tables
+//! do not guard it, because scans would have to wait for joins. Equalities of two tables stay, because they are join keys.
 
 mod fallible;
 
@@ -32,7 +32,7 @@ use datafusion::scalar::ScalarValue;
 
 use fallible::{has_subquery, is_fallible};
 
-/// Has expressions evaluated for rows that reach them. It runs when conditions are simplified, and before they are moved.
+/// Guards expressions that may raise an error. The rule runs after conditions are simplified and before they are moved.
 #[derive(Debug)]
 pub(crate) struct Guards;
 
@@ -66,7 +66,7 @@ impl OptimizerRule for Guards {
     }
 }
 
-/// Keeps DataFusion from making AND and OR of CASE, for which it repeats conditions.
+/// Keeps DataFusion from rewriting CASE to AND and OR, which duplicates conditions.
 #[derive(Debug)]
 pub(crate) struct BooleanCases;
 
@@ -106,7 +106,7 @@ fn is_boolean(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|data_type| data_type == DataType::Boolean)
 }
 
-/// Evaluates the right sides of AND and OR, and arguments beside FILTER, for the rows that reach them.
+/// Guards the right sides of AND and OR, and the arguments of aggregates with FILTER.
 fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| {
         Ok(match expr {
@@ -153,7 +153,7 @@ fn guard_arguments(mut function: AggregateFunction, schema: &DFSchema) -> Transf
     Transformed::new_transformed(Expr::AggregateFunction(function), any)
 }
 
-/// A value for rows where a condition is true.
+/// Builds a CASE with `value` where `condition` is true and `other` elsewhere.
 fn only_if(condition: Expr, value: Expr, other: Option<Expr>) -> Expr {
     Expr::Case(Case {
         expr: Some(Box::new(lit(true))),
@@ -162,12 +162,12 @@ fn only_if(condition: Expr, value: Expr, other: Option<Expr>) -> Expr {
     })
 }
 
-/// Whether an expression has a guard already.
+/// Whether an expression is guarded already.
 fn is_guarded(expr: &Expr) -> bool {
     matches!(expr, Expr::Case(Case { expr: Some(operand), .. }) if **operand == lit(true))
 }
 
-/// The same for conditions of which all have to be true: those that may raise an error come after the others.
+/// Guards the conjuncts of a WHERE condition: the fallible ones are evaluated after the others.
 fn guard_conjuncts(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut any = false;
     let (mut plain, mut fallible): (Vec<Expr>, Vec<(Tables, Vec<Expr>)>) = (Vec::new(), Vec::new());
@@ -190,7 +190,7 @@ fn guard_conjuncts(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     for (tables, conjuncts) in fallible {
         let guards = plain.iter().filter(|plain| is_guard(plain, &tables)).cloned();
         any |= conjuncts.len() > 1;
-        // The first one is evaluated first.
+        // Keeps the order of evaluation.
         let Some(last) = conjuncts.into_iter().rev().reduce(|later, one| only_if(one, later, Some(lit(false)))) else {
             continue;
         };
@@ -206,21 +206,21 @@ fn guard_conjuncts(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::new_transformed(conjunction(plain).unwrap_or_else(|| lit(true)), any))
 }
 
-/// Tables of columns; `None` for columns without one.
+/// The tables of columns; `None` for unqualified columns.
 type Tables = HashSet<Option<TableReference>>;
 
-/// The tables whose columns are in an expression.
+/// The tables whose columns an expression uses.
 fn tables(expr: &Expr) -> Tables {
     expr.column_refs().into_iter().map(|column| column.relation.clone()).collect()
 }
 
-/// Whether a condition can be evaluated wherever expressions of `tables` are.
+/// Whether a condition uses columns of `tables` only.
 fn is_guard(condition: &Expr, tables: &Tables) -> bool {
     let own = self::tables(condition);
     !own.is_empty() && own.is_subset(tables) && !has_subquery(condition) && !condition.is_volatile()
 }
 
-/// Whether a condition can be the key of a join.
+/// Whether a condition can be a join key.
 fn is_join_key(condition: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return false };
     let (left, right) = (tables(left), tables(right));

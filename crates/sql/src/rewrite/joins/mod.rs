@@ -1,4 +1,4 @@
-//! Joins by keys that may be null, set operations, and rows of several columns.
+//! Rewrites joins by nullable keys, set operations, and comparisons of rows.
 
 mod multisets;
 mod null_safe_joins;

@@ -1,7 +1,7 @@
-//! `INTERSECT ALL` and `EXCEPT ALL` count the copies of a row: the smaller number of both sides, and the left number less the right one.
+//! Counts duplicates in `INTERSECT ALL` (the smaller count of both sides) and `EXCEPT ALL` (the left count minus the right).
 //!
-//! DataFusion 55 plans them as semi and anti joins of the rows, which keep all copies of a row or none. Here the copies of each row are
-//! numbered on both sides, and a copy finds the copy with its number.
+//! DataFusion 55 plans them as semi and anti joins of the rows, which keep all duplicates of a row or none. Here the duplicates of each row
+//! are numbered on both sides, and the number is a join key.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::{Distinct, Expr, ExprFunctionExt, Join, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
 
-/// The numbers of copies on the left and on the right.
+/// Columns with the numbers of duplicates on the left and right.
 const COPIES: [&str; 2] = ["__lath_left_copy", "__lath_right_copy"];
 
-/// Numbers the copies of rows below `INTERSECT ALL` and `EXCEPT ALL`. It runs before any other rule could make such a join of another one.
+/// Numbers duplicates below `INTERSECT ALL` and `EXCEPT ALL`. The rule runs before any other that could produce such a join.
 #[derive(Debug)]
 pub(crate) struct Multisets;
 
@@ -33,8 +33,8 @@ impl AnalyzerRule for Multisets {
     }
 }
 
-/// Whether a join is a set operation that keeps copies. No other statement is planned as a semi or anti join in which nulls are equal,
-/// and without `ALL` the left side is distinct; where it is distinct by itself, copies need no numbers.
+/// Whether a join is a set operation with `ALL`. No other clause is planned as a semi or anti join with equal nulls, and without `ALL` the
+/// left side is distinct; if the query's own left side is distinct, no numbers are needed.
 fn is_multiset_operation(join: &Join) -> bool {
     matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
         && join.null_equality == NullEquality::NullEqualsNull
@@ -56,7 +56,7 @@ fn number_copies(join: Join) -> Result<LogicalPlan> {
         .build()
 }
 
-/// Rows, and behind them the number of each among its copies.
+/// Appends a column with the number of each row among its duplicates.
 fn numbered(side: Arc<LogicalPlan>, keys: &[Expr], name: &str) -> Result<LogicalPlan> {
     let number = row_number().partition_by(keys.to_vec()).build()?.alias(name);
     LogicalPlanBuilder::from(side).window([number])?.build()

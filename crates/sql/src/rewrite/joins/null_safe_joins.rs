@@ -1,7 +1,7 @@
-//! Equalities stay apart from the keys of joins that take nulls as equal.
+//! Keeps equalities out of the keys of null-safe joins.
 //!
-//! DataFusion 55 makes `a = b` a key of a join by `IS NOT DISTINCT FROM`, where it would be true of two nulls. So does its rule that
-//! orders inner joins, which gives all of them the equality of one.
+//! DataFusion 55 adds `a = b` to the keys of a join by `IS NOT DISTINCT FROM`, where it would be true for two nulls. Its rule that orders
+//! inner joins gives all of them the null equality of one, with the same effect.
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{NullEquality, Result};
@@ -10,7 +10,7 @@ use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// DataFusion's rule for joins whose keys are compared by `=`.
+/// DataFusion's rule that extracts join keys, applied only to joins by `=`.
 #[derive(Debug)]
 pub(crate) struct EquijoinKeys(pub(crate) ExtractEquijoinPredicate);
 
@@ -37,7 +37,7 @@ impl OptimizerRule for EquijoinKeys {
     }
 }
 
-/// DataFusion's rule that makes inner joins of cross joins, for plans whose inner joins all compare by `=`.
+/// DataFusion's rule that turns cross joins into inner joins, applied only if all inner joins of a plan compare by `=`.
 #[derive(Debug)]
 pub(crate) struct OrderedInnerJoins(pub(crate) EliminateCrossJoin);
 

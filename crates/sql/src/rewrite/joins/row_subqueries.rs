@@ -1,7 +1,7 @@
-//! Rows that are looked for in a subquery: `(a, b) IN (SELECT x, y …)`, `NOT IN`, `= ANY` and `<> ALL`.
+//! Membership of rows in a subquery: `(a, b) IN (SELECT x, y …)`, `NOT IN`, `= ANY` and `<> ALL`.
 //!
-//! DataFusion 55 compares a single column with a subquery's. A row is found by `EXISTS`, and the answer is null where a row that is not found
-//! could be one with nulls:
+//! DataFusion 55 supports only a single column. Here a row is found by `EXISTS`, and the result is null if the row is not found but could
+//! equal one with nulls:
 //!
 //! ```sql
 //! CASE WHEN EXISTS (SELECT 1 FROM (…) AS r(x, y) WHERE a = x AND b = y) THEN true
@@ -9,7 +9,7 @@
 //!      ELSE false END
 //! ```
 //!
-//! A condition of WHERE that has to be true is the first `EXISTS` alone, which is one join.
+//! A condition of WHERE that has to be true needs only the first `EXISTS`, which is a single join.
 
 use std::mem;
 
@@ -24,7 +24,7 @@ use crate::dialect::LathDialect;
 
 const RELATION: &str = "__lath_row";
 
-/// Replaces memberships among the conditions of WHERE that have to be true.
+/// Rewrites memberships among the conjuncts of WHERE.
 pub(crate) fn rewrite_conditions(select: &mut Select) -> Result<(), ParserError> {
     select.selection.as_mut().map_or(Ok(()), rewrite_condition)
 }
@@ -45,7 +45,7 @@ fn rewrite_condition(expr: &mut Expr) -> Result<(), ParserError> {
     }
 }
 
-/// Replaces a membership of a row anywhere.
+/// Rewrites a membership of a row elsewhere.
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     let Some(membership) = Membership::new(expr) else { return Ok(()) };
     once(&membership.columns)?;
@@ -66,7 +66,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     Ok(())
 }
 
-/// A row that is looked for in the rows of a query.
+/// A row and the query to search for it.
 struct Membership {
     columns: Vec<Expr>,
     query: Query,
@@ -84,7 +84,7 @@ impl Membership {
         Some(Self { columns: row(left)?, query: query.clone(), is_negated })
     }
 
-    /// Whether the row equals one of the query's.
+    /// Builds the condition that the row equals one of the query's.
     fn equal(&self) -> Result<Expr, ParserError> {
         let columns: Vec<Expr> = (0..self.columns.len())
             .map(|number| Expr::CompoundIdentifier(vec![Ident::new(RELATION), Ident::new(column_name(number))]))
@@ -92,7 +92,7 @@ impl Membership {
         compare(&self.columns, &BinaryOperator::Eq, &columns)
     }
 
-    /// Whether the query has a row for which a condition is true.
+    /// Builds the condition that the query has a row that satisfies `condition`.
     fn exists(&self, condition: Expr) -> Result<Expr, ParserError> {
         let text = format!("SELECT 1 FROM (SELECT 1) AS {RELATION}");
         let mut exists = Parser::new(&LathDialect).try_with_sql(&text)?.parse_query()?;

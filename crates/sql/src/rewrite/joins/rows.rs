@@ -1,7 +1,7 @@
-//! Comparisons of rows, `(a, b) < (1, 2)`, as comparisons of their columns.
+//! Rewrites comparisons of rows, `(a, b) < (1, 2)`, to comparisons of their columns.
 //!
-//! DataFusion 55 makes structs of rows and compares these: nulls are values then, the smallest ones. In the standard the result is null
-//! where the columns that decide are.
+//! DataFusion 55 compares rows as structs, in which null is the smallest value. In standard SQL, the result is null if the deciding columns
+//! are null.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::dialect::error_in;
 
-/// Functions that have another value each time.
+/// Volatile functions.
 const VOLATILE: [&str; 4] = ["random", "rand", "uuid", "gen_random_uuid"];
 
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
@@ -83,7 +83,7 @@ fn in_list(expr: &Expr, list: &[Expr], is_negated: bool) -> Result<Option<Expr>,
     Ok(any.map(|any| if is_negated { negated(any) } else { any }))
 }
 
-/// The result for two rows; `None` if neither side is one, or one is a value that may be a struct.
+/// Applies a comparison to two rows; `None` if neither side is a row, or one is a value that may be a struct.
 fn on_rows(
     left: &Expr,
     right: &Expr,
@@ -95,7 +95,7 @@ fn on_rows(
     }
 }
 
-/// The columns of a row that is written as `(a, b)` or `ROW(a, b)`.
+/// The columns of a row `(a, b)` or `ROW(a, b)`.
 pub(crate) fn row(expr: &Expr) -> Option<Vec<Expr>> {
     match expr {
         Expr::Nested(inner) => row(inner),
@@ -120,7 +120,7 @@ fn row_like(expr: &Expr) -> Result<Vec<Expr>, ParserError> {
     row(expr).ok_or_else(|| error_in("a row is compared with a row; write its columns in parentheses", expr))
 }
 
-/// `left op right`, where the first columns that differ decide.
+/// Builds `left op right`, decided by the first columns that differ.
 pub(crate) fn compare(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr, ParserError> {
     use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or};
     let columns = columns(left, right)?;
@@ -159,7 +159,7 @@ fn distinct(left: &[Expr], right: &[Expr]) -> Result<Expr, ParserError> {
     combined(each, BinaryOperator::Or).ok_or_else(empty)
 }
 
-/// One column of two rows, which may be a row itself.
+/// Compares one column of two rows, which may be a row itself.
 fn column(left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Expr, ParserError> {
     match on_rows(left, right, |left, right| compare(left, op, right))? {
         Some(compared) => Ok(compared),
@@ -179,7 +179,7 @@ fn empty() -> ParserError {
     ParserError::ParserError("a row has at least one column".to_owned())
 }
 
-/// An error for functions with another value each time: the comparison evaluates these columns more than once.
+/// Returns an error for volatile functions, because the comparison evaluates these columns more than once.
 pub(crate) fn once(columns: &[Expr]) -> Result<(), ParserError> {
     match columns.iter().find(|column| is_volatile(column)) {
         None => Ok(()),
@@ -190,7 +190,7 @@ pub(crate) fn once(columns: &[Expr]) -> Result<(), ParserError> {
     }
 }
 
-/// Whether an expression has another value each time.
+/// Whether an expression is volatile.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let volatile = |inner: &Expr| match inner {
         Expr::Function(function)
@@ -212,7 +212,7 @@ pub(crate) fn negated(expr: Expr) -> Expr {
     Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(in_parentheses(expr)) }
 }
 
-/// The expression as its text has to be, which views keep.
+/// Adds the parentheses that the text of an expression needs: views store the text.
 fn in_parentheses(expr: Expr) -> Expr {
     match expr {
         Expr::Nested(_) | Expr::Value(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Function(_) => {
@@ -222,7 +222,7 @@ fn in_parentheses(expr: Expr) -> Expr {
     }
 }
 
-/// The conditions joined by AND or OR, as a balanced tree: long lists nest no deeper than the planner goes.
+/// Joins conditions by AND or OR as a balanced tree, so that long lists do not exceed the planner's depth.
 pub(crate) fn combined(mut conditions: Vec<Expr>, word: BinaryOperator) -> Option<Expr> {
     while conditions.len() > 1 {
         let mut halved = Vec::with_capacity(conditions.len().div_ceil(2));

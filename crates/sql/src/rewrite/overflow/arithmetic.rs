@@ -1,4 +1,4 @@
-//! `+`, `-`, `*` and the unary minus of integers and decimals as functions of DataFusion.
+//! Implements `+`, `-`, `*` and unary minus of integers and decimals as DataFusion functions.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use super::integer::{Overflowing, Side, combine};
 use super::operation::Operation;
 use super::sql_name;
 
-/// Longest text of an expression in an error; of a longer one only a part is shown.
+/// Maximum length of an expression's text in an error. Longer text is truncated.
 const MAX_TEXT_BYTES: usize = 80;
 
-/// An operation that is an error where its result does not fit.
+/// An operation that returns an error if its result does not fit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Arithmetic {
     operation: Operation,
@@ -48,7 +48,7 @@ impl ScalarUDFImpl for Arithmetic {
         Ok(self.operation.write(&args.iter().map(ToString::to_string).collect::<Vec<_>>()))
     }
 
-    // The same as of the expression that this replaces, because other parts of a plan know it by its name.
+    // The name of the replaced expression, because other parts of the plan refer to it.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         let sides: Vec<String> = args.iter().map(|side| side.schema_name().to_string()).collect();
         Ok(match self.operation {
@@ -69,7 +69,7 @@ impl ScalarUDFImpl for Arithmetic {
         }
     }
 
-    // The name of the field is the text of the expression, for errors of what is computed with it.
+    // The field's name is the text of the expression, for errors of enclosing expressions.
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let types: Vec<DataType> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
         let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
@@ -90,7 +90,7 @@ impl ScalarUDFImpl for Arithmetic {
         let sides = args.args.iter().map(Argument::new).collect::<Result<Vec<_>>>()?;
         let (left, right) = match sides.as_slice() {
             [left, right] => (left, right),
-            // The second side is not looked at.
+            // The second side is ignored.
             [inner] => (inner, inner),
             _ => return internal_err!("{} has {} arguments", self.name(), sides.len()),
         };
@@ -110,7 +110,7 @@ impl ScalarUDFImpl for Arithmetic {
         }
     }
 
-    // Results that do not fit are an error, so that those there are keep the order.
+    // Results that do not fit are errors, so all results keep the order.
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
         Ok(match (self.operation, inputs) {
             (Operation::Add, [left, right]) => left.sort_properties.add(&right.sort_properties),
@@ -124,7 +124,7 @@ impl ScalarUDFImpl for Arithmetic {
     }
 }
 
-/// One side of an operation, as an array of all rows or of one for all.
+/// One side of an operation: an array with one value per row, or a single value for all rows.
 struct Argument {
     values: ArrayRef,
     is_constant: bool,
@@ -194,7 +194,7 @@ impl Call<'_> {
         let (left, right) = (self.left.side::<T>(), self.right.side::<T>());
         let operation = self.operation;
         let apply = |left, right| T::apply(operation, left, right);
-        // Each operation has a loop of its own.
+        // A separate loop for each operation.
         let (results, any) = match operation {
             Operation::Add => combine(left, right, self.row_count, |left, right| T::apply(Operation::Add, left, right)),
             Operation::Subtract => {
@@ -240,7 +240,7 @@ impl Call<'_> {
         Ok(Arc::new(results.with_precision_and_scale(*precision, *scale)?))
     }
 
-    /// Decimals of other widths, by Arrow's kernels.
+    /// Computes decimals of other widths with Arrow's kernels.
     fn run_other<T: DecimalType>(&self) -> Result<ArrayRef> {
         let (left, right) = (self.left.datum(), self.right.datum());
         let results = match self.operation {

@@ -1,25 +1,25 @@
-//! Decimal arithmetic with the types that Arrow gives results, whose values have no more digits than the type.
+//! Decimal arithmetic with Arrow's result types, and values checked against the digits of the type.
 
 use super::integer::Side;
 use super::operation::Operation;
 
-/// The first number that a decimal of 128 bits has too few digits for.
+/// The smallest number with too many digits for a 128-bit decimal.
 pub(super) const DIGITS_END: u128 = 10_u128.pow(38);
 const MAX_DIGITS: u8 = 38;
 
-/// How results of an operation on two decimals of 128 bits are computed.
+/// A planned operation on two 128-bit decimals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecimalOperation {
     operation: Operation,
-    /// By what each side is multiplied to have the scale of the result.
+    /// Factors that bring each side to the scale of the result.
     pub(super) left_factor: i128,
     pub(super) right_factor: i128,
-    /// Whether results can have more digits than the type, which is cut at 38.
+    /// Whether results can have more digits than the type, which has at most 38.
     is_capped: bool,
 }
 
 impl DecimalOperation {
-    /// The operation on decimals of such precisions and scales; `None` where scales differ by more than a decimal has digits.
+    /// Plans the operation for these precisions and scales; `None` if the scales differ by more digits than a decimal has.
     pub(super) fn new(operation: Operation, (p1, s1): (u8, i8), (p2, s2): (u8, i8)) -> Option<Self> {
         let digits = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
         let (left_factor, right_factor, needed) = match operation {
@@ -38,7 +38,7 @@ impl DecimalOperation {
         self.is_capped
     }
 
-    /// The result, and whether it does not fit.
+    /// Returns the result and whether it overflows.
     #[inline(always)]
     pub(super) fn apply(self, left: i128, right: i128) -> (i128, bool) {
         match self.operation {
@@ -53,7 +53,7 @@ impl DecimalOperation {
         }
     }
 
-    /// The same of values that are multiplied first.
+    /// Like [`apply`](Self::apply), for (value, factor) pairs, which are multiplied first.
     #[inline(always)]
     pub(super) fn apply_scaled(self, left: (i128, i128), right: (i128, i128)) -> (i128, bool) {
         let (left, left_wraps) = left.0.overflowing_mul(left.1);
@@ -69,7 +69,7 @@ impl DecimalOperation {
 }
 
 impl Side<'_, i128> {
-    /// Multiplies a constant once instead of in each row; answers with the factor that is left.
+    /// Multiplies a constant once instead of in each row. Returns the remaining factor.
     pub(super) fn scaled(self, factor: i128) -> (Self, i128) {
         match self {
             Self::Constant(value) => match value.checked_mul(factor) {
@@ -81,7 +81,7 @@ impl Side<'_, i128> {
     }
 }
 
-/// A decimal as text, also of more digits than its type has.
+/// Formats a decimal, even with more digits than its type has.
 pub(super) fn decimal_text(value: i128, scale: i8) -> String {
     let Ok(scale @ 1..) = usize::try_from(scale) else { return value.to_string() };
     let digits = format!("{:0>width$}", value.unsigned_abs(), width = scale + 1);

@@ -7,7 +7,7 @@ use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, U
 
 use super::operation::Operation;
 
-/// An integer type whose operations say whether they wrapped.
+/// Integer types with operations that report overflow.
 pub(super) trait Overflowing: ArrowPrimitiveType<Native: Display> {
     fn apply(operation: Operation, left: Self::Native, right: Self::Native) -> (Self::Native, bool);
 }
@@ -30,7 +30,7 @@ macro_rules! overflowing {
 
 overflowing!(Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type);
 
-/// The values of one side of an operation: one for each row, or one for all.
+/// The values of one side of an operation: one per row, or one for all rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Side<'v, T> {
     Values(&'v [T]),
@@ -46,7 +46,7 @@ impl<T: Copy> Side<'_, T> {
     }
 }
 
-/// The results of an operation on each row, and whether any of them, those of null rows included, does not fit.
+/// Applies an operation to each row. Returns the results and whether any overflowed, including values of null rows.
 pub(super) fn combine<T: Copy>(
     left: Side<'_, T>,
     right: Side<'_, T>,

@@ -1,8 +1,8 @@
-//! Arithmetic whose result does not fit its type is an error.
+//! Makes overflow of arithmetic an error.
 //!
-//! DataFusion 55 wraps integers in `+`, `-`, `*`, in the unary minus and in `sum`, and lets decimals have more digits than their type, at
-//! planning time (constants) and at run time. Expressions become calls of Lath's functions once their types are known, before DataFusion
-//! computes constants. Floats, dates, timestamps and intervals stay: the kernels behind them are checked or cannot overflow.
+//! DataFusion 55 wraps integers in `+`, `-`, `*`, unary minus and `sum`, and lets decimals exceed the digits of their type, in constants as
+//! well as at run time. Here expressions become calls of Lath's functions once their types are known, before DataFusion folds constants.
+//! Floats, dates, timestamps and intervals are unchanged, because their kernels are checked or cannot overflow.
 
 mod arithmetic;
 mod decimal;
@@ -35,7 +35,7 @@ pub(crate) fn checked_sum() -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::from(Sum::new()))
 }
 
-/// Replaces arithmetic by functions that report overflow. It runs when types are known, which is after DataFusion's coercion.
+/// Replaces arithmetic by functions that report overflow. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct CheckedArithmetic {
     add: Arc<ScalarUDF>,
@@ -80,7 +80,7 @@ impl CheckedArithmetic {
                     Operator::Multiply => &self.multiply,
                     _ => return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
                 };
-                // The type of the left side is that of both, but for decimals, which have digits of their own.
+                // Both sides have the same type, except decimals, which may differ in digits.
                 let both_overflow = can_overflow(&left, schema) && can_overflow(&right, schema);
                 if !both_overflow {
                     return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }));
@@ -107,7 +107,7 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 }
 
-/// Whether a call is one of arithmetic whose result may not fit.
+/// Whether a call is arithmetic that may overflow.
 pub(super) fn may_overflow(call: &ScalarFunction, schema: &DFSchema) -> bool {
     let operations = [Operation::Add, Operation::Subtract, Operation::Multiply, Operation::Negate];
     let Some(operation) = operations.into_iter().find(|operation| operation.name() == call.func.name()) else {
@@ -123,7 +123,7 @@ pub(super) fn may_overflow(call: &ScalarFunction, schema: &DFSchema) -> bool {
     }
 }
 
-/// Whether an expression has a type whose arithmetic can overflow unnoticed.
+/// Whether arithmetic of an expression's type can overflow silently.
 fn can_overflow(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer() || is_decimal(&data_type))
 }
@@ -133,7 +133,7 @@ fn is_decimal(data_type: &DataType) -> bool {
     matches!(data_type, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..))
 }
 
-/// The name that SQL has for a type.
+/// The SQL name of a type.
 fn sql_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Int8 => "TINYINT".to_owned(),

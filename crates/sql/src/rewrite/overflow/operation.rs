@@ -1,4 +1,4 @@
-//! The operations that are checked.
+//! The checked operations.
 
 use datafusion::logical_expr::Operator;
 
@@ -29,7 +29,7 @@ impl Operation {
         }
     }
 
-    /// The operation as SQL has it, on texts.
+    /// Formats the operation as SQL.
     pub(super) fn write(self, sides: &[String]) -> String {
         match (self.operator(), sides) {
             (Some(operator), [left, right]) => format!("{left} {operator} {right}"),

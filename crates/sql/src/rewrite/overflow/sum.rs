@@ -1,4 +1,4 @@
-//! The aggregate function `sum`, which is an error where the sum does not fit its type, whatever the order of rows and the number of threads.
+//! The aggregate function `sum`, with an error if the sum does not fit its type, regardless of the order of rows and the number of threads.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Sum {
     }
 }
 
-/// Calls a generic function with the type of a sum that is added in 128 bits; the last arm is for other types.
+/// Calls a generic function with the type of a sum in 128 bits; the last arm handles other types.
 macro_rules! for_exact_type {
     ($data_type:expr, $make:ident, $other:expr) => {
         match $data_type {
@@ -47,7 +47,7 @@ macro_rules! for_exact_type {
     };
 }
 
-/// Whether sums of this type are added in 128 bits.
+/// Whether sums of this type are computed in 128 bits.
 fn is_exact(data_type: &DataType) -> bool {
     use DataType::{Decimal32, Decimal64, Decimal128, Duration, Int64, UInt64};
     matches!(data_type, Int64 | UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) | Duration(_))

@@ -1,4 +1,4 @@
-//! Sums of one group, of distinct values, and of the rows of a window.
+//! Accumulators of sums: of one group, of distinct values, and of the rows of a window.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -50,7 +50,7 @@ impl<T: Addend> Accumulator for ExactSum<T> {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let sum = self.sum.map(|sum| self.target.narrow::<T>(sum)).transpose()?;
+        let sum = self.sum.map(|sum| self.target.to_result::<T>(sum)).transpose()?;
         ScalarValue::new_primitive::<T>(sum, &self.target.data_type)
     }
 
@@ -59,7 +59,7 @@ impl<T: Addend> Accumulator for ExactSum<T> {
     }
 }
 
-/// The sum of distinct values, which an accumulator of DataFusion's collects.
+/// The sum of distinct values, which an accumulator of DataFusion collects.
 #[derive(Debug)]
 pub(super) struct DistinctSum<T> {
     values: Box<dyn Accumulator>,
@@ -92,7 +92,7 @@ impl<T: Addend> Accumulator for DistinctSum<T> {
             return internal_err!("distinct values are not a list");
         };
         let sum = add_array(lists.value(0).as_primitive::<T>(), &self.target)?;
-        let sum = sum.map(|sum| self.target.narrow::<T>(sum)).transpose()?;
+        let sum = sum.map(|sum| self.target.to_result::<T>(sum)).transpose()?;
         ScalarValue::new_primitive::<T>(sum, &self.target.data_type)
     }
 
@@ -101,7 +101,7 @@ impl<T: Addend> Accumulator for DistinctSum<T> {
     }
 }
 
-/// A sum that rows of a window enter and leave, in 256 bits: what is too large in between may fit at the end.
+/// A sliding sum in 256 bits: an intermediate sum may be too large although the final one fits.
 #[derive(Debug)]
 struct WindowSum {
     sum: i256,
@@ -126,7 +126,7 @@ impl WindowSum {
             0 => None,
             _ => Some(self.sum.to_i128().ok_or_else(|| target.overflow(None))?),
         };
-        let sum = sum.map(|sum| target.narrow::<T>(sum)).transpose()?;
+        let sum = sum.map(|sum| target.to_result::<T>(sum)).transpose()?;
         ScalarValue::new_primitive::<T>(sum, &target.data_type)
     }
 }
@@ -237,7 +237,7 @@ impl<T: Addend> Accumulator for SlidingDistinctSum<T> {
     }
 }
 
-/// The sum of intervals, whose months, days and nanoseconds are added apart.
+/// The sum of intervals. Months, days and nanoseconds are added separately.
 #[derive(Debug)]
 pub(super) struct IntervalSum {
     sum: Option<IntervalMonthDayNano>,

@@ -12,7 +12,7 @@ use datafusion::physical_expr::NullState;
 use super::wide_sum::{Addend, Target};
 use crate::rewrite::aggregates::nulls_beside_selected;
 
-/// A sum of 128 bits for each group.
+/// A 128-bit sum for each group.
 #[derive(Debug)]
 pub(super) struct GroupSums<T> {
     sums: Vec<i128>,
@@ -58,7 +58,7 @@ impl<T: Addend> GroupsAccumulator for GroupSums<T> {
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let sums = emit_to.take_needed(&mut self.sums);
-        self.target.narrow_all::<T>(&sums, self.nulls.build(emit_to))
+        self.target.to_results::<T>(&sums, self.nulls.build(emit_to))
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {

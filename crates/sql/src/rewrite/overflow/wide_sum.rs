@@ -1,4 +1,4 @@
-//! Exact sums in 128 bits, and their way back to the type of `sum`.
+//! Exact sums in 128 bits, and their conversion to the type of `sum`.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use datafusion::error::DataFusionError;
 use super::decimal::{DIGITS_END, decimal_text};
 use super::sql_name;
 
-/// A type whose values are added in 128 bits.
+/// Types that are summed in 128 bits.
 pub(super) trait Addend:
     ArrowPrimitiveType<Native: Into<i128> + TryFrom<i128>> + std::fmt::Debug + Send + Sync
 {
-    /// The sum of values, and whether it does not fit into 128 bits.
+    /// Returns the sum of values and whether it overflows 128 bits.
     fn add_all(values: &[Self::Native]) -> (i128, bool) {
         values.iter().fold((0, false), |(sum, any): (i128, bool), &value| {
             let (sum, wraps) = sum.overflowing_add(value.into());
@@ -56,9 +56,9 @@ impl Addend for Decimal32Type {}
 impl Addend for Decimal64Type {}
 impl Addend for Decimal128Type {}
 
-/// Adds the halves of values apart, in 64 bits each, which vectorises where sums of 128 bits do not. `flip` is added to each value.
+/// Sums the halves of values separately in 64 bits, which vectorises, unlike 128-bit sums. `flip` is added to each value.
 fn add_halves<T: ArrowNativeTypeOp + Halves>(values: &[T], flip: u64) -> i128 {
-    // Halves of fewer than 2^32 values cannot overflow.
+    // Sums of halves of fewer than 2^32 values cannot overflow.
     let parts = values.chunks(1 << 31).map(|part| {
         let (low, high) = part.iter().fold((0_u64, 0_u64), |(low, high), value| {
             let bits = value.bits() ^ flip;
@@ -69,7 +69,7 @@ fn add_halves<T: ArrowNativeTypeOp + Halves>(values: &[T], flip: u64) -> i128 {
     parts.sum()
 }
 
-/// Signed values are added as unsigned ones that are greater by 2^63.
+/// Sums signed values as unsigned values that are larger by 2^63.
 fn add_signed(values: &[i64]) -> i128 {
     const BIAS: u64 = 1 << 63;
     add_halves(values, BIAS) - i128::try_from(values.len()).unwrap_or(i128::MAX) * i128::from(BIAS)
@@ -91,7 +91,7 @@ impl Halves for u64 {
     }
 }
 
-/// The sum of the values that are not null; `None` if there are none.
+/// The sum of the non-null values; `None` if there are none.
 pub(super) fn add_array<T: Addend>(values: &PrimitiveArray<T>, target: &Target) -> Result<Option<i128>> {
     if values.null_count() == values.len() {
         return Ok(None);
@@ -107,7 +107,7 @@ pub(super) fn add_array<T: Addend>(values: &PrimitiveArray<T>, target: &Target) 
     if wraps { Err(target.overflow(None)) } else { Ok(Some(sum)) }
 }
 
-/// The type of a sum, and the text of its expression for errors.
+/// The type of a sum, and its expression as text for errors.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) data_type: DataType,
@@ -115,7 +115,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The type of partial sums: decimals as wide as they get.
+    /// The type of partial sums: decimals with the maximum precision.
     pub(super) fn state_type(data_type: &DataType) -> DataType {
         match data_type {
             DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale) => {
@@ -125,8 +125,8 @@ impl Target {
         }
     }
 
-    /// The sum in the type that it has to have.
-    pub(super) fn narrow<T: Addend>(&self, sum: i128) -> Result<T::Native> {
+    /// Converts a sum to its final type.
+    pub(super) fn to_result<T: Addend>(&self, sum: i128) -> Result<T::Native> {
         let fits = match self.data_type {
             DataType::Decimal32(precision, _)
             | DataType::Decimal64(precision, _)
@@ -141,18 +141,18 @@ impl Target {
         }
     }
 
-    /// The sums of groups in the type that they have to have.
-    pub(super) fn narrow_all<T: Addend>(&self, sums: &[i128], nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    /// Converts the sums of groups to their final type.
+    pub(super) fn to_results<T: Addend>(&self, sums: &[i128], nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let is_valid = |row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         let narrowed = sums.iter().enumerate().map(|(row, &sum)| match is_valid(row) {
-            true => self.narrow::<T>(sum),
+            true => self.to_result::<T>(sum),
             false => Ok(T::default_value()),
         });
         let narrowed: Vec<T::Native> = narrowed.collect::<Result<_>>()?;
         Ok(Arc::new(PrimitiveArray::<T>::new(narrowed.into(), nulls).with_data_type(self.data_type.clone())))
     }
 
-    /// Sums as partial ones.
+    /// Converts sums to the type of partial sums.
     pub(super) fn state(&self, sums: Vec<i128>, nulls: Option<NullBuffer>) -> ArrayRef {
         let state_type = Self::state_type(&self.data_type);
         Arc::new(Decimal128Array::new(sums.into(), nulls).with_data_type(state_type))

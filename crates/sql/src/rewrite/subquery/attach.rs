@@ -8,29 +8,29 @@ use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalP
 
 use super::domain::{Domain, is_correlated};
 use super::one_row::one_row;
-use super::push::{Pushed, push};
+use super::push::{DomainPlan, push};
 use super::{Names, columns, simple};
 
-/// A plan to which the values of subqueries are joined: it keeps its rows and columns, and gets more columns.
+/// A plan to which the values of subqueries are joined. It keeps its rows and columns, and gets more columns.
 pub(super) struct Attachment<'a> {
-    /// The plan without what is joined to it.
+    /// The plan without joined subqueries.
     pub(super) base: Arc<LogicalPlan>,
     pub(super) plan: LogicalPlan,
     pub(super) names: &'a Names,
 }
 
-/// Columns of a joined subquery.
-pub(super) struct Joined {
+/// The relation with the columns of a joined subquery.
+pub(super) struct SubqueryRelation {
     pub(super) relation: String,
 }
 
-impl Joined {
+impl SubqueryRelation {
     pub(super) fn column(&self, name: &str) -> Expr {
         Expr::Column(Column::new(Some(self.relation.as_str()), name))
     }
 }
 
-/// Whether scalar subqueries that DataFusion answers rightly stay.
+/// Whether scalar subqueries that DataFusion evaluates correctly stay.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scalars {
     Kept,
@@ -42,7 +42,7 @@ impl<'a> Attachment<'a> {
         Self { base: Arc::new(plan.clone()), plan, names }
     }
 
-    /// A condition with columns in place of its subqueries. Null and false are the same there.
+    /// Replaces the subqueries of a condition by columns. Null counts as false.
     pub(super) fn condition(&mut self, expr: Expr, scalars: Scalars) -> Result<Expr> {
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
@@ -58,7 +58,7 @@ impl<'a> Attachment<'a> {
         }
     }
 
-    /// An expression with columns in place of its subqueries.
+    /// Replaces the subqueries of an expression by columns.
     pub(super) fn value(&mut self, expr: Expr, scalars: Scalars) -> Result<Expr> {
         let replaced = expr.transform_up(|expr| match expr {
             Expr::Exists(Exists { subquery, negated }) => {
@@ -91,7 +91,7 @@ impl<'a> Attachment<'a> {
             return Ok(if negated { rows.eq(lit(0_i64)) } else { rows.gt(lit(0_i64)) });
         }
         let pushed = push(subquery, &domain)?;
-        // Not DISTINCT, which DataFusion removes where it takes the domain as a key of what it was joined to.
+        // GROUP BY instead of DISTINCT: DataFusion removes a DISTINCT if it considers the domain a key of the joined rows.
         let found = keys_and(&pushed, vec![])?.aggregate(key_names(&domain).map(Expr::Column), Vec::<Expr>::new())?;
         let found = found.project(key_names(&domain).map(Expr::Column).chain([lit(true).alias("found")]))?.build()?;
         let found = self.left_join(found, &domain, vec![])?.column("found");
@@ -115,22 +115,22 @@ impl<'a> Attachment<'a> {
         Ok(one_row(joined.column("first"), joined.column("rows")))
     }
 
-    /// Joins one row to each.
-    pub(super) fn cross_join(&mut self, row: LogicalPlan) -> Result<Joined> {
+    /// Joins a single row to all rows.
+    pub(super) fn cross_join(&mut self, row: LogicalPlan) -> Result<SubqueryRelation> {
         let relation = format!("__subquery_{}", self.names.next());
         let row = LogicalPlanBuilder::from(row).alias(relation.as_str())?.build()?;
         self.plan = LogicalPlanBuilder::from(self.plan.clone()).cross_join(row)?.build()?;
-        Ok(Joined { relation })
+        Ok(SubqueryRelation { relation })
     }
 
-    /// Joins the row whose keys are the values of the domain's columns, and for which a condition holds.
+    /// Joins the row whose keys equal the domain's columns and for which the condition is true.
     pub(super) fn left_join(
         &mut self,
         values: LogicalPlan,
         domain: &Domain<'_>,
         condition: Vec<(Expr, &str)>,
-    ) -> Result<Joined> {
-        let joined = Joined { relation: format!("__subquery_{}", self.names.next()) };
+    ) -> Result<SubqueryRelation> {
+        let joined = SubqueryRelation { relation: format!("__subquery_{}", self.names.next()) };
         let values = LogicalPlanBuilder::from(values).alias(joined.relation.as_str())?.build()?;
         let keys: Vec<Column> =
             key_names(domain).map(|key| Column::new(Some(joined.relation.as_str()), key.name)).collect();
@@ -145,21 +145,21 @@ impl<'a> Attachment<'a> {
     }
 }
 
-/// The subquery's plan for all values of the domain; itself, if there is one value only.
-pub(super) fn pushed(subquery: &LogicalPlan, domain: &Domain<'_>) -> Result<Pushed> {
+/// Pushes the domain through the subquery's plan. An empty domain leaves the plan unchanged.
+pub(super) fn pushed(subquery: &LogicalPlan, domain: &Domain<'_>) -> Result<DomainPlan> {
     if domain.columns().is_empty() {
-        return Ok(Pushed { plan: subquery.clone(), domain: Vec::new() });
+        return Ok(DomainPlan { plan: subquery.clone(), domain: Vec::new() });
     }
     push(subquery, domain)
 }
 
-/// The names under which `keys_and` has the domain.
+/// The names of the domain's columns in `keys_and`.
 pub(super) fn key_names(domain: &Domain<'_>) -> impl Iterator<Item = Column> {
     (0..domain.columns().len()).map(|at| Column::from_name(format!("key_{at}")))
 }
 
-/// The domain under names of its own, and values.
-pub(super) fn keys_and(pushed: &Pushed, values: Vec<Expr>) -> Result<LogicalPlanBuilder> {
+/// Projects the domain's columns, renamed, and `values`.
+pub(super) fn keys_and(pushed: &DomainPlan, values: Vec<Expr>) -> Result<LogicalPlanBuilder> {
     let keys = pushed.domain.iter().enumerate();
     let keys = keys.map(|(at, key)| Expr::Column(key.clone()).alias(format!("key_{at}")));
     LogicalPlanBuilder::from(pushed.plan.clone()).project(keys.chain(values))

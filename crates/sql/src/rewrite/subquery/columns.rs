@@ -6,13 +6,13 @@ pub(super) fn all(schema: &DFSchema) -> Vec<Expr> {
     schema.columns().into_iter().map(Expr::Column).collect()
 }
 
-/// The columns of `schema` and `more` of a plan that has others too.
+/// Projects a plan to the columns of `schema` and `more`.
 pub(super) fn only(plan: LogicalPlan, schema: &DFSchema, more: &[Column]) -> Result<LogicalPlan> {
     let kept = schema.columns().into_iter().chain(more.iter().cloned()).map(Expr::Column);
     LogicalPlanBuilder::from(plan).project(kept)?.build()
 }
 
-/// `expr` under the name of a field of `schema`.
+/// Names `expr` like the field of `schema` at an index.
 pub(super) fn named_as(expr: Expr, schema: &DFSchema, at: usize) -> Expr {
     let (relation, field) = schema.qualified_field(at);
     let (own_relation, own_name) = expr.qualified_name();
@@ -27,7 +27,7 @@ pub(super) fn named_as(expr: Expr, schema: &DFSchema, at: usize) -> Expr {
     expr.alias_qualified(relation.cloned(), field.name())
 }
 
-/// The column of a schema at a place.
+/// The column of a schema at an index.
 pub(super) fn at(schema: &DFSchema, at: usize) -> Column {
     Column::from(schema.qualified_field(at))
 }
@@ -37,7 +37,7 @@ pub(super) fn has(schema: &DFSchema, column: &Column) -> bool {
     schema.index_of_column(column).is_ok()
 }
 
-/// `IS NOT DISTINCT FROM` between columns at equal places.
+/// Compares columns pairwise by `IS NOT DISTINCT FROM`.
 pub(super) fn same(left: &[Column], right: &[Column]) -> Vec<Expr> {
     use datafusion::logical_expr::{Operator, binary_expr};
     let columns = left.iter().cloned().zip(right.iter().cloned());

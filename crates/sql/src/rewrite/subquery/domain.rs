@@ -14,7 +14,7 @@ pub(super) struct Domain<'a> {
 }
 
 impl<'a> Domain<'a> {
-    /// The domain of `subquery` in rows of `outer`.
+    /// Collects the outer columns of `subquery`, whose values are in rows of `outer`.
     pub(super) fn new(outer: Arc<LogicalPlan>, subquery: &LogicalPlan, names: &'a Names) -> Result<Self> {
         let mut columns = Vec::new();
         outer_columns(subquery, &mut |column| {
@@ -30,12 +30,12 @@ impl<'a> Domain<'a> {
         &self.columns
     }
 
-    /// A number for a name.
+    /// A number for a unique name.
     pub(super) fn next_name(&self) -> usize {
         self.names.next()
     }
 
-    /// A plan of the distinct values, with names of its own.
+    /// A plan of the distinct values, with unique names.
     pub(super) fn instance(&self) -> Result<(LogicalPlan, Vec<Column>)> {
         check_repeatable(&self.outer)?;
         let relation = format!("__outer_{}", self.names.next());
@@ -60,7 +60,7 @@ impl<'a> Domain<'a> {
         Ok(is_used)
     }
 
-    /// The expression with columns of an instance in place of outer columns.
+    /// Replaces outer columns by columns of an instance.
     pub(super) fn bind(&self, expr: Expr, instance: &[Column]) -> Result<Expr> {
         let bound = expr.transform_up(|expr| match &expr {
             Expr::OuterReferenceColumn(_, column) => match self.columns.iter().position(|own| own == column) {
@@ -73,7 +73,7 @@ impl<'a> Domain<'a> {
     }
 }
 
-/// The rows around a subquery are read a second time for their distinct values, and both times they have to be the same.
+/// Returns an error if the outer plan is not repeatable: its rows are read a second time for the domain.
 fn check_repeatable(outer: &LogicalPlan) -> Result<()> {
     if is_repeatable(outer)? {
         return Ok(());
@@ -95,7 +95,7 @@ fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     }
     match plan {
         LogicalPlan::Limit(_) => return Ok(false),
-        // How many rows LIMIT leaves does not depend on which they are: EXISTS of a query that is not correlated becomes such a count.
+        // The number of rows after LIMIT is repeatable even if the rows are not. An uncorrelated EXISTS becomes such a count.
         LogicalPlan::Aggregate(aggregate) if is_row_count(aggregate) => {
             if let LogicalPlan::Limit(limit) = aggregate.input.as_ref() {
                 return is_repeatable(&limit.input);
@@ -111,13 +111,12 @@ fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether an aggregate of all rows looks at none of their values.
+/// Whether an aggregate of all rows uses no column.
 fn is_row_count(aggregate: &Aggregate) -> bool {
     aggregate.group_expr.is_empty() && aggregate.aggr_expr.iter().all(|expr| !expr.any_column_refs())
 }
 
-/// Calls `found` for outer columns in a plan, without the subqueries in its expressions: what these use is their own affair once they are
-/// left to DataFusion.
+/// Calls `found` for outer columns in a plan. Subqueries in its expressions are left out, because DataFusion handles their outer columns.
 pub(super) fn outer_columns(plan: &LogicalPlan, found: &mut impl FnMut(&Column)) -> Result<()> {
     plan.apply(|node| {
         node.apply_expressions(|expr| {
@@ -138,14 +137,14 @@ pub(super) fn outer_columns_in(expr: &Expr, found: &mut impl FnMut(&Column)) -> 
     Ok(())
 }
 
-/// Whether a plan has outer columns that `schema` lacks.
+/// Whether a plan uses outer columns that are not in `schema`.
 pub(super) fn reaches_beyond(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     let mut beyond = false;
     outer_columns(plan, &mut |column| beyond |= !columns::has(schema, column))?;
     Ok(beyond)
 }
 
-/// Whether a plan has outer columns.
+/// Whether a plan uses outer columns.
 pub(super) fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
     let mut is_correlated = false;
     outer_columns(plan, &mut |_| is_correlated = true)?;

@@ -8,23 +8,23 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 
-use super::attach::{Attachment, Joined, key_names, keys_and, pushed};
+use super::attach::{Attachment, SubqueryRelation, key_names, keys_and, pushed};
 use super::columns;
 use super::domain::Domain;
 
 const NULL: Expr = Expr::Literal(ScalarValue::Boolean(None), None);
 
 impl Attachment<'_> {
-    /// Whether a value is in the rows of a subquery; null counts as false.
+    /// Tests membership in a subquery; null counts as false.
     pub(super) fn is_match(&mut self, value: Expr, subquery: &LogicalPlan) -> Result<Expr> {
-        let value = self.column_of(value)?;
+        let value = self.as_column(value)?;
         let domain = Domain::new(Arc::clone(&self.base), subquery, self.names)?;
         self.matched(value, subquery, &domain)
     }
 
-    /// `value [NOT] IN (subquery)`: true if it is there, false if there are no rows, null if the value or one of the rows is null.
+    /// `value [NOT] IN (subquery)`: true if the value is found, false if there are no rows, null if the value or one of the rows is null.
     pub(super) fn is_in(&mut self, value: Expr, subquery: &LogicalPlan, negated: bool) -> Result<Expr> {
-        let value = self.column_of(value)?;
+        let value = self.as_column(value)?;
         let domain = Domain::new(Arc::clone(&self.base), subquery, self.names)?;
         let has_nulls = value.nullable(self.plan.schema()).unwrap_or(true) || subquery.schema().field(0).is_nullable();
         let matched = self.matched(value.clone(), subquery, &domain)?;
@@ -48,11 +48,11 @@ impl Attachment<'_> {
             Operator::Eq | Operator::NotEq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => {}
             _ => return Ok(Expr::SetComparison(SetComparison { expr, subquery, op, quantifier })),
         }
-        let value = self.column_of(*expr)?;
+        let value = self.as_column(*expr)?;
         let domain = Domain::new(Arc::clone(&self.base), &subquery.subquery, self.names)?;
         let group = self.group(&subquery.subquery, &domain, true)?;
         let with = |bound: &str| binary_expr(value.clone(), op, group.joined.column(bound));
-        // True of one row for ANY, false of one row for ALL: the other rows do not matter then.
+        // One row decides: with true for ANY, with false for ALL.
         let decided = match (op, is_any) {
             (Operator::Eq, _) => Expr::Not(Box::new(with("least").and(with("greatest")))),
             (Operator::NotEq, _) => with("least").or(with("greatest")),
@@ -67,8 +67,8 @@ impl Attachment<'_> {
             .otherwise(lit(!is_any))
     }
 
-    /// The value as a column, or as a constant.
-    fn column_of(&mut self, value: Expr) -> Result<Expr> {
+    /// Makes the value a column, unless it is one or a constant.
+    fn as_column(&mut self, value: Expr) -> Result<Expr> {
         if matches!(value, Expr::Column(_) | Expr::Literal(..)) {
             return Ok(value);
         }
@@ -92,11 +92,11 @@ impl Attachment<'_> {
         let members = members.aggregate(key_names(domain).map(Expr::Column).chain([member()]), Vec::<Expr>::new())?;
         let all = key_names(domain).map(Expr::Column).chain([member(), lit(true).alias("found")]);
         let members = members.project(all)?.build()?;
-        // Members are not null, so that null is distinct from all of them.
+        // Members are not null, so null is distinct from all of them.
         Ok(self.left_join(members, domain, vec![(value, "member")])?.column("found").is_not_null())
     }
 
-    /// The number of rows, of values that are not null, and the bounds of these, of each value of the domain.
+    /// Joins, for each value of the domain, the number of rows and of non-null values, and with `bounds` their minimum and maximum.
     fn group(&mut self, subquery: &LogicalPlan, domain: &Domain<'_>, bounds: bool) -> Result<Group> {
         let pushed = pushed(subquery, domain)?;
         let member = || Expr::Column(Column::from_name("member"));
@@ -114,7 +114,7 @@ impl Attachment<'_> {
 }
 
 struct Group {
-    joined: Joined,
+    joined: SubqueryRelation,
     is_total: bool,
 }
 

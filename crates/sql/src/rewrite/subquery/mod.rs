@@ -1,23 +1,24 @@
-//! Subqueries that DataFusion 55 answers wrongly or refuses become joins: `NOT IN` with nulls, predicates outside of `WHERE`, aggregates of
-//! empty groups, correlated subqueries with several rows, with `LIMIT`, with inequalities, in set operations or windows.
+//! Rewrites subqueries to joins that DataFusion 55 evaluates wrongly or refuses: `NOT IN` with nulls, predicates outside of `WHERE`,
+//! aggregates of empty groups, correlated subqueries with several rows, with `LIMIT`, with inequalities, in set operations or windows.
 //!
-//! The method is that of "Unnesting Arbitrary Queries" (Neumann and Kemper, 2015). The domain of a subquery is the distinct values of the
-//! outer columns that it uses. The domain is joined to the subquery's plan and carried upwards through all its operators, which then answer
-//! for all outer values at once; their result is joined back to the outer plan. Predicates keep three-valued logic.
+//! The method is described in "Unnesting Arbitrary Queries" (Neumann and Kemper, 2015). The domain of a subquery is the set of distinct
+//! values of the outer columns that it uses. The domain is joined to the subquery's plan and carried upwards through all its operators,
+//! which then compute results for all outer values at once; the results are joined back to the outer plan. Predicates keep three-valued
+//! logic.
 //!
-//! DataFusion keeps what it answers rightly, for its plans are better there: `simple` says what that is.
+//! Subqueries that DataFusion evaluates correctly stay, because its plans are better: see `simple`.
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | `simple` | recognises what DataFusion answers rightly |
+//! | `simple` | recognises subqueries that DataFusion evaluates correctly |
 //! | `nodes` | finds subqueries in the nodes of a plan |
 //! | `attach` | joins the value of a subquery to the plan that uses it |
-//! | `membership` | `IN`, `ANY` and `ALL` by three-valued logic |
-//! | `domain` | the distinct outer values |
+//! | `membership` | plans `IN`, `ANY` and `ALL` with three-valued logic |
+//! | `domain` | collects the distinct outer values |
 //! | `push` | carries the domain through a subquery's plan |
 //! | `push::join` | the same through joins and set operations |
-//! | `columns` | columns and names of plans |
-//! | `one_row` | the function that refuses a second row |
+//! | `columns` | selects and names columns of plans |
+//! | `one_row` | raises an error for a second row of a scalar subquery |
 
 mod attach;
 mod columns;
@@ -37,7 +38,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::AnalyzerRule;
 
-/// Replaces subqueries by joins. It runs before types are coerced, so that DataFusion coerces the comparisons that it makes.
+/// Replaces subqueries by joins. The rule runs before type coercion, so that DataFusion coerces the new comparisons.
 #[derive(Debug)]
 pub(crate) struct Unnesting;
 

@@ -44,7 +44,7 @@ pub(super) fn rewrite(node: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     Ok(Transformed::yes(plan))
 }
 
-/// The same for the plans of the subqueries themselves.
+/// Replaces the subqueries within the plans of subqueries.
 fn inner(expr: Expr, names: &Names) -> Result<Transformed<Expr>> {
     let plan = |subquery: Subquery| {
         let plan = unnest(subquery.subquery.as_ref().clone(), names)?;
@@ -136,7 +136,7 @@ fn rewrite_sort(sort: Sort, names: &Names) -> Result<LogicalPlan> {
     columns::only(LogicalPlan::Sort(plan), &schema, &[])
 }
 
-/// The input of a sort with the columns that only subqueries of ORDER BY use.
+/// Adds columns to the input of a sort that only subqueries of ORDER BY use.
 fn with_hidden_columns(input: &LogicalPlan, order: &[SortExpr]) -> Result<LogicalPlan> {
     let LogicalPlan::Projection(projection) = input else { return Ok(input.clone()) };
     let mut hidden: Vec<Column> = Vec::new();
@@ -166,7 +166,7 @@ fn each_subquery(expr: &Expr, found: &mut impl FnMut(&LogicalPlan) -> Result<()>
     Ok(())
 }
 
-/// The fields of a plan under the names of the fields at the same places of `schema`.
+/// Renames the fields of a plan to the names in `schema`, by index.
 fn renamed(plan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
     let own = Arc::clone(plan.schema());
     let exprs = (0..own.fields().len()).map(|at| columns::named_as(Expr::Column(columns::at(&own, at)), schema, at));
@@ -204,7 +204,7 @@ fn rewrite_join(join: Join, names: &Names) -> Result<LogicalPlan> {
     columns::only(plan, &join.schema, &[])
 }
 
-/// Whether the subqueries of a condition, and what they are compared with, use columns of this side only.
+/// Whether a condition's subqueries and the values compared with them use columns of this side only.
 fn uses_only(condition: &Expr, schema: &DFSchema) -> Result<bool> {
     let mut only = condition.column_refs().into_iter().all(|column| columns::has(schema, column));
     each_subquery(condition, &mut |plan| outer_columns(plan, &mut |column| only &= columns::has(schema, column)))?;

@@ -9,13 +9,13 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-/// `one_row(value, rows)`: the value, if there is no second row.
+/// `one_row(value, rows)` returns the value, or an error if there is a second row.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OneRow {
     signature: Signature,
 }
 
-/// The value of a subquery that has found so many rows.
+/// Calls the function with the value of a subquery and the number of its rows.
 pub(super) fn one_row(value: Expr, rows: Expr) -> Expr {
     let function = OneRow { signature: Signature::any(2, Volatility::Immutable) };
     Arc::new(ScalarUDF::from(function)).call(vec![value, rows])

@@ -1,5 +1,5 @@
-//! DataFusion 55 answers these rightly, with fewer joins: conditions of WHERE in which null counts as false, over subqueries whose outer
-//! columns stand in conditions only, and aggregates that are null for no rows, correlated by equalities.
+//! Recognises subqueries that DataFusion 55 evaluates correctly, with fewer joins: conditions of WHERE in which null counts as false, with
+//! outer columns in conditions only, and aggregates that are null over no rows, correlated by equalities.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ pub(super) fn is_condition(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     }
 }
 
-/// The same below AND and OR, where DataFusion marks rows by a join.
+/// Whether a part below AND or OR can be left to DataFusion, which marks rows by a join.
 fn is_alternative(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
@@ -41,7 +41,7 @@ fn is_alternative(expr: &Expr, schema: &DFSchema) -> Result<bool> {
         }
         Expr::Not(expr) if matches!(expr.as_ref(), Expr::Exists(_)) => is_alternative(expr, schema),
         Expr::InSubquery(InSubquery { expr, subquery, negated: false }) => {
-            // Names of generated columns occur twice in the join that marks rows.
+            // Names of generated columns would occur twice in the mark join.
             let is_column = subquery.subquery.schema().qualified_field(0).0.is_some();
             Ok(is_column
                 && has_own_type(expr, &subquery.subquery, schema)
@@ -52,7 +52,7 @@ fn is_alternative(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     }
 }
 
-/// Whether DataFusion can join to a correlated subquery, which it cannot where it has to cast a column that a condition uses too.
+/// Whether DataFusion can join a correlated subquery. It cannot if it has to cast a column that a condition uses, too.
 fn is_plain_join(expr: &Expr, plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     Ok(!is_correlated(plan)? || has_own_type(expr, plan, schema))
 }
@@ -65,7 +65,7 @@ fn has_column(expr: &Expr) -> bool {
     !contains_subquery(expr) && !expr.column_refs().is_empty()
 }
 
-/// Whether all subqueries in an expression are scalars that can be left to DataFusion.
+/// Whether all subqueries in an expression are scalar ones that can be left to DataFusion.
 fn has_scalars_only(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     let mut only = true;
     expr.apply(|expr| {
@@ -79,7 +79,7 @@ fn has_scalars_only(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     Ok(only)
 }
 
-/// Whether outer columns, all of `schema`, stand in conditions only, above which rows are neither grouped nor counted.
+/// Whether all outer columns are from `schema` and occur only in conditions, and rows above them are neither grouped nor counted.
 fn is_row_set(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     if reaches_beyond(plan, schema)? || has_shared_names(plan)? {
         return Ok(false);
@@ -105,8 +105,8 @@ fn is_row_set(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     }
 }
 
-/// Whether columns of different tables in correlated conditions, and the answer, have one name: DataFusion puts all under one alias, and
-/// compares the wrong one.
+/// Whether columns of different tables in correlated conditions or the output have the same name. DataFusion puts all of them under one
+/// alias and compares the wrong one.
 fn has_shared_names(plan: &LogicalPlan) -> Result<bool> {
     let mut columns: HashSet<Column> = plan.schema().columns().into_iter().collect();
     plan.apply(|node| {
@@ -123,7 +123,7 @@ fn has_shared_names(plan: &LogicalPlan) -> Result<bool> {
     Ok(names.len() < columns.len())
 }
 
-/// Whether a condition is false or null where one of its sides is null.
+/// Whether a condition is false or null if one of its sides is null.
 fn is_comparison(condition: &Expr) -> bool {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     matches!(condition, Expr::BinaryExpr(BinaryExpr { op: Eq | NotEq | Lt | LtEq | Gt | GtEq, .. }))
@@ -150,7 +150,7 @@ fn below_names(plan: &LogicalPlan) -> &LogicalPlan {
 /// Whether a scalar subquery can be left to DataFusion.
 pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     if !is_correlated(plan)? {
-        // DataFusion takes the answer as never null where the column is not, though there may be no row.
+        // DataFusion considers the result non-null if the column is, even if there may be no row.
         return Ok(plan.schema().field(0).is_nullable() || is_total(plan));
     }
     if reaches_beyond(plan, schema)? || has_shared_names(plan)? {
@@ -192,7 +192,7 @@ pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a plan has one row, whatever it finds.
+/// Whether a plan always has exactly one row.
 fn is_total(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => is_total(&projection.input),
@@ -202,7 +202,7 @@ fn is_total(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Whether an expression of columns that are null is null.
+/// Whether an expression is null if its columns are null.
 fn is_null_of_null(expr: &Expr) -> bool {
     match expr {
         Expr::Column(_) => true,
@@ -221,7 +221,7 @@ fn is_null_of_null(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an outer column has to be equal to a column. Equal floats are found by a function, over which DataFusion has no join.
+/// Whether a condition equates an outer column with a column. Floats are compared through a function, which DataFusion cannot join by.
 fn is_equality(condition: &Expr, schema: &DFSchema) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return false };
     match (left.as_ref(), right.as_ref()) {
@@ -234,7 +234,7 @@ fn is_equality(condition: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// Whether a plan has one row at most by its shape.
+/// Whether the shape of a plan limits it to one row.
 pub(super) fn has_one_row(plan: &LogicalPlan) -> bool {
     match below_names(plan) {
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),

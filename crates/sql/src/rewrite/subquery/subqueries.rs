@@ -1,10 +1,10 @@
-//! The subqueries within an expression.
+//! Finds subqueries within an expression.
 
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::{Expr, Subquery};
 
-/// The subquery that an expression is about.
+/// The subquery of a subquery expression.
 pub(super) fn subquery(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::Exists(Exists { subquery, .. })

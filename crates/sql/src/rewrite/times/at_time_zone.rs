@@ -1,7 +1,7 @@
-//! `ts AT TIME ZONE 'zone'` as a function.
+//! Implements `ts AT TIME ZONE 'zone'` as a function.
 //!
-//! DataFusion 55 makes it a cast, and moves casts from one side of a comparison to the other as if they kept the number that is stored:
-//! `ts AT TIME ZONE 'America/New_York' = TIMESTAMP '2024-01-01 06:00:00Z'` found 6 o'clock local time.
+//! DataFusion 55 plans it as a cast, and moves casts from one side of a comparison to the other as if they kept the stored number: `ts AT
+//! TIME ZONE 'America/New_York' = TIMESTAMP '2024-01-01 06:00:00Z'` found 6 o'clock local time.
 
 use std::sync::Arc;
 

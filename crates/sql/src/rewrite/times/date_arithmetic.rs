@@ -1,7 +1,7 @@
-//! A date and a time of day make a timestamp: `DATE '2024-01-31' + INTERVAL '36 hours'` is noon of the first of February.
+//! Makes a date plus an interval with hours a timestamp: `DATE '2024-01-31' + INTERVAL '36 hours'` is noon on 1 February.
 //!
-//! DataFusion 55 makes a date of it and drops the hours. PostgreSQL and DuckDB make a timestamp of every date with an interval; here a date
-//! with an interval of whole days or months stays a date, so that conditions on columns of dates still rule out row groups.
+//! In DataFusion 55 the result is a date, without the hours. In PostgreSQL and DuckDB, a date plus any interval is a timestamp; here a date
+//! plus whole days or months stays a date, so that conditions on date columns still rule out row groups.
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use datafusion::common::{DFSchema, Result};
@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 const NANOSECONDS_A_DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
 
-/// Plans `date ± interval` as `timestamp ± interval` where the interval may have a part of a day.
+/// Plans `date ± interval` as `timestamp ± interval` if the interval may have a part of a day.
 #[derive(Debug)]
 pub(crate) struct DateArithmetic;
 

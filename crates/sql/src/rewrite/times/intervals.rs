@@ -1,7 +1,7 @@
-//! Intervals compare by their length, with months of 30 days and days of 24 hours, as PostgreSQL and DuckDB have it.
+//! Compares intervals by their length, with months of 30 days and days of 24 hours, as PostgreSQL and DuckDB do.
 //!
 //! DataFusion 55 compares months, then days, then nanoseconds: `ts - TIMESTAMP '2024-01-01' > INTERVAL '58 days'` was false, because a
-//! difference of timestamps has no days. Where intervals are compared, sorted or grouped, their lengths are.
+//! difference of timestamps has no days. Here comparisons, sorts and groups of intervals use their lengths.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const DAYS_A_MONTH: i128 = 30;
 /// The type of lengths: nanoseconds.
 const LENGTH: DataType = DataType::Decimal128(38, 0);
 
-/// Replaces intervals by their lengths where they are compared. It runs when types are known, which is after DataFusion's coercion.
+/// Replaces compared intervals by their lengths. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct ComparedIntervals {
     length: Arc<ScalarUDF>,
@@ -58,7 +58,7 @@ impl ComparedIntervals {
             let name = names.save(&expr);
             let rewritten = expr.transform_up(|expr| Ok(self.rewrite(expr, &schema)))?;
             let rewritten = match is_key && is_interval(&rewritten.data, &schema) {
-                true => Transformed::yes(self.length_of(rewritten.data, &schema)),
+                true => Transformed::yes(self.interval_length(rewritten.data, &schema)),
                 false => rewritten,
             };
             Ok(if rewritten.transformed { rewritten.update_data(|expr| name.restore(expr)) } else { rewritten })
@@ -67,8 +67,9 @@ impl ComparedIntervals {
     }
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
-        let length = |expr: Box<Expr>| Box::new(self.length_of(*expr, schema));
-        let lengths = |exprs: Vec<Expr>| exprs.into_iter().map(|expr| self.length_of(expr, schema)).collect::<Vec<_>>();
+        let length = |expr: Box<Expr>| Box::new(self.interval_length(*expr, schema));
+        let lengths =
+            |exprs: Vec<Expr>| exprs.into_iter().map(|expr| self.interval_length(expr, schema)).collect::<Vec<_>>();
         Transformed::yes(match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right })
                 if is_comparison(op) && is_interval(&left, schema) && is_interval(&right, schema) =>
@@ -90,7 +91,7 @@ impl ComparedIntervals {
         })
     }
 
-    /// `min` and `max` of intervals are the first by their length.
+    /// Rewrites `min` and `max` of intervals to the first value by length.
     fn extremum(&self, function: AggregateFunction, schema: &DFSchema) -> Transformed<Expr> {
         let is_least = match function.func.name() {
             "min" => true,
@@ -103,7 +104,7 @@ impl ComparedIntervals {
         if !is_interval(argument, schema) {
             return Transformed::no(Expr::AggregateFunction(function));
         }
-        let order = vec![self.length_of(argument.clone(), schema).sort(is_least, false)];
+        let order = vec![self.interval_length(argument.clone(), schema).sort(is_least, false)];
         let Expr::AggregateFunction(mut first) = first_value(argument.clone(), order) else {
             return Transformed::no(Expr::AggregateFunction(function));
         };
@@ -111,7 +112,7 @@ impl ComparedIntervals {
         Transformed::yes(Expr::AggregateFunction(first))
     }
 
-    /// Groups by lengths, with the first interval of each.
+    /// Groups by lengths, and outputs the first interval of each group.
     fn group(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let (input, keys, aggregates, schema) = match plan {
             LogicalPlan::Distinct(Distinct::All(input)) if has_interval(input.schema()) => {
@@ -128,14 +129,14 @@ impl ComparedIntervals {
         };
         let key_count = keys.len();
         let mut firsts = Vec::new();
-        // In the order of the columns that there were: the interval itself is an aggregate.
+        // Maps the original columns, in order: the interval itself is now an aggregate.
         let mut places = Vec::with_capacity(key_count + aggregates.len());
         let mut groups = Vec::with_capacity(key_count);
         for (number, key) in keys.into_iter().enumerate() {
             if is_interval(&key, input.schema()) {
                 places.push(key_count + aggregates.len() + firsts.len());
                 firsts.push(first_value(key.clone(), Vec::new()).alias(format!("lath interval {number}")));
-                groups.push(self.length_of(key, input.schema()).alias(format!("lath length {number}")));
+                groups.push(self.interval_length(key, input.schema()).alias(format!("lath length {number}")));
             } else {
                 places.push(number);
                 groups.push(key);
@@ -152,14 +153,14 @@ impl ComparedIntervals {
         Ok(Transformed::yes(LogicalPlanBuilder::from(grouped).project(columns)?.build()?))
     }
 
-    fn length_of(&self, expr: Expr, schema: &DFSchema) -> Expr {
-        length_of(&self.length, expr, schema)
+    fn interval_length(&self, expr: Expr, schema: &DFSchema) -> Expr {
+        interval_length(&self.length, expr, schema)
     }
 }
 
-fn length_of(length: &Arc<ScalarUDF>, expr: Expr, schema: &DFSchema) -> Expr {
+fn interval_length(length: &Arc<ScalarUDF>, expr: Expr, schema: &DFSchema) -> Expr {
     let expr = match expr {
-        // DataFusion makes differences of timestamps intervals, in nanoseconds, which the longest do not fit.
+        // DataFusion casts differences of timestamps to intervals in nanoseconds, which overflow for the longest.
         Expr::Cast(Cast { expr, .. }) if is_duration(&expr, schema) => *expr,
         other => other,
     };
@@ -176,7 +177,7 @@ impl AnalyzerRule for ComparedIntervals {
     }
 }
 
-/// Sorts and partitions the rows of windows by lengths. It runs before DataFusion's coercion, which refuses intervals there.
+/// Sorts and partitions windows by lengths. The rule runs before DataFusion's coercion, which refuses intervals there.
 #[derive(Debug)]
 pub(crate) struct IntervalWindows {
     length: Arc<ScalarUDF>,
@@ -207,7 +208,7 @@ impl IntervalWindows {
         let params = &mut window.params;
         let sorted = params.order_by.iter_mut().map(|key| &mut key.expr);
         for key in sorted.chain(params.partition_by.iter_mut()).filter(|key| is_interval(key, schema)) {
-            *key = length_of(&self.length, std::mem::take(key), schema);
+            *key = interval_length(&self.length, std::mem::take(key), schema);
             any = true;
         }
         any

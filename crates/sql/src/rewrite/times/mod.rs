@@ -1,4 +1,4 @@
-//! Dates, timestamps and intervals.
+//! Rewrites expressions of dates, timestamps and intervals.
 
 mod at_time_zone;
 mod date_arithmetic;

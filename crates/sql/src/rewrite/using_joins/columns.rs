@@ -1,4 +1,4 @@
-//! Which columns the tables of a statement have.
+//! Looks up the columns of a statement's tables.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -12,12 +12,12 @@ use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 
 use super::visit;
 
-/// The columns of each table that a statement names, by the text of its part of `FROM`.
+/// The columns of each table of a statement, by its text in `FROM`.
 pub(super) struct FactorColumns(HashMap<String, Result<Vec<String>, String>>);
 
 impl FactorColumns {
     pub(super) async fn find(state: &SessionState, statement: &mut Statement) -> Result<Self> {
-        let mut collected = Collected::default();
+        let mut collected = TableCollector::default();
         let _ = visit(statement, &mut collected);
         let with = (!collected.ctes.is_empty()).then(|| With {
             with_token: AttachedToken::empty(),
@@ -26,12 +26,12 @@ impl FactorColumns {
         });
         let mut columns = HashMap::new();
         for (text, factor) in collected.factors {
-            let names = match all_of(with.clone(), factor) {
+            let names = match select_all_from(with.clone(), factor) {
                 Ok(all) => state.statement_to_plan(all).await,
                 Err(error) => Err(error),
             };
             let names = names.map(|plan| plan.schema().fields().iter().map(|field| field.name().clone()).collect());
-            // A table that depends on another one of the query has no columns by itself.
+            // A lateral table cannot be planned by itself.
             columns.insert(text, names.map_err(|error| error.strip_backtrace()));
         }
         Ok(Self(columns))
@@ -47,7 +47,7 @@ impl FactorColumns {
         }
     }
 
-    /// The names that a query has by its own tables.
+    /// The column names that a query's own tables define.
     pub(super) fn names_within(&self, query: &Query) -> HashSet<String> {
         let mut names = HashSet::new();
         self.add_names(&query.body, &mut names);
@@ -75,8 +75,8 @@ impl FactorColumns {
     }
 }
 
-/// `SELECT * FROM` a table.
-fn all_of(with: Option<With>, factor: TableFactor) -> Result<Statement> {
+/// Builds `SELECT * FROM` a table.
+fn select_all_from(with: Option<With>, factor: TableFactor) -> Result<Statement> {
     let mut statement = DFParserBuilder::new("SELECT * FROM t").build()?.parse_statement()?;
     let mut replace = Replace { with, factor: Some(factor) };
     let _ = visit(&mut statement, &mut replace);
@@ -100,16 +100,16 @@ impl VisitorMut for Replace {
     }
 }
 
-/// The tables of a statement, and the queries that it names by `WITH`.
+/// Collects the tables of a statement and its `WITH` queries.
 #[derive(Default)]
-struct Collected {
+struct TableCollector {
     factors: HashMap<String, TableFactor>,
     ctes: Vec<Cte>,
     known: BTreeSet<Ident>,
     is_recursive: bool,
 }
 
-impl VisitorMut for Collected {
+impl VisitorMut for TableCollector {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {

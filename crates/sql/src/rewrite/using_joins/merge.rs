@@ -1,4 +1,4 @@
-//! What the tables and joins of `FROM` make of columns with one name.
+//! Resolves the merged columns of joins in `FROM`.
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
@@ -9,28 +9,28 @@ use datafusion::sql::sqlparser::ast::{
 use super::{Rewrite, constraint};
 use crate::dialect::normal;
 
-/// A part of `FROM`: its tables, and the columns that joins made of several.
+/// A part of `FROM`: its tables, and the columns that joins merged.
 #[derive(Debug, Default)]
 pub(super) struct Side {
-    pub(super) tables: Vec<Table>,
-    pub(super) merged: Vec<Merged>,
+    pub(super) tables: Vec<QualifiedTable>,
+    pub(super) merged: Vec<MergedColumn>,
 }
 
-/// A table by the name that its columns have before the point.
+/// A table with the qualifier of its columns.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct QualifiedTable {
     pub(super) name: Vec<Ident>,
     pub(super) columns: Vec<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Merged {
+pub(super) struct MergedColumn {
     pub(super) name: String,
     pub(super) value: Expr,
 }
 
 impl Side {
-    /// What a name alone means.
+    /// Resolves an unqualified name.
     fn column(&self, name: &str) -> Result<Expr> {
         if let Some(merged) = self.merged.iter().find(|merged| merged.name == name) {
             return Ok(merged.value.clone());
@@ -46,7 +46,7 @@ impl Side {
         }
     }
 
-    /// The names of all columns, each once, in their order.
+    /// The distinct names of all columns, in order.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.merged.iter().map(|merged| &*merged.name).collect();
         for column in self.tables.iter().flat_map(|table| &table.columns) {
@@ -73,10 +73,10 @@ impl Rewrite<'_> {
         }
         let columns = self.columns.get(factor)?.to_vec();
         let name = self.name(factor)?;
-        Ok(Side { tables: vec![Table { name, columns }], merged: Vec::new() })
+        Ok(Side { tables: vec![QualifiedTable { name, columns }], merged: Vec::new() })
     }
 
-    /// The name before the columns of a table, which is given to it if it has none.
+    /// The qualifier of a table's columns. A table without a name gets an alias.
     fn name(&mut self, factor: &mut TableFactor) -> Result<Vec<Ident>> {
         let (alias, own) = match factor {
             TableFactor::Table { alias, name, args: None, .. } => {
@@ -131,7 +131,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// The side of a join whose values a merged column has.
+/// The side of a join that provides the values of a merged column.
 #[derive(Debug, Clone, Copy)]
 enum Keeps {
     Left,
@@ -139,7 +139,7 @@ enum Keeps {
     Both,
 }
 
-/// The side of a join whose columns can be seen behind it.
+/// The sides of a join whose columns are visible after it.
 #[derive(Debug, Clone, Copy)]
 enum Shows {
     Left,
@@ -189,7 +189,7 @@ fn set_condition(operator: &mut JoinOperator, condition: Expr) {
     }
 }
 
-/// Merges columns of both sides; returns the condition of the join.
+/// Merges columns of both sides and returns the join condition.
 fn merge(left: &mut Side, right: &Side, names: Vec<String>, keeps: Keeps) -> Result<Expr> {
     let mut condition: Option<Expr> = None;
     let mut merged = Vec::new();
@@ -205,12 +205,12 @@ fn merge(left: &mut Side, right: &Side, names: Vec<String>, keeps: Keeps) -> Res
             Keeps::Right => other,
             Keeps::Both => coalesce(one, other),
         };
-        merged.push(Merged { name, value });
+        merged.push(MergedColumn { name, value });
     }
     left.merged.retain(|before| merged.iter().all(|merged| merged.name != before.name));
     merged.append(&mut left.merged);
     left.merged = merged;
-    // Without common columns, every row of one side meets every row of the other.
+    // Without common columns, the join is a cross join.
     Ok(condition.unwrap_or_else(|| Expr::value(datafusion::sql::sqlparser::ast::Value::Boolean(true))))
 }
 

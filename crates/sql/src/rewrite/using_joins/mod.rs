@@ -1,8 +1,8 @@
-//! The column that `USING` and `NATURAL` make of two is the one of the side that has the row: `coalesce` of both in a full join.
+//! Takes the columns that `USING` and `NATURAL` merge from the side that has the row: `coalesce` of both in a full join.
 //!
-//! DataFusion 55 takes the column of the left side, which is null in rows of the right side alone, and in WHERE it says that the name is
-//! ambiguous. Selects with such joins are rewritten before they are planned: the join has a condition instead, and the name alone stands
-//! for the merged column.
+//! DataFusion 55 takes the left side's column, which is null in rows that only the right side has, and in WHERE it reports that the name is
+//! ambiguous. Here selects with such joins are rewritten before they are planned: the join gets a condition instead, and the unqualified
+//! name refers to the merged column.
 
 mod columns;
 mod merge;
@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::{
 use crate::statement::explained;
 use columns::FactorColumns;
 
-/// Rewrites every select of a statement that needs it. Columns of its tables are looked up for that.
+/// Rewrites every select of a statement that has such joins, after looking up the columns of its tables.
 pub(crate) async fn merge_join_columns(state: &SessionState, statement: &mut Statement) -> Result<()> {
     if !needs_rewrite(statement) {
         return Ok(());
@@ -33,7 +33,7 @@ pub(crate) async fn merge_join_columns(state: &SessionState, statement: &mut Sta
     }
 }
 
-/// Visits the query of a statement, of the one that it explains, or of the one that it copies.
+/// Visits the query of a statement, even within EXPLAIN or COPY.
 fn visit<V: VisitorMut>(statement: &mut Statement, visitor: &mut V) -> ControlFlow<V::Break> {
     match explained(statement) {
         Statement::Statement(statement) => statement.visit(visitor),
@@ -55,7 +55,7 @@ fn needs_rewrite(statement: &mut Statement) -> bool {
     visit(statement, &mut Search).is_break()
 }
 
-/// Whether there is a join that merges columns.
+/// Whether a join merges columns.
 fn merges_columns(from: &TableWithJoins) -> bool {
     let nested = |factor: &TableFactor| match factor {
         TableFactor::NestedJoin { table_with_joins, .. } => merges_columns(table_with_joins),
@@ -67,7 +67,7 @@ fn merges_columns(from: &TableWithJoins) -> bool {
     nested(&from.relation) || from.joins.iter().any(|join| merges(&join.join_operator) || nested(&join.relation))
 }
 
-/// The condition of a join that has one.
+/// The constraint of a join, if its type has one.
 fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     use JoinOperator::{
         Anti, FullOuter, Inner, Join, Left, LeftAnti, LeftOuter, LeftSemi, Right, RightAnti, RightOuter, RightSemi,
@@ -93,7 +93,7 @@ fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
 
 struct Rewrite<'c> {
     columns: &'c FactorColumns,
-    /// How many tables without a name were given one.
+    /// The number of generated table names.
     names: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Has the names of merged columns mean them, in a select and its order.
+//! Replaces names of merged columns in a select and its ORDER BY.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -10,17 +10,17 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::columns::FactorColumns;
-use super::merge::{Merged, Side};
+use super::merge::{MergedColumn, Side};
 use crate::dialect::normal;
 
-/// Rewrites what a select and its order say of merged columns.
+/// Rewrites references to merged columns in a select and its ORDER BY.
 pub(super) fn rewrite(
     select: &mut Select,
     order_by: Option<&mut OrderBy>,
     sides: &[Side],
     columns: &FactorColumns,
 ) -> Result<()> {
-    let merged: Vec<&Merged> = sides.iter().flat_map(|side| &side.merged).collect();
+    let merged: Vec<&MergedColumn> = sides.iter().flat_map(|side| &side.merged).collect();
     let mut names = Names { merged: &merged, columns, hidden: Vec::new() };
     let mut items = Vec::new();
     for item in std::mem::take(&mut select.projection) {
@@ -46,7 +46,7 @@ pub(super) fn rewrite(
     let _ = select.named_window.visit(&mut names);
     if let Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) = order_by {
         for key in keys {
-            // The name of a selected column means that column.
+            // In ORDER BY, the name of a selected column refers to that column.
             let is_selected = matches!(&key.expr, Expr::Identifier(name) if selected.contains(&normal(name)));
             if !is_selected {
                 let _ = key.visit(&mut names);
@@ -64,7 +64,7 @@ fn output_name(item: &SelectItem) -> Option<String> {
     }
 }
 
-/// `*`: every column once, a merged one where its first table has it.
+/// Expands `*`: every column once, a merged one at its position in the first table.
 fn all_columns(options: WildcardAdditionalOptions, sides: &[Side]) -> Result<Vec<SelectItem>> {
     let WildcardAdditionalOptions {
         wildcard_token: _,
@@ -112,11 +112,11 @@ fn last_name(name: &ObjectName) -> String {
     name.0.last().and_then(|part| part.as_ident()).map(normal).unwrap_or_default()
 }
 
-/// Replaces names of merged columns, but for those that a query within has by its own tables.
+/// Replaces names of merged columns, except names that a subquery's own tables define.
 struct Names<'m> {
-    merged: &'m [&'m Merged],
+    merged: &'m [&'m MergedColumn],
     columns: &'m FactorColumns,
-    /// Names of the queries around the place.
+    /// Names that enclosing subqueries define.
     hidden: Vec<HashSet<String>>,
 }
 
@@ -143,7 +143,7 @@ impl VisitorMut for Names<'_> {
         ControlFlow::Continue(())
     }
 
-    // After its parts, so that what replaces a name is not looked at again.
+    // Runs after the parts of an expression, so that a replacement is not visited again.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if let Expr::Identifier(name) = expr
             && let Some(value) = self.value(name)

@@ -1,9 +1,9 @@
-//! Casts, also those that nobody wrote.
+//! Explicit and implicit casts.
 //!
-//! DataFusion 55 takes timestamps without a zone as local times of the zone that they are compared with or stored as. Here they are in UTC, as
-//! in conditions of `lath find`, whether they are literals, columns or dates. `AT TIME ZONE` alone says that a time is local.
+//! DataFusion 55 interprets timestamps without a zone as local times of the zone that they are compared with or stored as. Here they are in
+//! UTC, as in conditions of `lath find`, whether they are literals, columns or dates. Only `AT TIME ZONE` makes a time local.
 //!
-//! It cuts the fractions of numbers that become integers. Here they are rounded as in PostgreSQL and in conditions of `lath find`: halves of
+//! DataFusion truncates numbers that become integers. Here they are rounded as in PostgreSQL and in conditions of `lath find`: halves of
 //! floats to even, halves of decimals away from zero.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use datafusion::scalar::ScalarValue;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
-/// Has casts to timestamps go by UTC, and such to integers round.
+/// Makes casts to timestamps use UTC and casts to integers round.
 #[derive(Debug)]
 pub(crate) struct StandardCasts;
 
@@ -71,7 +71,7 @@ fn by_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
             None => Ok(Transformed::no(Expr::Cast(cast))),
         },
-        // A text that is no timestamp is null.
+        // TRY_CAST of a text that is not a timestamp is null.
         Expr::TryCast(mut cast) => match utc(cast.expr.clone())? {
             Some(inner) => {
                 let Expr::Cast(Cast { expr, field }) = *inner else { return Ok(Transformed::no(Expr::TryCast(cast))) };
@@ -84,7 +84,7 @@ fn by_utc(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     }
 }
 
-/// The unit of timestamps of a zone that is not UTC.
+/// The unit of timestamps with a zone other than UTC.
 fn zoned_unit(data_type: &DataType) -> Option<TimeUnit> {
     match data_type {
         DataType::Timestamp(unit, Some(zone)) => {
@@ -95,7 +95,7 @@ fn zoned_unit(data_type: &DataType) -> Option<TimeUnit> {
     }
 }
 
-/// The cast of a number to an integer, of the number without its fraction.
+/// Rounds a number before its cast to an integer.
 fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let round = |inner: &Expr, to: &DataType| -> Result<Option<Expr>> {
         if !to.is_integer() {
@@ -130,7 +130,7 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// Rounds floats to the nearest whole number, halves to even ones.
+/// Rounds floats to the nearest integer, halves to even.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct RoundToEven {
     signature: Signature,

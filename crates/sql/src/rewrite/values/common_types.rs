@@ -1,5 +1,5 @@
-//! Numbers of different types that are compared, or are the values of one expression: which expressions these are. `floats` and `decimals`
-//! say which type they get where DataFusion 55 would choose one that does not hold them.
+//! Finds numbers of different types that need a common type, because they are compared or are values of one expression. `floats` and
+//! `decimals` choose the type if DataFusion 55 would choose one that cannot hold all values.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use datafusion::scalar::ScalarValue;
 use super::{decimals, floats};
 use crate::rewrite::expressions::{is_comparison, rewrite_expressions};
 
-/// Functions whose arguments have one type.
+/// Functions whose arguments have a common type.
 const ONE_TYPE_FUNCTIONS: [&str; 8] =
     ["coalesce", "nvl", "ifnull", "nullif", "greatest", "least", "make_array", "nvl2"];
 
-/// Gives numbers that have one type a type that holds all of them, before DataFusion finds one.
+/// Casts numbers to a common type that holds all values, before DataFusion chooses one.
 #[derive(Debug)]
 pub(crate) struct CommonTypes;
 
@@ -53,7 +53,7 @@ fn with_common_types(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
             let expr = std::iter::once(list.expr.as_mut());
             unify(expr.chain(&mut list.list).collect(), schema)
         }
-        // A column of nulls alone is no number; of integers that are null, every comparison is null.
+        // A null has no number type. As a null integer, every comparison with it is null.
         Expr::InSubquery(subquery) if subquery.expr.get_type(schema)? == DataType::Null => {
             let inner = std::mem::replace(subquery.expr.as_mut(), Expr::Literal(ScalarValue::Null, None));
             *subquery.expr = cast(inner, DataType::Int64);
@@ -81,12 +81,12 @@ fn with_common_types(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
-/// Casts expressions that get one type, where DataFusion would choose one that does not hold all values; whether there were such.
+/// Casts expressions that need a common type, if DataFusion would choose one that cannot hold all values. Returns whether it did.
 fn unify(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     floats::unify(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema) || decimals::unify(exprs, schema)
 }
 
-/// The same of the columns of a union.
+/// Unifies the columns of a union.
 fn unify_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     let width = union.schema.fields().len();
     let common = |column: usize| {

@@ -1,22 +1,21 @@
-//! Decimals of different types that are compared, or are the values of one expression.
+//! Common types of decimals that are compared or are values of one expression.
 //!
-//! DataFusion 55 finds a common type of at most 38 digits, and gives up digits before the point: `d > 12` is an error where 37 of the digits
-//! of `d` are behind it. Here decimals get as many digits as both sides have, up to 76.
+//! DataFusion 55 chooses a common type of at most 38 digits and drops digits before the point: `d > 12` is an error if 37 digits of `d` are
+//! after the point. Here decimals get as many digits as both sides have, up to 76.
 
 use arrow_schema::DataType;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use datafusion::scalar::ScalarValue;
 
-/// Digits of the decimals that DataFusion finds a common type for.
+/// Maximum digits of DataFusion's common types.
 const NARROW_DIGITS: i16 = 38;
 const MAX_DIGITS: i16 = 76;
 
-/// Casts whole numbers and decimals among expressions that get one type to a type with room for all of them, if 38 digits are too few;
-/// whether there were such.
+/// Casts integers and decimals that need a common type to one that holds all of them, if 38 digits are too few. Returns whether it did.
 pub(crate) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
-    // What has no type yet is left as it is, and what is no number has another common type.
-    let all: Vec<Option<Option<(i16, i16)>>> = exprs.iter().map(|expr| places_of(expr, schema)).collect();
+    // Expressions without a type yet stay unchanged. If one is not a number, the common type is not a decimal.
+    let all: Vec<Option<Option<(i16, i16)>>> = exprs.iter().map(|expr| expr_places(expr, schema)).collect();
     if all.contains(&Some(None)) || !exprs.iter().any(|expr| is_decimal(expr, schema)) {
         return false;
     }
@@ -30,7 +29,7 @@ pub(crate) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     true
 }
 
-/// The decimals that hold numbers with such digits before and after the point, if they need more than 38 digits.
+/// The decimal type for these numbers of digits before and after the point, if it needs more than 38 digits.
 pub(crate) fn wide_type(all: impl Iterator<Item = Option<(i16, i16)>> + Clone) -> Option<DataType> {
     if all.clone().any(|places| places.is_none()) {
         return None;
@@ -46,8 +45,8 @@ fn is_decimal(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|data_type| data_type.is_decimal())
 }
 
-/// Digits of an expression; `None` if its type is not known, or null.
-fn places_of(expr: &Expr, schema: &DFSchema) -> Option<Option<(i16, i16)>> {
+/// The digits of an expression; `None` if its type is unknown or null.
+fn expr_places(expr: &Expr, schema: &DFSchema) -> Option<Option<(i16, i16)>> {
     if let Expr::Literal(ScalarValue::Int64(Some(value)), _) = expr {
         return Some(Some((i16::try_from(value.unsigned_abs().to_string().len()).unwrap_or(NARROW_DIGITS), 0)));
     }
@@ -55,7 +54,7 @@ fn places_of(expr: &Expr, schema: &DFSchema) -> Option<Option<(i16, i16)>> {
     (data_type != DataType::Null).then(|| places(&data_type))
 }
 
-/// Digits of a number before and after the point.
+/// The digits of a number type before and after the point.
 pub(crate) fn places(data_type: &DataType) -> Option<(i16, i16)> {
     Some(match data_type {
         DataType::Int8 | DataType::UInt8 => (3, 0),

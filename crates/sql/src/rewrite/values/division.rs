@@ -1,7 +1,7 @@
-//! Quotients of decimals.
+//! Types of decimal quotients.
 //!
-//! DataFusion 55 gives a quotient four more digits after the point than the dividend has: `1 / 3.0` is 0.3333. Here it has 16 where they fit
-//! into the 38 digits of a decimal. Where they do not, and a literal is one side, the quotient is a double, with 15 digits or more.
+//! In DataFusion 55 a quotient has four more digits after the point than the dividend: `1 / 3.0` is 0.3333. Here it has 16 if they fit into
+//! the 38 digits of a decimal. If they do not, and one side is a literal, the quotient is a double, with 15 digits or more.
 
 use arrow_schema::DataType;
 use datafusion::common::{DFSchema, Result};
@@ -10,9 +10,9 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-/// Digits after the point that a quotient has, if there is room.
+/// Digits after the point of a quotient, if they fit.
 const QUOTIENT_SCALE: i16 = 16;
-/// Digits after the point that DataFusion adds to those of the dividend.
+/// Digits after the point that DataFusion adds to the dividend's.
 const ADDED_SCALE: i16 = 4;
 const MAX_PRECISION: i16 = 38;
 
@@ -51,7 +51,7 @@ impl ExprPlanner for ExactDivision {
     }
 }
 
-/// Digits of a number, and those of them after the point.
+/// The digits of a number type, and how many of them are after the point.
 fn digits(data_type: &DataType) -> Option<(i16, i16)> {
     Some(match data_type {
         DataType::Int8 | DataType::UInt8 => (3, 0),

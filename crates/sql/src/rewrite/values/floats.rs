@@ -1,17 +1,17 @@
-//! Decimals beside floats are floats.
+//! Makes decimals floats where they meet floats.
 //!
-//! DataFusion 55 compares them as decimals of 30 digits, 15 of them after the point: large floats and NaN are errors then, small ones are 0,
-//! and no condition on a column of floats goes into the scan. As in PostgreSQL, a decimal becomes a float here. A literal becomes one of the
-//! column's precision, as in conditions of `lath find`, so that `real_column = 0.1` finds what was stored as 0.1.
+//! DataFusion 55 compares them as decimals of 30 digits, 15 of them after the point: large floats and NaN are errors, small floats become
+//! 0, and no condition on a float column is pushed down to the scan. Here a decimal becomes a float, as in PostgreSQL. A literal gets the
+//! column's precision, as in conditions of `lath find`, so that `real_column = 0.1` finds values stored as 0.1.
 
 use arrow_schema::DataType;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use datafusion::scalar::ScalarValue;
 
-/// Casts the decimals among expressions that get one type, if one of them is a float; whether there were such.
+/// Casts decimals that need a common type with a float. Returns whether it did.
 pub(crate) fn unify(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
-    // What has no type yet is left as it is.
+    // Expressions without a type yet stay unchanged.
     let types: Vec<Option<DataType>> = exprs.iter().map(|expr| expr.get_type(schema).ok()).collect();
     let mut floats = types.iter().flatten().filter(|data_type| data_type.is_floating());
     let is_decimal = |data_type: &Option<DataType>| data_type.as_ref().is_some_and(DataType::is_decimal);
@@ -38,7 +38,7 @@ fn is_literal(expr: &Expr) -> bool {
     }
 }
 
-/// The floats that decimals become in a column of a union.
+/// The float type of a union's column, if decimals meet floats in it.
 pub(crate) fn type_in_union(types: &[DataType]) -> Option<DataType> {
     let has_floats = types.iter().any(DataType::is_floating);
     (has_floats && types.iter().any(DataType::is_decimal)).then_some(DataType::Float64)

@@ -1,7 +1,7 @@
-//! `CREATE TABLE t (a INT) AS SELECT x * 2 FROM (VALUES (1.5)) v(x)`.
+//! Types of inner VALUES: `CREATE TABLE t (a INT) AS SELECT x * 2 FROM (VALUES (1.5)) v(x)`.
 //!
-//! DataFusion 55 casts all VALUES of such a statement to the types of the table's columns, so that `x` would be 2 here. VALUES that are not
-//! the whole query become SELECTs with UNION ALL, which it leaves alone.
+//! DataFusion 55 casts all VALUES of such a statement to the types of the table's columns, so that `x` would be 2 here. VALUES within the
+//! query are rewritten to SELECTs with UNION ALL, which it does not cast.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use crate::dialect::LathDialect;
 pub(in crate::rewrite) fn rewrite(statement: &mut Statement) -> Result<(), ParserError> {
     let Statement::CreateTable(create) = statement else { return Ok(()) };
     let Some(query) = create.query.as_deref_mut().filter(|_| !create.columns.is_empty()) else { return Ok(()) };
-    // The rows of the table itself are to have the types of its columns.
+    // VALUES that are the whole query are cast to the table's columns, as they should be.
     let is_whole = matches!(query.body.as_ref(), SetExpr::Values(_));
     let kept = is_whole.then(|| query.body.clone());
     let flow = query.visit(&mut Rewriter);
@@ -46,7 +46,7 @@ impl VisitorMut for Rewriter {
     }
 }
 
-/// A row as a SELECT, with the names that columns of VALUES have.
+/// Builds a SELECT of a row, with the column names of VALUES.
 fn select(row: Vec<Expr>) -> Result<SetExpr, ParserError> {
     let mut body = *Parser::new(&LathDialect).try_with_sql("SELECT 1")?.parse_query()?.body;
     if let SetExpr::Select(select) = &mut body {
@@ -57,7 +57,7 @@ fn select(row: Vec<Expr>) -> Result<SetExpr, ParserError> {
     Ok(body)
 }
 
-/// All rows, in a tree that is no deeper than it has to be.
+/// Combines all rows in a balanced tree.
 fn union(mut rows: Vec<SetExpr>) -> Option<SetExpr> {
     if rows.len() < 2 {
         return rows.pop();

@@ -1,7 +1,7 @@
-//! `IN` with columns in its list, as comparisons with each.
+//! Rewrites `IN` with columns in its list to comparisons.
 //!
-//! DataFusion 55 evaluates a list once, without rows, if each of its expressions can be: `CASE` can, and what it is without rows is taken for
-//! every row.
+//! DataFusion 55 evaluates a list once, without rows, if all its expressions allow that. `CASE` does, and its result without rows is then
+//! used for every row.
 
 use std::ops::ControlFlow;
 

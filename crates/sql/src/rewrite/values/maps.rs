@@ -1,8 +1,8 @@
-//! Values of maps by their keys: `m['a']`, `m[1]`, `m[column]`, `map_extract(m, key)`.
+//! Lookups in maps: `m['a']`, `m[1]`, `m[column]`, `map_extract(m, key)`.
 //!
-//! DataFusion 55 compares a key as the type that it was written in with keys of the map's type, which are not the same for text and for
-//! integers of 32 bits; it takes no key that differs by row, finds values in maps that are null, and the first of several equal keys, of
-//! which a Parquet file has the last. Its `map_extract` has a list of a null where a key is missing.
+//! DataFusion 55 compares a key of the literal's type with keys of the map's type, which fails for text and 32-bit integers. It does not
+//! support keys that differ by row, finds values in null maps, and returns the first of several equal keys, although in Parquet the last
+//! one counts. Its `map_extract` returns a list with a null for a missing key.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(crate) struct MapAccess {
 
 impl MapAccess {
     pub(crate) fn new() -> Self {
-        Self { value: Arc::new(ScalarUDF::from(MapLookup::new(Found::Value))) }
+        Self { value: Arc::new(ScalarUDF::from(MapLookup::new(ResultForm::Value))) }
     }
 
     fn call(&self, map: Expr, key: Expr, key_type: &DataType) -> Result<Expr> {
@@ -63,7 +63,7 @@ impl ExprPlanner for MapAccess {
     }
 }
 
-/// `get_field(map, key)` is `map[key]`.
+/// Rewrites `get_field(map, key)` to `map[key]`.
 impl FunctionRewrite for MapAccess {
     fn name(&self) -> &str {
         "lath_map_access"
@@ -92,9 +92,9 @@ impl FunctionRewrite for MapAccess {
     }
 }
 
-/// `map_extract(map, key)`: the value in a list, which is empty where the map has no such key.
+/// `map_extract(map, key)` returns the value in a list, or an empty list if the map has no such key.
 pub(crate) fn map_extract_function() -> ScalarUDF {
-    ScalarUDF::from(MapLookup::new(Found::List)).with_aliases(["element_at"])
+    ScalarUDF::from(MapLookup::new(ResultForm::List)).with_aliases(["element_at"])
 }
 
 /// The type of a map's keys.
@@ -110,7 +110,7 @@ fn entry_fields(map: &DataType) -> Option<(&Field, &Field)> {
     }
 }
 
-/// Refuses a literal that no key of the map can be.
+/// Returns an error for a literal that cannot be a key of the map.
 fn check_literal(key: &ScalarValue, key_type: &DataType) -> Result<()> {
     if key.is_null() {
         return Ok(());
@@ -122,7 +122,7 @@ fn check_literal(key: &ScalarValue, key_type: &DataType) -> Result<()> {
     }
 }
 
-/// Casts keys to the type of the map's. A key that would be another value there is null.
+/// Casts keys to the map's key type. A key that the cast would change becomes null.
 fn cast_exactly(keys: &ArrayRef, key_type: &DataType) -> Result<ArrayRef> {
     if keys.data_type() == key_type {
         return Ok(Arc::clone(keys));
@@ -132,7 +132,7 @@ fn cast_exactly(keys: &ArrayRef, key_type: &DataType) -> Result<ArrayRef> {
     }
     let options = CastOptions { safe: true, ..CastOptions::default() };
     let cast = cast_with_options(keys, key_type, &options)?;
-    // Text has many forms of one value: '01' is the key 1.
+    // A value has several forms as text: '01' is the key 1.
     if keys.data_type().is_string() {
         return Ok(cast);
     }
@@ -142,31 +142,31 @@ fn cast_exactly(keys: &ArrayRef, key_type: &DataType) -> Result<ArrayRef> {
     Ok(take(&cast, &rows.collect::<UInt64Array>(), None)?)
 }
 
-/// The form of the answer.
+/// The form of a lookup's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Found {
+enum ResultForm {
     Value,
     List,
 }
 
-/// Finds the value of a key in each map.
+/// The function that looks up a key in each map.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct MapLookup {
-    found: Found,
+    form: ResultForm,
     signature: Signature,
 }
 
 impl MapLookup {
-    fn new(found: Found) -> Self {
-        Self { found, signature: Signature::any(2, Volatility::Immutable) }
+    fn new(form: ResultForm) -> Self {
+        Self { form, signature: Signature::any(2, Volatility::Immutable) }
     }
 }
 
 impl ScalarUDFImpl for MapLookup {
     fn name(&self) -> &str {
-        match self.found {
-            Found::Value => "map_value",
-            Found::List => "map_extract",
+        match self.form {
+            ResultForm::Value => "map_value",
+            ResultForm::List => "map_extract",
         }
     }
 
@@ -177,12 +177,12 @@ impl ScalarUDFImpl for MapLookup {
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         let [map, key] = take_function_args(self.name(), args)?;
         let key = match key {
-            Expr::Literal(key, _) if self.found == Found::Value => key.to_string(),
+            Expr::Literal(key, _) if self.form == ResultForm::Value => key.to_string(),
             other => other.schema_name().to_string(),
         };
-        Ok(match self.found {
-            Found::Value => format!("{}[{key}]", map.schema_name()),
-            Found::List => format!("map_extract({},{key})", map.schema_name()),
+        Ok(match self.form {
+            ResultForm::Value => format!("{}[{key}]", map.schema_name()),
+            ResultForm::List => format!("map_extract({},{key})", map.schema_name()),
         })
     }
 
@@ -201,9 +201,9 @@ impl ScalarUDFImpl for MapLookup {
         if !arrow_cast::can_cast_types(key, keys.data_type()) {
             return plan_err!("the keys of the map are {}, and {key} is no such key", keys.data_type());
         }
-        Ok(match self.found {
-            Found::Value => values.data_type().clone(),
-            Found::List => DataType::List(Arc::new(Field::new_list_field(values.data_type().clone(), true))),
+        Ok(match self.form {
+            ResultForm::Value => values.data_type().clone(),
+            ResultForm::List => DataType::List(Arc::new(Field::new_list_field(values.data_type().clone(), true))),
         })
     }
 
@@ -218,21 +218,21 @@ impl ScalarUDFImpl for MapLookup {
             ColumnarValue::Array(keys) => entries_by_keys(maps, keys)?,
             ColumnarValue::Scalar(key) => entries_by_key(maps, &key.to_array()?)?,
         };
-        Ok(ColumnarValue::Array(match self.found {
-            Found::Value => take(maps.values(), &entries, None)?,
-            Found::List => in_lists(maps, &entries)?,
+        Ok(ColumnarValue::Array(match self.form {
+            ResultForm::Value => take(maps.values(), &entries, None)?,
+            ResultForm::List => in_lists(maps, &entries)?,
         }))
     }
 }
 
-/// The entry of each map that has its row's key.
+/// The entry of each map with the key in its row.
 fn entries_by_keys(maps: &MapArray, keys: &ArrayRef) -> Result<UInt64Array> {
     let keys = cast_exactly(keys, maps.key_type())?;
     let compare = make_comparator(maps.keys(), &keys, SortOptions::default())?;
     Ok(last_entries(maps, |row| keys.is_valid(row), |entry, row| compare(entry, row).is_eq()))
 }
 
-/// The entry of each map that has one key.
+/// The entry of each map with the same key for all rows.
 fn entries_by_key(maps: &MapArray, key: &ArrayRef) -> Result<UInt64Array> {
     let key = cast_exactly(key, maps.key_type())?;
     if key.is_null(0) {
@@ -242,7 +242,7 @@ fn entries_by_key(maps: &MapArray, key: &ArrayRef) -> Result<UInt64Array> {
     Ok(last_entries(maps, |_| true, |entry, _| compare(entry, 0).is_eq()))
 }
 
-/// The last entry of each map that is equal: later values of a key replace earlier ones.
+/// The last equal entry of each map: later values of a key replace earlier ones.
 fn last_entries(
     maps: &MapArray,
     has_key: impl Fn(usize) -> bool,
@@ -259,10 +259,10 @@ fn last_entries(
     entries.collect()
 }
 
-/// The values of entries in lists of one value or none.
+/// Wraps the values of entries in lists with one value or none.
 fn in_lists(maps: &MapArray, entries: &UInt64Array) -> Result<ArrayRef> {
-    let found: UInt64Array = entries.iter().flatten().map(Some).collect();
-    let values = take(maps.values(), &found, None)?;
+    let indices: UInt64Array = entries.iter().flatten().map(Some).collect();
+    let values = take(maps.values(), &indices, None)?;
     let field = Arc::new(Field::new_list_field(maps.value_type().clone(), true));
     let offsets = OffsetBuffer::from_lengths((0..entries.len()).map(|row| usize::from(entries.is_valid(row))));
     let nulls: Option<NullBuffer> = maps.nulls().cloned();

@@ -1,4 +1,4 @@
-//! Numbers, texts, lists and maps: literals, casts, common types, functions of one value.
+//! Rewrites literals, casts, common types and scalar functions of numbers, texts, lists and maps.
 
 mod casts;
 mod common_types;

@@ -1,14 +1,15 @@
-//! Numbers with a point are decimals of the session's parser (`parse_float_as_decimal`). What that does not have: numbers with an exponent,
-//! which the standard calls approximate, are doubles; zeros at the end cost no digits; more digits than a decimal has are an error.
+//! Number literals. The session parses numbers with a point as decimals (`parse_float_as_decimal`). This module adds that numbers with an
+//! exponent, which the standard calls approximate, are doubles, that trailing zeros cost no digits, and that too many digits for a decimal
+//! are an error.
 
 use datafusion::sql::sqlparser::ast::{CastKind, DataType, ExactNumberInfo, Expr, Value, ValueWithSpan, Values};
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::dialect::error_at;
 
-/// Digits of the narrower decimals, which are the faster ones.
+/// Maximum digits of 128-bit decimals, which are faster.
 const NARROW_DIGITS: usize = 38;
-/// Digits of the widest decimals.
+/// Maximum digits of any decimal.
 const MAX_DIGITS: usize = 76;
 
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
@@ -46,7 +47,7 @@ fn as_double(expr: Expr) -> Expr {
     }
 }
 
-/// Makes all numbers of a column of VALUES doubles if one of them is: such a column would be one of decimals that hold neither.
+/// Makes all numbers of a column of VALUES doubles if one is: otherwise the column's decimal type could not hold them.
 pub(crate) fn unify_values(values: &mut Values) {
     let number = |expr: &Expr| -> Option<bool> {
         match expr {

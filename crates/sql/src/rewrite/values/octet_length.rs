@@ -1,4 +1,4 @@
-//! `octet_length` of byte strings: DataFusion 55 has it for text alone.
+//! `octet_length` of byte strings, which DataFusion 55 supports only for text.
 
 use arrow_schema::DataType;
 use datafusion::arrow::compute::kernels::length::length;

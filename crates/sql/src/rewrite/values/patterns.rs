@@ -1,7 +1,7 @@
-//! `LIKE … ESCAPE` and `SIMILAR TO`.
+//! Rewrites `LIKE … ESCAPE` and `SIMILAR TO`.
 //!
-//! DataFusion 55 has no escape characters but `\`, and takes what `SIMILAR TO` compares with as a regular expression that may match any part
-//! of the text. Patterns that are written out become such that it has.
+//! DataFusion 55 supports only `\` as escape character, and treats the pattern of `SIMILAR TO` as a regular expression that may match any
+//! part of the text. Here literal patterns are translated to DataFusion's.
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, ValueWithSpan};
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -15,11 +15,11 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
             let Some(text) = text_mut(pattern) else {
                 return Err(error_in("ESCAPE is for patterns that are written out; escape by \\ in this one", pattern));
             };
-            *text = with_backslashes(text, escape_of(&escape)?).ok_or_else(|| ends_with_escape(&escape))?;
+            *text = with_backslashes(text, escape_character(&escape)?).ok_or_else(|| ends_with_escape(&escape))?;
         }
         Expr::SimilarTo { negated, expr: value, pattern, escape_char } => {
             let escape = match &escape_char {
-                Some(escape) => escape_of(escape)?,
+                Some(escape) => escape_character(escape)?,
                 None => Some('\\'),
             };
             let Some(text) = text_mut(pattern) else {
@@ -28,7 +28,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
                     pattern,
                 ));
             };
-            let Some(regex) = regex_of(text, escape) else {
+            let Some(regex) = similar_to_regex(text, escape) else {
                 return Err(error_in("the pattern ends with its escape character", pattern));
             };
             *text = regex;
@@ -52,8 +52,8 @@ fn text_mut(expr: &mut Expr) -> Option<&mut String> {
     }
 }
 
-/// The escape character; none if it is empty.
-fn escape_of(escape: &ValueWithSpan) -> Result<Option<char>, ParserError> {
+/// The escape character; `None` if it is empty.
+fn escape_character(escape: &ValueWithSpan) -> Result<Option<char>, ParserError> {
     let text = match &escape.value {
         Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => text.as_str(),
         _ => return Err(error_at("ESCAPE has a character in quotes", escape.span.start)),
@@ -69,7 +69,7 @@ fn ends_with_escape(escape: &ValueWithSpan) -> ParserError {
     error_at("the pattern ends with its escape character", escape.span.start)
 }
 
-/// The pattern with `\` as its escape character; `None` if it ends with the escape character.
+/// Translates the pattern to `\` as escape character; `None` if it ends with its escape character.
 fn with_backslashes(pattern: &str, escape: Option<char>) -> Option<String> {
     let mut text = String::with_capacity(pattern.len());
     let mut rest = pattern.chars();
@@ -84,8 +84,8 @@ fn with_backslashes(pattern: &str, escape: Option<char>) -> Option<String> {
     Some(text)
 }
 
-/// The regular expression that matches whole texts which are similar to a pattern.
-fn regex_of(pattern: &str, escape: Option<char>) -> Option<String> {
+/// Translates a pattern of `SIMILAR TO` to a regular expression for the whole text.
+fn similar_to_regex(pattern: &str, escape: Option<char>) -> Option<String> {
     let mut regex = String::from("^(?s:");
     let mut rest = pattern.chars();
     let mut in_brackets = false;
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn similar_patterns_match_whole_texts() {
-        assert_eq!(regex_of("(a|b)%c_.", Some('\\')).as_deref(), Some(r"^(?s:(a|b).*c.\.)$"));
-        assert_eq!(regex_of(r"50\%[0-9]+", Some('\\')).as_deref(), Some(r"^(?s:50\%[0-9]+)$"));
+        assert_eq!(similar_to_regex("(a|b)%c_.", Some('\\')).as_deref(), Some(r"^(?s:(a|b).*c.\.)$"));
+        assert_eq!(similar_to_regex(r"50\%[0-9]+", Some('\\')).as_deref(), Some(r"^(?s:50\%[0-9]+)$"));
     }
 }

@@ -1,8 +1,8 @@
-//! `round`, `ceil` and `floor` of decimals, and `sign`.
+//! Types of `round`, `ceil` and `floor` of decimals, and the function `sign`.
 //!
-//! DataFusion 55 takes the scale of `round(d, 1)` from the literal, casts the literal to another type of integer, and from then on no longer
-//! sees a literal: comparisons, COALESCE and CASE get a type that the values do not have. The results of its `ceil` and `floor` have the
-//! type of their argument, into which 10 does not fit if that is 9.5.
+//! DataFusion 55 takes the scale of `round(d, 1)` from the literal, then casts the literal to another integer type and no longer recognises
+//! it: comparisons, COALESCE and CASE get a type that the values do not have. The results of its `ceil` and `floor` have the type of their
+//! argument, so `ceil(9.5)` does not fit.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 const MAX_PRECISION: u8 = 38;
 
-/// Gives `round` its number of places in the type that it has in the end. It runs before DataFusion's coercion.
+/// Casts the number of places of `round` to its final type. The rule runs before DataFusion's coercion.
 #[derive(Debug)]
 pub(crate) struct PlainPlaces;
 
@@ -58,7 +58,7 @@ fn with_plain_places(mut expr: Expr) -> Transformed<Expr> {
     Transformed::no(expr)
 }
 
-/// `ceil` and `floor`, and `signum` that is called `sign` too.
+/// `ceil`, `floor`, and `signum` with the alias `sign`.
 pub(crate) fn whole_number_functions() -> [ScalarUDF; 3] {
     [
         ScalarUDF::from(WholeNumber { inner: math::ceil(), is_above: true }),
@@ -67,7 +67,7 @@ pub(crate) fn whole_number_functions() -> [ScalarUDF; 3] {
     ]
 }
 
-/// The next whole number above or below a number.
+/// The function `ceil` or `floor`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct WholeNumber {
     inner: Arc<ScalarUDF>,
@@ -100,7 +100,7 @@ impl ScalarUDFImpl for WholeNumber {
         };
         let [argument] = take_function_args(self.name(), args.args)?;
         let unit = 10_i128.pow(u32::from(scale.unsigned_abs()));
-        // Below nulls stands any value, the least one too, which has no negative.
+        // Null slots may hold any value, even the minimum, whose negation overflows.
         let whole = |value: i128| {
             let is_between = value.rem_euclid(unit) != 0;
             value.div_euclid(unit) + i128::from(self.is_above && is_between)
@@ -119,7 +119,7 @@ impl ScalarUDFImpl for WholeNumber {
     }
 }
 
-/// Digits of the whole numbers around decimals: one more than they have before the point.
+/// The digits of a rounded decimal: one more than it has before the point.
 fn whole_digits(precision: u8, scale: i8) -> u8 {
     (precision.saturating_sub(scale.unsigned_abs()) + 1).min(MAX_PRECISION)
 }

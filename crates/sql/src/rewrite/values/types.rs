@@ -1,5 +1,5 @@
-//! Names of types that people bring from DuckDB and PostgreSQL, which DataFusion 55 does not know, and lengths, which it ignores:
-//! `CAST(x AS VARCHAR(3))` cuts, as PostgreSQL does.
+//! Type names of DuckDB and PostgreSQL that DataFusion 55 does not support, and lengths, which it ignores: `CAST(x AS VARCHAR(3))`
+//! truncates, as in PostgreSQL.
 
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ArrayElemTypeDef, CastKind, CharacterLength, DataType, ExactNumberInfo,
@@ -26,7 +26,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
             *expr = call(UUID, vec![(**value).clone()]);
         }
         Expr::Cast { data_type, .. } => {
-            let length = length_of(data_type);
+            let length = text_length(data_type);
             rename(data_type);
             if let Some(length) = length {
                 *data_type = DataType::Varchar(None);
@@ -39,12 +39,12 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     Ok(())
 }
 
-/// Whether a cast to a type becomes the call of a function.
+/// Whether a cast to a type becomes a function call.
 pub(crate) fn is_call(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Uuid) || length_of(data_type).is_some()
+    matches!(data_type, DataType::Uuid) || text_length(data_type).is_some()
 }
 
-/// Renames the types of the columns that a statement declares.
+/// Renames the types of declared columns.
 pub(crate) fn rename_columns(statement: &mut Statement) {
     match statement {
         Statement::CreateTable(create) => create.columns.iter_mut().for_each(|column| rename(&mut column.data_type)),
@@ -64,7 +64,7 @@ pub(crate) fn rename_columns(statement: &mut Statement) {
     }
 }
 
-/// A call of a function by its name.
+/// Builds a call of a function by name.
 pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
     Expr::Function(Function {
@@ -79,8 +79,8 @@ pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     })
 }
 
-/// The characters that a text is cut to; `CHAR` alone has one.
-fn length_of(data_type: &DataType) -> Option<u64> {
+/// The length in characters of a text type; `CHAR` without a length has 1.
+fn text_length(data_type: &DataType) -> Option<u64> {
     let (length, default) = match data_type {
         DataType::Char(length) | DataType::Character(length) => (length, Some(1)),
         DataType::CharacterVarying(length)
@@ -99,7 +99,7 @@ fn length_of(data_type: &DataType) -> Option<u64> {
     }
 }
 
-/// Gives a type the name that DataFusion has for it.
+/// Renames a type to DataFusion's name.
 fn rename(data_type: &mut DataType) {
     use DataType as T;
     let decimal = |digits| T::Decimal(ExactNumberInfo::PrecisionAndScale(digits, 0));
@@ -111,7 +111,7 @@ fn rename(data_type: &mut DataType) {
         T::Int32 | T::MediumInt(_) => T::Int(None),
         T::MediumIntUnsigned(_) => T::IntUnsigned(None),
         T::Int64 | T::Signed | T::SignedInteger => T::BigInt(None),
-        // The widest decimals that are fast; a value beyond them is an error.
+        // The widest 128-bit decimal. Larger values are an error.
         T::HugeInt | T::UHugeInt | T::Int128 | T::UInt128 => decimal(38),
         T::Float(ExactNumberInfo::Precision(bits)) if *bits > 24 => T::Double(ExactNumberInfo::None),
         T::Float64 => T::Double(ExactNumberInfo::None),

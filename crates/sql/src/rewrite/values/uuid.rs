@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-/// The name of the function that casts become.
+/// The name of the function that replaces casts.
 pub(crate) const UUID: &str = "to_uuid";
 
 /// `to_uuid(text)`.
@@ -80,7 +80,7 @@ impl ScalarUDFImpl for ToUuid {
     }
 }
 
-/// The bytes of a UUID in any of the forms that PostgreSQL takes: with hyphens after groups of four digits, or in braces.
+/// Parses a UUID in any of PostgreSQL's forms: with hyphens after groups of four digits, or in braces.
 fn parse(text: &str) -> Option<[u8; 16]> {
     let text = text.trim();
     let text = text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(text);

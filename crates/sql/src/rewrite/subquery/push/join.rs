@@ -7,14 +7,14 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::coalesce;
 
-use super::{Pushed, push};
+use super::{DomainPlan, push};
 use crate::rewrite::subquery::columns;
 use crate::rewrite::subquery::domain::Domain;
 
-/// A join of rows of the same value of the domain.
-pub(super) fn join(join: &Join, domain: &Domain<'_>) -> Result<Pushed> {
+/// Pushes a domain through a join, which then joins rows of the same domain value.
+pub(super) fn join(join: &Join, domain: &Domain<'_>) -> Result<DomainPlan> {
     let (left, right) = (domain.is_used_by(&join.left)?, domain.is_used_by(&join.right)?);
-    // The side whose rows are kept has to answer for all values.
+    // The preserved side needs the domain.
     let (push_left, push_right) = match join.join_type {
         JoinType::Inner => (left || !right, right),
         JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => (true, right),
@@ -56,7 +56,7 @@ pub(super) fn join(join: &Join, domain: &Domain<'_>) -> Result<Pushed> {
             JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => true,
             _ => false,
         };
-        return Ok(Pushed { plan, domain: if is_left { left_keys } else { right_keys } });
+        return Ok(DomainPlan { plan, domain: if is_left { left_keys } else { right_keys } });
     }
     let relation = format!("__outer_{}", domain.next_name());
     let merged = |at: usize| Column::new(Some(relation.as_str()), format!("{relation}_{at}"));
@@ -66,11 +66,11 @@ pub(super) fn join(join: &Join, domain: &Domain<'_>) -> Result<Pushed> {
         let either = coalesce(vec![Expr::Column(left), Expr::Column(right)]);
         exprs.push(either.alias_qualified(merged.relation.clone(), merged.name.clone()));
     }
-    Ok(Pushed { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: merged })
+    Ok(DomainPlan { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: merged })
 }
 
-/// The rows of all inputs for each value of the domain.
-pub(super) fn union(union: &Union, domain: &Domain<'_>) -> Result<Pushed> {
+/// Pushes a domain through a union.
+pub(super) fn union(union: &Union, domain: &Domain<'_>) -> Result<DomainPlan> {
     let own = union.schema.fields().len();
     let relation = format!("__outer_{}", domain.next_name());
     let merged = |at: usize| Column::new(Some(relation.as_str()), format!("{relation}_{at}"));
@@ -97,5 +97,5 @@ pub(super) fn union(union: &Union, domain: &Domain<'_>) -> Result<Pushed> {
         let value = Expr::Column(columns::at(&schema, own + at));
         exprs.push(value.alias_qualified(merged.relation.clone(), merged.name.clone()));
     }
-    Ok(Pushed { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: merged })
+    Ok(DomainPlan { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: merged })
 }

@@ -15,26 +15,26 @@ use datafusion::prelude::coalesce;
 use super::columns;
 use super::domain::Domain;
 
-/// A plan that answers for all values of a domain, which `domain` are columns of. It has the columns of the original plan by their names;
-/// it may have others.
-pub(in crate::rewrite::subquery) struct Pushed {
+/// A plan that computes results for all values of a domain, whose columns are `domain`. It has the columns of the original plan under their
+/// names, and may have others.
+pub(in crate::rewrite::subquery) struct DomainPlan {
     pub(in crate::rewrite::subquery) plan: LogicalPlan,
     pub(in crate::rewrite::subquery) domain: Vec<Column>,
 }
 
-/// Lets `plan` answer for all values of a domain at once.
-pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>) -> Result<Pushed> {
+/// Makes `plan` compute results for all values of a domain at once.
+pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>) -> Result<DomainPlan> {
     if !domain.is_used_by(plan)? {
         let (instance, columns) = domain.instance()?;
         let plan = LogicalPlanBuilder::from(plan.clone()).cross_join(instance)?.build()?;
-        return Ok(Pushed { plan, domain: columns });
+        return Ok(DomainPlan { plan, domain: columns });
     }
     match plan {
         LogicalPlan::Filter(filter) => {
             let input = push(&filter.input, domain)?;
             let predicate = domain.bind(filter.predicate.clone(), &input.domain)?;
             let plan = LogicalPlanBuilder::from(input.plan).filter(predicate)?.build()?;
-            Ok(Pushed { plan, domain: input.domain })
+            Ok(DomainPlan { plan, domain: input.domain })
         }
         LogicalPlan::Projection(projection) => {
             let input = push(&projection.input, domain)?;
@@ -43,14 +43,14 @@ pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>
                 exprs.push(columns::named_as(domain.bind(expr.clone(), &input.domain)?, &projection.schema, at));
             }
             exprs.extend(input.domain.iter().cloned().map(Expr::Column));
-            Ok(Pushed { plan: LogicalPlanBuilder::from(input.plan).project(exprs)?.build()?, domain: input.domain })
+            Ok(DomainPlan { plan: LogicalPlanBuilder::from(input.plan).project(exprs)?.build()?, domain: input.domain })
         }
         LogicalPlan::SubqueryAlias(alias) => {
             let input = push(&alias.input, domain)?;
             let plan = columns::only(input.plan, alias.input.schema(), &input.domain)?;
             let plan = LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(Arc::new(plan), alias.alias.clone())?);
             let own = |column: Column| Column::new(Some(alias.alias.clone()), column.name);
-            Ok(Pushed { plan, domain: input.domain.into_iter().map(own).collect() })
+            Ok(DomainPlan { plan, domain: input.domain.into_iter().map(own).collect() })
         }
         LogicalPlan::Subquery(subquery) => push(&subquery.subquery, domain),
         LogicalPlan::Sort(sort) if sort.fetch.is_none() => push(&sort.input, domain),
@@ -58,7 +58,7 @@ pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>
         LogicalPlan::Distinct(Distinct::All(input)) => {
             let pushed = push(input, domain)?;
             let plan = columns::only(pushed.plan, input.schema(), &pushed.domain)?;
-            Ok(Pushed { plan: LogicalPlanBuilder::from(plan).distinct()?.build()?, domain: pushed.domain })
+            Ok(DomainPlan { plan: LogicalPlanBuilder::from(plan).distinct()?.build()?, domain: pushed.domain })
         }
         LogicalPlan::Distinct(Distinct::On(on)) => push_distinct_on(on, domain),
         LogicalPlan::Aggregate(aggregate) => push_aggregate(aggregate, domain),
@@ -71,7 +71,7 @@ pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>
             let options = unnest.options.clone();
             let plan = LogicalPlanBuilder::from(input.plan);
             let plan = plan.unnest_columns_with_options(unnest.exec_columns.clone(), options)?.build()?;
-            Ok(Pushed { plan, domain: input.domain })
+            Ok(DomainPlan { plan, domain: input.domain })
         }
         other => not_impl_err!(
             "a column of the outer query inside of {} of a subquery: write it as a join of the outer table and a query with GROUP BY",
@@ -80,8 +80,8 @@ pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>
     }
 }
 
-/// An aggregate of each value of the domain. Without GROUP BY, no rows are a group too.
-fn push_aggregate(aggregate: &Aggregate, domain: &Domain<'_>) -> Result<Pushed> {
+/// Groups by the domain, too. Without GROUP BY, an empty group has a result, too.
+fn push_aggregate(aggregate: &Aggregate, domain: &Domain<'_>) -> Result<DomainPlan> {
     if aggregate.group_expr.iter().any(has_empty_grouping_set) {
         return not_impl_err!(
             "ROLLUP, CUBE or an empty grouping set in a subquery that uses columns of the outer query: write it as UNION ALL of queries with GROUP BY"
@@ -98,7 +98,7 @@ fn push_aggregate(aggregate: &Aggregate, domain: &Domain<'_>) -> Result<Pushed> 
     let is_total = aggregate.group_expr.is_empty();
     let group_columns = aggregate.schema.fields().len() - names.len();
     let plan = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(input.plan), groups, aggregates)?);
-    // Grouping columns, the domain, (an internal one), aggregates.
+    // Grouping columns, the domain, perhaps an internal column, aggregates.
     let schema = Arc::clone(plan.schema());
     let first = schema.fields().len() - names.len();
     let (plan, keys) = if is_total {
@@ -110,7 +110,7 @@ fn push_aggregate(aggregate: &Aggregate, domain: &Domain<'_>) -> Result<Pushed> 
     };
     let mut exprs = Vec::new();
     for at in 0..group_columns {
-        // The domain stands before the internal column of grouping sets.
+        // The domain precedes the internal column of grouping sets.
         let is_internal = aggregate.schema.field(at).name() == Aggregate::INTERNAL_GROUPING_ID;
         let from = if is_internal { first - 1 } else { at };
         exprs.push(columns::named_as(Expr::Column(columns::at(&schema, from)), &aggregate.schema, at));
@@ -123,7 +123,7 @@ fn push_aggregate(aggregate: &Aggregate, domain: &Domain<'_>) -> Result<Pushed> 
         exprs.push(value.alias_qualified(name.relation.clone(), name.name.clone()));
     }
     exprs.extend(keys.iter().cloned().map(Expr::Column));
-    Ok(Pushed { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: keys })
+    Ok(DomainPlan { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: keys })
 }
 
 fn has_empty_grouping_set(group: &Expr) -> bool {
@@ -134,7 +134,7 @@ fn has_empty_grouping_set(group: &Expr) -> bool {
     }
 }
 
-/// What an aggregate is of no rows, if it is not null.
+/// The value of an aggregate over no rows; `None` for null.
 pub(in crate::rewrite::subquery) fn value_of_no_rows(expr: &Expr, aggregate: &Aggregate) -> Result<Option<Expr>> {
     let function = match expr {
         Expr::Alias(alias) => return value_of_no_rows(&alias.expr, aggregate),
@@ -149,8 +149,8 @@ pub(in crate::rewrite::subquery) fn value_of_no_rows(expr: &Expr, aggregate: &Ag
     Ok((!value.is_null()).then_some(Expr::Literal(value, None)))
 }
 
-/// The first rows of each value of the domain.
-fn push_limit(limit: &Limit, input: &LogicalPlan, domain: &Domain<'_>) -> Result<Pushed> {
+/// Limits the rows of each value of the domain.
+fn push_limit(limit: &Limit, input: &LogicalPlan, domain: &Domain<'_>) -> Result<DomainPlan> {
     let bounds = [&limit.skip, &limit.fetch];
     for bound in bounds.into_iter().flatten() {
         if domain.is_used_in(bound)? {
@@ -159,7 +159,7 @@ fn push_limit(limit: &Limit, input: &LogicalPlan, domain: &Domain<'_>) -> Result
             );
         }
     }
-    // Rows keep their order through a projection, and lose it in `push`.
+    // A projection keeps the order of rows, and `push` does not.
     if let LogicalPlan::Projection(projection) = input
         && domain.is_used_by(&projection.input)?
     {
@@ -185,23 +185,23 @@ fn push_limit(limit: &Limit, input: &LogicalPlan, domain: &Domain<'_>) -> Result
         kept = kept.and((number - skip).lt_eq(fetch.clone()));
     }
     let plan = numbers.filter(kept)?.build()?;
-    Ok(Pushed { plan: columns::only(plan, input.schema(), &pushed.domain)?, domain: pushed.domain })
+    Ok(DomainPlan { plan: columns::only(plan, input.schema(), &pushed.domain)?, domain: pushed.domain })
 }
 
 fn push_projection(
     projection: &datafusion::logical_expr::Projection,
-    input: Pushed,
+    input: DomainPlan,
     domain: &Domain<'_>,
-) -> Result<Pushed> {
+) -> Result<DomainPlan> {
     let mut exprs = Vec::with_capacity(projection.expr.len() + input.domain.len());
     for (at, expr) in projection.expr.iter().enumerate() {
         exprs.push(columns::named_as(domain.bind(expr.clone(), &input.domain)?, &projection.schema, at));
     }
     exprs.extend(input.domain.iter().cloned().map(Expr::Column));
-    Ok(Pushed { plan: LogicalPlanBuilder::from(input.plan).project(exprs)?.build()?, domain: input.domain })
+    Ok(DomainPlan { plan: LogicalPlanBuilder::from(input.plan).project(exprs)?.build()?, domain: input.domain })
 }
 
-/// The number of a row among those of the same values.
+/// Numbers rows within partitions of equal values.
 pub(in crate::rewrite::subquery) fn numbered(partition: &[Column], order: Vec<SortExpr>) -> Result<Expr> {
     let function = WindowFunctionDefinition::WindowUDF(row_number_udwf());
     let number = Expr::from(WindowFunction::new(function, vec![]));
@@ -209,7 +209,7 @@ pub(in crate::rewrite::subquery) fn numbered(partition: &[Column], order: Vec<So
     if order.is_empty() { number.build() } else { number.order_by(order).build() }
 }
 
-fn push_distinct_on(on: &DistinctOn, domain: &Domain<'_>) -> Result<Pushed> {
+fn push_distinct_on(on: &DistinctOn, domain: &Domain<'_>) -> Result<DomainPlan> {
     let input = push(&on.input, domain)?;
     let keys = || input.domain.iter().cloned().map(Expr::Column);
     let bind = |expr: &Expr| domain.bind(expr.clone(), &input.domain);
@@ -233,11 +233,11 @@ fn push_distinct_on(on: &DistinctOn, domain: &Domain<'_>) -> Result<Pushed> {
         None => None,
     };
     let plan = Distinct::On(DistinctOn::try_new(on_exprs, selected, sort, Arc::new(input.plan))?);
-    Ok(Pushed { plan: LogicalPlan::Distinct(plan), domain: input.domain })
+    Ok(DomainPlan { plan: LogicalPlan::Distinct(plan), domain: input.domain })
 }
 
-/// Windows look at rows of one value of the domain.
-fn push_window(window: &Window, domain: &Domain<'_>) -> Result<Pushed> {
+/// Partitions windows by the domain, too.
+fn push_window(window: &Window, domain: &Domain<'_>) -> Result<DomainPlan> {
     let input = push(&window.input, domain)?;
     let plan = columns::only(input.plan, window.input.schema(), &input.domain)?;
     let mut functions = Vec::with_capacity(window.window_expr.len());
@@ -261,11 +261,11 @@ fn push_window(window: &Window, domain: &Domain<'_>) -> Result<Pushed> {
         exprs.push(columns::named_as(value, &window.schema, own + at));
     }
     exprs.extend(input.domain.iter().cloned().map(Expr::Column));
-    Ok(Pushed { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: input.domain })
+    Ok(DomainPlan { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: input.domain })
 }
 
-/// Each row of VALUES is one row of each value of the domain.
-fn push_values(values: &Values, domain: &Domain<'_>) -> Result<Pushed> {
+/// Repeats each row of VALUES for each value of the domain.
+fn push_values(values: &Values, domain: &Domain<'_>) -> Result<DomainPlan> {
     let mut all: Option<LogicalPlanBuilder> = None;
     let mut first = Vec::new();
     for row in &values.values {
@@ -296,5 +296,5 @@ fn push_values(values: &Values, domain: &Domain<'_>) -> Result<Pushed> {
         let value = Expr::Column(columns::at(&schema, own + at));
         exprs.push(value.alias_qualified(key.relation.clone(), key.name.clone()));
     }
-    Ok(Pushed { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: first })
+    Ok(DomainPlan { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: first })
 }
