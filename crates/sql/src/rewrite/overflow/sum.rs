@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, SetMonotonicity, Signature,
 };
 
-use super::sum_accumulator::{DistinctSum, ExactSum, IntervalSum, SlidingDistinctSum, SlidingSum};
+use super::sum_accumulator::{DistinctSum, ExactSum, IntervalSum, SlidingSum};
 use super::sum_groups::GroupSums;
 use super::wide_sum::Target;
 
@@ -118,17 +118,10 @@ impl AggregateUDFImpl for Sum {
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         let target = target(&args);
         let data_type = args.return_type().clone();
-        if args.is_distinct {
-            macro_rules! make {
-                ($t:ty) => {
-                    Ok(Box::new(SlidingDistinctSum::<$t>::new(target)))
-                };
-            }
-            return for_exact_type!(data_type, make, self.0.create_sliding_accumulator(args));
-        }
+        let is_distinct = args.is_distinct;
         macro_rules! make {
             ($t:ty) => {
-                Ok(Box::new(SlidingSum::<$t>::new(target)))
+                Ok(Box::new(SlidingSum::<$t>::new(is_distinct, target)))
             };
         }
         for_exact_type!(data_type, make, self.0.create_sliding_accumulator(args))

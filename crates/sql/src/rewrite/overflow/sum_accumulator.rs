@@ -101,58 +101,57 @@ impl<T: Addend> Accumulator for DistinctSum<T> {
     }
 }
 
-/// A sliding sum in 256 bits: an intermediate sum may be too large although the final one fits.
-#[derive(Debug)]
-struct WindowSum {
-    sum: i256,
-    count: usize,
-}
-
-impl WindowSum {
-    const EMPTY: Self = Self { sum: i256::ZERO, count: 0 };
-
-    fn enter(&mut self, value: i128) {
-        self.sum = self.sum.wrapping_add(i256::from_i128(value));
-        self.count += 1;
-    }
-
-    fn leave(&mut self, value: i128) {
-        self.sum = self.sum.wrapping_sub(i256::from_i128(value));
-        self.count = self.count.saturating_sub(1);
-    }
-
-    fn evaluate<T: Addend>(&self, target: &Target) -> Result<ScalarValue> {
-        let sum = match self.count {
-            0 => None,
-            _ => Some(self.sum.to_i128().ok_or_else(|| target.overflow(None))?),
-        };
-        let sum = sum.map(|sum| target.to_result::<T>(sum)).transpose()?;
-        ScalarValue::new_primitive::<T>(sum, &target.data_type)
-    }
-}
-
-/// The sum of the rows of a window.
+/// The sum of the rows of a window, in 256 bits: an intermediate sum may be too large although the final one fits.
 #[derive(Debug)]
 pub(super) struct SlidingSum<T> {
-    window: WindowSum,
+    sum: i256,
+    count: usize,
+    /// The rows in the window with each value, if only distinct values count.
+    row_counts: Option<HashMap<i128, usize>>,
     target: Target,
     addend: PhantomData<T>,
 }
 
 impl<T> SlidingSum<T> {
-    pub(super) fn new(target: Target) -> Self {
-        Self { window: WindowSum::EMPTY, target, addend: PhantomData }
+    pub(super) fn new(is_distinct: bool, target: Target) -> Self {
+        let row_counts = is_distinct.then(HashMap::new);
+        Self { sum: i256::ZERO, count: 0, row_counts, target, addend: PhantomData }
+    }
+
+    fn enter(&mut self, value: i128) {
+        if let Some(row_counts) = &mut self.row_counts {
+            let rows = row_counts.entry(value).or_insert(0);
+            *rows += 1;
+            if *rows > 1 {
+                return;
+            }
+        }
+        self.sum = self.sum.wrapping_add(i256::from_i128(value));
+        self.count += 1;
+    }
+
+    fn leave(&mut self, value: i128) {
+        if let Some(row_counts) = &mut self.row_counts {
+            let Some(rows) = row_counts.get_mut(&value) else { return };
+            *rows -= 1;
+            if *rows > 0 {
+                return;
+            }
+            row_counts.remove(&value);
+        }
+        self.sum = self.sum.wrapping_sub(i256::from_i128(value));
+        self.count = self.count.saturating_sub(1);
     }
 }
 
 impl<T: Addend> Accumulator for SlidingSum<T> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        values[0].as_primitive::<T>().iter().flatten().for_each(|value| self.window.enter(value.into()));
+        values[0].as_primitive::<T>().iter().flatten().for_each(|value| self.enter(value.into()));
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        values[0].as_primitive::<T>().iter().flatten().for_each(|value| self.window.leave(value.into()));
+        values[0].as_primitive::<T>().iter().flatten().for_each(|value| self.leave(value.into()));
         Ok(())
     }
 
@@ -169,71 +168,17 @@ impl<T: Addend> Accumulator for SlidingSum<T> {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.window.evaluate::<T>(&self.target)
+        let sum = match self.count {
+            0 => None,
+            _ => Some(self.sum.to_i128().ok_or_else(|| self.target.overflow(None))?),
+        };
+        let sum = sum.map(|sum| self.target.to_result::<T>(sum)).transpose()?;
+        ScalarValue::new_primitive::<T>(sum, &self.target.data_type)
     }
 
     fn size(&self) -> usize {
-        size_of_val(self)
-    }
-}
-
-/// The sum of the distinct values in a window.
-#[derive(Debug)]
-pub(super) struct SlidingDistinctSum<T> {
-    window: WindowSum,
-    row_counts: HashMap<i128, usize>,
-    target: Target,
-    addend: PhantomData<T>,
-}
-
-impl<T> SlidingDistinctSum<T> {
-    pub(super) fn new(target: Target) -> Self {
-        Self { window: WindowSum::EMPTY, row_counts: HashMap::new(), target, addend: PhantomData }
-    }
-}
-
-impl<T: Addend> Accumulator for SlidingDistinctSum<T> {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for value in values[0].as_primitive::<T>().iter().flatten() {
-            let rows = self.row_counts.entry(value.into()).or_insert(0);
-            if *rows == 0 {
-                self.window.enter(value.into());
-            }
-            *rows += 1;
-        }
-        Ok(())
-    }
-
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for value in values[0].as_primitive::<T>().iter().flatten() {
-            let Some(rows) = self.row_counts.get_mut(&value.into()) else { continue };
-            *rows -= 1;
-            if *rows == 0 {
-                self.row_counts.remove(&value.into());
-                self.window.leave(value.into());
-            }
-        }
-        Ok(())
-    }
-
-    fn supports_retract_batch(&self) -> bool {
-        true
-    }
-
-    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        internal_err!("the sum of a window has no parts")
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        internal_err!("the sum of a window has no parts")
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.window.evaluate::<T>(&self.target)
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.row_counts.capacity() * size_of::<(i128, usize)>()
+        let distinct = self.row_counts.as_ref().map_or(0, HashMap::capacity);
+        size_of_val(self) + distinct * size_of::<(i128, usize)>()
     }
 }
 

@@ -105,7 +105,8 @@ impl Rewrite<'_> {
     fn join(&mut self, mut left: Side, join: &mut Join) -> Result<Side> {
         let right = self.factor(&mut join.relation)?;
         let (keeps, shows) = sides(&join.join_operator)?;
-        let names: Option<Vec<String>> = match constraint(&join.join_operator) {
+        let constraint = constraint(&mut join.join_operator);
+        let names: Option<Vec<String>> = match constraint.as_deref() {
             Some(JoinConstraint::Using(columns)) => {
                 let name = |column: &ObjectName| column.0.last().and_then(|part| part.as_ident()).map(normal);
                 columns.iter().map(name).collect()
@@ -116,9 +117,8 @@ impl Rewrite<'_> {
             }
             _ => None,
         };
-        if let Some(names) = names {
-            let condition = merge(&mut left, &right, names, keeps)?;
-            set_condition(&mut join.join_operator, condition);
+        if let Some((names, constraint)) = names.zip(constraint) {
+            *constraint = JoinConstraint::On(merge(&mut left, &right, names, keeps)?);
         }
         match shows {
             Shows::Left => {}
@@ -162,31 +162,6 @@ fn sides(operator: &JoinOperator) -> Result<(Keeps, Shows)> {
             return plan_err!("{other:?} beside a join with USING or NATURAL is not supported; join ON a condition");
         }
     })
-}
-
-fn set_condition(operator: &mut JoinOperator, condition: Expr) {
-    use JoinOperator::{
-        Anti, FullOuter, Inner, Join, Left, LeftAnti, LeftOuter, LeftSemi, Right, RightAnti, RightOuter, RightSemi,
-        Semi,
-    };
-    match operator {
-        Join(constraint)
-        | Inner(constraint)
-        | Left(constraint)
-        | LeftOuter(constraint)
-        | Right(constraint)
-        | RightOuter(constraint)
-        | FullOuter(constraint)
-        | Semi(constraint)
-        | LeftSemi(constraint)
-        | RightSemi(constraint)
-        | Anti(constraint)
-        | LeftAnti(constraint)
-        | RightAnti(constraint) => {
-            *constraint = JoinConstraint::On(condition);
-        }
-        _ => {}
-    }
 }
 
 /// Merges columns of both sides and returns the join condition.

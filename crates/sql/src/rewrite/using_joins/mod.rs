@@ -48,7 +48,10 @@ fn needs_rewrite(statement: &mut Statement) -> bool {
         type Break = ();
 
         fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-            let affected = matches!(&*query.body, SetExpr::Select(select) if select.from.iter().any(merges_columns));
+            let affected = match &mut *query.body {
+                SetExpr::Select(select) => select.from.iter_mut().any(merges_columns),
+                _ => false,
+            };
             if affected { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
@@ -56,19 +59,20 @@ fn needs_rewrite(statement: &mut Statement) -> bool {
 }
 
 /// Whether a join merges columns.
-fn merges_columns(from: &TableWithJoins) -> bool {
-    let nested = |factor: &TableFactor| match factor {
+fn merges_columns(from: &mut TableWithJoins) -> bool {
+    let nested = |factor: &mut TableFactor| match factor {
         TableFactor::NestedJoin { table_with_joins, .. } => merges_columns(table_with_joins),
         _ => false,
     };
-    let merges = |operator: &JoinOperator| {
+    let merges = |operator: &mut JoinOperator| {
         matches!(constraint(operator), Some(JoinConstraint::Using(_) | JoinConstraint::Natural))
     };
-    nested(&from.relation) || from.joins.iter().any(|join| merges(&join.join_operator) || nested(&join.relation))
+    nested(&mut from.relation)
+        || from.joins.iter_mut().any(|join| merges(&mut join.join_operator) || nested(&mut join.relation))
 }
 
 /// The constraint of a join, if its type has one.
-fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
+fn constraint(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
     use JoinOperator::{
         Anti, FullOuter, Inner, Join, Left, LeftAnti, LeftOuter, LeftSemi, Right, RightAnti, RightOuter, RightSemi,
         Semi,
@@ -112,7 +116,7 @@ impl Rewrite<'_> {
     fn query(&mut self, query: &mut Query) -> Result<()> {
         let Query { body, order_by, .. } = query;
         let SetExpr::Select(select) = &mut **body else { return Ok(()) };
-        if !select.from.iter().any(merges_columns) {
+        if !select.from.iter_mut().any(merges_columns) {
             return Ok(());
         }
         let mut sides = Vec::new();

@@ -14,12 +14,13 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::utils::take_function_args;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions::math;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 use datafusion::optimizer::AnalyzerRule;
+
+use crate::rewrite::expressions::rewrite_expressions;
 
 const MAX_PRECISION: u8 = 38;
 
@@ -34,12 +35,7 @@ impl AnalyzerRule for PlainPlaces {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let changed = plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(with_plain_places(expr)))?;
-                Ok(if changed.transformed { changed.update_data(|expr| name.restore(expr)) } else { changed })
-            })
+            rewrite_expressions(plan, |expr, _| expr.transform_up(|expr| Ok(with_plain_places(expr))))
         })?;
         Ok(changed.data)
     }
