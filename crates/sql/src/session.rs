@@ -15,8 +15,6 @@ use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder}
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
-use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
-use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -38,11 +36,11 @@ use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
-    BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, EquijoinKeys,
-    ExactDivision, FilterBounds, FloatOrder, Guards, IntervalWindows, MapAccess, Multisets, NestedExtremes,
-    OctetLength, OrderedInnerJoins, PeerFrames, PlainPlaces, SortedOffsets, StandardCasts, Unnesting,
-    at_time_zone_function, checked_sum, map_extract_function, merge_join_columns, uuid_function,
-    whole_number_functions, with_output_names,
+    BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
+    FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength,
+    PeerFrames, PlainPlaces, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function,
+    checked_sum, map_extract_function, merge_join_columns, null_safe_rules, uuid_function, whole_number_functions,
+    with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::write::{CopyTarget, WriteSettings, option_text};
@@ -168,6 +166,7 @@ impl Session {
             .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules(memory_budget_bytes))
+            .with_query_planner(Arc::new(SharingPlanner))
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
@@ -419,20 +418,14 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 /// DataFusion's optimizer rules, some of them wrapped, and Lath's.
 fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
-    let simplify = SimplifyExpressions::new();
-    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == simplify.name()) {
-        *rule = Arc::new(SimplifyKeepingLists(simplify));
+    let simplify: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(SimplifyKeepingLists(SimplifyExpressions::new()));
+    let simplified = rules.iter().position(|rule| rule.name() == simplify.name()).map_or(0, |at| at + 1);
+    for own in null_safe_rules().into_iter().chain([simplify]) {
+        if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == own.name()) {
+            *rule = own;
+        }
     }
-    let simplified = rules.iter().position(|rule| rule.name() == "simplify_expressions").map_or(0, |at| at + 1);
     rules.insert(simplified, Arc::new(Guards));
-    let keys = ExtractEquijoinPredicate::new();
-    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == keys.name()) {
-        *rule = Arc::new(EquijoinKeys(keys));
-    }
-    let joins = EliminateCrossJoin::new();
-    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == joins.name()) {
-        *rule = Arc::new(OrderedInnerJoins(joins));
-    }
     rules.push(Arc::new(FilterBounds));
     rules
 }
@@ -456,6 +449,7 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
     }
     rules.push(Arc::new(VerifiedOrder));
     rules.insert(0, Arc::new(SortedOffsets));
+    rules.insert(0, Arc::new(GroupingSets));
     rules
 }
 

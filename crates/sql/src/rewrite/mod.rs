@@ -9,6 +9,7 @@
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
 //! | `decimals` | decimals that are compared have all their digits |
 //! | `division` | quotients of decimals keep their digits |
+//! | `empty_frames` | windows whose frame ends before it starts |
 //! | `expressions` | shared code: the walk of rules that rewrite expressions by type |
 //! | `extremes` | `min` and `max` of lists, structs and maps |
 //! | `field_access` | fields after subscripts: `lists[1].name` |
@@ -16,6 +17,7 @@
 //! | `floats` | decimals compared with floats become floats |
 //! | `frames` | windows in the order of byte strings, durations, structs and maps |
 //! | `float_order` | NaN equals NaN and is above all numbers, both zeros are equal |
+//! | `grouping_sets` | totals of grouping sets over keys whose order or value is known |
 //! | `guards` | errors are raised only for rows that reach the expression |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
@@ -58,6 +60,7 @@ mod using_joins;
 mod values;
 
 pub(crate) use aggregates::DistinctLists;
+pub(crate) use aggregates::GroupingSets;
 pub(crate) use aggregates::NestedExtremes;
 pub(crate) use aggregates::PeerFrames;
 pub(crate) use aggregates::SortedOffsets;
@@ -65,11 +68,11 @@ pub(crate) use filter_bounds::FilterBounds;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use guards::{BooleanCases, Guards};
 pub(crate) use joins::Multisets;
-pub(crate) use joins::{EquijoinKeys, OrderedInnerJoins};
+pub(crate) use joins::null_safe_rules;
 pub(crate) use output::with_output_names;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use statement::rewrite;
-pub(crate) use subquery::Unnesting;
+pub(crate) use subquery::{SharingPlanner, Unnesting};
 pub(crate) use times::DateArithmetic;
 pub(crate) use times::at_time_zone_function;
 pub(crate) use times::{ComparedIntervals, IntervalWindows};

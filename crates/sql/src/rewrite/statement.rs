@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use crate::rewrite::aggregates::{text_aggregates, windows};
+use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
 use crate::rewrite::values::{inner_values, lists, numbers, patterns, types};
 use crate::rewrite::{change_sources, field_access, output};
@@ -61,6 +61,7 @@ impl VisitorMut for Rewriter {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
         let steps = [
             windows::rewrite,
+            empty_frames::rewrite,
             numbers::rewrite,
             types::rewrite,
             patterns::rewrite,

@@ -1,5 +1,6 @@
 //! Writes one file for each value of the partition columns.
 
+use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ const MAX_NAME_BYTES: usize = 255;
 /// Writes rows that come partition by partition, or one file if there are no partition columns.
 pub(super) struct PartitionedFiles {
     files: AtomicFiles,
+    /// The folder of all files.
+    folder: PathBuf,
     /// The subfolder of all files.
     below: PathBuf,
     /// The name of every file.
@@ -67,6 +70,7 @@ impl PartitionedFiles {
         let name = format!("part-{:016x}.parquet", fastrand::u64(..));
         let mut files = Self {
             files: AtomicFiles::create_with(folder, &name, uncommitted)?,
+            folder: folder.join(&below),
             below,
             name,
             file_schema: Arc::new(schema.project(&of_file).map_err(invalid)?),
@@ -101,8 +105,13 @@ impl PartitionedFiles {
 
     /// Finishes all files and gives them their final names.
     pub(super) fn finish(mut self) -> Result<()> {
-        if let Some(open) = self.open.take() {
-            commit(open.writer)?;
+        match self.open.take() {
+            Some(open) => commit(open.writer)?,
+            // Without rows there are no files, but the folder is there, as it is with rows.
+            None => {
+                let what = |error| format!("{} cannot be created: {error}", self.folder.display());
+                fs::create_dir_all(&self.folder).map_err(|error| Error::Invalid { what: what(error) })?;
+            }
         }
         self.files.commit()
     }

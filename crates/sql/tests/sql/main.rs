@@ -8,6 +8,7 @@ mod database;
 mod definitions;
 mod dynamic;
 mod foreign;
+mod grouping_sets;
 mod join_order;
 mod logic;
 mod memory;

@@ -93,3 +93,14 @@ fn groups_and_distinct_values_work_with_more_if_they_work_with_less() {
         ],
     );
 }
+
+#[test]
+fn rows_that_are_kept_for_subqueries_work_with_more_if_they_work_with_less() {
+    check(
+        64,
+        &[
+            "SELECT count(*), count(s), sum(m) FROM (SELECT q.s, (SELECT max(v) FROM (VALUES (1), (2)) AS w(v) WHERE v < q.k) AS m \
+             FROM (SELECT s, k FROM t LIMIT 60000) AS q)",
+        ],
+    );
+}

@@ -126,6 +126,10 @@ fn partitions_are_folders() {
         assert_eq!(sorted(&answer(&session, &read).await), sorted(&answer(&session, ROWS).await));
         let refusal = failure(&session, &format!("COPY ({ROWS}) TO {target}")).await;
         assert!(refusal.contains("has files; choose another folder"), "{refusal}");
+        let of_none = format!("COPY (SELECT * FROM ({ROWS}) WHERE id < 0) TO '{path}_of_none' PARTITIONED BY (day)");
+        assert_eq!(count(&answer(&session, &of_none).await), 0);
+        // A folder that is empty.
+        fs::remove_dir(folder.path().join("out_of_none")).unwrap();
         for (columns, message) in [("nowhere", "nowhere"), ("id, third, name, day", "a column is needed beside")] {
             let query = format!("COPY ({ROWS}) TO '{path}2' PARTITIONED BY ({columns})");
             let refusal = failure(&session, &query).await;

@@ -1,7 +1,9 @@
 //! Rewrites aggregate functions, windows and the order of rows.
 
+pub(crate) mod empty_frames;
 mod extremes;
 mod frames;
+mod grouping_sets;
 mod list_aggregates;
 mod offsets;
 mod selected;
@@ -10,6 +12,7 @@ pub(crate) mod windows;
 
 pub(crate) use self::extremes::NestedExtremes;
 pub(crate) use self::frames::PeerFrames;
+pub(crate) use self::grouping_sets::GroupingSets;
 pub(crate) use self::list_aggregates::DistinctLists;
 pub(crate) use self::offsets::SortedOffsets;
 pub(crate) use self::selected::nulls_beside_selected;

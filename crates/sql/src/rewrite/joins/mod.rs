@@ -6,5 +6,5 @@ pub(crate) mod row_subqueries;
 pub(crate) mod rows;
 
 pub(crate) use self::multisets::Multisets;
-pub(crate) use self::null_safe_joins::{EquijoinKeys, OrderedInnerJoins};
+pub(crate) use self::null_safe_joins::null_safe_rules;
 pub(crate) use self::rows::{combined, is_volatile, negated, pair};

@@ -3,6 +3,8 @@
 //! DataFusion 55 adds `a = b` to the keys of a join by `IS NOT DISTINCT FROM`, where it would be true for two nulls. Its rule that orders
 //! inner joins gives all of them the null equality of one, with the same effect.
 
+use std::sync::Arc;
+
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{NullEquality, Result};
 use datafusion::logical_expr::{JoinType, LogicalPlan};
@@ -10,44 +12,46 @@ use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// DataFusion's rule that extracts join keys, applied only to joins by `=`.
-#[derive(Debug)]
-pub(crate) struct EquijoinKeys(pub(crate) ExtractEquijoinPredicate);
-
-impl OptimizerRule for EquijoinKeys {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn supports_rewrite(&self) -> bool {
-        true
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        match &plan {
-            LogicalPlan::Join(join) if join.null_equality == NullEquality::NullEqualsNull && !join.on.is_empty() => {
-                Ok(Transformed::no(plan))
-            }
-            _ => self.0.rewrite(plan, config),
-        }
-    }
+/// The rules that take a join for one by `=`, without the plans for which this is wrong.
+pub(crate) fn null_safe_rules() -> [Arc<dyn OptimizerRule + Send + Sync>; 2] {
+    [
+        Arc::new(Except { rule: ExtractEquijoinPredicate::new(), is_excepted: has_null_safe_keys }),
+        Arc::new(Except { rule: EliminateCrossJoin::new(), is_excepted: has_null_safe_inner_join }),
+    ]
 }
 
-/// DataFusion's rule that turns cross joins into inner joins, applied only if all inner joins of a plan compare by `=`.
-#[derive(Debug)]
-pub(crate) struct OrderedInnerJoins(pub(crate) EliminateCrossJoin);
+fn has_null_safe_keys(plan: &LogicalPlan) -> Result<bool> {
+    Ok(match plan {
+        LogicalPlan::Join(join) => join.null_equality == NullEquality::NullEqualsNull && !join.on.is_empty(),
+        _ => false,
+    })
+}
 
-impl OptimizerRule for OrderedInnerJoins {
+fn has_null_safe_inner_join(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| {
+        Ok(match node {
+            LogicalPlan::Join(join) => {
+                join.join_type == JoinType::Inner && join.null_equality == NullEquality::NullEqualsNull
+            }
+            _ => false,
+        })
+    })
+}
+
+/// A rule of DataFusion's that leaves some plans as they are.
+#[derive(Debug)]
+struct Except<R> {
+    rule: R,
+    is_excepted: fn(&LogicalPlan) -> Result<bool>,
+}
+
+impl<R: OptimizerRule> OptimizerRule for Except<R> {
     fn name(&self) -> &str {
-        self.0.name()
+        self.rule.name()
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
+        self.rule.apply_order()
     }
 
     fn supports_rewrite(&self) -> bool {
@@ -55,12 +59,6 @@ impl OptimizerRule for OrderedInnerJoins {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let is_null_safe = plan.exists(|node| match node {
-            LogicalPlan::Join(join) => {
-                Ok(join.join_type == JoinType::Inner && join.null_equality == NullEquality::NullEqualsNull)
-            }
-            _ => Ok(false),
-        })?;
-        if is_null_safe { Ok(Transformed::no(plan)) } else { self.0.rewrite(plan, config) }
+        if (self.is_excepted)(&plan)? { Ok(Transformed::no(plan)) } else { self.rule.rewrite(plan, config) }
     }
 }

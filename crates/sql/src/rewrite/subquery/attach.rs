@@ -6,7 +6,7 @@ use datafusion::functions_aggregate::expr_fn::{count, first_value};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit};
 
-use super::domain::{Domain, is_correlated};
+use super::domain::{Domain, is_correlated, repeatable};
 use super::one_row::one_row;
 use super::push::{DomainPlan, push};
 use super::{Names, columns, simple};
@@ -38,8 +38,9 @@ pub(super) enum Scalars {
 }
 
 impl<'a> Attachment<'a> {
-    pub(super) fn new(plan: LogicalPlan, names: &'a Names) -> Self {
-        Self { base: Arc::new(plan.clone()), plan, names }
+    pub(super) fn new(plan: LogicalPlan, names: &'a Names) -> Result<Self> {
+        let plan = repeatable(plan)?;
+        Ok(Self { base: Arc::new(plan.clone()), plan, names })
     }
 
     /// Replaces the subqueries of a condition by columns. Null counts as false.

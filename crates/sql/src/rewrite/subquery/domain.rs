@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, Result, plan_err};
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::common::{Column, DFSchema, Result};
+use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
 
+use super::shared::Shared;
 use super::{Names, columns};
 
 /// The distinct values of the outer columns that a subquery uses.
@@ -14,7 +15,7 @@ pub(super) struct Domain<'a> {
 }
 
 impl<'a> Domain<'a> {
-    /// Collects the outer columns of `subquery`, whose values are in rows of `outer`.
+    /// Collects the outer columns of `subquery`, whose values are in rows of `outer`. These rows are read a second time for them.
     pub(super) fn new(outer: Arc<LogicalPlan>, subquery: &LogicalPlan, names: &'a Names) -> Result<Self> {
         let mut columns = Vec::new();
         outer_columns(subquery, &mut |column| {
@@ -37,7 +38,6 @@ impl<'a> Domain<'a> {
 
     /// A plan of the distinct values, with unique names.
     pub(super) fn instance(&self) -> Result<(LogicalPlan, Vec<Column>)> {
-        check_repeatable(&self.outer)?;
         let relation = format!("__outer_{}", self.names.next());
         let own: Vec<String> = (0..self.columns.len()).map(|at| format!("{relation}_{at}")).collect();
         let values = self.columns.iter().zip(&own).map(|(column, name)| Expr::Column(column.clone()).alias(name));
@@ -73,18 +73,17 @@ impl<'a> Domain<'a> {
     }
 }
 
-/// Returns an error if the outer plan is not repeatable: its rows are read a second time for the domain.
-fn check_repeatable(outer: &LogicalPlan) -> Result<()> {
-    if is_repeatable(outer)? {
-        return Ok(());
-    }
-    plan_err!(
-        "a subquery depends on rows that LIMIT or a random value has chosen, which may be others each time; \
-         put these rows into a table first: CREATE TEMPORARY TABLE t AS SELECT …"
-    )
+/// The plan as one that has the same rows each time it is read.
+pub(super) fn repeatable(plan: LogicalPlan) -> Result<LogicalPlan> {
+    Ok(if is_repeatable(&plan)? { plan } else { Shared::plan(plan) })
 }
 
+/// Rows are others if a random value or `LIMIT` chooses them, or if values depend on the order in which rows come, which threads change:
+/// numbers of rows with equal keys, lists, sums of floats.
 fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
+    if Shared::of_plan(plan).is_some() {
+        return Ok(true);
+    }
     let mut is_volatile = false;
     plan.apply_expressions(|expr| {
         is_volatile |= expr.is_volatile();
@@ -94,11 +93,16 @@ fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
         return Ok(false);
     }
     match plan {
-        LogicalPlan::Limit(_) => return Ok(false),
-        // The number of rows after LIMIT is repeatable even if the rows are not. An uncorrelated EXISTS becomes such a count.
-        LogicalPlan::Aggregate(aggregate) if is_row_count(aggregate) => {
-            if let LogicalPlan::Limit(limit) = aggregate.input.as_ref() {
+        LogicalPlan::Limit(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(Distinct::On(_)) => return Ok(false),
+        LogicalPlan::Aggregate(aggregate) => {
+            // The number of rows after LIMIT is repeatable even if the rows are not. An uncorrelated EXISTS becomes such a count.
+            if is_row_count(aggregate)
+                && let LogicalPlan::Limit(limit) = aggregate.input.as_ref()
+            {
                 return is_repeatable(&limit.input);
+            }
+            if !aggregate.aggr_expr.iter().all(|expr| is_order_free(expr, aggregate.input.schema())) {
+                return Ok(false);
             }
         }
         _ => {}
@@ -109,6 +113,21 @@ fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// Whether an aggregate is the same in whatever order its rows come.
+fn is_order_free(expr: &Expr, schema: &DFSchema) -> bool {
+    match expr {
+        Expr::Alias(alias) => is_order_free(&alias.expr, schema),
+        Expr::AggregateFunction(function) => match function.func.name() {
+            "count" | "min" | "max" | "bool_and" | "bool_or" | "bit_and" | "bit_or" | "bit_xor" => true,
+            "sum" | "avg" => function.params.args.iter().all(|argument| {
+                argument.get_type(schema).is_ok_and(|data_type| data_type.is_integer() || data_type.is_decimal())
+            }),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Whether an aggregate of all rows uses no column.

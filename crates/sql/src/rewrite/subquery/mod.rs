@@ -18,6 +18,7 @@
 //! | `push` | carries the domain through a subquery's plan |
 //! | `push::join` | the same through joins and set operations |
 //! | `columns` | selects and names columns of plans |
+//! | `shared` | computes outer rows once that could differ when they are read again, as those of LIMIT |
 //! | `one_row` | raises an error for a second row of a scalar subquery |
 
 mod attach;
@@ -27,6 +28,7 @@ mod membership;
 mod nodes;
 mod one_row;
 mod push;
+mod shared;
 mod simple;
 mod subqueries;
 
@@ -37,6 +39,10 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::AnalyzerRule;
+
+use self::shared::without_single_readers;
+
+pub(crate) use self::shared::SharingPlanner;
 
 /// Replaces subqueries by joins. The rule runs before type coercion, so that DataFusion coerces the new comparisons.
 #[derive(Debug)]
@@ -64,5 +70,5 @@ impl Names {
 }
 
 fn unnest(plan: LogicalPlan, names: &Names) -> Result<LogicalPlan> {
-    Ok(plan.transform_up(|node| nodes::rewrite(node, names))?.data)
+    without_single_readers(plan.transform_up(|node| nodes::rewrite(node, names))?.data)
 }

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
 };
 
 use super::attach::{Attachment, Scalars};
-use super::domain::{Domain, outer_columns};
+use super::domain::{Domain, outer_columns, repeatable};
 use super::push::push;
 use super::subqueries::{contains_subquery, subquery};
 use super::{Names, columns, simple, unnest};
@@ -81,7 +81,7 @@ fn rewrite_filter(filter: Filter, names: &Names) -> Result<LogicalPlan> {
         return Ok(plan);
     }
     let schema = Arc::clone(plan.schema());
-    let mut attachment = Attachment::new(plan, names);
+    let mut attachment = Attachment::new(plan, names)?;
     let conditions = replaced.into_iter().map(|condition| attachment.condition(condition, Scalars::Kept));
     let conditions = conditions.collect::<Result<Vec<_>>>()?;
     let mut plan = LogicalPlanBuilder::from(attachment.plan);
@@ -92,7 +92,7 @@ fn rewrite_filter(filter: Filter, names: &Names) -> Result<LogicalPlan> {
 }
 
 fn rewrite_projection(projection: Projection, names: &Names) -> Result<LogicalPlan> {
-    let mut attachment = Attachment::new(projection.input.as_ref().clone(), names);
+    let mut attachment = Attachment::new(projection.input.as_ref().clone(), names)?;
     let mut exprs = Vec::with_capacity(projection.expr.len());
     for (at, expr) in projection.expr.into_iter().enumerate() {
         exprs.push(columns::named_as(attachment.value(expr, Scalars::Kept)?, &projection.schema, at));
@@ -101,7 +101,7 @@ fn rewrite_projection(projection: Projection, names: &Names) -> Result<LogicalPl
 }
 
 fn rewrite_aggregate(aggregate: &Aggregate, names: &Names) -> Result<LogicalPlan> {
-    let mut attachment = Attachment::new(aggregate.input.as_ref().clone(), names);
+    let mut attachment = Attachment::new(aggregate.input.as_ref().clone(), names)?;
     let mut replace = |exprs: &[Expr]| {
         exprs.iter().map(|expr| attachment.value(expr.clone(), Scalars::Joined)).collect::<Result<Vec<_>>>()
     };
@@ -111,7 +111,7 @@ fn rewrite_aggregate(aggregate: &Aggregate, names: &Names) -> Result<LogicalPlan
 }
 
 fn rewrite_window(window: &Window, names: &Names) -> Result<LogicalPlan> {
-    let mut attachment = Attachment::new(window.input.as_ref().clone(), names);
+    let mut attachment = Attachment::new(window.input.as_ref().clone(), names)?;
     let functions = window.window_expr.iter().map(|expr| attachment.value(expr.clone(), Scalars::Joined));
     let functions = functions.collect::<Result<Vec<_>>>()?;
     let first = attachment.plan.schema().fields().len();
@@ -127,7 +127,7 @@ fn rewrite_window(window: &Window, names: &Names) -> Result<LogicalPlan> {
 fn rewrite_sort(sort: Sort, names: &Names) -> Result<LogicalPlan> {
     let schema = Arc::clone(sort.input.schema());
     let input = with_hidden_columns(sort.input.as_ref(), &sort.expr)?;
-    let mut attachment = Attachment::new(input, names);
+    let mut attachment = Attachment::new(input, names)?;
     let mut order = Vec::with_capacity(sort.expr.len());
     for by in sort.expr {
         order.push(SortExpr::new(attachment.value(by.expr, Scalars::Joined)?, by.asc, by.nulls_first));
@@ -183,8 +183,8 @@ fn rewrite_join(join: Join, names: &Names) -> Result<LogicalPlan> {
             None => Ok(joined),
         };
     }
-    let mut left = Attachment::new(join.left.as_ref().clone(), names);
-    let mut right = Attachment::new(join.right.as_ref().clone(), names);
+    let mut left = Attachment::new(join.left.as_ref().clone(), names)?;
+    let mut right = Attachment::new(join.right.as_ref().clone(), names)?;
     let mut conditions = kept;
     for condition in replaced {
         let side = if uses_only(&condition, join.right.schema())? {
@@ -221,14 +221,15 @@ fn is_lateral(right: &LogicalPlan) -> bool {
 }
 
 fn lateral(join: &Join, names: &Names) -> Result<Option<LogicalPlan>> {
-    let domain = Domain::new(Arc::clone(&join.left), &join.right, names)?;
+    let left = Arc::new(repeatable(join.left.as_ref().clone())?);
+    let domain = Domain::new(Arc::clone(&left), &join.right, names)?;
     if domain.columns().is_empty() || !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
         return Ok(None);
     }
     let pushed = push(&join.right, &domain)?;
     let mut conditions = columns::same(domain.columns(), &pushed.domain);
     conditions.extend(join.filter.clone());
-    let plan = LogicalPlanBuilder::from(Arc::clone(&join.left));
+    let plan = LogicalPlanBuilder::from(left);
     let plan = plan.join_on(pushed.plan, join.join_type, conditions)?.build()?;
     columns::only(plan, &join.schema, &[]).map(Some)
 }
