@@ -163,7 +163,7 @@ impl Catalog {
         match snapshot.tree(META)? {
             Some(meta) if !meta.is_empty() => State::read(meta),
             _ if snapshot.tree_names()?.is_empty() => Ok(State::new()),
-            _ => Err(Error::invalid(format!("{}: this is a store, but no catalog", self.path.display()))),
+            _ => Err(Error::invalid(format!("{}: this store is not a catalog", self.path.display()))),
         }
     }
 

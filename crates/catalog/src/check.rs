@@ -63,7 +63,7 @@ impl fmt::Display for CatalogProblem {
             Self::Damaged(what) => write!(f, "damaged: {what}"),
             Self::Differs { location, what } => write!(f, "{location}: {what}"),
             Self::Changed(location) => write!(f, "{location}: has changed since the catalog read it"),
-            Self::Gone(location) => write!(f, "{location}: is not there any more"),
+            Self::Gone(location) => write!(f, "{location}: no longer exists"),
             Self::New(location) => write!(f, "{location}: is new"),
         }
     }
@@ -172,11 +172,11 @@ fn difference(
             .flatten())
     };
     if value(ENDS)?.as_deref() != Some(&*file.end) {
-        return Ok(Some("the catalog has another footer than the file".to_owned()));
+        return Ok(Some("the footer in the catalog differs from the file's".to_owned()));
     }
     let page_index = file.page_index.as_ref().map(|(offset, bytes)| [&offset.to_le_bytes()[..], bytes].concat());
     if value(PAGE_INDEXES)? != page_index {
-        return Ok(Some("the catalog has another page index than the file".to_owned()));
+        return Ok(Some("the page index in the catalog differs from the file's".to_owned()));
     }
     for (field, bounds) in &file.bounds {
         let schema = Schema::new(vec![Arc::clone(field)]);

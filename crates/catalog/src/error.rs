@@ -73,10 +73,13 @@ impl fmt::Display for Error {
             Self::Predicate { source } => source.fmt(f),
             Self::Arrow { source } => source.fmt(f),
             Self::NoCatalog { path } => {
-                write!(f, "{}: there is no catalog; create it by adding files to it", path.display())
+                write!(f, "{}: there is no catalog; create one by adding files", path.display())
             }
             Self::Format { format } => {
-                write!(f, "the catalog has format {format}, which this version does not know; use a newer one")
+                write!(
+                    f,
+                    "the catalog has format {format}, which this version of Lath does not read; use a newer version"
+                )
             }
             Self::Corrupt { what } => write!(f, "the catalog is damaged: {what}; delete it and add its files again"),
             Self::Invalid { what } => f.write_str(what),

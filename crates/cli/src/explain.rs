@@ -80,7 +80,7 @@ pub(crate) fn as_text(report: &ScanReport) -> String {
     }
     let requests = if report.requests == 1 { "request" } else { "requests" };
     text.push_str(&format!(
-        "{} read in {} {requests}, {} in all; times of stages are of all threads together\n",
+        "{} read in {} {requests}, {} in all; times of stages are summed over all threads\n",
         bytes(report.bytes_read),
         grouped(report.requests),
         time(times.elapsed),

@@ -162,8 +162,7 @@ impl Inputs {
 fn not_files(folder: &Path) -> Failure {
     let folder = folder.display();
     Failure::Usage(format!(
-        "{folder} is a table with a primary key, and this command takes files: lath convert {folder} -o FILE writes its rows to one, and \
-         lath table shows and changes the table itself; --plain-files takes its Parquet files with the rows that were deleted"
+        "{folder} is a table with a primary key, and this command takes files: use lath table to show or change it, or lath convert {folder} -o FILE to write its rows to a file; --plain-files reads its Parquet files, with the rows that were deleted"
     ))
 }
 

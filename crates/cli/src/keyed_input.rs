@@ -50,7 +50,7 @@ impl KeyedInput {
         }
         let folder = self.folder.display();
         Err(Failure::Usage(format!(
-            "{option} is about files, and {folder} is a table with a primary key; leave it out"
+            "{option} applies to files, and {folder} is a table with a primary key; leave it out"
         )))
     }
 

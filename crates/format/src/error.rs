@@ -83,7 +83,7 @@ impl fmt::Display for Error {
                 write!(f, "{what} (row group {row_group}, column {column})")
             }
             Self::Unsupported { what } => write!(f, "not supported: {what}"),
-            Self::Limit { what, limit, actual } => write!(f, "{actual} {what}, where {limit} are allowed"),
+            Self::Limit { what, limit, actual } => write!(f, "{actual} {what}, limit is {limit}"),
             Self::Encrypted { what } => write!(f, "{what} is encrypted, and its key was not given"),
         }
     }

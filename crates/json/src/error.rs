@@ -42,7 +42,7 @@ impl fmt::Display for Error {
             Self::RepeatedName { line, name } => {
                 let shown: String = name.chars().take(MAX_CHARS).collect();
                 let rest = if shown.len() < name.len() { "…" } else { "" };
-                write!(f, "line {line}: an object has two fields {shown:?}{rest}; give each field a name of its own")
+                write!(f, "line {line}: an object has two fields {shown:?}{rest}; give each field a different name")
             }
             Self::Schema { what } => f.write_str(what),
         }

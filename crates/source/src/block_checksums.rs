@@ -144,9 +144,7 @@ impl VerifiedFile {
     pub fn new(source: Arc<dyn ByteRanges>, checksums: Arc<BlockChecksums>) -> io::Result<Self> {
         if source.len() != checksums.len {
             let (found, expected) = (source.len(), checksums.len);
-            return Err(BlockDamage::error(format!(
-                "the file has {found} bytes, and had {expected} when it was written"
-            )));
+            return Err(BlockDamage::error(format!("expected a file of {expected} bytes, found {found}")));
         }
         let verified = (0..checksums.checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         Ok(Self { source, checksums, verified })
@@ -181,7 +179,7 @@ impl VerifiedFile {
             if !self.checksums.has(block, bytes) {
                 let start = block as u64 * CHECKSUM_BLOCK_BYTES;
                 let end = start + bytes.len() as u64;
-                return Err(BlockDamage::error(format!("bytes {start} to {end} are not those that were written")));
+                return Err(BlockDamage::error(format!("bytes {start} to {end} have changed since they were written")));
             }
             if let Some(bits) = self.verified.get(block / 64) {
                 bits.fetch_or(1 << (block % 64), Ordering::Relaxed);

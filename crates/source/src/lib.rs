@@ -138,7 +138,7 @@ fn check_range(range: &Range<u64>, file_len: u64) -> io::Result<usize> {
     if range.start > range.end || range.end > file_len {
         return Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
-            format!("bytes {}..{} asked of a file of {file_len} bytes", range.start, range.end),
+            format!("bytes {}..{} requested from a file of {file_len} bytes", range.start, range.end),
         ));
     }
     usize::try_from(range.end - range.start).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))

@@ -185,7 +185,7 @@ impl Dialect for LathDialect {
             Token::Caret => Some(power(parser, expr)),
             _ if precedence == binding::COMPARISON && is_comparison(expr) => {
                 let message =
-                    format!("{} after a comparison has no order; put one of both in parentheses", token.token);
+                    format!("{} after a comparison is ambiguous; put one of them in parentheses", token.token);
                 Some(Err(error_at(&message, token.span.start)))
             }
             _ => None,

@@ -57,7 +57,7 @@ pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
         | Table::IndexExists { .. }
         | Table::NoSuchSnapshot { .. } => DataFusionError::Plan(error.to_string()),
         Table::NoChanges { since, kept_since: None } => DataFusionError::Plan(format!(
-            "the table keeps no changes, so there are none since {since}; CALL keep_changes('table', 1000000) keeps those of later commits"
+            "the table keeps no changes, so there are none since {since}; CALL keep_changes('table', 1000000) keeps the changes of later commits"
         )),
         Table::Parquet { source } => match Arc::try_unwrap(source) {
             Ok(source) => external(source),

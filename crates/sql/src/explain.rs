@@ -74,7 +74,7 @@ fn no_table(session: &Session, statement: &str, name: &str, span: Option<Range<u
     let at = span.or_else(|| only_occurrence(statement, name));
     let written = at.clone().and_then(|at| statement.get(at)).unwrap_or(name);
     if is_location(written) {
-        let message = format!("there is no table {written:?}; a file is a table by its name in quotes");
+        let message = format!("there is no table {written:?}; to query a file, write its name in single quotes");
         return Mistake { suggestions: vec![format!("'{written}'")], ..Mistake::new(message, at) };
     }
     Mistake::new(format!("there is no table {name:?}"), at).suggesting(name, table_names(session))

@@ -305,7 +305,7 @@ fn explain_own(plan: LogicalPlan, options: ExplainStatementOptions) -> Result<Lo
     let ExplainStatementOptions { analyze, verbose, format, analyze_level, analyze_categories, show_statistics } =
         options;
     if format.is_some() || analyze_level.is_some() || analyze_categories.is_some() || show_statistics.is_some() {
-        return plan_err!("EXPLAIN of this statement has the options ANALYZE and VERBOSE; leave out the others");
+        return plan_err!("EXPLAIN of this statement takes the options ANALYZE and VERBOSE; leave out the others");
     }
     LogicalPlanBuilder::from(plan).explain(verbose, analyze)?.build()
 }

@@ -269,17 +269,17 @@ impl fmt::Display for Error {
                 write!(f, "{} is a table of a database: back up the database with Database::backup", folder.display())
             }
             Self::NoChanges { kept_since: None, .. } => {
-                write!(f, "the table keeps no changes: have it keep them with Table::keep_changes")
+                write!(f, "the table keeps no changes: turn the change feed on with Table::keep_changes")
             }
             Self::NoChanges { since, kept_since: Some(kept_since) } => {
                 write!(
                     f,
-                    "the changes since {since} are not kept, only those since {kept_since}: read the whole table anew, and then the changes since its version"
+                    "the changes since {since} are no longer kept, only the changes since {kept_since}: read the whole table again, and then the changes since its version"
                 )
             }
             Self::Schema { what } | Self::Batch { what } | Self::Key { what } => f.write_str(what),
             Self::Null { column, row } => {
-                write!(f, "row {row} has a null in column {column:?}, which allows none: nothing was changed")
+                write!(f, "row {row} has a null in column {column:?}, which does not allow nulls: nothing was changed")
             }
             Self::DuplicateKey { key, row } => {
                 write!(
@@ -289,7 +289,7 @@ impl fmt::Display for Error {
             }
             Self::EqualKeys { first, second } => write!(
                 f,
-                "the keys {first} and {second} are one by value, so floats in keys are still told by their bits: delete one of the rows, and \
+                "the keys {first} and {second} are equal by value, so float keys are still compared by their bits: delete one of the rows, and \
                  repair the table again"
             ),
             Self::NotUnique { index, values } => {
@@ -300,7 +300,7 @@ impl fmt::Display for Error {
                 write!(f, "the table has an index {name:?} already: drop it first, or choose another name")
             }
             Self::KeyTooLong { row, len, limit } => {
-                write!(f, "the key of row {row} takes {len} bytes, and {limit} is the maximum: nothing was changed")
+                write!(f, "the key of row {row} has {len} bytes, and {limit} is the maximum: nothing was changed")
             }
             Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),
             Self::Corrupt { what } => write!(f, "the table is damaged: {what}"),

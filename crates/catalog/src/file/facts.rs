@@ -99,7 +99,10 @@ pub(crate) fn read(
         }
     }
     match current_version(location, options)? {
-        Some(version) => Ok(Some(Facts { version, read: Err(format!("{location}: the file changes all the time")) })),
+        Some(version) => Ok(Some(Facts {
+            version,
+            read: Err(format!("{location}: the file keeps changing while it is read; try again when it is complete")),
+        })),
         None => Ok(None),
     }
 }

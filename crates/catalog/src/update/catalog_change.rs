@@ -99,7 +99,7 @@ impl Catalog {
             let Some(root) = roots.iter().find(|root| root.name == name) else {
                 let known: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();
                 let known = known.join(", ");
-                return Err(Error::invalid(format!("{location}: it was not added; there are {known}")));
+                return Err(Error::invalid(format!("{location} is not in the catalog; it has {known}")));
             };
             for slot in slots_of_root(&mut edit, root.number)? {
                 edit.remove(slot)?;

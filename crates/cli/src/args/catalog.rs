@@ -31,10 +31,10 @@ pub(crate) enum CatalogCommand {
     Stats(CatalogArgs),
     /// Compare a catalog with its files: states, footers, page indexes and bounds
     #[command(
-        after_help = "Prints a line for each problem and what to do. Exits 0 if there is none, 1 if files have changed, come or gone, 3 if the\ncatalog itself is damaged.\n\nExample:\n  lath catalog check data/"
+        after_help = "Prints a line for each problem and what to do. Exits 0 if there is none, 1 if files were changed, added or removed, 3 if the\ncatalog itself is damaged.\n\nExample:\n  lath catalog check data/"
     )]
     Check(CatalogArgs),
-    /// Refresh a catalog again and again, until Ctrl-C
+    /// Refresh a catalog periodically, until Ctrl-C
     #[command(after_help = "Example:\n  lath catalog watch data/ --every 2")]
     Watch(CatalogWatchArgs),
 }

@@ -116,8 +116,8 @@ Examples:
   lath table delete orders --keys gone.parquet";
 
 const CHANGES_HELP: &str = "\
-Each row has _change (insert, update or delete), _sequence (the number of the commit) and the new row; of a deleted row, its key.
-Standard error gets the number to go on with.
+Each row has _change (insert, update or delete), _sequence (the number of the commit) and the new row; for a deleted row, its key.
+Standard error gets the number to continue with.
 
 Examples:
   lath table changes orders --keep
@@ -133,7 +133,7 @@ pub(crate) struct KeyedTableArgs {
     /// The name of the table, if the folder is a database of several
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
-    /// Wait so long for another process that writes to the table, or, before writing, for those that read it while no process writes
+    /// Time to wait for another process that writes to the table, or, before writing, for processes that read it while none writes
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
     pub(crate) wait: Duration,
 }
@@ -303,13 +303,13 @@ pub(crate) struct TableCopyArgs {
 pub(crate) struct TableExportArgs {
     #[command(flatten)]
     pub(crate) read: TableReadArgs,
-    /// The folder of the Parquet files, which is empty or not there yet
+    /// The folder of the Parquet files, which must be empty or not exist
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
     /// Take the files as they are, and list the rows that were deleted or replaced
     #[arg(long)]
     pub(crate) position_deletes: bool,
-    /// Where TARGET will be, which listed rows name [default: its absolute path]
+    /// The final location of TARGET, for the paths in the lists of deletes [default: its absolute path]
     #[arg(long, value_name = "URL", requires = "position_deletes")]
     pub(crate) location: Option<String>,
 }
@@ -330,10 +330,10 @@ pub(crate) struct ChangesArgs {
     /// Print the changes of commits after this number [default: all that are kept]
     #[arg(long, value_name = "SEQUENCE")]
     pub(crate) since: Option<u64>,
-    /// Have the table keep changes from now on: this many rows
+    /// Keep changes from now on, of at most this many rows
     #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "1048576", conflicts_with = "since")]
     pub(crate) keep: Option<u64>,
-    /// Have the table keep no changes any more, and drop those that it has
+    /// Stop keeping changes, and drop the kept ones
     #[arg(long, conflicts_with_all = ["since", "keep"])]
     pub(crate) stop: bool,
     #[command(flatten)]

@@ -11,8 +11,8 @@ use super::{InputArgs, OutputArgs, TableArgs};
 /// Examples and rules of `sql`.
 pub(super) const SQL_HELP: &str = "\
 Any file, folder, glob or URL is a table by its name in quotes; directories called key=value are columns. With --database, tables with a
-primary key are made, read and changed: CREATE TABLE, INSERT, UPDATE, DELETE, MERGE. A statement changes all that it says, or nothing.
-Without statements, a terminal gets a prompt: statements end with ;, Tab completes names, .help lists what else there is.
+primary key are created, read and changed: CREATE TABLE, INSERT, UPDATE, DELETE, MERGE. Each statement is one transaction.
+Without statements, a terminal gets a prompt: statements end with ;, Tab completes names, .help lists the commands.
 
 Examples:
   lath sql \"SELECT city, count(*) FROM 'trips/*.parquet' GROUP BY city ORDER BY 2 DESC\"
@@ -26,18 +26,18 @@ Examples:
 
 /// Examples and rules of `describe`.
 pub(super) const DESCRIBE_HELP: &str = "\
-One row for each column, and for each field of a struct: its type, values, nulls, smallest and largest value; of numbers the mean and
-the quantiles at 25, 50 and 75 %; of text, bytes, lists and maps the length of the shortest and the longest, in characters, bytes or
-items. Distinct values and quantiles are approximate. What is in lists and maps is not described.
+One row for each column, and for each field of a struct: its type, values, nulls, smallest and largest value; for numbers the mean and
+the quantiles at 25, 50 and 75 %; for text, bytes, lists and maps the length of the shortest and the longest, in characters, bytes or
+items. Distinct values and quantiles are approximate. Items of lists and maps are not described.
 
 Examples:
   lath describe trips.parquet
   lath describe data/ --columns price,rider --where \"city = 'Oslo'\" --format csv";
 
-/// How much the engine may take.
+/// Resources of the engine.
 #[derive(Debug, Args)]
 pub(crate) struct EngineArgs {
-    /// Threads that work [default: one for each core]
+    /// Number of threads [default: one per core]
     #[arg(short, long, value_name = "NUMBER")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Bound the memory of sorting, joining and grouping; the rest spills to disk [example: 2GiB]
@@ -54,10 +54,10 @@ pub(crate) struct SqlArgs {
     /// Read the statements from this file
     #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "text")]
     pub(crate) file: Option<PathBuf>,
-    /// The folder of a database, whose tables are found by their names; a new one is made [example: shop/]
+    /// The folder of a database, whose tables can be queried by name; created if it does not exist [example: shop/]
     #[arg(short = 'D', long, value_name = "FOLDER")]
     pub(crate) database: Option<PathBuf>,
-    /// Only read the database, also beside a process that writes to it
+    /// Open the database read-only, even while another process writes to it
     #[arg(long, requires = "database")]
     pub(crate) read_only: bool,
     /// Make the files of this catalog, or of the one in this folder, the table "files" [example: lake.catalog]

@@ -35,7 +35,7 @@ impl ColumnPath {
             PathMatch::Names(names) => leaves.into_iter().find(|leaf| leaf.names == names).ok_or_else(no_column),
             PathMatch::Nothing => within(path, schema.fields()).ok_or_else(no_column),
             PathMatch::Ambiguous(several) => Err(Failure::Usage(format!(
-                "{option}: {path} may mean {}; write the one that is meant",
+                "{option}: {path} is ambiguous: {}; write one of them",
                 several.join(" or ")
             ))),
         }

@@ -102,7 +102,7 @@ impl Conversion<'_> {
     /// Writes inputs of several formats one after another, with the columns of the first.
     fn write_sources(&mut self, output: &Output<'_>, summary: &mut Summary) -> Result<Option<Box<dyn RowSink>>> {
         if self.args.table.schema == SchemaChoice::Union {
-            return Err(Failure::Usage("--schema union is for inputs that are all Parquet".to_owned()));
+            return Err(Failure::Usage("--schema union needs inputs that are all Parquet".to_owned()));
         }
         let names: Vec<String> = (0..self.rows.inputs.len()).map(|index| self.rows.inputs.name(index)).collect();
         let locations: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -24,7 +24,7 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
             return super::count_by::run(args, columns);
         }
         if args.output.format.is_some() || args.output.output.is_some() {
-            return Err(Failure::Usage("--format and -o are for the groups of --by".to_owned()));
+            return Err(Failure::Usage("--format and -o need --by".to_owned()));
         }
     }
     if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {

@@ -80,7 +80,7 @@ fn format_of_all(format: Option<Format>) -> Result<(Format, &'static str)> {
         Format::Jsonl => "jsonl",
         Format::Arrow => "arrow",
         Format::Table | Format::Vertical => {
-            return Err(Failure::Usage("this format is for one --table".to_owned()));
+            return Err(Failure::Usage("this format needs a single --table".to_owned()));
         }
     };
     Ok((format, extension))

@@ -67,10 +67,10 @@ impl<'a> Output<'a> {
             (None, None) => Format::Jsonl,
         };
         if path.is_none() && format == Format::Parquet && io::stdout().is_terminal() {
-            return Err(Failure::Usage("Parquet is not for a terminal; add -o FILE, or a pipe".to_owned()));
+            return Err(Failure::Usage("Parquet cannot be shown in a terminal; add -o FILE, or a pipe".to_owned()));
         }
         if path.is_none() && format == Format::Arrow && io::stdout().is_terminal() {
-            return Err(Failure::Usage("Arrow IPC is not for a terminal; add -o FILE, or a pipe".to_owned()));
+            return Err(Failure::Usage("Arrow IPC cannot be shown in a terminal; add -o FILE, or a pipe".to_owned()));
         }
         let is_tsv = path.is_some_and(|path| has_extension(path, "tsv"));
         let csv = csv::CsvOptions { delimiter: if is_tsv { b'\t' } else { b',' }, null: "" };

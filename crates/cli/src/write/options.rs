@@ -96,7 +96,7 @@ fn preview_encodings(args: &WriteArgs) -> Result<bool> {
     let is_sampled = args.profile == Some(ProfileName::Compact)
         || args.encoding.iter().any(|choice| choice.value == ValueEncoding::Sampled);
     if args.preview_encodings && !is_sampled {
-        let text = "--preview-encodings is for --profile compact and --encoding auto, which choose encodings";
+        let text = "--preview-encodings needs --profile compact or --encoding auto, which choose encodings";
         return Err(Failure::Usage(text.to_owned()));
     }
     Ok(args.preview_encodings)

@@ -1,4 +1,4 @@
-//! Arrow IPC files whose batches came with dictionaries of their own.
+//! Arrow IPC files from batches with different dictionaries.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn stream(batches: &[RecordBatch]) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// What is in the Arrow file that `lath` makes of a stream of `batches`, and the run.
+/// Converts a stream of `batches` to an Arrow file. Returns the run and the file's batches.
 fn converted(batches: &[RecordBatch]) -> (Run, Vec<RecordBatch>) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.arrow");

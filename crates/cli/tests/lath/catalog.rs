@@ -24,7 +24,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Files that a search opens, by its report.
+/// The number of files that a search opens, from its report.
 #[track_caller]
 fn files_opened(args: &[&str]) -> u64 {
     let report = lath(args.iter().chain(&["--explain", "--format", "json"])).json_lines(0);
@@ -42,7 +42,7 @@ fn a_folder_is_searched_by_the_catalog_in_it() {
     assert_eq!(find[0]["file"], format!("{data}/3.parquet"));
     assert_eq!(lath(["find", data, "--where", "id = 5000"]).text(1), "");
     assert_eq!(lath(["count", data, "--where", "id < 150"]).text(0), "150\n");
-    // A new file, which the catalog does not have yet, is found all the same.
+    // A new file that is not in the catalog yet is still found.
     write(&folder.path().join("new.parquet"), &numbered(5000..5010), 50);
     let find = lath(["find", data, "--where", "id = 5000"]);
     assert_eq!(find.json_lines(0).len(), 1);
@@ -71,7 +71,7 @@ fn a_catalog_is_searched_without_its_files_being_listed() {
     assert_eq!(lath(["find", &pattern, "--catalog", catalog, "--where", "id = 1"]).code, 2);
     assert_eq!(lath(["find", "--catalog", "no.catalog", "--where", "id = 1"]).code, 4);
     assert_eq!(lath(["find", "--where", "id = 1"]).code, 2);
-    // A file that has changed is read as it is, and the catalog brought up to date.
+    // A changed file is read in its present state, and the catalog is updated.
     write(&folder.path().join("3.parquet"), &numbered(342..343), 50);
     assert_eq!(lath(["find", "--catalog", catalog, "--where", "id IN (342, 343)"]).json_lines(0).len(), 1);
     assert!(lath(["catalog", "refresh", catalog]).text(0).contains("0 added, 0 updated, 0 removed, 10 unchanged"));
@@ -129,7 +129,7 @@ fn a_watched_catalog_follows_its_folder() {
             break;
         }
     }
-    // What was said is in the catalog.
+    // The reported error is stored in the catalog.
     let list = lath(["catalog", "list", data]).text(0).to_owned();
     watch.kill().unwrap();
     watch.wait().unwrap();

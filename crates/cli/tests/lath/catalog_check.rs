@@ -47,7 +47,7 @@ fn a_check_finds_damage_of_the_store() {
     assert_eq!(lath(["catalog", "add", data]).code, 0);
     let path = Path::new(data).join("_lath_catalog");
     let sound = fs::read(&path).unwrap();
-    // Bits of what footers are kept in, which have checksums.
+    // Bits of stored footers, which have checksums.
     let at = sound.windows(4).position(|bytes| bytes == b"name").unwrap();
     let mut damaged = sound.clone();
     damaged[at] ^= 1;
@@ -56,7 +56,7 @@ fn a_check_finds_damage_of_the_store() {
     assert_eq!(run.code, 3, "{} {}", String::from_utf8_lossy(&run.stdout), run.stderr);
 }
 
-/// The code and what is written, where errors are told apart no more.
+/// The exit code and the output, without the texts of errors.
 fn answer(run: &Run) -> (i32, Vec<u8>) {
     (run.code, if run.code == 2 { Vec::new() } else { run.stdout.clone() })
 }

@@ -32,7 +32,7 @@ fn sound_files_are_ok() {
     assert_eq!(lath(["check", "--quiet", &sample("trips")]).text(0), "");
 }
 
-/// Writes the file again with `change` made to its footer. Its page index stays as it is.
+/// Rewrites the file with a changed footer and an unchanged page index.
 fn with_footer(path: &Path, change: impl FnOnce(ParquetMetaData) -> ParquetMetaData) -> PathBuf {
     let bytes = fs::read(path).unwrap();
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(bytes.clone())).unwrap();
@@ -75,7 +75,7 @@ fn statistics_that_are_wrong_are_reported() {
         (0, int(301, 599, 0), Some("column id: minimum 301 in the statistics, 300 in the data")),
         (0, int(300, 598, 0), Some("column id: maximum 598 in the statistics, 599 in the data")),
         (0, int(300, 599, 2), Some("column id: 2 nulls in the statistics, 0 in the data")),
-        // One that is said not to be exact may be smaller.
+        // An inexact minimum may be smaller.
         (0, int(0, 599, 0), None),
         (1, text("name 0", "name 9", 1), Some("column name: 1 nulls in the statistics, 43 in the data")),
         (1, text("name 1", "name 9", 43), Some("column name: minimum name 1 in the statistics, name 0 in the data")),
@@ -288,7 +288,7 @@ fn a_bloom_filter_without_blocks_is_reported() {
     let batch = numbered(0..300);
     write_batch(&path, &batch, WriterProperties::builder().set_bloom_filter_enabled(true).build());
     assert_eq!(lath(["check", path.to_str().unwrap()]).code, 0);
-    // The length ends where the header does, so that no block is left.
+    // The length covers only the header, so that no block is left.
     let changed = with_footer(&path, |metadata| {
         let mut builder = metadata.into_builder();
         let mut row_groups = builder.take_row_groups();
@@ -338,7 +338,7 @@ fn columns_of_one_name_are_each_compared_with_their_own_metadata() {
     write_batch(&path, &batch, WriterProperties::builder().set_bloom_filter_enabled(true).build());
     let run = lath(["check", path.to_str().unwrap()]);
     assert!(run.text(0).ends_with("ok (100 rows, 1 row group, 3 columns)\n"), "{}", run.text(0));
-    // Of two columns of one name it is the second whose statistics are wrong.
+    // The second of two columns with the same name has wrong statistics.
     let changed = with_footer(&path, |metadata| {
         let statistics = ValueStatistics::new(Some(1001i64), Some(1098), None, Some(50), false);
         let statistics = statistics.with_min_is_exact(true).with_max_is_exact(true);
@@ -368,7 +368,7 @@ fn ten_thousand_columns_take_no_longer_than_each_of_them() {
     let took = start.elapsed();
     println!("10,000 columns of 3 rows took {took:?}");
     assert!(run.text(0).ends_with("ok (3 rows, 1 row group, 10,000 columns)\n"), "{}", run.text(0));
-    // Far above what it takes, and far below what it took to plan a read of all columns for each of them: 17 s, optimized.
+    // Far above the time it takes, and far below the 17 s (optimized) that it took to plan a read of all columns for each column.
     assert!(took.as_secs() < 10, "{took:?}");
 }
 
@@ -446,9 +446,9 @@ fn an_order_that_rows_do_not_have_is_an_error_where_a_query_relies_on_it() {
     ] {
         let run = sql(query);
         assert_ne!(run.code, 0, "{query}: {}", String::from_utf8_lossy(&run.stdout));
-        assert!(run.stderr.contains("row group 0: its footer says that the rows are sorted by id"), "{}", run.stderr);
+        assert!(run.stderr.contains("row group 0: its footer declares rows sorted by id"), "{}", run.stderr);
     }
-    // No order is relied on here.
+    // This query relies on no order.
     assert!(sql("SELECT sum(id) AS s FROM FILE").text(0).contains('6'));
     assert!(sql("SELECT id FROM FILE ORDER BY id DESC").text(0).contains('3'));
 }

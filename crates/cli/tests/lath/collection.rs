@@ -1,4 +1,4 @@
-//! Every file of the `parquet-testing` collection, written again: types and values stay.
+//! Rewrites every file of the `parquet-testing` collection: types and values stay.
 
 use std::panic::catch_unwind;
 use std::path::Path;
@@ -10,7 +10,7 @@ use lath_parquet::{ParquetFile, Strings};
 use crate::files::{files_below, oracle};
 use crate::invocation::lath;
 
-/// Files that cannot be read, with what is said of them.
+/// Files that cannot be read, with a part of the error.
 const UNREADABLE: [(&str, &str); 5] = [
     // The year 9999 and, once overflown, 290000: not in nanoseconds.
     ("data/int96_from_spark.parquet", "out of range"),
@@ -23,13 +23,13 @@ const UNREADABLE: [(&str, &str); 5] = [
     ("data/datapage_v1-corrupt-checksum.parquet", "page has CRC"),
 ];
 
-/// Files whose types become others: logical types that are not known cannot be written.
+/// Files whose types change: unknown logical types cannot be written.
 const CHANGED: [&str; 1] = ["data/unknown-logical-type.parquet"];
 
-/// A file whose footer counts no rows, though its row group has some: the crate goes by the footer.
+/// A file whose footer counts no rows although its row group has some: the crate trusts the footer.
 const MISCOUNTED: &str = "data/repeated_no_annotation.parquet";
 
-/// Ways to write all rows again.
+/// Ways to rewrite all rows.
 const WAYS: [&[&str]; 5] = [
     &[],
     &["--row-group-rows", "1000"],
@@ -38,7 +38,7 @@ const WAYS: [&[&str]; 5] = [
     &["--profile", "lookup"],
 ];
 
-/// The files that can be read without keys and are not meant to be broken.
+/// The files that can be read without keys and are not broken on purpose.
 fn files(folder: &Path) -> Vec<String> {
     let mut names = files_below(folder, ".parquet");
     names.retain(|name| !name.starts_with("bad_data/"));

@@ -1,4 +1,4 @@
-//! CSV files as people have them: delimiters, quotes, nulls, compression, and files that are broken.
+//! Real-world CSV files: delimiters, quotes, nulls, compression, and broken files.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ fn error(csv: &[u8], options: &[&str], parts: &[&str]) {
     }
 }
 
-/// `bytes` as another program compresses them; `None` where the machine does not have it.
+/// Compresses `bytes` with another program; `None` if the machine does not have it.
 fn compressed(program: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut child = Command::new(program).arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
     let mut stdin = child.stdin.take()?;

@@ -1,4 +1,4 @@
-//! Which types columns of CSV get, and what is said of values that do not fit.
+//! Inferred types of CSV columns, and errors for values that do not fit.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::invocation::{Run, lath, lath_with_input};
 
-/// The run that makes JSON lines of `csv`.
+/// Converts `csv` to JSON lines.
 fn convert(csv: &str, options: &[&str]) -> Run {
     let args = ["convert", "-", "--from", "csv", "--format", "jsonl"];
     lath_with_input(&[&args, options].concat(), csv.as_bytes())
@@ -19,7 +19,7 @@ fn values(lines: &[&str], options: &[&str]) -> Vec<Value> {
     convert(&csv, options).json_lines(0).into_iter().map(|mut row| row["a"].take()).collect()
 }
 
-/// The error of a file of this content, which is not read from a pipe.
+/// The error for a file with this content.
 fn error(csv: &str, options: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
@@ -156,7 +156,7 @@ fn lines_are_counted_as_the_file_has_them() {
     assert!(wrong.contains("line 6, column c: \"x\""), "{wrong}");
     let wrong = error(csv, &["--type", "b=bigint"]);
     assert!(wrong.contains("line 9, column b: \"six\\n\\nseven\""), "{wrong}");
-    // Far behind the start, in another batch than the first.
+    // Far from the start, in a later batch.
     let rows: String = (0..20_000).map(|row| format!("\"{row}\n\",{row}\n")).collect();
     let wrong = error(&format!("a,b\n{rows}x,y\n"), &["--type", "b=bigint"]);
     assert!(wrong.contains("line 40002, column b: \"y\""), "{wrong}");

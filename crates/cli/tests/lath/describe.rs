@@ -146,7 +146,7 @@ fn rows_are_found_in_the_order_that_was_asked_for() {
     };
     assert_eq!(ids("id DESC", "5"), [1999, 1998, 1997, 1996, 1995]);
     assert_eq!(ids("ID", "3"), [10, 11, 12]);
-    // Names are null where the number leaves 3 when it is divided by 7; nulls are last, whatever the direction.
+    // Names are null if the number modulo 7 is 3. Nulls are last in both directions.
     assert_eq!(ids("name nulls first, id desc", "2"), [1998, 1991]);
     let last = ids("name desc, id", "100000");
     assert_eq!(last.len(), 1990);

@@ -1,8 +1,8 @@
-//! The shell sessions of the documentation, typed on a terminal: the commands print what the pages say.
+//! Runs the shell sessions of the documentation on a terminal and compares the output with the pages.
 //!
-//! A session is a fenced block whose first line starts with `$ `. A line that starts with `> ` continues the command above it,
-//! and the other lines are output. In output, `…` stands for any text, and a line of `…` for any lines. The sessions of a page
-//! run one after the other in a folder that has nothing but the sample data as `examples/`.
+//! A session is a fenced block whose first line starts with `$ `. A line that starts with `> ` continues the command above it, and the
+//! other lines are output. In output, `…` stands for any text, and a line of `…` for any lines. The sessions of a page run one after the
+//! other in a folder that has only the sample data, as `examples/`.
 
 use std::fmt::Write;
 use std::fs;
@@ -88,7 +88,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// The output of each command on a terminal of 160 columns; `None` where there is no `script` to make one.
+/// The output of each command on a terminal of 160 columns; `None` if `script`, which makes one, is not installed.
 fn outputs(steps: &[Step]) -> Option<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let session = tempfile::NamedTempFile::new().unwrap();
@@ -120,7 +120,7 @@ fn outputs(steps: &[Step]) -> Option<Vec<String>> {
     }
 }
 
-/// Whether the output is the page's.
+/// Whether the output matches the page.
 fn matches(expected: &[&str], found: &[&str]) -> bool {
     match expected.split_first() {
         None => found.is_empty(),
@@ -199,7 +199,7 @@ fn links_of_the_documentation_lead_somewhere() {
     assert!(checked > 100, "only {checked} links were found");
 }
 
-/// The recipes of CONTRIBUTING name files that have to change; a file that moves is named anew.
+/// The recipes of CONTRIBUTING name files to change, which must exist.
 #[test]
 fn files_that_recipes_name_exist() {
     let repository = repository();
@@ -234,7 +234,7 @@ fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
         in_code ^= fence;
         let prose = if in_code || fence { "" } else { line };
         let code_spans = prose.split('`').enumerate().filter(|(part, _)| part % 2 == 0);
-        // A link whose text is code is cut in two by that: its target stays whole.
+        // Code in the text of a link splits the link, but not its target.
         let targets = code_spans.flat_map(|(_, text)| text.split("](").skip(1).chain(html_targets(text)));
         targets
             .filter_map(|rest| rest.split([')', '"', ' ']).next())
@@ -243,7 +243,7 @@ fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The texts behind `src="` and `srcset="`.
+/// The values of `src` and `srcset`.
 fn html_targets(text: &str) -> impl Iterator<Item = &str> {
     ["src=\"", "srcset=\""].into_iter().flat_map(move |attribute| text.split(attribute).skip(1))
 }

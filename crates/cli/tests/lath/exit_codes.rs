@@ -84,7 +84,7 @@ fn what_is_encrypted_without_a_key_is_2_and_not_called_corrupt() {
     let columns = &run.json_lines(0)[0]["row_groups"][0]["columns"];
     let is_described = |column: &serde_json::Value| column["encrypted"] == column["pages"].is_null();
     assert!(columns.as_array().unwrap().iter().all(is_described), "{columns}");
-    // Other columns and other files are checked all the same.
+    // Other columns and other files are still checked.
     let run = lath(["check", &whole, &partly, &sample("stations.parquet")]);
     let text = run.text(2);
     assert!(text.contains("the footer is encrypted") && text.contains("stations.parquet: ok ("), "{text}");

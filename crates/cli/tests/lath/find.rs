@@ -1,4 +1,4 @@
-//! `find` and `count --where`, against filters written out in Rust.
+//! Compares `find` and `count --where` with filters written in Rust.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, TimestampMicrosecondType, UInt8Type, UInt16Type};

@@ -88,7 +88,7 @@ fn json_has_every_row_with_every_column() {
         for (field, column) in expected.schema().fields().iter().zip(expected.columns()) {
             let value = &line[field.name()];
             assert_eq!(value.is_null(), column.is_null(row), "{} of row {row}", field.name());
-            // What is not nested or an identifier prints as Arrow prints it.
+            // Values that are neither nested nor UUIDs print as in Arrow.
             if !column.is_null(row) && !column.data_type().is_nested() && field.name() != "trip" {
                 let column = match column.data_type() {
                     DataType::Timestamp(unit, Some(_)) => {

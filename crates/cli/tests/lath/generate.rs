@@ -1,4 +1,4 @@
-//! `gen`: made data.
+//! `gen`: generated data.
 
 use std::fs;
 use std::io::Cursor;
@@ -27,7 +27,7 @@ fn events_are_those_of_their_seed() {
     assert_eq!(one, again);
     assert_ne!(one, other);
     assert_eq!((one.num_rows(), one.num_columns()), (20_000, 11));
-    // A change of the generator changes every file that somebody made with it.
+    // The generator must not change, because users rely on its files.
     let first = &lath(["gen", "events", "--rows", "1", "--seed", "1", "--format", "jsonl"]).json_lines(0)[0];
     assert_eq!(first["timestamp"].as_str().unwrap(), FIRST_TIMESTAMP);
     assert_eq!(first["trace_id"].as_str().unwrap(), FIRST_TRACE);

@@ -39,7 +39,7 @@ fn directories_are_searched_and_hidden_names_passed_over() {
     assert_eq!(lath(["count", &format!("{root}/.hidden/f.parquet")]).text(0), "10\n");
     let none = lath(["count", &format!("{root}/nothing*")]);
     assert_eq!(none.code, 4);
-    assert!(none.stderr.contains("no file has such a name"), "{}", none.stderr);
+    assert!(none.stderr.contains("no file has a matching name"), "{}", none.stderr);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What signals leave behind: what was there before, or the whole output.
+//! After a signal, a command leaves the old files or the complete output.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use crate::invocation::{BINARY, command, lath, sample};
 
 const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 
-/// The files of a folder and of those in it, with what is in them.
+/// The files of a folder and its subfolders, with their contents.
 type Listing = BTreeMap<PathBuf, Vec<u8>>;
 
 fn listing(folder: &Path) -> Listing {
@@ -26,7 +26,7 @@ fn listing(folder: &Path) -> Listing {
     paths(folder).into_iter().map(|path| (path.clone(), read(&path))).collect()
 }
 
-/// The files of a folder and of those in it, while a command may change them.
+/// The files of a folder and its subfolders, while a command may change them.
 fn paths(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =
@@ -39,7 +39,7 @@ fn send(child: &Child, signal: &str) {
     assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Whether tests were started with this signal ignored, as jobs in the background are: so are what they start.
+/// Whether the tests were started with this signal ignored, as background jobs are. Child processes inherit that.
 pub(crate) fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -72,13 +72,13 @@ fn wait(child: &mut Child) -> ExitStatus {
 /// A command that writes files.
 struct Case {
     name: &'static str,
-    /// A moment of work.
+    /// Runs for a moment.
     short: Vec<OsString>,
-    /// The same outputs, of minutes of work.
+    /// The same outputs, after minutes of work.
     long: Vec<OsString>,
 }
 
-/// Commands with something to read, and a folder to write to in which files are already.
+/// Commands with input, and an output folder that already has files.
 struct Commands {
     _folder: TempDir,
     out: PathBuf,
@@ -91,7 +91,7 @@ impl Commands {
         let out = folder.path().join("out");
         fs::create_dir(&out).unwrap();
         fs::write(out.join("other.txt"), "other").unwrap();
-        // What is there already stays until it is replaced.
+        // Existing files stay until they are replaced.
         fs::write(out.join("old.parquet"), "old").unwrap();
         fs::write(out.join("part-00001.parquet"), "old").unwrap();
         let inputs = ["a.parquet", "b.parquet"].map(|name| {
@@ -200,9 +200,9 @@ fn at_any_moment_there_is_the_old_output_or_the_whole_new_one() {
             assert!(status.success() || status.signal() == Some(number), "{at}");
             let mut after = listing(&commands.out);
             if number == 9 {
-                // What is left has a temporary name, and goes when the command is run again.
+                // Leftovers have a temporary name, and the next run removes them.
                 after.retain(|path, _| !path.to_str().unwrap().contains(".partial"));
-                // Killed among the renames that put the parts in place.
+                // Killed between the renames of the parts.
                 if *name != "split" {
                     assert!(after == before || after == whole, "{at}: {:?}", after.keys());
                 }
@@ -216,7 +216,7 @@ fn at_any_moment_there_is_the_old_output_or_the_whole_new_one() {
     }
 }
 
-/// Makes a folder have these files and no others.
+/// Restores a folder to exactly these files.
 fn restore(folder: &Path, files: &Listing) {
     fs::remove_dir_all(folder).unwrap();
     fs::create_dir(folder).unwrap();
@@ -283,10 +283,10 @@ fn a_signal_ends_a_command_that_waits_for_others() {
     let output = folder.path().join("out.csv");
     let input = write(&folder.path().join("in.parquet"), &numbered(0..100_000), 10_000);
     for (signal, number) in signals() {
-        // For somebody to read what it has found.
+        // Blocks until its output is read.
         let args = ["find", input.to_str().unwrap(), "--where", "id >= 0"];
         let mut unread = command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        // For somebody to say what it is to write.
+        // Blocks until its input is written.
         let args = ["convert", "--from", "csv", "-", "-o", output.to_str().unwrap()];
         let mut unfed = command(args).stdin(Stdio::piped()).spawn().unwrap();
         unfed.stdin.as_mut().unwrap().write_all(b"id,name\n1,a\n").unwrap();

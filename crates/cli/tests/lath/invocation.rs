@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_lath");
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -16,7 +16,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Standard output as text; the run has to have ended with `code`.
+    /// Standard output as text, after checking the exit code.
     #[track_caller]
     pub(crate) fn text(&self, code: i32) -> &str {
         assert_eq!(self.code, code, "stderr: {}", self.stderr);
@@ -47,7 +47,7 @@ pub(crate) fn lath_with_input(args: &[&str], input: &[u8]) -> Run {
     let mut child = command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A child that does not read its input closes the pipe; that is for the test to judge by what it says.
+    // A child that does not read its input closes the pipe, which is not an error here.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

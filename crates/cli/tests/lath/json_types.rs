@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::invocation::{lath, lath_with_input};
 
-/// The rows that `convert` makes of lines.
+/// Converts JSON lines to rows.
 fn rows(lines: &str, options: &[&str]) -> Vec<Value> {
     let args = [&["convert", "-", "--from", "jsonl", "--format", "jsonl"], options].concat();
     lath_with_input(&args, lines.as_bytes()).json_lines(0)
@@ -17,7 +17,7 @@ fn values(lines: &str, options: &[&str]) -> Vec<Value> {
     rows(lines, options).into_iter().map(|mut row| row["a"].take()).collect()
 }
 
-/// The error of lines, which have to have one.
+/// The error of converting these lines.
 fn error(lines: &str, options: &[&str]) -> String {
     let args = [&["convert", "-", "--from", "jsonl", "--format", "jsonl"], options].concat();
     let run = lath_with_input(&args, lines.as_bytes());
@@ -124,7 +124,7 @@ fn a_struct_without_fields_is_said_to_be_one() {
 fn two_fields_of_one_name_are_an_error_with_its_line() {
     let (all, one) = (&["--infer-rows", "all"][..], &["--infer-rows", "1"][..]);
     for (lines, expected) in [
-        ("{\"a\":1}\n\n{\"a\":1,\"a\":2}", "line 3: an object has two fields \"a\"; give each field a name of its own"),
+        ("{\"a\":1}\n\n{\"a\":1,\"a\":2}", "line 3: an object has two fields \"a\"; give each field a different name"),
         ("{\"a\":1}\n{\"a\":1,\"\\u0061\":2}", "line 2: an object has two fields \"a\";"),
         ("{\"a\":{\"b\":1}}\n{\"a\":{\"b\":1,\"b\":null}}", "line 2: an object has two fields \"b\";"),
         ("{\"a\":[{\"b\":1}]}\n{\"a\":[{\"b\":1},{\"b\":1,\"b\":1}]}", "line 2: an object has two fields \"b\";"),
@@ -137,7 +137,7 @@ fn two_fields_of_one_name_are_an_error_with_its_line() {
             assert!(expected.len() < 10 || !error.contains("infer"), "{error}");
         }
     }
-    // Objects beyond the first that is read, and those with other names, are told apart.
+    // Equal names in different objects are not repetitions.
     let lines = "{\"a\":1,\"b\":{\"a\":1}}\n".repeat(5000) + "{\"b\":{\"a\":1},\"a\":2}\n";
     assert_eq!(rows(&lines, one).len(), 5001);
     let error = error(&(lines + "{\"b\":{\"a\":1,\"a\":1},\"a\":2}\n"), one);
@@ -171,7 +171,7 @@ fn sql_refuses_two_fields_of_one_name() {
     let lines = "{\"a\":1}\n".repeat(20_000) + "{\"a\":2,\"a\":3}\n";
     fs::write(&path, lines).unwrap();
     let run = lath(["sql", &format!("SELECT sum(a) FROM '{}'", path.display())]);
-    let expected = "line 20001: an object has two fields \"a\"; give each field a name of its own";
+    let expected = "line 20001: an object has two fields \"a\"; give each field a different name";
     assert!(run.code != 0 && run.stderr.contains(expected) && !run.stderr.contains("infer"), "{}", run.stderr);
 }
 

@@ -10,7 +10,7 @@ fn path_in(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).to_str().unwrap().to_owned()
 }
 
-/// A table of cities and their people, in a folder of its own.
+/// A table of cities and their populations.
 fn cities(folder: &tempfile::TempDir) -> String {
     let (csv, table) = (path_in(folder, "cities.csv"), path_in(folder, "cities"));
     fs::write(&csv, "id,name,people\n3,Bergen,290\n1,Oslo,710\n2,Tromsø,78\n-4,Atlantis,\n").unwrap();
@@ -54,7 +54,7 @@ fn what_was_put_is_got_scanned_counted_and_deleted() {
 fn rows_of_any_format_are_put_as_the_types_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
     let table = cities(&folder);
-    // A text of digits is a name, since the table has names.
+    // Digits in quotes are a name, because the table's column is text.
     let lines = b"{\"id\":1,\"name\":\"Kristiania\"}\n{\"name\":\"7\",\"id\":7,\"people\":1}\n";
     let run = lath_with_input(&["table", "upsert", &table, "-", "--from", "jsonl"], lines);
     assert_eq!((run.text(0), run.stderr.as_str()), ("", "2 rows put\n"));
@@ -69,7 +69,7 @@ fn rows_of_any_format_are_put_as_the_types_of_the_table() {
     let run = lath(["table", "upsert", &table, &exported, "--batch", "2"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, "5 rows put\n"));
 
-    // Each transaction has as many rows as --batch says, and stays if a later one fails.
+    // Each transaction has --batch rows, and stays if a later one fails.
     let some_new = path_in(&folder, "some-new.csv");
     fs::write(&some_new, "id,name,people\n20,a,1\n21,b,1\n22,c,1\n1,d,1\n23,e,1\n").unwrap();
     assert_eq!(lath(["table", "upsert", &table, "--insert", &some_new, "--batch", "2"]).code, 2);

@@ -82,7 +82,7 @@ fn a_store_is_copied_repaired_and_accounted_for() {
     assert!(lath(["kv", "check", &copy]).text(0).contains("intact: 2000 keys"));
     assert!(lath(["kv", "repair", &copy, &repaired]).text(0).contains("2,000 keys copied"));
     assert_eq!(lath(["kv", "dump", &repaired]).text(0), lath(["kv", "dump", &store]).text(0));
-    // A leaf that is damaged costs its own keys and no others.
+    // A damaged leaf loses only its own keys.
     let mut bytes = fs::read(&copy).unwrap();
     let at = bytes.windows(5).position(|window| window == b"01999" || window == b"1999\x04").unwrap_or(20_000);
     bytes[at] ^= 1;
@@ -166,7 +166,7 @@ fn reading_commands(store: &str) -> Vec<Vec<&str>> {
     commands.iter().chain(&whole).map(|args| [&["kv"][..], args].concat()).collect()
 }
 
-/// Makes a store of 2,000 entries in its folder, and as a killed process leaves it if asked for: with the commit in the log.
+/// Creates a store of 2,000 entries. With `is_killed`, the commit is left in the log, as by a killed process.
 fn build(folder: &Path, name: &str, is_killed: bool) -> String {
     let path = folder.join(name);
     let store = lath_store::Options::new().background_checkpoints(false).open(&path).unwrap();
@@ -198,7 +198,7 @@ fn reading_commands_change_no_file_but_the_lock() {
         let mut permissions = fs::metadata(folder.path()).unwrap().permissions();
         permissions.set_readonly(!has_lock);
         fs::set_permissions(folder.path(), permissions.clone()).unwrap();
-        // Readers register in the lock file, which is no part of what is stored.
+        // Readers register in the lock file, which is not part of the data.
         let stored =
             || listing(folder.path()).into_iter().filter(|(name, _)| !name.to_string_lossy().ends_with("-lock"));
         let before: Vec<_> = stored().collect();

@@ -1,5 +1,4 @@
-//! The `lath` binary, run as people run it. What it prints is read back by other readers, and compared with what the
-//! `parquet` crate reads from the same files.
+//! Runs the `lath` binary. Its output is read back by other readers and compared with the `parquet` crate's reading of the same files.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod arrow_file;

@@ -1,4 +1,4 @@
-//! Types that Arrow has no exact likeness of: timestamps stored as INT96, and INTERVAL.
+//! Types without an exact Arrow equivalent: INT96 timestamps and INTERVAL.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::invocation::lath;
 
-/// Writes required columns `id`, numbered from 0, and `c`, which `column` has the type of.
+/// Writes required columns `id`, numbered from 0, and `c`, with the type in `column`.
 fn write<T: DataType>(path: &Path, column: &str, values: &[T::T]) -> PathBuf {
     let schema = parse_message_type(&format!("message m {{ required int32 id; required {column}; }}")).unwrap();
     let properties = Arc::new(WriterProperties::builder().build());
@@ -56,7 +56,7 @@ fn the_unit_of_int96_timestamps_can_be_chosen() {
         assert_eq!(count.text(0), "1\n");
     }
     assert!(lath(["schema", path, "--int96-unit", "ms"]).text(0).contains("ms"));
-    // What nanoseconds cannot hold is no fault of the file.
+    // A timestamp outside the range of nanoseconds is not a fault of the file.
     assert_eq!(lath(["check", path]).code, 0);
 
     let copy = folder.path().join("b.parquet");

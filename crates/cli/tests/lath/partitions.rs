@@ -1,5 +1,5 @@
-//! Columns that come from the names of directories, in every command. What is expected is what pyarrow's dataset and DuckDB
-//! with `hive_partitioning` give for the same files.
+//! Partition columns in every command. The expected results are those that pyarrow's dataset and DuckDB with `hive_partitioning` return for
+//! the same files.
 
 use std::fs;
 use std::path::Path;
@@ -182,11 +182,11 @@ fn a_directory_wins_over_a_column_of_the_files() {
         let id: ArrayRef = Arc::new(Int64Array::from(vec![id]));
         let own: ArrayRef = Arc::new(Int64Array::from(vec![own]));
         fs::create_dir(folder.path().join(name)).unwrap();
-        // The column is before another, so that places in the file and in the table differ.
+        // The column comes before another one, so that indices in the file and in the table differ.
         write(&folder.path().join(name).join("a.parquet"), &columns(&[("x", own), ("id", id)]), 10);
     }
     let (root, output) = (folder.path().to_str().unwrap(), path_in(&folder, "out.csv"));
-    // As DuckDB has it, where pyarrow refuses types that differ.
+    // DuckDB's result; pyarrow refuses different types.
     let expected = "id,x\n1,50\n2,60\n";
     for command in [&["cat"][..], &["cat", "--threads", "2"], &["head"], &["cat", "--schema", "union"]] {
         assert_eq!(lath([command, &[root, "--format", "csv"]].concat()).text(0), expected, "{command:?}");
@@ -196,7 +196,7 @@ fn a_directory_wins_over_a_column_of_the_files() {
     assert_eq!(lath(["cat", root, "--format", "csv", "--no-partitions"]).text(0), "x,id\n7,1\n8,2\n");
 }
 
-/// Two files, of which the second has a column more, and one of another type.
+/// Two files; the second has an additional column, and one with another type.
 fn days(root: &Path) -> String {
     let a: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
     let names: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
@@ -245,7 +245,7 @@ fn files_of_other_types_and_columns_are_refused_or_united() {
         refused.stderr
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left of what failed");
-    // As DuckDB has it with union_by_name.
+    // DuckDB's result with union_by_name.
     let united = "id,name,price,day\n1,a,,2026-01-31\n2,b,,2026-01-31\n1099511627776,c,1.5,2026-02-01\n";
     for command in [&["cat"][..], &["cat", "--threads", "2"], &["head"], &["tail"], &["sample"]] {
         let args = [command, &[&root, "--schema", "union", "--format", "csv"]].concat();
@@ -304,7 +304,7 @@ fn files_are_opened_only_as_far_as_their_rows_are_wanted() {
             run.stderr
         );
     }
-    // Of a broken row group nothing is read where other rows are wanted.
+    // A broken row group is not read if only other rows are needed.
     fs::remove_file(folder.path().join("b.parquet")).unwrap();
     let path = folder.path().join("a.parquet");
     fs::write(&path, broken(&path)).unwrap();

@@ -1,4 +1,4 @@
-//! Columns whose names have dots beside fields of structs: every option and condition means one of them.
+//! Columns with dots in their names next to fields of structs: every option and condition resolves to one of them.
 
 use std::sync::Arc;
 

@@ -11,11 +11,11 @@ use rexpect::session::{Options, PtySession, spawn_with_options};
 use crate::interrupt::is_ignored;
 use crate::invocation::{BINARY, sample};
 
-/// A query that would take hours, and has no row before its end.
+/// A query that would take hours and returns no row before its end.
 const LONG: &str =
     "SELECT sum(a.value % 7) FROM generate_series(1, 1000000) a CROSS JOIN generate_series(1, 1000000) b;";
 
-/// A prompt on a terminal of 100 columns and `rows` rows, at home in `home`.
+/// Starts a prompt on a terminal of 100 columns and `rows` rows, with `home` as its home directory.
 fn prompt(home: &Path, args: &str, rows: usize) -> PtySession {
     let mut command = Command::new("sh");
     command
@@ -42,14 +42,14 @@ fn end(mut session: PtySession) {
     assert!(status.starts_with("Exited(") && status.ends_with(", 0)"), "{status}");
 }
 
-/// Types a line, and waits for the answer and the next prompt. Bytes of the answer are characters of the pattern.
+/// Types a line, and waits for output that matches `answer` and the next prompt. Each byte of the output is one character of the pattern.
 #[track_caller]
 fn ask(session: &mut PtySession, line: &str, answer: &str) -> String {
     session.send_line(line).unwrap();
     expect(session, answer)
 }
 
-/// Waits for an answer and the next prompt, and gives what is between them.
+/// Waits for an answer and the next prompt, and returns the text between them.
 #[track_caller]
 fn expect(session: &mut PtySession, answer: &str) -> String {
     session.exp_regex(answer).and_then(|_| session.exp_string("lath> ")).unwrap()
@@ -78,7 +78,7 @@ fn statements_of_several_lines_are_answered_and_errors_end_nothing() {
     ask(&mut session, ".tables", r"\sv\s");
     ask(&mut session, ".schema v", r"one\s+Int64");
     ask(&mut session, ".schema 'nowhere.parquet'", r"error: .*nowhere\.parquet");
-    ask(&mut session, ".nothing", r"error: there is no command \.nothing");
+    ask(&mut session, ".nothing", r"error: unknown command \.nothing");
     end(session);
 }
 
@@ -96,7 +96,7 @@ fn modes_and_timing_are_those_that_were_asked_for() {
     ask(&mut session, ".mode vertical", "");
     let rest = ask(&mut session, "SELECT 1 AS a, 'x y' AS bc;", r"row 1 \S+\s+a   1\s+bc  x y\s+1 row, 2 columns\s");
     assert!(!rest.contains("ms"), "{rest}");
-    ask(&mut session, ".mode parquet", "error: parquet is not for a terminal");
+    ask(&mut session, ".mode parquet", "error: parquet cannot be shown in a terminal");
     ask(&mut session, ".help", r"\.schema");
     session.send_line(".quit").unwrap();
     session.exp_eof().unwrap();
@@ -126,7 +126,7 @@ fn ctrl_c_stops_a_query_and_clears_a_line_and_the_session_goes_on() {
     }
     let home = tempfile::tempdir().unwrap();
     let mut session = prompt(home.path(), "", 40);
-    // Queries that went on after being stopped would keep all threads.
+    // Queries that continue after being stopped would occupy all threads.
     for _ in 0..4 {
         session.send_line(LONG).unwrap();
         session.exp_string("b;").unwrap();

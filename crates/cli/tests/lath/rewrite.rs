@@ -29,7 +29,7 @@ fn metadata(path: &str) -> ParquetMetaData {
     ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(fs::read(path).unwrap())).unwrap()
 }
 
-/// Rewrites `inputs` with `options`; the new file has to stand up to `check`.
+/// Rewrites `inputs` with `options`, and checks the new file.
 #[track_caller]
 fn rewrite(inputs: &[&str], output: &str, options: &[&str]) -> ParquetMetaData {
     let mut args = vec!["rewrite"];
@@ -247,7 +247,7 @@ fn files_are_replaced_in_place_as_a_whole() {
             json!(metadata.row_groups().iter().map(|group| group.column(0).compressed_size()).sum::<i64>())
         );
     }
-    // Those before a broken file are done; it and those after it are as they were.
+    // Files before a broken one are rewritten; it and the files after it are unchanged.
     fs::write(&paths[1], broken(&write(&folder.path().join("c"), &expected[0], 300))).unwrap();
     fs::remove_file(folder.path().join("c")).unwrap();
     let before = fs::read(&paths[1]).unwrap();
@@ -326,7 +326,7 @@ fn rows_are_sorted_in_memory_and_on_disk() {
     assert!(missing.stderr.contains("--sort-by: there is no column fare; the columns are "), "{}", missing.stderr);
 }
 
-/// A file of 4,000 rows in four row groups, each sorted by `id`, of which all is chosen that `rewrite` takes over.
+/// A file of 4,000 rows in four row groups, each sorted by `id`, with every property that `rewrite` inherits.
 fn particular(path: &Path) {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -349,7 +349,7 @@ fn particular(path: &Path) {
     writer.close().unwrap();
 }
 
-/// What a file has of what is taken over, row group by row group and column by column.
+/// The inherited properties of a file, by row group and column.
 fn properties(path: &str) -> Vec<String> {
     let bytes = Bytes::from(fs::read(path).unwrap());
     let metadata = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Required);
@@ -380,7 +380,7 @@ fn what_no_option_changes_is_taken_over() {
     particular(Path::new(&input));
     let before = properties(&input);
     assert!(before[1].starts_with("SNAPPY dictionary false delta true filter of Some("), "{before:?}");
-    // All rows pass, so that they are encoded anew.
+    // All rows pass and are encoded again.
     let metadata = rewrite(&[&input], &output, &["--where", "id >= 0"]);
     assert_eq!(properties(&output), before);
     let pairs = metadata.file_metadata().key_value_metadata().unwrap();

@@ -1,4 +1,4 @@
-//! How `find` and `count --where` search: what they rule out and say of it, and where rows are from.
+//! Pruning and reports of `find` and `count --where`, and the origin of rows.
 
 use std::collections::BTreeSet;
 use std::path::Path;

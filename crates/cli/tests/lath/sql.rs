@@ -1,4 +1,4 @@
-//! `sql`: files are tables by their names.
+//! `sql`: queries of files by name.
 
 use std::fs;
 use std::io::Write;
@@ -31,11 +31,11 @@ fn a_folder_answers_questions() {
     );
     let plans = lath(["sql", &by_plan, "--format", "csv"]).text(0).to_owned();
     assert!(plans.starts_with("plan,n\n") && plans.lines().count() > 2, "{plans}");
-    // No row is no failure, and can be told from some.
+    // An empty result has its own exit code and is not a failure.
     lath(["sql", &format!("SELECT * FROM '{trips}' WHERE minutes > 60000")]).text(1);
 }
 
-/// Bytes in the compressed form that a file's name says.
+/// Compresses text in the format of the file's extension.
 fn compressed(name: &str, text: &str) -> Vec<u8> {
     if name.ends_with(".gz") {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -150,7 +150,7 @@ fn mistakes_are_shown_below_their_place_with_the_nearest_names() {
         ),
         (
             "SELECT * FROM trips.parquet".to_owned(),
-            "a file is a table by its name in quotes; did you mean 'trips.parquet'?",
+            "to query a file, write its name in single quotes; did you mean 'trips.parquet'?",
             "trips.parquet",
         ),
         ("SELECT 1,\n  2 3 4".to_owned(), "line 2, column 5: expected", "3"),
@@ -164,7 +164,7 @@ fn mistakes_are_shown_below_their_place_with_the_nearest_names() {
         let carets = lines[2].trim();
         let above: String = lines[1].chars().skip(start).take(carets.len()).collect();
         assert!(above == marked && carets.chars().all(|c| c == '^'), "{}", run.stderr);
-        // The same in a file, whose name comes first.
+        // The same statement in a file: the file's name comes first.
         let file = folder.path().join("q.sql");
         fs::write(&file, &query).unwrap();
         let run = lath(["sql", "--file", file.to_str().unwrap()]);

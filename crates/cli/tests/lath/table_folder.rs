@@ -1,4 +1,4 @@
-//! The folder of a table with a primary key where files are named: it is the table.
+//! The folder of a table with a primary key as FILES reads the table.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::invocation::{Run, lath};
 
-/// A table with rows in a file and in the store: 3 was replaced, 1 deleted and 9 put since the file was written.
+/// A table with rows in a file and in the store: since the file was written, 3 was replaced, 1 deleted and 9 added.
 fn table(folder: &tempfile::TempDir) -> String {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("old.csv"), "id,name,people\n3,Bergen,290\n1,Oslo,710\n2,Arendal,78\n-4,Atlantis,\n").unwrap();
@@ -101,7 +101,7 @@ fn sql_reads_the_rows_of_the_table() {
         ("SELECT * FROM 'FOLDER/*.parquet'", "a table with a primary key"),
         ("SELECT * FROM read_parquet(['FOLDER', 'FOLDER'])", "a table with a primary key"),
         ("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'FOLDER'", "STORED AS LATH"),
-        ("COPY (SELECT 1 AS id) TO 'FOLDER/new.parquet'", "would be no part"),
+        ("COPY (SELECT 1 AS id) TO 'FOLDER/new.parquet'", "would not belong to it"),
         ("DELETE FROM 'FOLDER' WHERE id = 9", "read-only"),
         ("SELECT * FROM read_parquet('FOLDER', file_name => true)", "neither file_name"),
     ] {
@@ -127,16 +127,16 @@ fn a_table_is_refused_where_only_files_make_sense() {
         (vec!["merge", &table, &plain, "-o", &out], "lath convert"),
         (vec!["split", &table, "--rows", "2", "-o", &out], "lath convert"),
         (vec!["rewrite", "--in-place", &table], "lath table compact"),
-        (vec!["rewrite", "--in-place", &file], "would be no part"),
+        (vec!["rewrite", "--in-place", &file], "would not belong to it"),
         (vec!["cat", &plain, &table], "takes files"),
-        (vec!["cat", &table, "--row-groups", "0"], "--row-groups is about files"),
-        (vec!["find", &table, "--where", "id > 0", "--file-name", "f"], "--file-name is about files"),
+        (vec!["cat", &table, "--row-groups", "0"], "--row-groups applies to files"),
+        (vec!["find", &table, "--where", "id > 0", "--file-name", "f"], "--file-name applies to files"),
         (vec!["count", above], "a table with a primary key"),
         (vec!["count", &glob], "a table with a primary key"),
         (vec!["count", &file, &file], "a table with a primary key"),
         (vec!["catalog", "add", above], "a table with a primary key"),
         (vec!["catalog", "add", &table], "a table with a primary key"),
-        (vec!["cat", &plain, "-o", &inside], "would be no part"),
+        (vec!["cat", &plain, "-o", &inside], "would not belong to it"),
     ] {
         let run = lath(&args);
         assert!(run.code == 2 && run.stderr.contains(expected), "{args:?}: {} {}", run.code, run.stderr);

@@ -1,4 +1,4 @@
-//! What a terminal sees, with `script` to make one.
+//! Output on a terminal, which `script` emulates.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::invocation::{BINARY, sample};
 
-/// Runs a shell line on a terminal of `columns` columns; `None` where there is no `script` to make one.
+/// Runs a shell line on a terminal of `columns` columns; `None` if `script` is not installed.
 fn on_terminal(line: &str, columns: usize) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let line = format!("stty cols {columns} rows 50; {line}");
@@ -67,5 +67,5 @@ fn no_color_means_no_escapes() {
 fn binary_formats_do_not_go_to_a_terminal() {
     let trips = sample("trips/2025-01.parquet");
     let Some(text) = on_terminal(&format!("{BINARY} cat {trips} --format parquet; echo code $?"), 80) else { return };
-    assert!(text.contains("not for a terminal") && text.contains("code 2"), "{text:?}");
+    assert!(text.contains("cannot be shown in a terminal") && text.contains("code 2"), "{text:?}");
 }

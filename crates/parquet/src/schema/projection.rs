@@ -130,7 +130,7 @@ impl<'a> Paths<'a> {
             [_] => Ok(columns),
             several => {
                 let written: Vec<String> = several.iter().map(|names| format!("'{}'", write_path(names))).collect();
-                Err(Error::invalid(format!("'{path}' may mean {}; write the one that is meant", written.join(" or "))))
+                Err(Error::invalid(format!("'{path}' is ambiguous: {}; write one of them", written.join(" or "))))
             }
         }
     }

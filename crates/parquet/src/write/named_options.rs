@@ -81,7 +81,7 @@ impl WriteOptions {
             }),
             "sort" => self.sorted_by(schema, list(value).map(SortingColumn::from_str).collect::<Result<Vec<_>>>()?),
             _ => Err(Error::invalid(format!(
-                "there is no option {name}; there are profile, codec, encoding, dictionary, bloom, sort, row_group_rows, row_group_bytes, page_rows, page_bytes, page_version, preview_encodings and \
+                "unknown option {name}; the options are profile, codec, encoding, dictionary, bloom, sort, row_group_rows, row_group_bytes, page_rows, page_bytes, page_version, preview_encodings and \
                  memory_budget_bytes"
             ))),
         }

@@ -226,7 +226,7 @@ pub(super) fn names_in(text: &str, leaves: &[&[String]]) -> Result<Vec<String>> 
         PathMatch::Nothing => Err(no_leaf(text, leaves)),
         PathMatch::Ambiguous(several) => {
             let what = several.join(" or ");
-            Err(Error::invalid(format!("{text} may mean {what}; write the one that is meant")))
+            Err(Error::invalid(format!("{text} is ambiguous: {what}; write one of them")))
         }
     }
 }

@@ -80,7 +80,7 @@ fn a_server_that_always_fails_is_asked_as_often_as_allowed_and_named() {
         (Fault::Status(503), "a.parquet"),
         (Fault::Reset, "a.parquet"),
         (Fault::Truncate(100), "a.parquet"),
-        (Fault::Short(100), "100 of 73728 bytes came"),
+        (Fault::Short(100), "received 100 of 73728 bytes"),
     ] {
         let (outcome, requests) = read(move |_, _| fault, 2);
         let error = outcome.unwrap_err().to_string();

@@ -240,7 +240,7 @@ fn files_of_several_places_are_one_dataset() {
 fn what_a_web_server_cannot_do_is_said() {
     let server = Server::of([]);
     for (path, expected) in
-        [("data/", "cannot be asked what it has"), ("*.parquet", "cannot be asked"), ("a?b=c", "query")]
+        [("data/", "cannot list its files"), ("*.parquet", "cannot list its files"), ("a?b=c", "query")]
     {
         let error = open(&server.url(path)).unwrap_err();
         assert!(matches!(error, Error::Invalid { .. }), "{error}");

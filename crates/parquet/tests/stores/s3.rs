@@ -144,7 +144,7 @@ fn within_the_environment_of_a_bucket() {
     for (url, expected) in [
         ("s3://lath/missing.parquet", "there is no such object"),
         ("s3://lath/nothing/", "no *.parquet object below this"),
-        ("s3://lath/z*.parquet", "no object has such a name"),
+        ("s3://lath/z*.parquet", "no object has a matching name"),
         ("s3://absent-bucket/a.parquet", "absent-bucket"),
         ("s3://lath/t/readme.txt", "t/readme.txt"),
     ] {

@@ -296,7 +296,7 @@ fn find_field(name: &Name, fields: &Fields) -> Result<Option<usize>, String> {
     match (alike.next(), alike.next()) {
         (Some((index, _)), None) => Ok(Some(index)),
         (Some((_, first)), Some((_, second))) => Err(format!(
-            "column {:?} may mean {:?} or {:?}; write it as it is spelled, in double quotes",
+            "column {:?} is ambiguous: {:?} or {:?}; write the exact name in double quotes",
             name.text,
             first.name(),
             second.name()

@@ -102,7 +102,7 @@ class Report:
         requests = "request" if self.requests == 1 else "requests"
         return (
             f"{_bytes(self.bytes_read)} read in {self.requests:,} {requests}, {_time(self.seconds)} in all; "
-            "times of stages are of all threads together"
+            "times of stages are summed over all threads"
         )
 
 

@@ -121,7 +121,7 @@ impl Client {
         let (meta, expected) = (answer.meta.clone(), answer.range.end - answer.range.start);
         let bytes = answer.bytes().await.map_err(Fetch::CutShort)?;
         if bytes.len() as u64 != expected {
-            let what = format!("{} of {expected} bytes came", bytes.len());
+            let what = format!("received {} of {expected} bytes", bytes.len());
             return Err(Fetch::CutShort(Error::Generic { store: "lath", source: what.into() }));
         }
         Ok((bytes, meta))

@@ -8,11 +8,9 @@ use object_store::Error;
 /// The error of the `object_store` crate as one of input; `url` says which store it is of.
 pub(super) fn explain(url: &str, error: Error) -> io::Error {
     let (kind, what, advice) = match &error {
-        Error::NotFound { .. } => (
-            ErrorKind::NotFound,
-            "there is no such object".to_owned(),
-            "look at the spelling, and at the bucket's region",
-        ),
+        Error::NotFound { .. } => {
+            (ErrorKind::NotFound, "there is no such object".to_owned(), "check the spelling and the bucket's region")
+        }
         Error::PermissionDenied { .. } => {
             (ErrorKind::PermissionDenied, "access is denied".to_owned(), credentials(url))
         }
@@ -20,7 +18,7 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
             (ErrorKind::PermissionDenied, "the credentials are missing or wrong".to_owned(), credentials(url))
         }
         Error::NotSupported { .. } => no_ranges(),
-        Error::InvalidPath { .. } => (ErrorKind::InvalidInput, root(&error), "look at the spelling"),
+        Error::InvalidPath { .. } => (ErrorKind::InvalidInput, root(&error), "check the spelling"),
         other => {
             let what = root(other);
             let chain = chain(other);
@@ -30,7 +28,7 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
                 .iter()
                 .any(|sign| chain.contains(sign))
             {
-                let what = "the store answers from another place".to_owned();
+                let what = "the store redirects to another place".to_owned();
                 (ErrorKind::Other, what, "set AWS_REGION to the bucket's region")
             } else if chain.contains("169.254.169.254")
                 || chain.contains("169.254.170.2")
@@ -38,12 +36,12 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
             {
                 (ErrorKind::PermissionDenied, "no credentials were found".to_owned(), credentials(url))
             } else if chain.contains("timed out") || chain.contains("Timeout") {
-                (ErrorKind::TimedOut, what, "the store did not answer in time, as often as it was asked")
+                (ErrorKind::TimedOut, what, "the store did not answer in time, even after retries")
             } else if chain.contains("onnection refused")
                 || chain.contains("dns error")
                 || chain.contains("failed to lookup")
             {
-                (ErrorKind::NotConnected, what, "look at the host's name and the endpoint")
+                (ErrorKind::NotConnected, what, "check the host's name and the endpoint")
             } else {
                 (ErrorKind::Other, what, "")
             }
@@ -56,7 +54,7 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
 /// The message for a server that sends something else than was requested.
 fn no_ranges() -> (ErrorKind, String, &'static str) {
     let advice = "if it does not answer range requests, download the file first";
-    (ErrorKind::Unsupported, "the server did not answer with the range asked for".to_owned(), advice)
+    (ErrorKind::Unsupported, "the server did not return the requested range".to_owned(), advice)
 }
 
 /// The variables that a store takes credentials from.
@@ -71,7 +69,7 @@ fn credentials(url: &str) -> &'static str {
         Some("az" | "azure" | "adl" | "abfs" | "abfss") => {
             "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY (or AZURE_STORAGE_SAS_KEY), or AZURE_SKIP_SIGNATURE=true for public data"
         }
-        _ => "the server wants credentials, which are not sent over HTTP",
+        _ => "the server requires credentials, and Lath sends none over HTTP",
     }
 }
 

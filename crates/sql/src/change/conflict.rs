@@ -35,7 +35,7 @@ pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) 
     }
     let Some(OnInsert::OnConflict(conflict)) = insert.on.clone() else { return Ok(OnConflict::Refuse) };
     let TableObject::TableName(name) = &insert.table else {
-        return plan_err!("rows are inserted into a table by its name");
+        return plan_err!("INSERT needs the name of a table");
     };
     let reference = object_name_to_table_reference(name.clone(), true)?;
     let table = tables.keyed(reference.table())?;
@@ -72,7 +72,7 @@ fn check_target(columns: &[Ident], table: &KeyedTable) -> Result<()> {
     if given == key {
         return Ok(());
     }
-    plan_err!("rows are in conflict by the key of the table, which is {}; name its columns", key_list(table))
+    plan_err!("ON CONFLICT has to name the columns of the primary key: {}", key_list(table))
 }
 
 fn quoted(name: &str) -> String {
@@ -85,7 +85,7 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Res
     let plain = Insert { source: None, on: None, columns: Vec::new(), ..insert.clone() };
     if !is_plain(&plain) {
         return plan_err!(
-            "INSERT INTO table (columns) query ON CONFLICT … is all that an insertion with conflicts can be"
+            "ON CONFLICT is supported in INSERT INTO table (columns) query ON CONFLICT …; leave out other clauses"
         );
     }
     let schema = table.schema();

@@ -92,7 +92,7 @@ fn columns(insert: &Insert, table: &dyn TableSource, rows: &LogicalPlan) -> Resu
             return plan_err!("the table has no column {column:?}");
         }
         if given.contains(&column) {
-            return plan_err!("column {column:?} is inserted twice; name it once");
+            return plan_err!("column {column:?} is named twice; name it once");
         }
         given.push(column);
     }
@@ -101,7 +101,7 @@ fn columns(insert: &Insert, table: &dyn TableSource, rows: &LogicalPlan) -> Resu
     }
     if given.len() != rows.schema().fields().len() {
         return plan_err!(
-            "{} columns are inserted, and the query has {}; have one for each",
+            "the INSERT names {} columns and its query returns {}; make the numbers equal",
             given.len(),
             rows.schema().fields().len()
         );

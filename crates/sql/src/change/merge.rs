@@ -69,9 +69,9 @@ fn action(clause: &MergeIntoClause) -> Result<MergeAction> {
         (MergeIntoAction::Delete, true) => Ok(MergeAction::Delete),
         (MergeIntoAction::Insert { .. }, false) => Ok(MergeAction::Insert),
         (MergeIntoAction::Insert { .. }, true) => {
-            plan_err!("WHEN MATCHED has UPDATE or DELETE; INSERT is for WHEN NOT MATCHED")
+            plan_err!("WHEN MATCHED takes UPDATE or DELETE; write INSERT after WHEN NOT MATCHED")
         }
-        (_, false) => plan_err!("WHEN NOT MATCHED has INSERT; UPDATE and DELETE are for WHEN MATCHED"),
+        (_, false) => plan_err!("WHEN NOT MATCHED takes INSERT; write UPDATE and DELETE after WHEN MATCHED"),
     }
 }
 

@@ -32,7 +32,10 @@ pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: 
         LogicalPlan::Dml(statement) => match keyed_target(&statement) {
             Some(table) => plan_statement(state, table, statement, on_conflict)?,
             None if on_conflict == OnConflict::Ignore => {
-                return plan_err!("rows are ignored by their keys; {} has none", statement.table_name);
+                return plan_err!(
+                    "{} has no primary key, so no rows can conflict; leave out OR IGNORE and ON CONFLICT",
+                    statement.table_name
+                );
             }
             None => bind(LogicalPlan::Dml(statement))?.0,
         },
@@ -57,7 +60,7 @@ fn plan_statement(
     on_conflict: OnConflict,
 ) -> Result<LogicalPlan> {
     if !table.is_changeable() {
-        return plan_err!("{} is only read", statement.table_name);
+        return plan_err!("{} is read-only", statement.table_name);
     }
     let DmlStatement { table_name, target, op, input, .. } = statement;
     let input = Arc::unwrap_or_clone(input);
@@ -123,7 +126,10 @@ fn key_exprs(table: &KeyedTable, rows: &LogicalPlan) -> Result<Vec<Expr>> {
     let schema = table.schema();
     let is_table = rows.schema().fields().iter().map(|field| field.name()).eq(schema.fields().iter().map(|f| f.name()));
     if !is_table {
-        return not_impl_err!("a change of table {:?} that has another form; write it as one statement", table.name());
+        return not_impl_err!(
+            "this form of change of table {:?}; write it as a single DELETE, UPDATE or MERGE",
+            table.name()
+        );
     }
     let key = |(number, &place): (usize, &usize)| {
         Expr::Column(Column::from(rows.schema().qualified_field(place))).alias(key_name(number))
@@ -134,7 +140,7 @@ fn key_exprs(table: &KeyedTable, rows: &LogicalPlan) -> Result<Vec<Expr>> {
 /// Plans an update as a projection of all columns, followed by the old key if it may change.
 fn plan_update(table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = rows else {
-        return not_impl_err!("an UPDATE of table {:?} that has another form; write it as one statement", table.name());
+        return not_impl_err!("this form of UPDATE of table {:?}; write it as a single UPDATE or MERGE", table.name());
     };
     let keys = key_exprs(table, &input)?;
     let is_same = |(&place, key): (&usize, &Expr)| {

@@ -49,7 +49,7 @@ impl KeySet {
         match self.add(keys, memory)?.iter().position(|is_new| !is_new) {
             None => Ok(()),
             Some(row) => exec_err!(
-                "several rows of the source match the row with {}, so nothing was changed; have one row for each",
+                "several source rows match the row with {}, so nothing was changed; make the source rows unique",
                 described(keys, row)?
             ),
         }

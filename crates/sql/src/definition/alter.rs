@@ -25,7 +25,7 @@ impl Definitions<'_> {
             return plan_err!("ALTER TABLE makes one change; write a statement for each");
         };
         if alter.only || alter.location.is_some() || alter.on_cluster.is_some() || alter.table_type.is_some() {
-            return plan_err!("{alter}: ALTER TABLE has the name of the table and one change of a column");
+            return plan_err!("{alter}: ALTER TABLE takes the name of a table and one change; leave out other clauses");
         }
         let handle = table.table().clone();
         let has = |name: &str| table.schema().column_with_name(name).is_some();
@@ -37,7 +37,7 @@ impl Definitions<'_> {
                 }
                 if default.is_none() && !field.is_nullable() {
                     return plan_err!(
-                        "column {:?} is NOT NULL, and the rows that are there have no value: give it a DEFAULT that is not null",
+                        "column {:?} is NOT NULL, and existing rows have no value for it: give it a DEFAULT that is not null",
                         field.name()
                     );
                 }
@@ -88,7 +88,7 @@ impl Definitions<'_> {
             AlterTableOperation::DropClusteringKey => table_work(move || handle.cluster_by::<&str>(&[])).await,
             other => {
                 plan_err!(
-                    "{other}: there are ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, CLUSTER BY (…) and DROP \
+                    "{other} is not supported; ALTER TABLE has ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, CLUSTER BY (…) and DROP \
                      CLUSTERING KEY"
                 )
             }
@@ -105,7 +105,7 @@ impl Definitions<'_> {
         };
         if create.constraints.iter().count() > 0 {
             return plan_err!(
-                "{def}: the key of a table does not change, and CREATE UNIQUE INDEX makes a column unique"
+                "{def}: the primary key of a table cannot be changed; to make a column unique, use CREATE UNIQUE INDEX"
             );
         }
         let field = create.input.schema().field(0).as_ref().clone();

@@ -11,7 +11,7 @@ use crate::error::table_work;
 
 /// The supported calls, for messages.
 const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), flush('table'), \
-                     compact('table') and vacuum('table'); the snapshot of an attached table has its name behind that of the table";
+                     compact('table') and vacuum('table'); for a snapshot of an attached table, give the name of the table first";
 
 /// An argument of a call.
 enum Argument {
@@ -61,7 +61,7 @@ impl Definitions<'_> {
                 let table = self.handle(table)?;
                 table_work(move || table.vacuum().map(drop)).await
             }
-            _ => plan_err!("there is no such call: {function}; there are {CALLS}"),
+            _ => plan_err!("unknown call {function}; the calls are {CALLS}"),
         }
     }
 
@@ -78,9 +78,9 @@ fn arguments(function: &Function) -> Result<Vec<Argument>> {
             Value::Number(number, _) if number.parse::<u64>().is_ok() => {
                 Ok(Argument::Number(number.parse().unwrap_or(u64::MAX)))
             }
-            other => plan_err!("{other} is neither a text nor a whole number"),
+            other => plan_err!("{other} is neither a string nor an integer"),
         },
-        other => plan_err!("{other} is neither a text nor a whole number"),
+        other => plan_err!("{other} is neither a string nor an integer"),
     };
     list.args.iter().map(argument).collect()
 }

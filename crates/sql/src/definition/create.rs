@@ -46,7 +46,7 @@ pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
             Expr::Identifier(name) => names.push(normal(name)),
             Expr::Nested(inner) => names.extend(cluster_columns(std::slice::from_ref(&**inner))?),
             Expr::Tuple(inner) => names.extend(cluster_columns(inner)?),
-            other => return plan_err!("CLUSTER BY {other}: files are sorted by columns; name columns of the table"),
+            other => return plan_err!("CLUSTER BY {other}: expected names of columns"),
         }
     }
     Ok(names)
@@ -71,7 +71,7 @@ impl Definitions<'_> {
             false => self.create_declared(&create, &cluster).await?,
         };
         if !is_created && !cluster.is_empty() {
-            return plan_err!("CLUSTER BY is for tables with a PRIMARY KEY; declare one, or leave it out");
+            return plan_err!("CLUSTER BY needs a PRIMARY KEY; declare one, or leave it out");
         }
         Ok(is_created)
     }
@@ -125,7 +125,7 @@ impl Definitions<'_> {
         let constraint = |constraint: &TableConstraint| match constraint {
             TableConstraint::PrimaryKey(key) => Ok(Constraint::PrimaryKey(places(&key.columns)?)),
             TableConstraint::Unique(unique) => Ok(Constraint::Unique(places(&unique.columns)?)),
-            other => plan_err!("{other}: tables have a PRIMARY KEY and UNIQUE columns; leave it out"),
+            other => plan_err!("{other} is not supported; tables have PRIMARY KEY and UNIQUE"),
         };
         let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
         let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
@@ -142,7 +142,7 @@ impl Definitions<'_> {
     ) -> Result<()> {
         let database = self.database()?.clone();
         let Some(name) = self.plain_name(&create.name) else {
-            return plan_err!("{}: a table of the database has a name alone", create.name);
+            return plan_err!("{}: tables of the database have no schema; write the name alone", create.name);
         };
         if self.state.schema_for_ref(create.name.clone())?.table_exist(&name) {
             if create.if_not_exists {
@@ -151,7 +151,9 @@ impl Definitions<'_> {
             return plan_err!("there is a table {name:?} already; drop it first, or choose another name");
         }
         if create.or_replace {
-            return plan_err!("OR REPLACE is not for tables with a primary key; DROP TABLE IF EXISTS {name} first");
+            return plan_err!(
+                "OR REPLACE is not supported for tables with a primary key; run DROP TABLE IF EXISTS {name} first"
+            );
         }
         let table = NewTable::new(name, create, cluster, defaults)?;
         let guard = CreationGuard { database: database.clone(), name: Some(table.name.clone()) };

@@ -27,7 +27,7 @@ impl Definitions<'_> {
         let plan = self.state.create_physical_plan(&query).await?;
         let rows = collect(plan, self.state.task_ctx()).await?;
         let Some(value) = rows.iter().find(|batch| batch.num_rows() == 1).map(|batch| batch.column(0)) else {
-            return plan_err!("the default of column {name:?} is not one value");
+            return plan_err!("the default of column {name:?} is not a single value");
         };
         if value.is_null(0) || value.data_type() == &DataType::Null {
             return Ok(None);
@@ -35,7 +35,7 @@ impl Definitions<'_> {
         let misfit = || {
             let value = array_value_to_string(value, 0).unwrap_or_default();
             plan_datafusion_err!(
-                "the default {value} of column {name:?} is not exactly a value of its type, {}; give one that is",
+                "the default {value} of column {name:?} is not exactly representable as {}; choose another value",
                 field.data_type()
             )
         };

@@ -10,7 +10,9 @@ use crate::keyed::KeyedTable;
 
 impl Definitions<'_> {
     pub(super) async fn create_index(&self, create: &CreateIndex) -> Result<()> {
-        let Some(name) = &create.name else { return plan_err!("an index has a name; write CREATE INDEX name ON …") };
+        let Some(name) = &create.name else {
+            return plan_err!("an index needs a name; write CREATE INDEX name ON …");
+        };
         let name = last_part(name)?;
         let is_plain = create.using.is_none()
             && !create.concurrently
@@ -22,7 +24,7 @@ impl Definitions<'_> {
             && create.alter_options.is_empty();
         if !is_plain {
             return plan_err!(
-                "CREATE [UNIQUE] INDEX [IF NOT EXISTS] name ON table (columns) is all that an index can be"
+                "indexes are created by CREATE [UNIQUE] INDEX [IF NOT EXISTS] name ON table (columns); leave out other clauses"
             );
         }
         let table = self.keyed(&create.table_name)?;
@@ -86,6 +88,6 @@ pub(super) fn column_name(column: &IndexColumn) -> Result<String> {
         {
             Ok(normal(ident))
         }
-        _ => plan_err!("{column}: a key or an index has columns in ascending order"),
+        _ => plan_err!("{column}: keys and indexes take names of columns, in ascending order"),
     }
 }

@@ -90,14 +90,12 @@ impl Definitions<'_> {
         let name = &create.name;
         if self.tables.database().is_some() && !self.is_temporary {
             return plan_err!(
-                "a table that the database keeps has a primary key; write CREATE TABLE {name} (…, PRIMARY KEY (columns)), or CREATE \
-                 TEMPORARY TABLE {name} for one that is gone when the session ends"
+                "a table of the database needs a primary key; write CREATE TABLE {name} (…, PRIMARY KEY (columns)), or CREATE TEMPORARY TABLE {name} for a table that ends with the session"
             );
         }
         if create.constraints.iter().count() > 0 {
             return plan_err!(
-                "table {name} is kept in memory, where neither PRIMARY KEY nor UNIQUE is checked; leave them out, or create a table of a \
-                 database, without TEMPORARY"
+                "table {name} is in memory, where PRIMARY KEY and UNIQUE are not checked; leave them out, or create the table in a database, without TEMPORARY"
             );
         }
         Ok(())
@@ -112,8 +110,7 @@ impl Definitions<'_> {
         match self.tables.database() {
             Some(database) => Ok(database),
             None => plan_err!(
-                "a table with a primary key is kept in a database; open the session with one: lath sql --database FOLDER, or \
-                 SessionBuilder::database"
+                "a table with a primary key needs a database; open the session with one: lath sql --database FOLDER, or SessionBuilder::database"
             ),
         }
     }

@@ -20,11 +20,11 @@ impl Definitions<'_> {
         let plan = self.state.statement_to_plan(statement).await?;
         let LogicalPlan::Ddl(DdlStatement::CreateView(view)) = plan else {
             return plan_err!(
-                "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name [(columns)] AS query is all that a view can be"
+                "views are created by CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name [(columns)] AS query; leave out other clauses"
             );
         };
         let Some(name) = self.plain_name(&view.name) else {
-            return plan_err!("{}: a view of the database has a name alone", view.name);
+            return plan_err!("{}: views of the database have no schema; write the name alone", view.name);
         };
         let is_view = self.tables.view_text(&name)?.is_some();
         if is_view && create.if_not_exists {

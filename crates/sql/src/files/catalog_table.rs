@@ -65,7 +65,7 @@ impl CatalogTable {
         let schema = catalog.schema(&options).map_err(catalog_error)?;
         if !Arc::ptr_eq(&with_distinct_names(&schema), &schema) {
             return plan_err!(
-                "files of {} have columns of equal names, which catalogs do not tell apart; read the files",
+                "files of {} have several columns of one name, which catalogs do not support; query the files without the catalog",
                 catalog.path().display()
             );
         }
@@ -116,7 +116,7 @@ impl CatalogTable {
         let selected = blocking(move || select().map_err(catalog_error)).await?;
         if selected.schema().fields() != self.file_schema.fields() {
             return plan_err!(
-                "the files of {} have other columns since the table was opened; open it again",
+                "the columns of the files of {} have changed since the table was opened; open it again",
                 self.path.display()
             );
         }
@@ -161,7 +161,7 @@ pub(crate) fn open_locations<L: AsRef<str>>(
     {
         if file_columns != FileColumns::default() {
             return plan_err!(
-                "{}: rows of a table with a primary key have neither file_name nor row_number",
+                "{}: file_name and row_number are not supported for tables with a primary key",
                 folder.display()
             );
         }

@@ -87,7 +87,12 @@ impl ExternalTables {
                 check_declared(declared, dataset.schema())?;
                 Arc::clone(dataset.schema())
             }
-            (None, None) => return plan_err!("{}: there are no files", command.locations.join(", ")),
+            (None, None) => {
+                return plan_err!(
+                    "{}: no files found; to create the table without files, declare its columns",
+                    command.locations.join(", ")
+                );
+            }
         };
         let mut partition_by = partition_by;
         if let Some(dataset) = &found {
@@ -97,7 +102,7 @@ impl ExternalTables {
                 partition_by = file_partitions;
             } else if partition_by != file_partitions {
                 return plan_err!(
-                    "the files are partitioned by ({}), and not by ({})",
+                    "PARTITIONED BY does not match the files: they are partitioned by ({}), not by ({})",
                     file_partitions.join(", "),
                     partition_by.join(", ")
                 );
@@ -125,11 +130,15 @@ fn column_name(text: &str) -> String {
 /// Converts `WITH ORDER` to the option `sort`.
 fn sort_text(orders: &[Vec<datafusion::logical_expr::SortExpr>]) -> Result<Option<String>> {
     let [order] = orders else {
-        return if orders.is_empty() { Ok(None) } else { plan_err!("rows have one order; give WITH ORDER once") };
+        return if orders.is_empty() {
+            Ok(None)
+        } else {
+            plan_err!("WITH ORDER is given more than once; rows have one order")
+        };
     };
     let keys = order.iter().map(|key| {
         let Expr::Column(column) = &key.expr else {
-            return plan_err!("{} is not a column; rows are sorted by columns", key.expr);
+            return plan_err!("WITH ORDER takes columns, not {}", key.expr);
         };
         let direction = if key.asc { "" } else { ":desc" };
         let nulls = if key.nulls_first { ":nulls-first" } else { "" };
@@ -143,7 +152,7 @@ fn check_declared(declared: &SchemaRef, found: &SchemaRef) -> Result<()> {
     let names = |schema: &SchemaRef| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
     if names(declared) != names(found) {
         return plan_err!(
-            "the files have the columns {}, and not {}",
+            "the declared columns do not match the files: the files have {}, and {} are declared",
             names(found).join(", "),
             names(declared).join(", ")
         );
@@ -182,7 +191,7 @@ impl ExternalTable {
             let mut changed = types.filter(|(before, now)| before.data_type() != now.data_type());
             if let Some((before, now)) = changed.next() {
                 return plan_err!(
-                    "column {} was {}, and is {} in the files that are there now; create the table again",
+                    "the type of column {} has changed in the files: expected {}, found {}; create the table again",
                     before.name(),
                     before.data_type(),
                     now.data_type()
@@ -217,14 +226,14 @@ impl ExternalTable {
         op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         if op != InsertOp::Append {
-            return plan_err!("rows are added to Parquet files, and none is replaced; use INSERT INTO");
+            return plan_err!("rows of Parquet files cannot be replaced; use INSERT INTO to add rows");
         }
         let [location] = self.files.locations.as_slice() else {
-            return plan_err!("the table has several locations; rows are added to tables of one folder");
+            return plan_err!("the table has several locations; INSERT needs a table with one folder");
         };
         let path = written_path(location)?;
         if path.is_file() || path.to_string_lossy().contains(['*', '?', '[']) {
-            return plan_err!("{location} is not a folder; rows are added as new files of a folder");
+            return plan_err!("{location} is not a folder; INSERT adds new files to a folder");
         }
         let schema = file_schema(&self.schema, &self.partition_by)?;
         // Existing files supply the options that the statement does not set.

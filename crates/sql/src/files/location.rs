@@ -116,7 +116,7 @@ impl Locations {
         format: Arc<dyn FileFormat>,
     ) -> Result<Arc<dyn TableProvider>> {
         if local_path(name).is_none() {
-            return plan_err!("{name}: only Parquet is read from there; download the file");
+            return plan_err!("{name}: only Parquet is read from stores and servers; download the file");
         }
         // Built only when needed: few sessions read files of other formats.
         let state = SessionStateBuilder::new().with_default_features().build();

@@ -73,7 +73,7 @@ impl Arguments {
                 FunctionArg::ExprNamed { name, arg: FunctionArgExpr::Expr(value), .. } => {
                     (Some(name.to_string().to_ascii_lowercase()), value)
                 }
-                other => return plan_err!("{function}: {other} is no argument"),
+                other => return plan_err!("{function}: {other} is not supported as an argument"),
             };
             match name.as_deref() {
                 None => parsed.locations.extend(locations(function, value)?),
@@ -84,7 +84,7 @@ impl Arguments {
                 Some("row_number" | "file_row_number") => parsed.row_number = column(function, "row_number", value)?,
                 Some(other) => {
                     return plan_err!(
-                        "{function}: there is no argument {other}; there are union, partitions, plain_files, file_name and row_number"
+                        "{function}: unknown argument {other}; the arguments are union, partitions, plain_files, file_name and row_number"
                     );
                 }
             }
@@ -140,7 +140,7 @@ fn boolean(expr: &Expr) -> Option<bool> {
 }
 
 fn switch(function: &str, name: &str, expr: &Expr) -> Result<bool> {
-    boolean(expr).map_or_else(|| plan_err!("{function}: {name} is {expr}, and has to be true or false"), Ok)
+    boolean(expr).map_or_else(|| plan_err!("{function}: {name} has to be true or false, not {expr}"), Ok)
 }
 
 /// Parses an argument that adds a column: true, false or the column's name.
@@ -148,6 +148,6 @@ fn column(function: &str, name: &str, expr: &Expr) -> Result<Option<String>> {
     match (boolean(expr), text(expr)) {
         (Some(is_wanted), _) => Ok(is_wanted.then(|| name.to_owned())),
         (_, Some(text)) => Ok(Some(text.to_owned())),
-        _ => plan_err!("{function}: {name} is {expr}, and has to be true, false or the name of the column"),
+        _ => plan_err!("{function}: {name} has to be true, false or the name of the column, not {expr}"),
     }
 }

@@ -52,7 +52,7 @@ impl fmt::Debug for FileRows {
 /// Opens files as one table with the columns of all files. Blocks on I/O.
 pub(crate) fn row_table(reader: &Arc<dyn RowReader>, files: Vec<PathBuf>) -> Result<Arc<dyn TableProvider>> {
     if files.is_empty() {
-        return plan_err!("there are no such files");
+        return plan_err!("no files found");
     }
     let schemas = files.iter().map(|path| Ok(reader.open(path, None, 1).map_err(failed)?.schema));
     let schemas = schemas.collect::<Result<Vec<SchemaRef>>>()?;

@@ -231,7 +231,7 @@ impl LathTable {
         _: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan_err!(
-            "these Parquet files are only read; to add to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
+            "these Parquet files are read-only; to add files to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
         )
     }
 }
@@ -283,7 +283,7 @@ pub(crate) fn with_distinct_names(schema: &SchemaRef) -> SchemaRef {
 /// The error of statements that delete or update rows of plain files.
 pub(crate) fn no_change() -> DataFusionError {
     plan_datafusion_err!(
-        "rows of plain Parquet files are neither deleted nor changed; write the rows to keep to new files, with COPY"
+        "rows of plain Parquet files cannot be deleted or updated; write the rows to keep to new files with COPY"
     )
 }
 

@@ -26,16 +26,16 @@ impl AttachedTables {
             return plan_err!("a table with a primary key has one folder; give one LOCATION");
         };
         let Some(folder) = local_path(location).map(ToOwned::to_owned) else {
-            return plan_err!("{location}: a table with a primary key has a local folder");
+            return plan_err!("{location}: a table with a primary key needs a local folder");
         };
         if !command.table_partition_cols.is_empty() || !command.order_exprs.is_empty() {
-            return plan_err!("a table with a primary key has neither PARTITIONED BY nor WITH ORDER");
+            return plan_err!("PARTITIONED BY and WITH ORDER are not supported for tables with a primary key");
         }
         let mut read_only = false;
         for (name, value) in &command.options {
             match name.strip_prefix("format.").unwrap_or(name) {
                 "read_only" => read_only = is_true("read_only", value)?,
-                other => return plan_err!("there is no option {other}; there is read_only"),
+                other => return plan_err!("unknown option {other}; the only option is read_only"),
             }
         }
         let key = command.constraints.iter().find_map(|constraint| match constraint {
@@ -54,12 +54,12 @@ impl AttachedTables {
         }
         let Some(key) = key else {
             return plan_err!(
-                "{location}: columns are given to make a table, which needs a PRIMARY KEY; a table that is there has its own"
+                "{location}: to create a table, declare a PRIMARY KEY; to attach an existing table, leave out the columns"
             );
         };
         if read_only || !command.column_defaults.is_empty() || command.constraints.iter().count() > 1 {
             return plan_err!(
-                "{location}: a table is made with columns and one PRIMARY KEY, without defaults, and to be written"
+                "{location}: a new table takes columns and one PRIMARY KEY, but no defaults and not read_only"
             );
         }
         let create = move || {

@@ -41,14 +41,14 @@ impl RelationPlanner for TableFunctions {
             }
             ("changes", _) => {
                 return plan_err!(
-                    "changes has the name of a table, and the number of the commit to begin behind: changes('t', 17)"
+                    "changes takes the name of a table, and the number of the commit to begin after: changes('t', 17)"
                 );
             }
             ("snapshots", []) => self.snapshots()?,
             ("snapshots", [Some(Value::SingleQuotedString(table))]) => {
                 names(self.tables.keyed(table)?.table().snapshot_names().map_err(table_error)?)?
             }
-            ("snapshots", _) => return plan_err!("snapshots has no argument, or the name of a table"),
+            ("snapshots", _) => return plan_err!("snapshots takes no argument, or the name of a table"),
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
         };
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.clone()))))

@@ -340,7 +340,7 @@ impl TableProvider for KeyedTable {
 
 /// The error for changes that DataFusion would make itself. It drops conditions with subqueries, so it may not change rows.
 fn not_here(name: &str) -> datafusion::error::DataFusionError {
-    plan_datafusion_err!("table {name:?} is changed by statements that are given to Session::sql")
+    plan_datafusion_err!("table {name:?} can be changed only by statements given to Session::sql")
 }
 
 impl fmt::Debug for KeyedTable {

@@ -166,7 +166,7 @@ impl SessionTables {
             }
             Ok(_) => plan_err!("view {name:?} is no view: {text}"),
             Err(error) => plan_err!(
-                "view {name:?} cannot be read: {}; create what it needs, replace it, or DROP VIEW {name}",
+                "view {name:?} cannot be read: {}; create the missing tables, replace the view, or DROP VIEW {name}",
                 error.strip_backtrace()
             ),
         }

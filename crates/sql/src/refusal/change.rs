@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::{CheckResult, Clauses};
 
-const RETURNING: &str = "ask for the rows by a SELECT before or after";
+const RETURNING: &str = "read the rows with a SELECT before or after";
 const ONE_STATEMENT: &str = "choose the rows by WHERE, perhaps with a subquery that has ORDER BY and LIMIT";
 
 impl Clauses<'_> {
@@ -53,9 +53,9 @@ impl Clauses<'_> {
         self.refuse_if(partitioned.is_some() || !after_columns.is_empty(), "PARTITION", after, partition)?;
         self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
         self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
-        self.refuse_if(priority.is_some(), "INSERT", after, "leave out what stands before INTO")?;
+        self.refuse_if(priority.is_some(), "INSERT", after, "leave out the words before INTO")?;
         self.refuse_if(insert_alias.is_some(), "AS", after, "write excluded.column for the row that is inserted")?;
-        self.refuse_if(settings.is_some(), "SETTINGS", after, "settings are made by SET")?;
+        self.refuse_if(settings.is_some(), "SETTINGS", after, "change settings with SET")?;
         self.refuse_if(format_clause.is_some(), "FORMAT", after, "insert from a file: SELECT * FROM 'file'")?;
         let is_multiple = multi_table_insert_type.is_some()
             || !multi_table_into_clauses.is_empty()
@@ -83,7 +83,7 @@ impl Clauses<'_> {
         if let Some(UpdateTableFromKind::BeforeSet(sources) | UpdateTableFromKind::AfterSet(sources)) = from {
             sources.iter().try_for_each(|source| self.joins(source))?;
         }
-        let merge = "write FROM with the other table behind SET, or a subquery";
+        let merge = "write FROM with the other table after SET, or a subquery";
         self.refuse_if(!table.joins.is_empty(), "JOIN", after, merge)?;
         self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
         self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
@@ -107,7 +107,7 @@ impl Clauses<'_> {
         } = delete;
         let after = delete_token.0.span;
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = from;
-        let one = "rows are deleted from one table; choose them by WHERE, perhaps with EXISTS and a subquery";
+        let one = "DELETE takes one table; select the rows with WHERE, for example by EXISTS and a subquery";
         self.refuse_if(!tables.is_empty() || from.len() > 1, "DELETE", after, one)?;
         for table in from {
             self.refuse_if(!table.joins.is_empty(), "JOIN", after, one)?;
@@ -124,7 +124,7 @@ impl Clauses<'_> {
         self.refuse_if(output.is_some(), "OUTPUT", on.span(), RETURNING)?;
         for MergeClause { when_token, clause_kind: _, predicate: _, action } in clauses {
             let after = when_token.0.span;
-            let condition = "write the condition behind WHEN … AND";
+            let condition = "write the condition after WHEN … AND";
             match action {
                 MergeAction::Insert(MergeInsertExpr {
                     insert_token: _,

@@ -166,7 +166,7 @@ impl Clauses<'_> {
             self.refuse_if(options.asc == Some(false), "DESC", after, ascending)?;
             self.refuse_if(options.nulls_first.is_some(), "NULLS", after, ascending)?;
             let is_column = matches!(expr, Expr::Identifier(_));
-            self.refuse_if(!is_column, &expr.to_string(), after, "a key has columns; add one for it")?;
+            self.refuse_if(!is_column, &expr.to_string(), after, "a key takes columns; add one for the expression")?;
             let is_plain = operator_class.is_none() && with_fill.is_none();
             self.refuse_if(!is_plain, &column.to_string(), after, "name the column alone")?;
         }

@@ -186,7 +186,7 @@ impl Clauses<'_> {
         self.refuse_if(*with_no_schema_binding, "WITH NO SCHEMA BINDING", after, "leave it out")?;
         self.refuse_if(*copy_grants, "COPY GRANTS", after, "leave it out")?;
         self.refuse_if(to.is_some(), "TO", after, "leave it out")?;
-        self.refuse_if(params.is_some(), "CREATE", start, "leave out what stands before VIEW")
+        self.refuse_if(params.is_some(), "CREATE", start, "leave out the words before VIEW")
     }
 
     pub(super) fn alter_table(&self, alter: &AlterTable) -> CheckResult {

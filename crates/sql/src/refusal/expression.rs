@@ -80,7 +80,7 @@ impl Clauses<'_> {
             }
             Expr::Cast { kind: _, expr, data_type: _, array, format } => {
                 self.refuse_if(*array, "ARRAY", expr.span(), "write the type of a list as BIGINT[]")?;
-                let advice = "write to_timestamp(text, format), to_date(text, format) or to_char(moment, format)";
+                let advice = "write to_timestamp(text, format), to_date(text, format) or to_char(timestamp, format)";
                 self.refuse_if(format.is_some(), "FORMAT", expr.span(), advice)
             }
             Expr::Ceil { expr, field } => self.rounding("CEIL", field, expr.span()),
@@ -93,7 +93,7 @@ impl Clauses<'_> {
                 self.refuse("COLLATE", expr.span(), "texts are compared byte by byte; compare lower(text)")
             }
             Expr::Prefixed { prefix, value: _ } => {
-                self.refuse(&prefix.value, prefix.span, "texts are UTF-8; leave out what stands before the quotes")
+                self.refuse(&prefix.value, prefix.span, "texts are UTF-8; leave out the prefix before the quotes")
             }
             Expr::Struct { values: _, fields } => {
                 for StructField { field_name, field_type: _, options } in fields {

@@ -42,9 +42,9 @@ impl Clauses<'_> {
         }
         let no_locks = "a query reads one commit and locks no rows; leave it out";
         self.refuse_if(!locks.is_empty(), "FOR", after, no_locks)?;
-        self.refuse_if(for_clause.is_some(), "FOR", after, "choose the format of the answer by --format")?;
-        self.refuse_if(settings.is_some(), "SETTINGS", after, "settings are made by SET")?;
-        self.refuse_if(format_clause.is_some(), "FORMAT", after, "choose the format of the answer by --format")
+        self.refuse_if(for_clause.is_some(), "FOR", after, "choose the output format with --format")?;
+        self.refuse_if(settings.is_some(), "SETTINGS", after, "change settings with SET")?;
+        self.refuse_if(format_clause.is_some(), "FORMAT", after, "choose the output format with --format")
     }
 
     fn with(&self, with: &With) -> CheckResult {
@@ -53,7 +53,7 @@ impl Clauses<'_> {
             let Cte { alias, query, from, materialized, closing_paren_token: _ } = cte;
             self.alias(alias)?;
             let after = alias.name.span;
-            self.refuse_if(from.is_some(), "FROM", after, "write the query behind AS, in parentheses")?;
+            self.refuse_if(from.is_some(), "FROM", after, "write the query after AS, in parentheses")?;
             if matches!(materialized, Some(CteAsMaterialized::Materialized)) && is_volatile(query) {
                 let advice = "a WITH query is computed wherever it is used; CREATE TABLE … AS keeps random values";
                 self.refuse("MATERIALIZED", after, advice)?;
@@ -109,12 +109,12 @@ impl Clauses<'_> {
             flavor: _,
         } = select;
         let after = select_token.0.span;
-        self.refuse_if(select_modifiers.is_some(), "SELECT", after, "leave out what stands before the columns")?;
+        self.refuse_if(select_modifiers.is_some(), "SELECT", after, "leave out the words before the columns")?;
         self.refuse_if(top.is_some(), "TOP", after, "write LIMIT at the end of the query")?;
         for item in projection {
             self.select_item(item, after)?;
         }
-        self.refuse_if(exclude.is_some(), "EXCLUDE", after, "write it behind the *")?;
+        self.refuse_if(exclude.is_some(), "EXCLUDE", after, "write it after the *")?;
         if let Some(SelectInto { temporary, unlogged, table: _, name: _ }) = into {
             self.refuse_if(*temporary || *unlogged, "INTO", after, "write CREATE TABLE … AS")?;
         }
@@ -122,12 +122,17 @@ impl Clauses<'_> {
             self.joins(table)?;
         }
         self.refuse_if(!lateral_views.is_empty(), "LATERAL VIEW", after, "write CROSS JOIN UNNEST(…)")?;
-        self.refuse_if(prewhere.is_some(), "PREWHERE", after, "write WHERE; what can be tested first is")?;
+        self.refuse_if(
+            prewhere.is_some(),
+            "PREWHERE",
+            after,
+            "write WHERE; conditions are tested as early as possible anyway",
+        )?;
         let recursive = "write WITH RECURSIVE";
         self.refuse_if(!connect_by.is_empty(), "CONNECT BY", after, recursive)?;
         self.group_by(group_by, after)?;
         self.refuse_if(!cluster_by.is_empty(), "CLUSTER BY", after, "write ORDER BY")?;
-        self.refuse_if(!distribute_by.is_empty(), "DISTRIBUTE BY", after, "leave it out; there is one machine")?;
+        self.refuse_if(!distribute_by.is_empty(), "DISTRIBUTE BY", after, "leave it out; queries run on one machine")?;
         self.refuse_if(!sort_by.is_empty(), "SORT BY", after, "write ORDER BY")?;
         self.refuse_if(value_table_mode.is_some(), "AS", after, "select a struct, by struct(…) or named_struct(…)")
     }
@@ -167,7 +172,7 @@ impl Clauses<'_> {
                     self.refuse("WITH TOTALS", after, "write GROUP BY GROUPING SETS ((…), ())")?;
                 }
                 GroupByWithModifier::GroupingSets(_) => {
-                    self.refuse("GROUPING SETS", after, "write them behind GROUP BY, instead of the columns")?;
+                    self.refuse("GROUPING SETS", after, "write them after GROUP BY, instead of the columns")?;
                 }
             }
         }

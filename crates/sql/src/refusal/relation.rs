@@ -12,7 +12,7 @@ impl Clauses<'_> {
     pub(super) fn joins(&self, table: &TableWithJoins) -> CheckResult {
         let TableWithJoins { relation: _, joins } = table;
         for Join { relation, global, join_operator: _ } in joins {
-            self.refuse_if(*global, "GLOBAL", table.relation.span(), "leave it out; there is one machine")?;
+            self.refuse_if(*global, "GLOBAL", table.relation.span(), "leave it out; queries run on one machine")?;
             let _ = relation;
         }
         Ok(())
@@ -22,7 +22,7 @@ impl Clauses<'_> {
         let TableAlias { explicit, name, columns, at } = alias;
         // The parser reads FINAL as an alias.
         let is_final = !explicit && name.quote_style.is_none() && name.value.eq_ignore_ascii_case("final");
-        let advice = "a query reads rows as they are last; leave it out, or write AS final for a name";
+        let advice = "a query reads the newest rows anyway; leave it out, or write AS final for an alias";
         self.refuse_if(is_final, "FINAL", name.span, advice)?;
         for TableAliasColumnDef { name, data_type } in columns {
             if let Some(data_type) = data_type {
@@ -49,7 +49,7 @@ impl Clauses<'_> {
                 index_hints,
             } => {
                 if let Some(TableFunctionArgs { args: _, settings }) = args {
-                    self.refuse_if(settings.is_some(), "SETTINGS", after, "settings are made by SET")?;
+                    self.refuse_if(settings.is_some(), "SETTINGS", after, "change settings with SET")?;
                 }
                 self.refuse_if(!with_hints.is_empty(), "WITH", after, "leave the hint out")?;
                 self.refuse_if(version.is_some(), "FOR", after, "name a snapshot, as docs/sql.md says")?;

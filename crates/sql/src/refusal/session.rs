@@ -101,7 +101,7 @@ impl Clauses<'_> {
         self.refuse_if(identity.is_some(), "IDENTITY", after, "tables have no sequences; leave it out")?;
         let word = if self.place("CASCADE", after).is_some() { "CASCADE" } else { "RESTRICT" };
         self.refuse_if(cascade.is_some(), word, after, "no table depends on another; leave it out")?;
-        self.refuse_if(on_cluster.is_some(), "ON CLUSTER", after, "leave it out; there is one machine")
+        self.refuse_if(on_cluster.is_some(), "ON CLUSTER", after, "leave it out; queries run on one machine")
     }
 
     fn set(&self, set: &Set) -> CheckResult {
@@ -114,7 +114,7 @@ impl Clauses<'_> {
                 self.refuse("SET", start, ONE_SETTING)
             }
             Set::SetTimeZone { local: _, value: _ } => {
-                let advice = "moments without a zone are in UTC; write moment AT TIME ZONE 'name'";
+                let advice = "timestamps without a zone are in UTC; write timestamp AT TIME ZONE 'name'";
                 self.refuse("TIME ZONE", start, advice)
             }
             Set::SetTransaction { modes: _, snapshot: _, session: _ } => {
@@ -124,10 +124,10 @@ impl Clauses<'_> {
                 self.refuse("NAMES", start, "texts are UTF-8; leave it out")
             }
             Set::SetRole { context_modifier: _, role_name: _ } => {
-                self.refuse("ROLE", start, "there are no roles; who may read the folder may read its tables")
+                self.refuse("ROLE", start, "there are no roles; the permissions of the folder control access")
             }
             Set::SetSessionAuthorization(_) => {
-                self.refuse("AUTHORIZATION", start, "there are no roles; who may read the folder may read its tables")
+                self.refuse("AUTHORIZATION", start, "there are no roles; the permissions of the folder control access")
             }
             Set::SetSessionParam(_) => self.refuse("SET", start, ONE_SETTING),
         }

@@ -83,7 +83,10 @@ fn with_exists(delete: &mut Delete) -> Result<(), ParserError> {
         _ => ControlFlow::Continue(()),
     });
     if let ControlFlow::Break(column) = unqualified {
-        return Err(error_in(&format!("{column} may be a column of either table; write table.{column}"), &column));
+        return Err(error_in(
+            &format!("column {column} is ambiguous, for both tables may have it; write table.{column}"),
+            &column,
+        ));
     }
     let mut exists = Parser::new(&LathDialect).try_with_sql("SELECT 1 FROM t")?.parse_query()?;
     if let SetExpr::Select(select) = exists.body.as_mut() {

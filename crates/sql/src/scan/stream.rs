@@ -126,8 +126,7 @@ impl DeclaredOrder {
         let Self { columns, place, .. } = self;
         Err(Error::Invalid {
             what: format!(
-                "{place}: its footer says that the rows are sorted by {columns}, and they are not; write the file again, sorted or without \
-                 that claim, as lath rewrite --sort-by does (lath check finds such files)"
+                "{place}: its footer declares rows sorted by {columns}, but they are not; rewrite the file sorted, as lath rewrite --sort-by does, or without the declaration (lath check finds such files)"
             ),
         })
     }

@@ -59,7 +59,7 @@ impl PartitionedFiles {
             }
             if !is_partition_type(field.data_type()) {
                 let what = format!(
-                    "column {} is {}, which folders cannot be named after; partition by numbers, dates or text",
+                    "cannot partition by column {} of type {}; partition by numbers, dates or text",
                     field.name(),
                     field.data_type()
                 );
@@ -135,8 +135,7 @@ impl PartitionedFiles {
         // Rows of one partition come together, so an existing file is from another write.
         if path.exists() {
             let what = format!(
-                "{}: this file system takes the names of two partitions for one (upper and lower case, or forms of Unicode); partition by a \
-                 column whose values differ otherwise",
+                "{}: two partitions have the same folder name on this file system, which ignores case or forms of Unicode; partition by a column whose values differ otherwise",
                 directory.display()
             );
             return Err(Error::Invalid { what });
@@ -175,8 +174,7 @@ fn directory_name(column: &str, values: &ArrayRef, row: usize) -> Result<String>
     };
     if name.len() > MAX_NAME_BYTES {
         let what = format!(
-            "column {column}: a value makes a folder name of {} bytes, and file systems take {MAX_NAME_BYTES}; partition by a column of \
-             shorter values",
+            "column {column}: a value needs a folder name of {} bytes, and the maximum is {MAX_NAME_BYTES}; partition by a column with shorter values",
             name.len()
         );
         return Err(Error::Invalid { what });

@@ -145,7 +145,7 @@ impl Work {
                     "{} has files; choose another folder, or add to it with CREATE EXTERNAL TABLE and INSERT",
                     path.display()
                 )),
-                Err(_) if path.is_file() => refuse(format!("{} is a file, and has to be a folder", path.display())),
+                Err(_) if path.is_file() => refuse(format!("{} is a file; name a folder", path.display())),
                 _ => Ok(()),
             },
             Destination::Folder { .. } => Ok(()),

@@ -58,7 +58,7 @@ pub(crate) fn file_schema(schema: &SchemaRef, partition_by: &[String]) -> Result
     let of_file: Vec<usize> =
         (0..schema.fields().len()).filter(|&at| !partition_by.contains(schema.field(at).name())).collect();
     if of_file.is_empty() {
-        return plan_err!("a column is needed beside those to partition by");
+        return plan_err!("PARTITIONED BY names all columns; leave at least one for the files");
     }
     Ok(Arc::new(schema.project(&of_file)?))
 }
@@ -71,7 +71,7 @@ impl CopyTarget {
         _: &[Expr],
         _: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan_err!("{} is written by this statement, and cannot be read in it", self.path.display())
+        plan_err!("{} is written by this statement, and cannot be read by it", self.path.display())
     }
 
     async fn plan_insert(

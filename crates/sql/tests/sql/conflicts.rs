@@ -195,6 +195,6 @@ fn values_within_a_query_keep_their_types_when_its_rows_are_inserted() {
             sorted(&answer(&session, "FROM t").await)[1..8].iter().map(|row| row.replace(' ', "")).collect();
         assert_eq!(rows, ["|1|1|x|", "|3|5|y|", "|4|5|y|", "|5|5||", "|6|2|text|", "|7|7|z|", "|8|8|zz|"]);
         let error = failure(&session, "INSERT INTO t SELECT a FROM (VALUES (9)) AS v(a)").await;
-        assert!(error.contains("3 columns are inserted, and the query has 1"), "{error}");
+        assert!(error.contains("the INSERT names 3 columns and its query returns 1"), "{error}");
     });
 }

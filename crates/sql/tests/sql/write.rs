@@ -62,7 +62,7 @@ fn a_copy_is_written_with_its_options() {
         assert_eq!(ParquetFile::open(path.to_string()).unwrap().row_count(), 1);
         for (options, message) in [
             ("codec zip", "option codec: there is no codec zip"),
-            ("colour red", "option colour: there is no option colour"),
+            ("colour red", "option colour: unknown option colour"),
             ("bloom y", "option bloom: there is no column y"),
         ] {
             let refusal = failure(&session, &format!("COPY (SELECT 1 AS x) TO '{path}-2.parquet' ({options})")).await;
@@ -130,7 +130,8 @@ fn partitions_are_folders() {
         assert_eq!(count(&answer(&session, &of_none).await), 0);
         // A folder that is empty.
         fs::remove_dir(folder.path().join("out_of_none")).unwrap();
-        for (columns, message) in [("nowhere", "nowhere"), ("id, third, name, day", "a column is needed beside")] {
+        for (columns, message) in [("nowhere", "nowhere"), ("id, third, name, day", "PARTITIONED BY names all columns")]
+        {
             let query = format!("COPY ({ROWS}) TO '{path}2' PARTITIONED BY ({columns})");
             let refusal = failure(&session, &query).await;
             assert!(refusal.contains(message), "{refusal}");
@@ -240,7 +241,7 @@ fn files_are_read_with_options() {
         assert_eq!(sorted(&answer(&session, &several).await), sorted(&answer(&session, "SELECT 3").await));
         for (arguments, message) in [
             (String::new(), "name a file"),
-            (format!("'{}', colour => true", at("1.parquet")), "there is no argument colour"),
+            (format!("'{}', colour => true", at("1.parquet")), "unknown argument colour"),
             (format!("'{}', union => 3", at("1.parquet")), "has to be true or false"),
             (format!("'{}', file_name => 'a'", at("1.parquet")), "there is a column a already"),
             (format!("'{}'", at("nowhere.parquet")), "nowhere.parquet"),

@@ -140,7 +140,7 @@ fn a_damaged_bloom_filter_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let table = with_damaged_filter(folder.path(), false);
     let error = table.count().unwrap_err();
-    assert!(error.to_string().contains("are not those that were written"), "{error}");
+    assert!(error.to_string().contains("have changed since they were written"), "{error}");
     let found = table.scan().unwrap().filter("id = 1").unwrap().build();
     assert!(found.is_err() || found.is_ok_and(|mut batches| batches.any(|batch| batch.is_err())));
     assert!(table.snapshot().unwrap().get(1).is_err());

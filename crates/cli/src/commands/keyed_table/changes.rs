@@ -25,7 +25,7 @@ pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
     };
     let mut changes = snapshot.changes(since).map_err(|error| match error {
         Error::NoChanges { kept_since: None, .. } => {
-            Failure::Usage("the table keeps no changes; add --keep to have it keep them from now on".to_owned())
+            Failure::Usage("the table keeps no changes; add --keep to keep them from now on".to_owned())
         }
         other => table_failure(other),
     })?;

@@ -24,7 +24,7 @@ impl<'s> KeyFields<'s> {
         let mut records = reader.records();
         let (Some(Ok(record)), None) = (records.next(), records.next()) else {
             return Err(Failure::Usage(format!(
-                "{text:?} is no key: write the values of its {} columns, separated by commas",
+                "{text:?} is not a key: write the values of its {} columns, separated by commas",
                 self.0.len()
             )));
         };

@@ -34,7 +34,9 @@ impl<'a> Answers<'a> {
             return Ok(());
         }
         if self.written > 0 && self.output.path().is_some() {
-            return Err(Failure::Usage("several statements answer with rows; write one of them to a file".to_owned()));
+            return Err(Failure::Usage(
+                "several statements return rows, and a file takes the rows of one; run them one by one".to_owned(),
+            ));
         }
         self.written += 1;
         let schema = answer.schema().clone();

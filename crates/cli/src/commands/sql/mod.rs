@@ -26,7 +26,7 @@ pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
     if args.text.is_none() && args.file.is_none() && io::stdin().is_terminal() {
         if !io::stdout().is_terminal() || args.output.output.is_some() {
             return Err(Failure::Usage(
-                "a prompt writes to the terminal; give the statements, or - for standard input".to_owned(),
+                "the prompt needs a terminal; give statements as an argument, or - for standard input".to_owned(),
             ));
         }
         return prompt::run(&session()?, args);

@@ -125,7 +125,7 @@ impl FolderFormat {
         let own = Self::at(path).map(|format| (path.to_owned(), format));
         let Some((folder, format)) = own.or_else(|| Self::enclosing(parent)) else { return Ok(()) };
         Err(Error::invalid(format!(
-            "{}: {} is {format}, of which the file would be no part, and which may remove it; write it elsewhere",
+            "{}: {} is {format}, and a file written into it would not belong to it and may be removed; write it elsewhere",
             path.display(),
             folder.display()
         )))

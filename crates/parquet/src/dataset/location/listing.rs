@@ -104,8 +104,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
     let glob_start = key.find(['*', '?', '[']);
     if store.is_web() {
         if glob_start.is_some() || key.is_empty() || key.ends_with('/') {
-            let what =
-                "a web server cannot be asked what it has; name each file, or give their URLs in a list (@urls.txt)";
+            let what = "a web server cannot list its files; name each file, or give their URLs in a list (@urls.txt)";
             return Err(Error::invalid(format!("{url}: {what}")));
         }
         found.push(Found::in_store(url, None, store));
@@ -161,7 +160,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
             return Ok(());
         }
         let what = match pattern {
-            Some(_) => "no object has such a name",
+            Some(_) => "no object has a matching name",
             None => "no *.parquet object below this; give a glob if the names end otherwise",
         };
         return Err(nothing(Path::new(url), what));
@@ -244,7 +243,7 @@ fn expand_glob(pattern: &str, options: &DatasetOptions, found: &mut Vec<Found>) 
         }
     }
     if found.len() == before {
-        return Err(nothing(Path::new(pattern), "no file has such a name"));
+        return Err(nothing(Path::new(pattern), "no file has a matching name"));
     }
     Ok(())
 }

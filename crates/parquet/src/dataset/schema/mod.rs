@@ -215,7 +215,7 @@ fn choose(fields: &[FieldRef], paths: &[String]) -> Result<Vec<FieldRef>> {
             PathMatch::Ambiguous(several) => {
                 let several: Vec<String> = several.iter().map(|path| format!("'{path}'")).collect();
                 return Err(Error::invalid(format!(
-                    "'{path}' may mean {}; write the one that is meant",
+                    "'{path}' is ambiguous: {}; write one of them",
                     several.join(" or ")
                 )));
             }

@@ -80,9 +80,11 @@ fn a_list_has_a_location_on_each_line() {
 fn what_stands_for_no_file_is_an_error_that_names_it() {
     let (_guard, path) = tree();
     fs::create_dir(path.join("empty")).unwrap();
-    for (location, expected) in
-        [("empty", "no *.parquet file"), ("z*.parquet", "no file has such a name"), ("missing.parquet", "No such file")]
-    {
+    for (location, expected) in [
+        ("empty", "no *.parquet file"),
+        ("z*.parquet", "no file has a matching name"),
+        ("missing.parquet", "No such file"),
+    ] {
         let error = names(&path, &[location]).unwrap_err();
         assert!(matches!(error, Error::Io { .. }), "{error}");
         assert!(error.to_string().contains(expected) && error.to_string().contains(location), "{error}");

@@ -157,7 +157,7 @@ impl Scan {
         let how = How { batch_size: self.batch_size, verify_crc: self.verify_crc };
         if says_what || how != first.how() || self.layout != first.planner().layout {
             return Err(Error::invalid(
-                "what tasks read was settled when they were planned: say it before planning, or cut tasks by their rows",
+                "the rows and columns of tasks were chosen when they were planned: choose before planning, or cut tasks by their rows",
             ));
         }
         let mut files: Vec<(usize, usize)> =

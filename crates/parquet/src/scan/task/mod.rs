@@ -248,10 +248,12 @@ impl ScanTask {
         let file = opened.counted(&counters.traffic);
         let located = |error| file.locate(error);
         let Some(&row_count) = file.row_group_row_counts().get(*row_group) else {
-            return Err(located(Error::invalid(format!("a task is about row group {row_group}, which there is not"))));
+            return Err(located(Error::invalid(format!(
+                "a task refers to row group {row_group}, which the file does not have"
+            ))));
         };
         if self.rows.last().is_some_and(|range| range.end > row_count) {
-            return Err(located(Error::invalid("a task is about rows that there are not".to_owned())));
+            return Err(located(Error::invalid("a task refers to rows that the file does not have".to_owned())));
         }
         let plan = planner.plan_of(entry, &file)?;
         let mut rows = self.rows.clone();

@@ -53,11 +53,11 @@ fn merge(spec: &mut WindowSpec, known: &[(String, WindowSpec)]) -> Result<(), Pa
     let Some(name) = spec.window_name.take() else { return Ok(()) };
     let refined = named(&name, known)?;
     let refused = if !spec.partition_by.is_empty() {
-        Some("PARTITION BY is said by the window that is refined; leave it out")
+        Some("the named window defines PARTITION BY; leave it out here")
     } else if !spec.order_by.is_empty() && !refined.order_by.is_empty() {
-        Some("the window that is refined has ORDER BY already; leave one of both out")
+        Some("the named window has an ORDER BY already; leave one of them out")
     } else if refined.window_frame.is_some() {
-        Some("a window with a frame is not refined; write the whole window")
+        Some("a named window with a frame cannot be refined; write out the whole window")
     } else {
         None
     };

@@ -117,7 +117,7 @@ pub(crate) fn row(expr: &Expr) -> Option<Vec<Expr>> {
 }
 
 fn row_like(expr: &Expr) -> Result<Vec<Expr>, ParserError> {
-    row(expr).ok_or_else(|| error_in("a row is compared with a row; write its columns in parentheses", expr))
+    row(expr).ok_or_else(|| error_in("a row can only be compared with a row; write its columns in parentheses", expr))
 }
 
 /// Builds `left op right`, decided by the first columns that differ.
@@ -169,7 +169,7 @@ fn column(left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Expr, Parser
 
 fn columns<'r>(left: &'r [Expr], right: &'r [Expr]) -> Result<Vec<(&'r Expr, &'r Expr)>, ParserError> {
     if left.len() != right.len() {
-        let message = format!("a row of {} columns is compared with one of {}", left.len(), right.len());
+        let message = format!("a row of {} columns cannot be compared with a row of {}", left.len(), right.len());
         return Err(right.first().map_or_else(empty, |first| error_in(&message, first)));
     }
     Ok(left.iter().zip(right).collect())
@@ -184,7 +184,7 @@ pub(crate) fn once(columns: &[Expr]) -> Result<(), ParserError> {
     match columns.iter().find(|column| is_volatile(column)) {
         None => Ok(()),
         Some(column) => {
-            let message = format!("{column} has another value each time it is compared; compute it in a subquery");
+            let message = format!("{column} has a different value at each evaluation; compute it in a subquery");
             Err(error_in(&message, column))
         }
     }

@@ -41,7 +41,7 @@ impl ScalarUDFImpl for AtTimeZone {
         let Some(Some(zone)) =
             args.scalar_arguments.get(1).map(|zone| zone.and_then(|zone| zone.try_as_str().flatten()))
         else {
-            return plan_err!("AT TIME ZONE has the name of a zone in quotes");
+            return plan_err!("AT TIME ZONE needs the name of a zone in quotes");
         };
         let is_time = args.arg_fields.first().is_some_and(|field| {
             matches!(
@@ -56,7 +56,7 @@ impl ScalarUDFImpl for AtTimeZone {
             )
         });
         if !is_time {
-            return plan_err!("AT TIME ZONE is for timestamps");
+            return plan_err!("AT TIME ZONE needs a timestamp");
         }
         let zoned = DataType::Timestamp(TimeUnit::Nanosecond, Some(zone.into()));
         Ok(Arc::new(Field::new(AT_TIME_ZONE, zoned, true)))

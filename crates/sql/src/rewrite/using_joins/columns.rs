@@ -41,7 +41,7 @@ impl FactorColumns {
         match self.0.get(&factor.to_string()) {
             Some(Ok(names)) => Ok(names),
             Some(Err(error)) => Err(plan_datafusion_err!(
-                "the columns that {factor} has for USING or NATURAL are not known ({error}); join ON a condition instead"
+                "the columns of {factor}, which USING or NATURAL needs, are not known ({error}); join ON a condition instead"
             )),
             None => plan_err!("the columns of {factor} are not known"),
         }

@@ -118,7 +118,7 @@ fn check_literal(key: &ScalarValue, key_type: &DataType) -> Result<()> {
     let fits = cast_exactly(&key.to_array()?, key_type).is_ok_and(|cast| cast.is_valid(0));
     match fits {
         true => Ok(()),
-        false => plan_err!("the keys of the map are {key_type}, and {key} is no such key"),
+        false => plan_err!("the keys of the map are {key_type}, and {key} is not one"),
     }
 }
 
@@ -199,7 +199,7 @@ impl ScalarUDFImpl for MapLookup {
             return plan_err!("{} is for maps, not for {map}", self.name());
         };
         if !arrow_cast::can_cast_types(key, keys.data_type()) {
-            return plan_err!("the keys of the map are {}, and {key} is no such key", keys.data_type());
+            return plan_err!("the keys of the map are {}, and {key} is not one", keys.data_type());
         }
         Ok(match self.form {
             ResultForm::Value => values.data_type().clone(),

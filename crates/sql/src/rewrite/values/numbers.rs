@@ -25,8 +25,9 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     }
     let trimmed = if digits.contains('.') { digits.trim_end_matches('0') } else { &digits };
     if count(trimmed) > MAX_DIGITS {
-        let message =
-            format!("a number has {MAX_DIGITS} digits at most; with an exponent, as in 1.5e0, it is a double");
+        let message = format!(
+            "a decimal number has at most {MAX_DIGITS} digits; write it with an exponent, as in 1.5e0, for a double"
+        );
         return Err(error_at(&message, span.start));
     }
     *text = trimmed.to_owned();

@@ -13,7 +13,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
         Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
             let Some(escape) = escape_char.take() else { return Ok(()) };
             let Some(text) = text_mut(pattern) else {
-                return Err(error_in("ESCAPE is for patterns that are written out; escape by \\ in this one", pattern));
+                return Err(error_in("ESCAPE needs a literal pattern; use \\ as the escape character here", pattern));
             };
             *text = with_backslashes(text, escape_character(&escape)?).ok_or_else(|| ends_with_escape(&escape))?;
         }
@@ -24,7 +24,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
             };
             let Some(text) = text_mut(pattern) else {
                 return Err(error_in(
-                    "the pattern of SIMILAR TO is written out; use ~ for a regular expression",
+                    "SIMILAR TO needs a literal pattern; use ~ with a regular expression instead",
                     pattern,
                 ));
             };
@@ -56,12 +56,12 @@ fn text_mut(expr: &mut Expr) -> Option<&mut String> {
 fn escape_character(escape: &ValueWithSpan) -> Result<Option<char>, ParserError> {
     let text = match &escape.value {
         Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => text.as_str(),
-        _ => return Err(error_at("ESCAPE has a character in quotes", escape.span.start)),
+        _ => return Err(error_at("ESCAPE needs a character in quotes", escape.span.start)),
     };
     let mut characters = text.chars();
     match (characters.next(), characters.next()) {
         (escape, None) => Ok(escape),
-        _ => Err(error_at("ESCAPE has one character", escape.span.start)),
+        _ => Err(error_at("ESCAPE takes a single character", escape.span.start)),
     }
 }
 

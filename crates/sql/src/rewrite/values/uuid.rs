@@ -47,7 +47,7 @@ impl ScalarUDFImpl for ToUuid {
                 | DataType::FixedSizeBinary(16)
                 | DataType::Null,
             ) => {}
-            Some(other) => return plan_err!("a UUID is made of a text, not of {other}; cast it to VARCHAR first"),
+            Some(other) => return plan_err!("{other} cannot be cast to a UUID; cast it to VARCHAR first"),
             None => return plan_err!("{UUID} has an argument"),
         }
         let field = Field::new(self.name(), DataType::FixedSizeBinary(16), true);

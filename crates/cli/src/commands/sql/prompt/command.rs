@@ -57,7 +57,7 @@ pub(super) fn parse(text: &str) -> Result<Command, String> {
         ".schema" => Ok(Command::Schema((!argument.is_empty()).then(|| argument.to_owned()))),
         ".mode" => match Format::from_str(argument, true) {
             Ok(format) if is_shown(format) => Ok(Command::Mode(format)),
-            Ok(_) => Err(format!("{argument} is not for a terminal; lath sql \"…\" -o FILE writes it")),
+            Ok(_) => Err(format!("{argument} cannot be shown in a terminal; write it with lath sql \"…\" -o FILE")),
             Err(_) => Err("write .mode table, vertical, csv, json or jsonl".to_owned()),
         },
         ".timing" => is_on().map(Command::Timing),
@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str) -> Result<Command, String> {
         ".read" => Ok(Command::Read(unquoted(argument))),
         ".help" => Ok(Command::Help),
         ".exit" | ".quit" | "exit" | "quit" => Ok(Command::Exit),
-        _ => Err(format!("there is no command {name}; .help lists those that there are")),
+        _ => Err(format!("unknown command {name}; .help lists the commands")),
     }
 }
 

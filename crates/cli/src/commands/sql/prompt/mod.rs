@@ -37,7 +37,9 @@ const PROMPT: &str = "lath> ";
 pub(super) fn run(session: &BlockingSession, args: &SqlArgs) -> Result<Outcome> {
     let format = args.output.format.unwrap_or(Format::Table);
     if !is_shown(format) {
-        return Err(Failure::Usage("this format is not for a terminal; give the statements, and -o FILE".to_owned()));
+        return Err(Failure::Usage(
+            "this format cannot be shown in a terminal; give statements as an argument, and -o FILE".to_owned(),
+        ));
     }
     let mut prompt = Prompt::new(session, format);
     let mut editor = editor(Completer::new(session), wants_colour()).map_err(on_terminal)?;

@@ -114,8 +114,8 @@ impl<'de> Deserialize<'de> for ScanPlan {
             let planner = Arc::new(planner);
             let tasks = form.tasks.into_iter().map(|PlannedRowsForm { file, rows }| {
                 let version = versions.get(file).cloned();
-                let version =
-                    version.ok_or_else(|| Error::invalid(format!("a task of file {file}, which there is not")));
+                let version = version
+                    .ok_or_else(|| Error::invalid(format!("a task refers to file {file}, which is not in the list")));
                 rows.into_task(&planner, how, file, version?)
             });
             Ok::<_, Error>(Self::new(Arc::clone(&planner.target.schema), tasks.collect::<Result<_>>()?, limit))
