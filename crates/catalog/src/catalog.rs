@@ -11,20 +11,20 @@ use lath_store::{Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::file::{Entry, State};
 use crate::records::{
-    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, SEGMENTS, len_bytes, number_key, number_of, roots,
+    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, SEGMENTS, len_bytes, number_in, number_key, roots,
 };
 use crate::stale_files::StaleFiles;
 
-/// How long opening waits for other processes.
+/// The maximum time that opening waits for other processes.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// How long a search waits before it gives up bringing the catalog up to date: threads of its scans may hold the catalog a moment longer.
+/// The maximum time that a search waits to update the catalog: threads of its scans may hold the catalog a moment longer.
 const MAX_BRIEF_WAIT: Duration = Duration::from_millis(100);
 
-/// How long both wait at a time.
+/// The time between two attempts to open.
 const WAIT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What is known of many Parquet files, in one store file: names, sizes, states, footers, page indexes, bounds and Bloom filters.
+/// Metadata of many Parquet files in one store file: names, sizes, versions, footers, page indexes, bounds and Bloom filters.
 /// Clones are handles of the same catalog.
 ///
 /// ```no_run
@@ -37,8 +37,8 @@ const WAIT_INTERVAL: Duration = Duration::from_millis(10);
 ///
 /// let wanted = Predicate::parse("id = 4711")?;
 /// let files = catalog.select(&wanted, &DatasetOptions::new())?;
-/// println!("{} of {} files may have it", files.files().len(), catalog.file_count()?);
-/// println!("{} rows", files.scan().predicate(wanted).count()?);
+/// println!("{} of {} files can have it", files.files().len(), catalog.file_count()?);
+/// println!("{} rows", files.scan().count()?);
 /// # Ok(())
 /// # }
 /// ```
@@ -50,13 +50,13 @@ pub struct Catalog {
     pub(crate) path: PathBuf,
 }
 
-/// A file that a catalog has.
+/// A file in a catalog.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct CatalogFile {
     /// Path or URL.
     pub location: String,
-    /// The state that it was read in.
+    /// The version that the catalog has read.
     pub version: FileVersion,
     /// Length in bytes.
     pub len_bytes: u64,
@@ -66,17 +66,17 @@ pub struct CatalogFile {
     pub row_group_count: Option<u32>,
 }
 
-/// What a catalog has, and the space that it takes.
+/// The contents of a catalog, and the space that they take.
 #[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CatalogStats {
     /// Locations that were added.
     pub locations: Vec<String>,
-    /// The columns of each key that filters are made for.
+    /// The columns of each key for which the catalog makes filters.
     pub keys: Vec<Vec<String>>,
     /// Number of files.
     pub files: u64,
-    /// Files that could not be read: every search looks into them.
+    /// Files that could not be read: every search opens them.
     pub unreadable_files: u64,
     /// Rows of all files.
     pub rows: u64,
@@ -91,12 +91,12 @@ pub struct CatalogStats {
 }
 
 impl Catalog {
-    /// The name of a catalog that commands use on their own where it lies in the folder that they search. Searches for Parquet
-    /// files pass over names that begin with `_`.
+    /// The name of a catalog that commands use on their own if it is in the folder that they search. Searches for Parquet files skip
+    /// names that begin with `_`.
     pub const FILE_NAME: &str = "_lath_catalog";
 
-    /// Opens the catalog at `path`, which is created if it is not there. Waits up to five seconds for other processes that have it
-    /// open in a way that excludes this one: one that changes it for any other that does, one that searches for any that changes it.
+    /// Opens the catalog at `path`, and creates it if there is none. Waits up to five seconds for other processes: a writer excludes
+    /// other writers and all readers.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Format`].
@@ -104,7 +104,7 @@ impl Catalog {
         Self::open_with(path.as_ref(), lath_store::Options::new(), MAX_WAIT)
     }
 
-    /// Opens the catalog at `path`, to be read and changed.
+    /// Opens the catalog at `path` for reading and writing.
     ///
     /// # Errors
     /// [`Error::NoCatalog`] if there is none; else as [`Catalog::create`].
@@ -113,12 +113,12 @@ impl Catalog {
         Self::open_with(path.as_ref(), lath_store::Options::new().create(false), MAX_WAIT)
     }
 
-    /// As [`Catalog::open`], but waits for other processes a moment only.
+    /// As [`Catalog::open`], but waits at most 0.1 seconds for other processes.
     pub(crate) fn try_open(path: &Path) -> Result<Self> {
         Self::open_with(path, lath_store::Options::new().create(false), MAX_BRIEF_WAIT)
     }
 
-    /// Opens the catalog at `path`, to be read.
+    /// Opens the catalog at `path` for reading.
     ///
     /// # Errors
     /// As [`Catalog::open`].
@@ -135,7 +135,7 @@ impl Catalog {
     }
 
     fn open_with(path: &Path, options: lath_store::Options, max_wait: Duration) -> Result<Self> {
-        let folder = Folder::of_catalog(path)?;
+        let folder = Folder::containing(path)?;
         let started = Instant::now();
         let store = loop {
             match options.clone().verify_nodes(true).open(path) {
@@ -143,22 +143,22 @@ impl Catalog {
                 opened => break opened?,
             }
         };
-        Self::of_store(store, folder, path.to_owned())
+        Self::from_store(store, folder, path.to_owned())
     }
 
-    /// The catalog in a store, its relative names below `folder`.
-    pub(crate) fn of_store(store: Store, folder: Folder, path: PathBuf) -> Result<Self> {
+    /// The catalog in a store. Its relative names are below `folder`.
+    pub(crate) fn from_store(store: Store, folder: Folder, path: PathBuf) -> Result<Self> {
         let catalog = Self { store, folder, stale: Arc::default(), path };
         catalog.state(&catalog.store.snapshot()?)?;
         Ok(catalog)
     }
 
-    /// The path that the catalog was opened by.
+    /// The path with which the catalog was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The state as of a commit: that of an empty catalog before the first.
+    /// The state in a snapshot. The catalog is empty before its first commit.
     pub(crate) fn state(&self, snapshot: &Snapshot) -> Result<State> {
         match snapshot.tree(META)? {
             Some(meta) if !meta.is_empty() => State::read(meta),
@@ -167,7 +167,7 @@ impl Catalog {
         }
     }
 
-    /// How files are opened to be added: past the cache of footers, because each is read once.
+    /// Options to read files for the catalog. Footers are not cached, because each is read once.
     pub(crate) fn reading_options() -> Arc<DatasetOptions> {
         Arc::new(DatasetOptions::new().footer_cache(FooterCache::new(0)))
     }
@@ -183,7 +183,7 @@ impl Catalog {
     /// The locations that were added.
     pub fn locations(&self) -> Result<Vec<String>> {
         let roots = roots::read(&self.store.snapshot()?)?;
-        roots.iter().map(|root| self.folder.location_of(&root.name)).collect()
+        roots.iter().map(|root| self.folder.location(&root.name)).collect()
     }
 
     /// All files, in the order of the locations and of their names.
@@ -192,7 +192,7 @@ impl Catalog {
         let mut found = Vec::new();
         self.each_entry(&snapshot, |_, entry| {
             found.push(CatalogFile {
-                location: self.folder.location_of(&entry.name)?,
+                location: self.folder.location(&entry.name)?,
                 len_bytes: len_bytes(&entry.version),
                 row_count: entry.read.as_ref().map(|read| read.rows),
                 row_group_count: entry.read.as_ref().map(|read| read.row_groups),
@@ -203,23 +203,23 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Hands slot and entry of each file to `take`, in order.
+    /// Passes slot and entry of each file to `take`, in order.
     pub(crate) fn each_entry(&self, snapshot: &Snapshot, mut take: impl FnMut(u32, Entry) -> Result<()>) -> Result<()> {
         let (Some(names), Some(files)) = (snapshot.tree(NAMES)?, snapshot.tree(FILES)?) else { return Ok(()) };
         for name in names.iter() {
-            let slot = number_of(name?.1).ok_or_else(|| Error::corrupt("a name without a slot"))?;
+            let slot = number_in(name?.1).ok_or_else(|| Error::corrupt("a name without a slot"))?;
             let record = files.get(&number_key(slot))?.ok_or_else(|| Error::corrupt("a name without a file"))?;
             take(slot, Entry::from_record(record)?)?;
         }
         Ok(())
     }
 
-    /// What the catalog has. All of it is looked at.
+    /// Statistics of the catalog, computed from all of its contents.
     pub fn stats(&self) -> Result<CatalogStats> {
         let snapshot = self.store.snapshot()?;
         let mut stats = CatalogStats {
             locations: self.locations()?,
-            keys: self.state(&snapshot)?.wanted.keys,
+            keys: self.state(&snapshot)?.content.keys,
             footer_bytes: bytes_in(&snapshot, ENDS)?,
             page_index_bytes: bytes_in(&snapshot, PAGE_INDEXES)?,
             filter_bytes: bytes_in(&snapshot, SEGMENTS)?,
@@ -237,13 +237,13 @@ impl Catalog {
         Ok(stats)
     }
 
-    /// Number of files that scans have found to be in another state than the catalog has; [`Catalog::refresh_stale`] reads them.
+    /// Number of files that scans found changed since the catalog read them. [`Catalog::refresh_stale`] reads these files again.
     pub fn stale_file_count(&self) -> usize {
         self.stale.len()
     }
 }
 
-/// Bytes of the values of a tree.
+/// The total bytes of the values of a tree.
 fn bytes_in(snapshot: &Snapshot, tree: &str) -> Result<u64> {
     let Some(tree) = snapshot.tree(tree)? else { return Ok(0) };
     tree.iter().try_fold(0, |sum, entry| Ok(sum + entry?.1.len() as u64))

@@ -1,4 +1,4 @@
-//! Whether what a catalog has is what its files say.
+//! Compares a catalog with its files.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -17,39 +17,39 @@ use crate::records::{
 };
 use crate::slots::{BOUNDS_LEN, Bounds, bounds};
 
-/// What [`Catalog::check`] has found.
+/// The result of [`Catalog::check`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct CatalogCheck {
-    /// Number of files that the catalog has.
+    /// Number of files in the catalog.
     pub files: u64,
-    /// The problems, in the order of the files.
+    /// The problems found, in the order of the files.
     pub problems: Vec<CatalogProblem>,
 }
 
-/// Something that is wrong with a catalog.
+/// A problem of a catalog.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CatalogProblem {
     /// The store, or a record in it, is damaged.
     Damaged(String),
-    /// What the catalog has of a file is not what the file says, though the file is in the state that the catalog has.
+    /// The metadata of a file in the catalog differ from the file, although the file has not changed.
     Differs {
         /// Path or URL.
         location: String,
-        /// What differs.
+        /// The difference.
         what: String,
     },
-    /// A file is in another state than the catalog has.
+    /// A file has changed since the catalog read it.
     Changed(String),
-    /// A file is not there any more.
+    /// A file was removed.
     Gone(String),
-    /// A file is there that the catalog does not have.
+    /// A file is not in the catalog.
     New(String),
 }
 
 impl CatalogCheck {
-    /// Whether the catalog itself is damaged: searches by it may miss rows.
+    /// Whether the catalog itself is damaged: searches by it can miss rows.
     pub fn is_damaged(&self) -> bool {
         let is_damage =
             |problem: &CatalogProblem| matches!(problem, CatalogProblem::Damaged(_) | CatalogProblem::Differs { .. });
@@ -70,8 +70,8 @@ impl fmt::Display for CatalogProblem {
 }
 
 impl Catalog {
-    /// Checks the store, lists the locations, and compares what the catalog has of each file with the file: its state, footer, page index
-    /// and bounds. Footers and page indexes are read, and no rows. Filters that the catalog has made are not made again.
+    /// Checks the store, lists the locations, and compares the metadata in the catalog with each file: version, footer, page index and
+    /// bounds. Footers and page indexes are read, but no rows. Filters that the catalog made are not checked.
     ///
     /// ```no_run
     /// # fn main() -> lath_catalog::Result<()> {
@@ -83,7 +83,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// If the store or the storage of the files cannot be asked. What is damaged is a problem, not an error.
+    /// If the store or the files cannot be accessed. Damage is a problem in the result, not an error.
     pub fn check(&self) -> Result<CatalogCheck> {
         let mut check = CatalogCheck::default();
         let store = self.store.check()?;
@@ -108,13 +108,13 @@ impl Catalog {
         self.each_entry(&snapshot, |slot, entry| {
             check.files += 1;
             names.insert(entry.name.clone());
-            let location = self.folder.location_of(&entry.name)?;
+            let location = self.folder.location(&entry.name)?;
             check.problems.extend(check_file(&snapshot, &columns, slot, &entry, &location, &options)?);
             Ok(())
         })?;
         let expected = self.state(&snapshot)?.files;
         if check.files != u64::from(expected) {
-            let what = format!("{} files are listed, and {expected} are counted", check.files);
+            let what = format!("expected {expected} files, found {}", check.files);
             check.problems.push(CatalogProblem::Damaged(what));
         }
         for root in roots::read(&snapshot)? {
@@ -126,7 +126,7 @@ impl Catalog {
     }
 }
 
-/// A problem of one file.
+/// The problem of one file, if it has one.
 fn check_file(
     snapshot: &Snapshot,
     columns: &[PlanningColumn],
@@ -135,8 +135,8 @@ fn check_file(
     location: &str,
     options: &Arc<DatasetOptions>,
 ) -> Result<Option<CatalogProblem>> {
-    let wanted = ContentOptions { keys: Vec::new(), filter_budget_bytes: 0 };
-    let Some(Facts { version, read }) = facts::read(location, None, options, &wanted)? else {
+    let content = ContentOptions { keys: Vec::new(), filter_budget_bytes: 0 };
+    let Some(Facts { version, read }) = facts::read(location, None, options, &content)? else {
         return Ok(Some(CatalogProblem::Gone(location.to_owned())));
     };
     if version != entry.version {
@@ -145,13 +145,13 @@ fn check_file(
     let what = match (&entry.read, &read) {
         (None, Err(_)) => None,
         (Some(own), Ok(file)) => difference(snapshot, columns, slot, own, file)?,
-        (Some(_), Err(why)) => Some(format!("the footer cannot be read, and the catalog has one ({why})")),
-        (None, Ok(_)) => Some("the footer can be read, and the catalog has none".to_owned()),
+        (Some(_), Err(why)) => Some(format!("the catalog has a footer, but the file's cannot be read ({why})")),
+        (None, Ok(_)) => Some("the footer can be read, but the catalog has none".to_owned()),
     };
     Ok(what.map(|what| CatalogProblem::Differs { location: location.to_owned(), what }))
 }
 
-/// What the catalog has of a file in the same state, and that differs.
+/// The difference between the metadata in the catalog and in an unchanged file.
 fn difference(
     snapshot: &Snapshot,
     columns: &[PlanningColumn],
@@ -161,7 +161,10 @@ fn difference(
 ) -> Result<Option<String>> {
     if (own.rows, own.row_groups) != (file.rows, file.row_groups) {
         let (rows, groups) = (own.rows, own.row_groups);
-        return Ok(Some(format!("the catalog has {rows} rows in {groups} row groups, unlike the file")));
+        return Ok(Some(format!(
+            "expected {} rows in {} row groups, found {rows} in {groups} in the catalog",
+            file.rows, file.row_groups
+        )));
     }
     let key = number_key(slot);
     let value = |tree: &str| -> Result<Option<Vec<u8>>> {
@@ -183,13 +186,16 @@ fn difference(
         let Some(column) = columns.iter().find(|column| column.is_like(ColumnKind::File, &schema)) else { continue };
         let own = stored_bounds(snapshot, column.id, slot)?;
         if own.is_some_and(|own| own.min > bounds.min || own.max < bounds.max) && *bounds != Bounds::NO_VALUE {
-            return Ok(Some(format!("the catalog has narrower bounds of column {:?} than the file", field.name())));
+            return Ok(Some(format!(
+                "the bounds of column {:?} in the catalog are narrower than the file's",
+                field.name()
+            )));
         }
     }
     Ok(None)
 }
 
-/// The bounds that the catalog has of a column.
+/// The bounds of a column in the catalog.
 fn stored_bounds(snapshot: &Snapshot, column: u32, slot: u32) -> Result<Option<Bounds>> {
     let key = BlockKey { kind: BlockKind::Bounds, column, block: slot / BLOCK_SLOTS };
     let Some(blocks) = snapshot.tree(BLOCKS)? else { return Ok(None) };

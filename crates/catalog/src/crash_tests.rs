@@ -1,4 +1,4 @@
-//! Losses of power while a catalog is changed: it is as it was before, or as it is after.
+//! Loses power while a catalog is changed. Afterwards it has the state before or after the change.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::update::AddOptions;
 
 const CAPACITY: u64 = 1 << 30;
 
-/// Images that are opened of each change.
+/// The number of images that are opened for each change.
 const MAX_IMAGES: usize = 40;
 
 fn write(path: &Path, ids: std::ops::Range<i64>) {
@@ -29,7 +29,7 @@ fn write(path: &Path, ids: std::ops::Range<i64>) {
 fn open(storage: &SimulatedStorage, folder: &Path) -> Catalog {
     let store = Options::new().background_checkpoints(false).open_storage(Arc::new(storage.clone())).unwrap();
     let path = folder.join("catalog");
-    Catalog::of_store(store, Folder::of_catalog(&path).unwrap(), path).unwrap()
+    Catalog::from_store(store, Folder::containing(&path).unwrap(), path).unwrap()
 }
 
 /// The ids that a search by the catalog finds.
@@ -77,7 +77,7 @@ fn a_change_is_made_completely_or_not_at_all() {
             assert_eq!(found(&after_crash, "id >= 0"), files as u64 * 100);
             assert_eq!(found(&after_crash, "id = 399"), 1);
             assert_eq!(found(&after_crash, &format!("id = {}", first * 100)), u64::from(files > before));
-            // What was not finished is done by the next refresh.
+            // The next refresh completes the change.
             after_crash.refresh().unwrap();
             assert_eq!(after_crash.files().unwrap().len(), before + 10);
         }

@@ -1,4 +1,4 @@
-//! What can go wrong with a catalog.
+//! The errors of catalogs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use arrow_schema::ArrowError;
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation on a catalog failed.
+/// The error of an operation on a catalog.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub enum Error {
@@ -25,10 +25,10 @@ pub enum Error {
     },
     /// A condition does not fit the columns.
     Predicate {
-        /// What is wrong with it.
+        /// The error of the predicate.
         source: Arc<lath_predicate::Error>,
     },
-    /// A schema could not be written down or read back.
+    /// A schema could not be encoded or decoded.
     Arrow {
         /// Arrow's error.
         source: Arc<ArrowError>,
@@ -38,19 +38,19 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
-    /// The catalog is of a format that this version does not know.
+    /// The catalog has a format that this version does not support.
     Format {
-        /// Number of the format.
+        /// The number of the format.
         format: u32,
     },
-    /// Something in the catalog is malformed.
+    /// A record of the catalog is malformed.
     Corrupt {
-        /// What is wrong.
+        /// The damage found.
         what: String,
     },
     /// The call does not fit this catalog, or cannot be answered from one.
     Invalid {
-        /// What is wrong, and what to do.
+        /// The mistake, and what to do instead.
         what: String,
     },
 }

@@ -3,9 +3,8 @@
 //!
 //! Files are plain folders, Hive partitions and objects in stores. [`Catalog::add`] reads their footers, page indexes and Bloom
 //! filters, and makes filters of key columns where files have none. [`Catalog::select`] gives the files that a predicate does not
-//! rule out as a [`Dataset`](lath_parquet::Dataset), which takes from the catalog what it would have to read first. Files are
-//! compared with the state that the catalog knows when they are read: one that has changed is read as it is.
-//! [`Catalog::refresh`] looks for files that came, changed or went.
+//! rule out, and scans them without reading again what the catalog has. Each of these files is compared with the state that the catalog
+//! knows: a changed file is read as it is now. [`Catalog::refresh`] finds files that were added, changed or removed.
 //!
 //! ```no_run
 //! # fn main() -> lath_catalog::Result<()> {
@@ -17,7 +16,7 @@
 //! println!("{} files", changes.added);
 //!
 //! let wanted = Predicate::parse("id = 4711 AND year = 2026")?;
-//! for batch in catalog.select(&wanted, &DatasetOptions::new())?.scan().predicate(wanted).build()? {
+//! for batch in catalog.select(&wanted, &DatasetOptions::new())?.scan().build()? {
 //!     println!("{} rows", batch?.num_rows());
 //! }
 //! # Ok(())
@@ -39,6 +38,7 @@ mod update;
 pub use catalog::{Catalog, CatalogFile, CatalogStats};
 pub use check::{CatalogCheck, CatalogProblem};
 pub use error::{Error, Result};
+pub use planning::Selection;
 pub use update::AddOptions;
 pub use update::Changes;
 pub use update::InFolder;

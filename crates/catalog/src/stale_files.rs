@@ -1,9 +1,9 @@
-//! Files that scans found to be in another state than the catalog has.
+//! Files that have changed since the catalog read them.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// Files that were found to be in another state than a catalog has.
+/// Files that scans found changed since the catalog read them, by slot.
 #[derive(Debug, Default)]
 pub(crate) struct StaleFiles {
     slots: Mutex<BTreeSet<u32>>,
@@ -14,7 +14,7 @@ impl StaleFiles {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).insert(slot);
     }
 
-    /// All of them, which are forgotten.
+    /// Removes and returns all slots.
     pub(crate) fn take(&self) -> BTreeSet<u32> {
         std::mem::take(&mut self.slots.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! Catalogs that commands search by.
+//! Opens the files that a command searches, with a catalog if there is one.
 
 use std::path::{Path, PathBuf};
 
@@ -10,59 +10,61 @@ use crate::failure::{Failure, Result};
 use crate::inputs::{Inputs, OpenArguments};
 use crate::table::{Table, scan_failure};
 
-/// How a command searches.
-#[derive(Debug, Clone, Copy)]
+/// The rows and columns that a command searches for.
+#[derive(Debug, Clone)]
 pub(crate) struct Search<'a> {
     pub(crate) table: TableArgs,
     /// The columns that are read, by path; `None` for all.
     pub(crate) columns: Option<&'a [String]>,
-    /// What files are ruled out by; `None` if none is to be ruled out before it is opened.
-    pub(crate) predicate: Option<&'a Predicate>,
-    /// Whether every file is to be opened in its place: row groups are chosen by number.
+    /// The condition of the rows.
+    pub(crate) predicate: Predicate,
+    /// Whether a catalog may rule out files by the condition.
+    pub(crate) prunes_files: bool,
+    /// Whether all files are opened in their order, because row groups are chosen by number.
     pub(crate) needs_all_files: bool,
 }
 
 /// The path of the catalog that is named by itself or by its folder.
-pub(crate) fn path_of(named: &Path) -> PathBuf {
+pub(crate) fn catalog_path(named: &Path) -> PathBuf {
     if named.is_dir() { named.join(Catalog::FILE_NAME) } else { named.to_owned() }
 }
 
 /// Opens the files that are searched as a table: those of a catalog, if one was given or lies in the only folder that is searched
 /// and is up to date.
-pub(crate) fn open_table(args: &SearchInputArgs, search: &Search<'_>) -> Result<Table> {
+pub(crate) fn open_table(args: &SearchInputArgs, search: Search<'_>) -> Result<Table> {
     if let Some(named) = &args.catalog {
         if search.needs_all_files {
             return Err(Failure::Usage("--row-groups needs the files themselves instead of --catalog".to_owned()));
         }
-        let path = path_of(named);
+        let path = catalog_path(named);
         let catalog = Catalog::open_read_only(&path).map_err(|error| catalog_failure(&path, error))?;
-        return table_of(catalog, args, search);
+        return select(catalog, args, search);
     }
-    if let Some(catalog) = catalog_of_folder(args).filter(|_| !search.needs_all_files) {
-        return table_of(catalog, args, search);
+    if let Some(catalog) = catalog_in_folder(args).filter(|_| !search.needs_all_files) {
+        return select(catalog, args, search);
     }
-    Table::open(&mut Inputs::find_in(&args.files, &args.open)?, search.table)
+    Table::open(&mut Inputs::find_in(&args.files, &args.open)?, search.table)?.with_condition(search.predicate)
 }
 
-fn table_of(catalog: Catalog, args: &SearchInputArgs, search: &Search<'_>) -> Result<Table> {
+fn select(catalog: Catalog, args: &SearchInputArgs, search: Search<'_>) -> Result<Table> {
     let options = DatasetOptions::new()
         .open_options(OpenArguments::of(&args.open)?.add_to(OpenOptions::new()))
         .union_schemas(search.table.unites_schemas())
         .partitions(!search.table.no_partitions);
     catalog.check_columns(search.columns, &options).map_err(|error| catalog_failure(catalog.path(), error))?;
-    let dataset = match search.predicate {
-        Some(predicate) => catalog.select(predicate, &options),
-        None => catalog.dataset(&options),
+    let (selecting, remaining) = match search.prunes_files {
+        true => (search.predicate, Predicate::TRUE),
+        false => (Predicate::TRUE, search.predicate),
     };
-    let dataset = dataset.map_err(|error| match error {
+    let selection = catalog.select(&selecting, &options).map_err(|error| match error {
         Error::Predicate { source } => Failure::Usage(format!("--where: {source}")),
         other => catalog_failure(catalog.path(), other),
     })?;
-    Ok(Table::of_catalog(dataset, catalog))
+    Table::selected(selection, catalog).with_condition(remaining)
 }
 
-/// The catalog in the only folder that is searched, if it is about that folder alone and up to date.
-fn catalog_of_folder(args: &SearchInputArgs) -> Option<Catalog> {
+/// The catalog in the folder, if one folder is searched, and the catalog has all of its files and no others.
+fn catalog_in_folder(args: &SearchInputArgs) -> Option<Catalog> {
     let ([folder], false) = (args.files.as_slice(), args.open.has_keys() || args.open.plain_files) else { return None };
     match Catalog::in_folder(folder) {
         InFolder::Current(catalog) => Some(catalog),
@@ -70,7 +72,7 @@ fn catalog_of_folder(args: &SearchInputArgs) -> Option<Catalog> {
         InFolder::Stale => {
             eprintln!(
                 "note: {} is older than the files, which are therefore listed; bring it up to date with: lath catalog refresh {}",
-                path_of(folder).display(),
+                catalog_path(folder).display(),
                 folder.display()
             );
             None

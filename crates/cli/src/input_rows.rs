@@ -102,7 +102,7 @@ impl InputRows {
     fn open_parquet(&mut self, index: usize) -> Result<OpenInput> {
         let table = Table::open_one(&mut self.inputs, index, self.table)?;
         let file = table.file(0)?;
-        let batches = table.read(&self.scan)?.build().map_err(scan_failure)?;
+        let batches = table.scan(&self.scan)?.build().map_err(scan_failure)?;
         let schema = batches.schema();
         let position = Arc::new(AtomicU64::new(0));
         let (rows, bytes) = (file.row_count().max(1), self.inputs.byte_len(index).unwrap_or(0));

@@ -1,9 +1,12 @@
 //! The input files as one table.
 
-use lath_catalog::Catalog;
+use arrow_schema::SchemaRef;
+use lath_catalog::{Catalog, Selection};
 use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
+#[cfg(feature = "sql")]
+use {lath_parquet::Runtime, lath_sql::LathTable};
 
-use crate::args::{PruningArgs, RowGroupList, TableArgs};
+use crate::args::{RowGroupList, TableArgs};
 use crate::failure::{Failure, Result};
 use crate::inputs::Inputs;
 use crate::scan::Scan as Options;
@@ -11,7 +14,9 @@ use crate::scan::Scan as Options;
 /// Files that are read as one table.
 pub(crate) struct Table {
     dataset: Dataset,
-    /// What the files were chosen by.
+    /// True for every row of the table: other rows of the files are not among them.
+    condition: Predicate,
+    /// The catalog that selected the files.
     catalog: Option<Catalog>,
 }
 
@@ -19,37 +24,50 @@ impl Table {
     /// Opens all inputs as one table.
     pub(crate) fn open(inputs: &mut Inputs, args: TableArgs) -> Result<Self> {
         let all = 0..inputs.len();
-        Ok(Self { dataset: inputs.dataset(all, args)?.map_err(scan_failure)?, catalog: None })
+        Ok(Self::new(inputs.dataset(all, args)?.map_err(scan_failure)?))
     }
 
     /// Opens one input as a table of its own columns.
     pub(crate) fn open_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
         let args = TableArgs { no_partitions: true, ..args };
-        Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(scan_failure)?, catalog: None })
+        Ok(Self::new(inputs.dataset(index..index + 1, args)?.map_err(scan_failure)?))
     }
 
-    /// Files that `catalog` gave.
-    pub(crate) fn of_catalog(dataset: Dataset, catalog: Catalog) -> Self {
-        Self { dataset, catalog: Some(catalog) }
+    fn new(dataset: Dataset) -> Self {
+        Self { dataset, condition: Predicate::TRUE, catalog: None }
     }
 
-    /// Closes the files; what of a catalog proved stale is read anew.
+    /// The rows that `catalog` selected.
+    pub(crate) fn selected(selection: Selection, catalog: Catalog) -> Self {
+        let (dataset, condition) = selection.into_parts();
+        Self { dataset, condition, catalog: Some(catalog) }
+    }
+
+    /// The rows for which `condition` is true too. Reports a mistake in it before any row is read.
+    pub(crate) fn with_condition(mut self, condition: Predicate) -> Result<Self> {
+        condition.filter(self.dataset.schema()).map_err(Failure::filtering)?;
+        self.condition = self.condition.and(condition);
+        Ok(self)
+    }
+
+    /// Closes the files, and updates the catalog for files that have changed.
     pub(crate) fn close(self) {
         drop(self.dataset);
         if let Some(catalog) = self.catalog.filter(|catalog| catalog.stale_file_count() > 0) {
-            // The search has its answer, also where the catalog cannot be written.
+            // The search has its answer even if the catalog cannot be written.
             let _ = catalog.update_stale();
         }
     }
 
-    /// The files as a dataset.
-    pub(crate) fn dataset(&self) -> &Dataset {
-        &self.dataset
+    /// The columns.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.dataset.schema()
     }
 
-    /// Reports a mistake in a predicate before any file is read.
-    pub(crate) fn check(&self, predicate: &Predicate) -> Result<()> {
-        predicate.filter(self.dataset.schema()).map(|_| ()).map_err(Failure::filtering)
+    /// The rows as a table of the SQL engine.
+    #[cfg(feature = "sql")]
+    pub(crate) fn sql_table(&self, runtime: &Runtime) -> LathTable {
+        LathTable::new(self.dataset.clone(), runtime).with_condition(self.condition.clone())
     }
 
     /// Number of files.
@@ -85,27 +103,13 @@ impl Table {
         self.partitions().iter().any(is_chosen)
     }
 
-    /// A scan of all rows.
-    pub(crate) fn read(&self, options: &Options) -> Result<Scan> {
-        Ok(self.scan(options)?.threads(options.threads).by_column(true))
-    }
-
-    /// A scan of the rows that satisfy `predicate`.
-    pub(crate) fn find(&self, predicate: &Predicate, options: &Options) -> Result<Scan> {
-        self.check(predicate)?;
-        // Threads that wait for an object store may outnumber the cores.
-        let threads = options.threads.max(self.dataset.concurrency());
-        Ok(self.scan(options)?.predicate(predicate.clone()).threads(threads))
-    }
-
-    /// As [`find`](Self::find), with the kinds of pruning chosen.
-    pub(crate) fn search(&self, predicate: &Predicate, options: &Options, pruning: &PruningArgs) -> Result<Scan> {
-        Ok(self.find(predicate, options)?.pruning(pruning.pruning()))
-    }
-
-    fn scan(&self, options: &Options) -> Result<Scan> {
-        let mut scan =
-            self.dataset.scan().batch_size(options.batch_size).verify_crc(options.verify_crc).strings(options.strings);
+    /// A scan of the rows.
+    pub(crate) fn scan(&self, options: &Options) -> Result<Scan> {
+        let finds_all = self.condition == Predicate::TRUE;
+        // If most files are ruled out, threads mostly wait for the object store, so there may be more of them than cores.
+        let threads = if finds_all { options.threads } else { options.threads.max(self.dataset.concurrency()) };
+        let mut scan = self.dataset.scan().predicate(self.condition.clone()).threads(threads).by_column(finds_all);
+        scan = scan.batch_size(options.batch_size).verify_crc(options.verify_crc).strings(options.strings);
         if let Some(columns) = &options.columns {
             scan = scan.select(columns);
         }

@@ -52,7 +52,8 @@ pub use lath_predicate::{
     BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column, column_named,
 };
 pub use lath_source::{
-    BlockChecksums, ByteRanges, ChecksummedWriter, Counted, LocalFile, MappedFile, Traffic, Version as FileVersion,
+    BlockChecksums, ByteRanges, ChecksummedWriter, CountingSource, LocalFile, MappedFile, Traffic,
+    Version as FileVersion,
 };
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;

@@ -1,4 +1,4 @@
-//! The values of an operand in a batch.
+//! Gets the values of an operand from a batch.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::evaluate::test_values;
 use crate::test::ValueTest;
 use crate::value::Value;
 
-/// A step of the way from a batch to an operand.
+/// A step from a batch to an operand.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Access {
-    /// To the column, or the field of a struct, of this name.
+    /// The column, or the field of a struct, with this name.
     Field(String),
-    /// To the value that a map has for this key; `None` if the key's type has no such value.
+    /// The value of a map at this key; `None` if the key's type has no such value.
     Key(Option<Value>),
 }
 
-/// The values that `steps` lead to, null within a null struct or map; `None` if the batch has nothing there.
-pub(crate) fn operand_of(batch: &RecordBatch, steps: &[Access]) -> Result<Option<ArrayRef>> {
+/// The values at the end of `steps`, null within a null struct or map; `None` if the batch has no such column or field.
+pub(crate) fn follow(batch: &RecordBatch, steps: &[Access]) -> Result<Option<ArrayRef>> {
     let Some((Access::Field(root), steps)) = steps.split_first() else { return Ok(None) };
     let Some(column) = batch.column_by_name(root) else { return Ok(None) };
     let mut array = Arc::clone(column);
@@ -37,15 +37,15 @@ pub(crate) fn operand_of(batch: &RecordBatch, steps: &[Access]) -> Result<Option
             }
             Access::Key(key) => {
                 let Some(map) = array.as_map_opt() else { return Ok(None) };
-                values_of_key(map, key.as_ref())?
+                map_values(map, key.as_ref())?
             }
         };
     }
     Ok(Some(array))
 }
 
-/// The values that maps have for a key. Where a key repeats, the last one counts.
-fn values_of_key(map: &MapArray, key: Option<&Value>) -> Result<ArrayRef> {
+/// The value of each map at a key. If a map repeats the key, the last entry wins.
+fn map_values(map: &MapArray, key: Option<&Value>) -> Result<ArrayRef> {
     let mut indices = vec![0u32; map.len()];
     let mut valid = vec![false; map.len()];
     if let Some(key) = key {
@@ -70,7 +70,7 @@ fn with_parent_nulls(nulls: Option<&NullBuffer>, child: &ArrayRef) -> Result<Arr
     }
     let nulls = NullBuffer::union(Some(nulls), child.nulls());
     if let Some(child) = child.as_boolean_opt() {
-        // A slice of bits begins within a buffer, at an offset that array data has its nulls begin at too.
+        // Array data has one offset for values and nulls, but here the values may be a slice of bits with another offset.
         return Ok(Arc::new(BooleanArray::new(child.values().clone(), nulls)));
     }
     let data = child.to_data().into_builder().nulls(nulls).build();

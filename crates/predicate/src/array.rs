@@ -1,4 +1,4 @@
-//! Values into arrays, and out of them.
+//! Converts values to arrays, and reads values from arrays.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use half::f16;
 use crate::evaluate::{Integer, bytes_at, float_at, integer_at};
 use crate::value::Value;
 
-/// The value of an array at an index; `None` for a null, for an index beyond the end, and for types that have no [`Value`].
+/// The value of an array at an index; `None` for a null, for an index past the end, and for types without a [`Value`].
 pub fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
     if index >= array.len() || array.is_null(index) {
         return None;
@@ -37,8 +37,8 @@ pub fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
     }
 }
 
-/// An array of the type with these values; `None` if one of them is none of the type's.
-pub(crate) fn array_of(values: &[Option<Value>], data_type: &DataType) -> Option<ArrayRef> {
+/// An array of the type with these values; `None` if the type does not have one of them.
+pub(crate) fn to_array(values: &[Option<Value>], data_type: &DataType) -> Option<ArrayRef> {
     if values.iter().all(Option::is_none) {
         return Some(new_null_array(data_type, values.len()));
     }
@@ -55,28 +55,28 @@ pub(crate) fn array_of(values: &[Option<Value>], data_type: &DataType) -> Option
         DataType::Float32 => floats::<Float32Type>(values, data_type, |value| value as f32)?,
         DataType::Float64 => floats::<Float64Type>(values, data_type, |value| value)?,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            let each = bytes_of(values)?.into_iter().map(|value| value.map(str::from_utf8).transpose());
+            let each = byte_values(values)?.into_iter().map(|value| value.map(str::from_utf8).transpose());
             let views: StringViewArray = each.collect::<Result<_, _>>().ok()?;
             cast(&views, data_type).ok()?
         }
         DataType::Binary => {
             let mut builder = BinaryBuilder::new();
-            bytes_of(values)?.into_iter().for_each(|value| builder.append_option(value));
+            byte_values(values)?.into_iter().for_each(|value| builder.append_option(value));
             Arc::new(builder.finish())
         }
         DataType::LargeBinary => {
             let mut builder = LargeBinaryBuilder::new();
-            bytes_of(values)?.into_iter().for_each(|value| builder.append_option(value));
+            byte_values(values)?.into_iter().for_each(|value| builder.append_option(value));
             Arc::new(builder.finish())
         }
         DataType::BinaryView => {
             let mut builder = BinaryViewBuilder::new();
-            bytes_of(values)?.into_iter().for_each(|value| builder.append_option(value));
+            byte_values(values)?.into_iter().for_each(|value| builder.append_option(value));
             Arc::new(builder.finish())
         }
         DataType::FixedSizeBinary(size) => {
             let mut builder = FixedSizeBinaryBuilder::new(*size);
-            for value in bytes_of(values)? {
+            for value in byte_values(values)? {
                 match value {
                     Some(value) => builder.append_value(value).ok()?,
                     None => builder.append_null(),
@@ -84,12 +84,12 @@ pub(crate) fn array_of(values: &[Option<Value>], data_type: &DataType) -> Option
             }
             Arc::new(builder.finish())
         }
-        DataType::Dictionary(_, value_type) => cast(&array_of(values, value_type)?, data_type).ok()?,
+        DataType::Dictionary(_, value_type) => cast(&to_array(values, value_type)?, data_type).ok()?,
         _ => integer_array(values, data_type)?,
     })
 }
 
-fn bytes_of(values: &[Option<Value>]) -> Option<Vec<Option<&[u8]>>> {
+fn byte_values(values: &[Option<Value>]) -> Option<Vec<Option<&[u8]>>> {
     let each = values.iter().map(|value| match value {
         None => Some(None),
         Some(Value::Bytes(bytes)) => Some(Some(bytes.as_ref())),

@@ -40,7 +40,7 @@ impl BatchFilter {
         names
     }
 
-    /// True, false or null for each row of a batch, which has at least the columns that the predicate needs.
+    /// True, false or null for each row of a batch, which must have the columns of the predicate.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) if the batch lacks a column, or has it with another type;

@@ -1,4 +1,4 @@
-//! Predicates written in Rust.
+//! Builds predicates in Rust.
 
 use lath_kernels::compare::Comparison;
 
@@ -7,7 +7,7 @@ use crate::predicate::Predicate;
 use crate::syntax::{ColumnName, Condition, Name, Operand, Step};
 use crate::value::with_backslash_escapes;
 
-/// The column of this name, to be tested. Dots lead to the fields of structs; letters have to be those of the schema.
+/// A column by its path, to build predicates. Dots separate fields of structs. Names are case-sensitive.
 ///
 /// ```
 /// use lath_predicate::column;
@@ -23,7 +23,7 @@ pub fn column(path: &str) -> Column {
     Column { name: ColumnName { name, steps: names.map(Step::Field).collect() } }
 }
 
-/// The top-level column of this name, whatever the name has in it, to be tested.
+/// A top-level column by its name, which may have dots in it.
 pub fn column_named(name: &str) -> Column {
     Column { name: ColumnName { name: exact_name(name), steps: Vec::new() } }
 }
@@ -32,23 +32,23 @@ fn exact_name(name: &str) -> Name {
     Name { text: name.to_owned(), quoted: true }
 }
 
-/// A column, or what is within it. Its methods make predicates of it.
+/// A column, a field of a struct, or a value of a map. Its methods build predicates.
 ///
-/// All but [`Column::is_null`] and [`Column::is_not_null`] are null for rows where the column is null.
+/// All predicates but [`Column::is_null`] and [`Column::is_not_null`] are null for rows in which the column is null.
 #[derive(Debug, Clone, PartialEq)]
-#[must_use = "a column is no predicate before something is said of it"]
+#[must_use = "a column alone is not a predicate"]
 pub struct Column {
     name: ColumnName,
 }
 
 impl Column {
-    /// The field of a struct, whatever its name has in it.
+    /// A field of a struct by its name, which may have dots in it.
     pub fn field(mut self, name: &str) -> Self {
         self.name.steps.push(Step::Field(exact_name(name)));
         self
     }
 
-    /// The value that a map has for a key.
+    /// The value of a map at a key.
     pub fn at(mut self, key: impl Into<Literal>) -> Self {
         self.name.steps.push(Step::Key(key.into().0));
         self
@@ -88,17 +88,17 @@ impl Column {
         self.compare(Comparison::GreaterOrEqual, value.into())
     }
 
-    /// `=` with the value that another column has in the same row.
+    /// `=` with the value of another column in the same row.
     pub fn eq_column(self, other: Self) -> Predicate {
         self.compare(Comparison::Equal, other)
     }
 
-    /// `<` with the value that another column has in the same row.
+    /// `<` with the value of another column in the same row.
     pub fn lt_column(self, other: Self) -> Predicate {
         self.compare(Comparison::Less, other)
     }
 
-    /// `<=` with the value that another column has in the same row.
+    /// `<=` with the value of another column in the same row.
     pub fn le_column(self, other: Self) -> Predicate {
         self.compare(Comparison::LessOrEqual, other)
     }
@@ -124,7 +124,7 @@ impl Column {
         !self.is_null()
     }
 
-    /// `IS DISTINCT FROM`: `<>`, for which null is a value like others.
+    /// `IS DISTINCT FROM`: `<>`, but null counts as a value.
     pub fn is_distinct_from(self, value: impl Into<Literal>) -> Predicate {
         !Predicate::from(Condition::Same(self.into(), value.into().into()))
     }
@@ -134,18 +134,18 @@ impl Column {
         self.matches(pattern, false)
     }
 
-    /// `ILIKE`: as [`Column::like`], whatever the case of letters.
+    /// `ILIKE`: as [`Column::like`], but not case-sensitive.
     pub fn ilike(self, pattern: &str) -> Predicate {
         self.matches(pattern, true)
     }
 
     fn matches(self, pattern: &str, ignore_case: bool) -> Predicate {
-        // Without an escape character every pattern is one.
+        // Every pattern without an escape character is valid.
         let pattern = with_backslash_escapes(pattern, None).unwrap_or_default();
         Condition::Like { operand: self.into(), pattern, ignore_case }.into()
     }
 
-    /// `LIKE` for what starts with `prefix`, whose characters all stand for themselves.
+    /// `LIKE` for strings that start with `prefix`, which has no wildcards.
     pub fn starts_with(self, prefix: &str) -> Predicate {
         let mut pattern = String::with_capacity(prefix.len() + 1);
         for c in prefix.chars() {
@@ -158,7 +158,7 @@ impl Column {
         Condition::Like { operand: self.into(), pattern, ignore_case: false }.into()
     }
 
-    /// `list_contains`: whether a list has an element. Elements that are null are passed over.
+    /// `list_contains`: whether a list has an element. Null elements are ignored.
     pub fn contains(self, element: impl Into<Literal>) -> Predicate {
         Condition::Contains { operand: self.into(), element: element.into().0 }.into()
     }

@@ -1,7 +1,7 @@
-//! `CAST`: the values of a column as those of another type.
+//! `CAST`: converts the values of a column to another type.
 //!
-//! Numbers are rounded to the nearest, floats that lie between two to the even one and decimals away from zero; moments are
-//! rounded down. A value that the type does not have is an error, or null with `TRY_CAST`.
+//! Numbers are rounded to the nearest; halves of floats are rounded to even, halves of decimals away from zero. Dates and times are rounded
+//! down. A value that the type does not have is an error, or null with `TRY_CAST`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
 use half::f16;
 
-use crate::array::{array_of, value_at};
+use crate::array::{to_array, value_at};
 use crate::error::{Error, Result};
 use crate::place::{Place, place};
 use crate::syntax::{Literal, SpecialFloat};
@@ -26,7 +26,7 @@ pub(crate) struct Cast {
     pub(crate) or_null: bool,
 }
 
-/// Whether there is such a cast.
+/// Whether the types can be cast.
 pub(crate) fn is_possible(from: &Field, to: SqlType) -> bool {
     let from_type = value_type(from);
     let is_moment =
@@ -50,7 +50,7 @@ pub(crate) fn is_possible(from: &Field, to: SqlType) -> bool {
     }
 }
 
-/// Whether every value stays what it is, so that comparisons of the uncast column, which are exact, say the same.
+/// Whether the cast changes no value, so that the column can be compared without it.
 pub(crate) fn is_identity(from: &Field, to: SqlType) -> bool {
     let target = to.field();
     let (from_type, to_type) = (value_type(from), target.data_type());
@@ -85,7 +85,7 @@ pub(crate) fn is_identity(from: &Field, to: SqlType) -> bool {
     }
 }
 
-/// Digits before and after the point of exact numbers.
+/// The digits of an exact number before and after the point.
 fn integer_digits(data_type: &DataType) -> Option<(i16, i16)> {
     Some(match data_type {
         DataType::Int8 | DataType::UInt8 => (3, 0),
@@ -102,7 +102,7 @@ fn integer_digits(data_type: &DataType) -> Option<(i16, i16)> {
 }
 
 impl Cast {
-    /// The values of `array`, which are those of `field`, as the other type has them. `name` is the operand's, for messages.
+    /// Casts `array`, the values of `field`. Messages call the operand `name`.
     pub(crate) fn apply(self, array: &ArrayRef, field: &Field, name: &str) -> Result<ArrayRef> {
         let target = self.to.field();
         let from_type = value_type(field);
@@ -128,14 +128,12 @@ impl Cast {
             }
             values.push(cast);
         }
-        array_of(&values, target.data_type()).ok_or_else(|| self.failed(name, &"its values"))
+        to_array(&values, target.data_type()).ok_or_else(|| self.failed(name, &"the type does not have its values"))
     }
 
     fn failed(self, name: &str, what: &dyn std::fmt::Display) -> Error {
         let to = self.to;
-        Error::Cast {
-            what: format!("column {name:?} cannot be cast to {to}: {what}; TRY_CAST makes null of what cannot"),
-        }
+        Error::Cast { what: format!("column {name:?} cannot be cast to {to}: {what}; TRY_CAST returns null instead") }
     }
 
     fn number(self, array: &ArrayRef, target: &DataType, name: &str) -> Result<ArrayRef> {
@@ -166,9 +164,9 @@ impl Cast {
         }
     }
 
-    /// One value, of types that are not both numbers.
+    /// Casts one value. One of the types is not a number.
     fn value(self, value: &Value, field: &Field, target: &Field) -> Option<Value> {
-        match (literal_of(value, field)?, self.to) {
+        match (to_literal(value, field)?, self.to) {
             (Literal::String(text), SqlType::Integer { .. } | SqlType::Float { .. } | SqlType::Decimal { .. }) => {
                 let text = text.trim();
                 let literal = Number::parse(text).map(Literal::Number);
@@ -187,7 +185,7 @@ impl Cast {
                 literal @ (Literal::Uuid(_) | Literal::Date(_) | Literal::Time(_) | Literal::Timestamp(_)),
                 SqlType::Text,
             ) => {
-                // What stands between the quotes.
+                // The text between the quotes.
                 let text = literal.to_string();
                 text.split('\'').nth(1).map(|text| text_value(text.to_owned()))
             }
@@ -213,8 +211,8 @@ fn describe(value: &Value, data_type: &DataType) -> String {
     }
 }
 
-/// The value of a field, written out; `None` for types that have no literals.
-pub(crate) fn literal_of(value: &Value, field: &Field) -> Option<Literal> {
+/// The literal of a value of a field; `None` for types without literals.
+pub(crate) fn to_literal(value: &Value, field: &Field) -> Option<Literal> {
     Some(match (value, value_type(field)) {
         (Value::Boolean(truth), _) => Literal::Boolean(*truth),
         (Value::Float(value), _) => match SpecialFloat::from_f64(*value) {

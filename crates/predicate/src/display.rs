@@ -1,4 +1,4 @@
-//! Predicates as text that reads back as the same predicate.
+//! Writes predicates as text, which parses to the same predicate.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -62,14 +62,14 @@ fn in_list(f: &mut Formatter<'_>, operand: &Operand, word: &str, list: &[Literal
 
 fn like(f: &mut Formatter<'_>, operand: &Operand, not: &str, pattern: &str, ignore_case: bool) -> fmt::Result {
     let word = if ignore_case { "ILIKE" } else { "LIKE" };
-    write!(f, "{operand} {not}{word} {}", Quoted(pattern, '\''))?;
+    write!(f, "{operand} {not}{word} {}", Quotation(pattern, '\''))?;
     if pattern.contains('\\') { f.write_str(" ESCAPE '\\'") } else { Ok(()) }
 }
 
-/// Text between quotes, with those within it doubled.
-struct Quoted<'a>(&'a str, char);
+/// Text in quotes; quotes in the text are doubled.
+struct Quotation<'a>(&'a str, char);
 
-impl Display for Quoted<'_> {
+impl Display for Quotation<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self(text, quote) = self;
         write!(f, "{quote}")?;
@@ -108,7 +108,7 @@ impl Display for ColumnName {
 
 impl Display for Name {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if self.quoted { Quoted(&self.text, '"').fmt(f) } else { f.write_str(&self.text) }
+        if self.quoted { Quotation(&self.text, '"').fmt(f) } else { f.write_str(&self.text) }
     }
 }
 
@@ -119,7 +119,7 @@ impl Display for Literal {
             Self::Boolean(true) => f.write_str("TRUE"),
             Self::Boolean(false) => f.write_str("FALSE"),
             Self::Number(number) => number.fmt(f),
-            Self::String(text) => Quoted(text, '\'').fmt(f),
+            Self::String(text) => Quotation(text, '\'').fmt(f),
             Self::Bytes(bytes) => {
                 f.write_str("X'")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))?;

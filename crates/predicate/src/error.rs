@@ -6,7 +6,7 @@ use lath_kernels::KernelError;
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a predicate could not be read, bound or evaluated.
+/// The error of parsing, binding or evaluating a predicate.
 ///
 /// ```
 /// use lath_predicate::{Error, Predicate};
@@ -20,10 +20,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The text is not a condition.
     Syntax {
-        /// What was not understood, where it stands, and what to write instead.
+        /// The text that was not understood, its position, and what to write instead.
         what: String,
     },
-    /// The text is longer or nests deeper than is read.
+    /// The text is too long, or nests too deep.
     Limit {
         /// The quantity, and where the text exceeds it.
         what: String,
@@ -32,12 +32,12 @@ pub enum Error {
     },
     /// The predicate does not fit the schema: a column is missing, or types do not compare.
     Bind {
-        /// The column or the types, and what would fit.
+        /// The column or the types, and what to write instead.
         what: String,
     },
     /// There is no such literal.
     Literal {
-        /// What was asked for.
+        /// The literal.
         what: String,
     },
     /// A value cannot be cast to the type that CAST names.
@@ -45,9 +45,9 @@ pub enum Error {
         /// The column, the value and the type.
         what: String,
     },
-    /// The arrays to evaluate are not those of the schema that the predicate was bound to.
+    /// The arrays do not have the schema to which the predicate was bound.
     Mismatch {
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// Arrow failed.

@@ -15,17 +15,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A condition goes three steps: [`Predicate::parse`] reads the text (or [`column()`] builds it), [`Predicate::bind`] settles
-//! columns and types against an Arrow schema, so that nothing but a cast can go wrong with a row, and
-//! [`BoundPredicate::evaluate`] runs over whole arrays. Literals are placed exactly among the values of the column's type:
-//! `small_integer < 1e9` and `decimal = 1.005` neither overflow nor round.
+//! A condition takes three steps. [`Predicate::parse`] parses text, or [`column()`] builds the condition. [`Predicate::bind`] resolves
+//! columns and types against an Arrow schema; after that, only a cast can fail for a row. [`BoundPredicate::evaluate`] runs over whole
+//! arrays. Literals are compared exactly with the values of the column's type: `small_integer < 1e9` and `decimal = 1.005` neither overflow
+//! nor round.
 //!
-//! Readers that can rule out rows without decoding them walk the bound form themselves: a [`Test`] on [`BoundColumn`]s, whose
-//! leaves are [`ValueTest`]s with [`Value`]s.
+//! Readers that rule out rows without decoding them walk the bound form: a [`Test`] on [`BoundColumn`]s, whose leaves are [`ValueTest`]s
+//! with [`Value`]s.
 //!
-//! No two modules of this crate depend on each other, directly or through others. From the bottom up: values, numbers, patterns
-//! and types; `syntax`, the conditions that `parse` and `builder` make; `test`, which `evaluate` runs on arrays; and `bind`, which
-//! turns a condition into a test.
+//! No two modules of this crate depend on each other, directly or indirectly. From the bottom up: values, numbers, patterns and types;
+//! `syntax`, the conditions that `parse` and `builder` make; `test`, which `evaluate` runs on arrays; and `bind`, which turns a condition
+//! into a test.
 
 mod access;
 mod array;

@@ -2,10 +2,10 @@ use crate::error::{Error, Result};
 use crate::syntax::{self, Operand, SpecialFloat};
 use crate::value::{Number, moment};
 
-/// A value to compare a column with. It has no type of its own: it is placed exactly among the values of the column's type.
+/// A value to compare a column with. It has no type of its own, and is compared exactly with the values of the column's type.
 ///
-/// Rust's numbers, booleans, strings and bytes become literals by themselves, `None` becomes NULL, and the text of a number is
-/// read by `parse`, whatever its size and precision.
+/// Rust's numbers, booleans, strings and bytes convert to literals, and `None` to NULL. `parse` reads a number of any size and precision
+/// from text.
 ///
 /// ```
 /// use lath_predicate::{Literal, column};
@@ -19,7 +19,7 @@ use crate::value::{Number, moment};
 pub struct Literal(pub(crate) syntax::Literal);
 
 impl Literal {
-    /// NULL, which no value is equal to.
+    /// NULL, to which no value is equal.
     pub const NULL: Self = Self(syntax::Literal::Null);
 
     /// A day of the proleptic Gregorian calendar.
@@ -36,7 +36,7 @@ impl Literal {
     /// A time of day.
     ///
     /// # Errors
-    /// [`Error::Literal`] if it is as many nanoseconds as a day has, or more.
+    /// [`Error::Literal`] for 24 hours or more.
     pub fn time(nanos_since_midnight: u64) -> Result<Self> {
         let nanos = i64::try_from(nanos_since_midnight).ok().filter(|&nanos| moment::is_time(nanos));
         let nanos = nanos.ok_or_else(|| Error::literal("a time of day has less than 24 hours"))?;

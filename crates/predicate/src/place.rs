@@ -1,4 +1,4 @@
-//! Where a literal stands among the values that a column can hold.
+//! Finds the place of a literal among the values that a column can hold.
 
 use std::cmp::Ordering;
 
@@ -10,12 +10,12 @@ use half::f16;
 use crate::syntax::{Literal, SpecialFloat};
 use crate::value::{Floor, NANOS_PER_DAY, NANOS_PER_SECOND, Number, Value, is_uuid, moment, nanos_per, value_type};
 
-/// A literal as seen from a column's type.
+/// The place of a literal among the values of a column's type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Place {
-    /// The type has exactly this value.
+    /// The literal is exactly this value of the type.
     At(Value),
-    /// The type has the value here, and the literal lies between it and the next.
+    /// The literal is between this value and the next one.
     JustAbove(Value),
     /// The literal is below all values of the type.
     Below,
@@ -58,9 +58,9 @@ fn string(text: &str, field: &Field, data_type: &DataType) -> Option<Place> {
         }
         DataType::Timestamp(..) => instant(moment::parse_timestamp(text)?, data_type),
         DataType::Time32(_) | DataType::Time64(_) => time(moment::parse_time(text)?, data_type),
-        // What number literals have no way to say.
+        // NaN and the infinities, which number literals cannot write.
         other if other.is_floating() => special_float(SpecialFloat::parse(text)?, data_type),
-        // Files without the annotation of strings are common: there the bytes of the text are meant.
+        // Many files store strings without the annotation of strings: the literal then means the bytes of the text.
         other if other.is_binary() || matches!(other, DataType::FixedSizeBinary(_)) => {
             binary(text.as_bytes(), data_type)
         }
@@ -68,7 +68,7 @@ fn string(text: &str, field: &Field, data_type: &DataType) -> Option<Place> {
     }
 }
 
-/// NaN or an infinity. Numbers that are not floats lie between the infinities.
+/// NaN or an infinity. All values of other number types are between the infinities.
 fn special_float(special: SpecialFloat, data_type: &DataType) -> Option<Place> {
     match data_type {
         other if other.is_floating() => Some(Place::At(Value::Float(special.value()))),
@@ -90,15 +90,15 @@ fn binary(bytes: &[u8], data_type: &DataType) -> Option<Place> {
     }
 }
 
-/// A number with a point or an exponent is the nearest float of the column's own precision, so that `x = 0.1` finds what
-/// `0.1` was stored as. An integer is exact.
+/// A number with a point or an exponent means the nearest float of the column's type, so that `x = 0.1` finds values that were stored as
+/// `0.1`. An integer is exact.
 fn float(data_type: &DataType, number: &Number) -> Place {
     let (nearest, largest) = match data_type {
         DataType::Float16 => (f64::from(f16::from_f64(number.to_f64())), f64::from(f16::MAX)),
         DataType::Float32 => (f64::from(number.to_f32()), f64::from(f32::MAX)),
         _ => (number.to_f64(), f64::MAX),
     };
-    // No number is as large as infinity.
+    // Every number is below infinity.
     if nearest == f64::INFINITY {
         return Place::JustAbove(Value::Float(largest));
     }
@@ -115,7 +115,7 @@ fn float(data_type: &DataType, number: &Number) -> Place {
     }
 }
 
-/// The float of the type that comes before `value`.
+/// The largest float of the type below `value`.
 pub(crate) fn next_down(value: f64, data_type: &DataType) -> f64 {
     match data_type {
         DataType::Float16 => {
@@ -161,7 +161,7 @@ fn among_steps(data_type: &DataType, floor: Floor) -> Place {
     }
 }
 
-/// The value that a type stores as the integer `steps`; `None` if it cannot.
+/// The value that the type stores as the integer `steps`; `None` if it cannot.
 fn stored(data_type: &DataType, steps: i256) -> Option<Value> {
     let range = match data_type {
         DataType::Decimal256(..) => return Some(Value::Wide(steps)),

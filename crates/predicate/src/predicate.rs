@@ -6,13 +6,12 @@ use arrow_schema::Schema;
 use crate::batch_filter::BatchFilter;
 use crate::bind::{BindContext, BoundPredicate};
 use crate::error::{Error, Result};
-use crate::syntax::Condition;
+use crate::syntax::{Condition, Literal, Operand};
 use crate::{bind, parse};
 
-/// A condition on rows, in SQL's three-valued logic: true, false or null for each.
+/// A condition on rows in SQL's three-valued logic: true, false or null for each row.
 ///
-/// It is read from text by [`Predicate::parse`], or put together from what [`column()`](crate::column()) gives. As text it
-/// reads back as the same predicate.
+/// [`Predicate::parse`] parses it from text, and [`column()`](crate::column()) builds it. Its text parses to the same predicate.
 ///
 /// ```
 /// use lath_predicate::{Predicate, column};
@@ -24,33 +23,54 @@ use crate::{bind, parse};
 /// # Ok::<(), lath_predicate::Error>(())
 /// ```
 ///
-/// # What compares, and how
+/// # Comparisons
 ///
-/// - Numbers compare by value, whatever their types: integers, decimals of any scale, and floats, exactly. A number written with a
-///   point or an exponent against a column of floats is the nearest float of that column; a whole number is exact there too.
-/// - A literal beyond the column's type is below or above all values: none is equal to it, all differ from it.
-/// - Floats have one zero, and one NaN, which is equal to itself and above all numbers. `DOUBLE 'NaN'` writes it.
-/// - Dates are midnights; timestamps of all units compare as points in time. A timestamp without an offset is in UTC, in literals
-///   and in columns; the time zone of a column is a label and moves nothing.
-/// - Strings and byte strings compare by unsigned bytes. A UUID is written `'xxxxxxxx-xxxx-…'` or `X'…'`, bytes `X'…'`; a string
-///   against bytes means its UTF-8.
-/// - `CAST(x AS type)`, also `x::type`, rounds numbers to the nearest (halves of floats to even, of decimals away from zero) and
-///   moments down; what the type does not have is an error, or null with `TRY_CAST`.
-/// - What compares with null is null. Only rows for which a predicate is true are found.
+/// - Numbers compare exactly by value, whatever their types: integers, decimals of any scale, and floats. If a number with a point or an
+///   exponent is compared with a column of floats, it means the nearest float of that column. A whole number is exact there too.
+/// - A literal outside the range of the column's type is below or above all values: no value equals it.
+/// - Floats have one zero and one NaN, which equals itself and is above all numbers. `DOUBLE 'NaN'` writes it.
+/// - Dates are midnights. Timestamps of all units compare as points in time. A timestamp without an offset is in UTC, in literals and in
+///   columns; the time zone of a column does not change the point in time.
+/// - Strings and byte strings compare by unsigned bytes. A UUID is written `'xxxxxxxx-xxxx-…'` or `X'…'`, bytes `X'…'`. A string that is
+///   compared with bytes means its UTF-8.
+/// - `CAST(x AS type)`, also `x::type`, rounds numbers to the nearest (halves of floats to even, halves of decimals away from zero), and
+///   dates and times down. A value that the type does not have is an error, or null with `TRY_CAST`.
+/// - A comparison with null is null. Only rows for which the predicate is true are found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate {
     condition: Condition,
 }
 
 impl Predicate {
-    /// Reads what SQL allows after WHERE.
+    /// True for every row: the condition of a search for all rows.
     ///
-    /// AND and OR join at most 5,000 conditions, and parentheses, NOT and casts nest at most 200 levels deep together, so that
-    /// no text exhausts the stack; a list of IN may be of any length.
+    /// ```
+    /// use lath_predicate::{Predicate, column};
+    ///
+    /// assert_eq!(Predicate::parse("TRUE")?, Predicate::TRUE);
+    /// assert_eq!(Predicate::TRUE & column("id").eq(7), column("id").eq(7));
+    /// # Ok::<(), lath_predicate::Error>(())
+    /// ```
+    pub const TRUE: Self = Self::constant(Literal::Boolean(true));
+
+    /// False for every row.
+    pub const FALSE: Self = Self::constant(Literal::Boolean(false));
+
+    /// Null for every row (SQL's UNKNOWN): neither the predicate nor its negation finds a row.
+    pub const NULL: Self = Self::constant(Literal::Null);
+
+    const fn constant(literal: Literal) -> Self {
+        Self { condition: Condition::Truth(Operand::Literal(literal)) }
+    }
+
+    /// Parses a condition in the syntax of SQL's WHERE.
+    ///
+    /// AND and OR join at most 5,000 conditions, and parentheses, NOT and casts nest at most 200 levels deep together, so that no text
+    /// exhausts the stack. An IN list may have any length.
     ///
     /// # Errors
-    /// [`Error::Syntax`] if the text is not understood; the message says from where on, or what else to write. [`Error::Limit`] if
-    /// it is too long or nests too deep.
+    /// [`Error::Syntax`] if the text is not a condition; the message has the position, or what to write instead. [`Error::Limit`] if the
+    /// text is too long or nests too deep.
     pub fn parse(text: &str) -> Result<Self> {
         parse::parse(text).map(|condition| Self { condition })
     }
@@ -59,7 +79,7 @@ impl Predicate {
         &self.condition
     }
 
-    /// Settles columns and types against a schema, to filter batches that have its columns.
+    /// Binds the predicate to a schema, to filter batches with its columns.
     ///
     /// # Errors
     /// [`Error::Bind`] for columns that the schema does not have, and for types that do not compare.
@@ -67,7 +87,7 @@ impl Predicate {
         self.bind(&BindContext::new(schema)).map(BatchFilter::new)
     }
 
-    /// Settles columns and types against a schema, with what else is known of its columns.
+    /// Binds the predicate to a schema and other properties of its columns: resolves the columns and the types of comparisons.
     ///
     /// ```
     /// use arrow_schema::{DataType, Field, Schema};
@@ -82,13 +102,13 @@ impl Predicate {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Bind`] for columns that there are not, and for types that do not compare.
+    /// [`Error::Bind`] for columns that do not exist, and for types that do not compare.
     pub fn bind(&self, context: &BindContext<'_>) -> Result<BoundPredicate> {
         bind::bind(&self.condition, context).map_err(Error::bind)
     }
 }
 
-/// As text that reads back as the same predicate.
+/// Writes text that parses to the same predicate.
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.condition.fmt(f)
@@ -96,9 +116,15 @@ impl fmt::Display for Predicate {
 }
 
 impl Predicate {
-    /// Both hold.
+    /// Both hold. [`Predicate::TRUE`] adds nothing.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
+        if self == Self::TRUE {
+            return other;
+        }
+        if other == Self::TRUE {
+            return self;
+        }
         let mut conditions = Vec::new();
         for condition in [self.condition, other.condition] {
             match condition {
@@ -109,9 +135,15 @@ impl Predicate {
         Condition::And(conditions).into()
     }
 
-    /// One of them holds, or both.
+    /// One of them holds, or both. [`Predicate::FALSE`] adds nothing.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
+        if self == Self::FALSE {
+            return other;
+        }
+        if other == Self::FALSE {
+            return self;
+        }
         let mut conditions = Vec::new();
         for condition in [self.condition, other.condition] {
             match condition {
@@ -129,7 +161,7 @@ impl From<Condition> for Predicate {
     }
 }
 
-/// True where it was false, and false where it was true; null stays null.
+/// Exchanges true and false; null stays null.
 impl Not for Predicate {
     type Output = Self;
 
@@ -158,7 +190,7 @@ impl BitOr for Predicate {
     }
 }
 
-/// Reads what SQL allows after WHERE.
+/// Parses a condition in the syntax of SQL's WHERE.
 impl std::str::FromStr for Predicate {
     type Err = Error;
 

@@ -1,4 +1,4 @@
-//! What an expression says, before it is known which columns a file has.
+//! Conditions before they are bound to the columns of a schema.
 
 use lath_kernels::compare::Comparison;
 
@@ -21,7 +21,7 @@ pub(crate) enum Condition {
         low: Literal,
         high: Literal,
     },
-    /// A column that is one of a list; a null in the list is equal to nothing, and unequal to nothing.
+    /// A column that is one of a list. A null in the list neither equals nor differs from any value.
     In {
         operand: Operand,
         list: Vec<Literal>,
@@ -35,7 +35,7 @@ pub(crate) enum Condition {
     },
     Like {
         operand: Operand,
-        /// With `\` as its escape character.
+        /// The escape character is `\`.
         pattern: String,
         ignore_case: bool,
     },
@@ -66,23 +66,23 @@ pub(crate) struct ColumnName {
     pub(crate) steps: Vec<Step>,
 }
 
-/// A step from a column to what is within it.
+/// A step from a column to a value within it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
     /// `.name`: a field of a struct.
     Field(Name),
-    /// `['key']`: the value that a map has for a key.
+    /// `['key']`: the value of a map at a key.
     Key(Literal),
 }
 
-/// One name. Without quotes, letters may differ in case.
+/// One name. A name without quotes is not case-sensitive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) quoted: bool,
 }
 
-/// A value that is written out.
+/// A literal.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Literal {
     Null,
@@ -109,7 +109,7 @@ pub(crate) enum SpecialFloat {
 }
 
 impl SpecialFloat {
-    /// NaN or an infinity by its name, whatever the case of its letters.
+    /// Parses the name of NaN or an infinity, which is not case-sensitive.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_lowercase().as_str() {
             "nan" => Some(Self::NotANumber),

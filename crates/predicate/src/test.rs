@@ -1,4 +1,4 @@
-//! What a predicate asks of the columns of one schema, with all names and types settled.
+//! Tests of the columns of one schema, with all names and types resolved: the bound form of a condition.
 
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
@@ -25,7 +25,7 @@ pub enum Test {
         /// The test.
         test: ValueTest,
     },
-    /// A comparison of two columns; null where either is.
+    /// A comparison of two columns; null if one of them is.
     Columns {
         /// Index in [`BoundPredicate::columns`](crate::BoundPredicate::columns).
         left: usize,
@@ -33,8 +33,8 @@ pub enum Test {
         op: Comparison,
         /// Index in [`BoundPredicate::columns`](crate::BoundPredicate::columns).
         right: usize,
-        /// The type that both are compared in. `Float64` also stands for the exact comparison of a float with an integer or
-        /// a decimal, which is not that of both made floats.
+        /// The type of the comparison. `Float64` also stands for the exact comparison of a float with an integer or a decimal, for which
+        /// neither is converted.
         common: DataType,
     },
 }
@@ -56,12 +56,12 @@ pub enum ValueTest {
     Like(Pattern),
     /// Whether a boolean is true.
     Truth,
-    /// Whether a list has this element. Elements that are null are passed over.
+    /// Whether a list has this element. Null elements are ignored.
     Contains(Value),
 }
 
 impl Test {
-    /// The same test with constants folded away; what remains is a constant, or has none in it.
+    /// Folds constants: the result is a constant, or has no constant but null in it.
     #[must_use]
     pub fn simplify(self) -> Self {
         match self {
@@ -99,7 +99,7 @@ impl Test {
         }
     }
 
-    /// Whether nothing but comparisons is asked.
+    /// Whether the test consists of comparisons only.
     pub(crate) fn only_compares(&self) -> bool {
         match self {
             Self::All(tests) | Self::Any(tests) => tests.iter().all(Self::only_compares),
@@ -126,7 +126,7 @@ impl Test {
         }
     }
 
-    /// AND, which false settles, or OR, which true does.
+    /// AND or OR. `settling` is the truth of one part that decides the result: false for AND, true for OR.
     fn junction(tests: Vec<Self>, settling: bool) -> Self {
         let mut kept = Vec::with_capacity(tests.len());
         let mut has_null = false;

@@ -1,4 +1,4 @@
-//! Expressions against rows whose answers can be seen by eye.
+//! Evaluates expressions on rows with obvious answers.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ mod oracle;
 
 use crate::{BindContext, Constant, Error, Literal, Predicate, Support, Test, Value, ValueTest, column};
 
-/// Four rows; the last is null in every column that may be.
+/// Four rows; the last is null in every nullable column.
 fn rows() -> RecordBatch {
     let mut fields: Vec<FieldRef> = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
@@ -302,10 +302,10 @@ fn casts_keep_their_promises() {
         ("CAST(n AS SMALLINT) = 2", &[2]),
         ("n::DECIMAL(20, 2) >= 1.5", &[2, 3]),
         ("CAST(price AS INTEGER) = 10", &[0, 1]),
-        // 10.05 is 10.1, and -2.5 is -3: halves go away from zero.
+        // 10.05 becomes 10.1, and -2.5 becomes -3: halves round away from zero.
         ("CAST(price AS DECIMAL(5, 1)) = 10.1", &[1]),
         ("CAST(price AS INTEGER) = -3", &[2]),
-        // Of floats they go to the even one.
+        // Halves of floats round to even.
         ("TRY_CAST(ratio AS INTEGER) = 2", &[2]),
         ("TRY_CAST(ratio AS INTEGER) IS NULL", &[1, 3]),
         ("CAST(n AS VARCHAR) LIKE '2%'", &[2]),
@@ -424,6 +424,25 @@ fn predicates_built_in_rust_are_those_that_are_read() {
         assert_eq!(built, Predicate::parse(&built.to_string()).unwrap(), "{built}");
         built.filter(&rows().schema()).unwrap();
     }
+}
+
+#[test]
+fn constant_predicates_are_those_that_are_read() {
+    for (constant, text, count) in
+        [(Predicate::TRUE, "TRUE", 4), (Predicate::FALSE, "FALSE", 0), (Predicate::NULL, "NULL", 0)]
+    {
+        assert_eq!(Predicate::parse(text).unwrap(), constant);
+        assert_eq!(constant.to_string(), text);
+        assert_eq!(find(text).unwrap().len(), count, "{text}");
+        assert_eq!(find(&(!constant).to_string()).unwrap().len(), if text == "FALSE" { 4 } else { 0 }, "NOT {text}");
+    }
+    let other = || column("n").eq(1);
+    assert_eq!(Predicate::TRUE.and(other()), other());
+    assert_eq!(other().and(Predicate::TRUE), other());
+    assert_eq!(Predicate::FALSE.or(other()), other());
+    assert_eq!(other().or(Predicate::FALSE), other());
+    assert_eq!(other().and(Predicate::NULL).to_string(), "\"n\" = 1 AND NULL");
+    assert_eq!(other().and(Predicate::FALSE).to_string(), "\"n\" = 1 AND FALSE");
 }
 
 #[test]
@@ -554,7 +573,7 @@ fn an_engine_may_leave_to_the_filter_what_sql_answers_in_one_way() {
         "n = 'x'",
         "CAST(tags AS INTEGER) = 1",
         "(list_contains(tags, 1)) IS UNKNOWN",
-        // How these are rounded.
+        // Engines round these differently.
         "CAST(ratio AS INTEGER) = 1",
         "CAST(price AS DECIMAL(5, 1)) = 10.1",
         "CAST(moment AS TIMESTAMP(0)) = '2025-01-01'",
@@ -565,7 +584,7 @@ fn an_engine_may_leave_to_the_filter_what_sql_answers_in_one_way() {
         "ratio < n",
         "ratio < price",
         "single < small",
-        // Which letters are the same.
+        // Engines differ in the case of letters.
         "name ILIKE 'o%'",
         "bytes LIKE 'a_'",
         "day = '2025-01-01 12:00'",

@@ -1,4 +1,4 @@
-//! What stands in for stores in a build without the feature `object-store`: nothing is of a store.
+//! Replaces stores in a build without the feature `object-store`: types without values.
 
 use std::convert::Infallible;
 use std::io;
@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 use super::{StoreOptions, Version};
 
-/// An object of a store, of which there are none.
+/// An object of a store: a type without values.
 #[derive(Debug, Clone)]
 pub struct Store(Infallible);
 
-/// Connections to stores, of which there are none.
+/// Connections to stores: none.
 #[derive(Debug, Clone, Default)]
 pub struct Connections;
 
@@ -29,7 +29,7 @@ impl Connections {
 
 /// An object in the listing of a store.
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedObject {
     /// The object's whole URL.
     pub url: String,
     /// Length in bytes.
@@ -38,7 +38,7 @@ pub struct Listed {
     pub version: Version,
 }
 
-/// An object of a store, of which there are none; memory stands in for it.
+/// An object of a store. This build opens none, so the type only has to implement `ByteRanges`.
 pub type ObjectFile = Bytes;
 
 impl Store {
@@ -67,7 +67,7 @@ impl Store {
         match self.0 {}
     }
 
-    /// The object, of which nothing is read.
+    /// The object, before anything of it is read.
     ///
     /// # Errors
     /// None: there is no object.
@@ -95,7 +95,7 @@ impl Store {
     ///
     /// # Errors
     /// None: there is no object.
-    pub fn list(&self, _prefix: &str) -> io::Result<Vec<Listed>> {
+    pub fn list(&self, _prefix: &str) -> io::Result<Vec<ListedObject>> {
         match self.0 {}
     }
 }

@@ -1,4 +1,4 @@
-//! Checksums of a file's blocks, kept apart from the file: by them a reader knows that bytes are those that were written.
+//! Checksums of the blocks of a file, stored apart from it, by which a reader detects bytes that have changed since they were written.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::{ByteRanges, check_range};
 
-/// Bytes of a block. A read verifies the whole blocks that it touches, so that a short read takes up to two blocks more than it
-/// needs, once per block; checksums take 1/2048 of the file.
+/// Bytes of a block. A read verifies whole blocks, so the first read of a block can read up to two blocks more than it returns.
+/// Checksums take 1/2048 of the file's size.
 pub const CHECKSUM_BLOCK_BYTES: u64 = 8 << 10;
 
 /// The length of a file, and the lower half of the XXH3 of each of its blocks of [`CHECKSUM_BLOCK_BYTES`].
@@ -23,7 +23,7 @@ pub struct BlockChecksums {
 }
 
 impl BlockChecksums {
-    /// Checksums that were kept; `None` if there are not as many as a file of this length has blocks.
+    /// Checksums of a file of `len` bytes; `None` if their number is not the number of its blocks.
     pub fn new(len: u64, checksums: impl Into<Box<[u32]>>) -> Option<Self> {
         let checksums = checksums.into();
         (checksums.len() as u64 == len.div_ceil(CHECKSUM_BLOCK_BYTES)).then_some(Self { len, checksums })
@@ -64,12 +64,12 @@ pub struct ChecksummedWriter<W> {
 }
 
 impl<W: Write> ChecksummedWriter<W> {
-    /// Nothing was written to `sink` yet.
+    /// Starts at the beginning of the file: nothing has been written to `sink` before.
     pub fn new(sink: W) -> Self {
         Self { sink, block: Xxh3::new(), len: 0, checksums: Vec::new() }
     }
 
-    /// The sink, and the checksums of what it was given.
+    /// The sink, and the checksums of the bytes that were written to it.
     pub fn finish(mut self) -> (W, BlockChecksums) {
         if !self.len.is_multiple_of(CHECKSUM_BLOCK_BYTES) {
             self.checksums.push(self.block.digest() as u32);
@@ -107,7 +107,7 @@ impl<W> fmt::Debug for ChecksummedWriter<W> {
     }
 }
 
-/// The error within an [`io::Error`] of kind [`io::ErrorKind::InvalidData`]: a file is not the one that was written.
+/// The error within an [`io::Error`] of kind [`io::ErrorKind::InvalidData`]: the file has changed since it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockDamage {
     what: String,
@@ -127,20 +127,20 @@ impl fmt::Display for BlockDamage {
 
 impl std::error::Error for BlockDamage {}
 
-/// A source each of whose blocks is verified when it is first read.
+/// A source that verifies each block when it is first read.
 #[derive(Debug)]
 pub struct VerifiedFile {
     source: Arc<dyn ByteRanges>,
     checksums: Arc<BlockChecksums>,
-    /// A bit for each block that was verified.
+    /// One bit a block: whether it was verified.
     verified: Box<[AtomicU64]>,
 }
 
 impl VerifiedFile {
-    /// The bytes of `source`, which have these checksums.
+    /// Verifies `source` by `checksums`.
     ///
     /// # Errors
-    /// One that has a [`BlockDamage`] if the source has another length.
+    /// An error with a [`BlockDamage`] if the source has another length.
     pub fn new(source: Arc<dyn ByteRanges>, checksums: Arc<BlockChecksums>) -> io::Result<Self> {
         if source.len() != checksums.len {
             let (found, expected) = (source.len(), checksums.len);
@@ -154,10 +154,10 @@ impl VerifiedFile {
         self.verified.get(block / 64).is_some_and(|bits| bits.load(Ordering::Relaxed) >> (block % 64) & 1 == 1)
     }
 
-    /// What is read instead of a range: whole blocks if one of them is to be verified.
+    /// The range to read: whole blocks if one of them is not verified yet.
     fn widened(&self, range: &Range<u64>) -> io::Result<Range<u64>> {
         check_range(range, self.checksums.len)?;
-        let blocks = blocks_of(range);
+        let blocks = covering_blocks(range);
         if range.is_empty() || blocks.clone().all(|block| self.is_verified(block)) {
             return Ok(range.clone());
         }
@@ -165,14 +165,14 @@ impl VerifiedFile {
         Ok(start..end.min(self.checksums.len))
     }
 
-    /// The part of what was read that was asked for, after its blocks were verified.
+    /// Verifies the blocks that were read, and returns the part that was requested.
     fn verify(&self, read: Bytes, widened: &Range<u64>, range: &Range<u64>) -> io::Result<Bytes> {
-        if widened == range && blocks_of(range).all(|block| self.is_verified(block)) {
+        if widened == range && covering_blocks(range).all(|block| self.is_verified(block)) {
             return Ok(read);
         }
         let len = (widened.end - widened.start) as usize;
         let whole = read.get(..len).ok_or(io::ErrorKind::UnexpectedEof)?;
-        for (block, bytes) in blocks_of(widened).zip(whole.chunks(CHECKSUM_BLOCK_BYTES as usize)) {
+        for (block, bytes) in covering_blocks(widened).zip(whole.chunks(CHECKSUM_BLOCK_BYTES as usize)) {
             if self.is_verified(block) {
                 continue;
             }
@@ -191,7 +191,7 @@ impl VerifiedFile {
 }
 
 /// The blocks that have bytes of a range.
-fn blocks_of(range: &Range<u64>) -> Range<usize> {
+fn covering_blocks(range: &Range<u64>) -> Range<usize> {
     let end = if range.is_empty() { range.start } else { range.end };
     (range.start / CHECKSUM_BLOCK_BYTES) as usize..end.div_ceil(CHECKSUM_BLOCK_BYTES) as usize
 }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn intact_bytes_are_those_of_the_source_in_every_way_to_read() {
+    fn every_way_to_read_returns_the_bytes_of_the_source() {
         let source = Bytes::from(contents());
         for range in [0..LEN as u64, 0..0, 8192..8192, 5..9, 8000..8300, 8192..16384, 40_000..LEN as u64] {
             let file = verified(contents()).unwrap();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::ByteRanges;
 
-/// What has been asked of storage: a pair of counters that any number of sources and threads add to.
+/// Counters of requests and bytes, to which any number of sources and threads add.
 #[derive(Debug, Default)]
 pub struct Traffic {
     requests: AtomicU64,
@@ -15,12 +15,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Number of requests: reads of a local file, requests to a store. What is tried again counts once.
+    /// Number of requests: reads of a local file, requests to a store. A request that is retried counts once.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// Number of bytes asked for, those between joined ranges included.
+    /// Number of bytes requested, including the gaps between ranges that one request covers.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -31,14 +31,14 @@ impl Traffic {
     }
 }
 
-/// A source that counts what is asked of another.
+/// A source that counts the requests to another source.
 #[derive(Debug, Clone)]
-pub struct Counted {
+pub struct CountingSource {
     source: Arc<dyn ByteRanges>,
     traffic: Arc<Traffic>,
 }
 
-impl Counted {
+impl CountingSource {
     /// Reads from `source` and adds to `traffic`.
     pub fn new(source: Arc<dyn ByteRanges>, traffic: Arc<Traffic>) -> Self {
         Self { source, traffic }
@@ -50,7 +50,7 @@ impl Counted {
     }
 }
 
-impl ByteRanges for Counted {
+impl ByteRanges for CountingSource {
     fn len(&self) -> u64 {
         self.source.len()
     }

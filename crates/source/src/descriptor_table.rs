@@ -1,22 +1,22 @@
-//! Room for descriptors, made before threads open files.
+//! Grows the table of file descriptors before threads open files.
 //!
-//! Linux doubles a process's table of descriptors when it is full. Where threads share the table, the one whose file does not
-//! fit waits until every processor has passed through the scheduler (about 10 ms), and so do the others once they open
-//! files: 1,000 files opened by two threads took 41 ms of which 20 were waited. A process of one thread does not wait.
+//! Linux doubles the table of a process when it is full. If threads share the table, the thread that grows it waits until every
+//! processor has passed through the scheduler (about 10 ms), and so do the others when they next open a file. Opening 1,000 files on
+//! two threads took 41 ms, 20 ms of it waiting. A process of one thread does not wait.
 
 use std::io;
 
-/// Makes room for `count` descriptors in all, as far as the process may have so many.
+/// Makes room for `count` descriptors in all, if the limits of the process allow that many.
 #[cfg(target_os = "linux")]
 pub(super) fn make_room(count: usize) -> io::Result<()> {
     let highest = i32::try_from(count.saturating_sub(1)).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // The table reaches to any descriptor that there is, and does not shrink.
+    // The table grows up to the highest descriptor that is open, and never shrinks.
     let any = std::fs::File::open("/dev/null")?;
     rustix::io::fcntl_dupfd_cloexec(&any, highest)?;
     Ok(())
 }
 
-/// Not known to be of use.
+/// Does nothing: other systems are not known to wait.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn make_room(_count: usize) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! Where the bytes of a file come from: [`ByteRanges`], and what implements it.
+//! Sources of the bytes of a file: the trait [`ByteRanges`] and its implementations.
 //!
 //! | source | bytes of |
 //! | --- | --- |
@@ -7,9 +7,9 @@
 //! | [`PooledFile`] | a local file, descriptors shared by a [`FilePool`] |
 //! | [`MappedFile`] | a local file mapped into memory |
 //! | [`Store`] | objects in S3, Google Cloud Storage, Azure and behind HTTP (feature `object-store`) |
-//! | [`ReadAhead`] | another source, read ahead where its requests take long |
-//! | [`VerifiedFile`] | another source, verified by checksums that were kept when it was written |
-//! | [`Counted`] | another source, whose requests and bytes are counted |
+//! | [`ReadAhead`] | another source, read ahead if its requests take long |
+//! | [`VerifiedFile`] | another source, verified by checksums from when it was written |
+//! | [`CountingSource`] | another source, whose requests and bytes are counted |
 //!
 //! ```
 //! use bytes::Bytes;
@@ -36,15 +36,15 @@ mod store_options;
 mod version;
 
 #[cfg(not(feature = "object-store"))]
-pub use absent::{Connections, Listed, ObjectFile, Store};
+pub use absent::{Connections, ListedObject, ObjectFile, Store};
 pub use block_checksums::{BlockChecksums, BlockDamage, CHECKSUM_BLOCK_BYTES, ChecksummedWriter, VerifiedFile};
-pub use counted::{Counted, Traffic};
+pub use counted::{CountingSource, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;
 #[cfg(feature = "object-store")]
-pub use object::{Connections, Listed, ObjectFile, Store};
+pub use object::{Connections, ListedObject, ObjectFile, Store};
 pub use pool::{FilePool, PooledFile};
-pub use read_ahead::{Extent, ReadAhead, Wanted};
+pub use read_ahead::{Coverage, Extent, ReadAhead};
 pub use store_options::StoreOptions;
 pub use version::{Version, VersionCheck};
 
@@ -54,13 +54,13 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// What is read first of an object in a store, and kept: its footer, as a rule, and often what lies before it; with a small
-/// footer a whole Bloom filter of 64 KiB, which spares one request of three for a key that is not there.
+/// Bytes at the end of an object in a store that are read when it is opened, and kept. They usually have the footer, and often the part
+/// before it: after a small footer there is room for a Bloom filter of 64 KiB, which saves one of three requests for an absent key.
 pub const STORE_TAIL_BYTES: u64 = 72 << 10;
 
-/// Something that gives ranges of a file's bytes: a local file, memory, an object in a store.
+/// A source of the bytes of a file: a local file, memory, an object in a store.
 ///
-/// Reads may come from several threads at once. The length must not change while a reader uses the source.
+/// Several threads may read at once. The length must not change while a reader uses the source.
 pub trait ByteRanges: Send + Sync + Debug {
     /// Length of the file in bytes.
     fn len(&self) -> u64;
@@ -70,18 +70,18 @@ pub trait ByteRanges: Send + Sync + Debug {
         self.len() == 0
     }
 
-    /// The bytes of `range`, all of them.
+    /// All bytes of `range`.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::UnexpectedEof`] if the range ends past [`ByteRanges::len`], checked before anything is
-    /// allocated; otherwise whatever the storage reports.
+    /// [`io::ErrorKind::UnexpectedEof`] if the range ends past [`ByteRanges::len`], which is checked before anything is
+    /// allocated; otherwise the error of the storage.
     fn read(&self, range: Range<u64>) -> io::Result<Bytes>;
 
-    /// As [`ByteRanges::read`], with a buffer from an earlier read that the source may use again for its result.
+    /// As [`ByteRanges::read`], with a buffer from an earlier read that the source may reuse for its result.
     ///
-    /// A reader hands back the buffers that nothing refers to any more, so that a source which has to copy (a file)
-    /// does not allocate for every read. The result may be longer than the range: the bytes asked for come first.
+    /// A reader passes buffers that it no longer needs, so that a source that has to copy (a file) does not allocate for every read.
+    /// The result may be longer than the range: the requested bytes come first.
     ///
     /// # Errors
     ///
@@ -91,8 +91,8 @@ pub trait ByteRanges: Send + Sync + Debug {
         self.read(range)
     }
 
-    /// The bytes of each of `ranges`, in their order, which is any; ranges may overlap. By default they are read one by
-    /// one; a source where a request takes long joins ranges that are near each other and reads several at a time.
+    /// The bytes of each of `ranges`, in their order. Ranges may overlap and come in any order. By default they are read one by one;
+    /// a source whose requests take long joins ranges that are near each other and sends several requests at a time.
     ///
     /// # Errors
     ///
@@ -101,19 +101,18 @@ pub trait ByteRanges: Send + Sync + Debug {
         ranges.iter().map(|range| self.read(range.clone())).collect()
     }
 
-    /// The requests that [`ByteRanges::read_many`] makes of the storage for `ranges`, for those who count them; by default one
-    /// for each range.
+    /// The requests that [`ByteRanges::read_many`] sends for `ranges`, for a caller that counts them; by default one for each range.
     fn requests(&self, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
         ranges.to_vec()
     }
 
-    /// How many bytes the storage sends in the time that it takes to answer a request: so many are read for nothing where that
-    /// saves a request. 0, the default, for storage that answers at once.
+    /// The bytes that the storage transfers in the time of one round trip. Reading up to this many unneeded bytes is worth a saved request.
+    /// 0, the default, is for storage that answers at once.
     fn request_cost_bytes(&self) -> u64 {
         0
     }
 
-    /// Bytes of memory that the source holds on to, such as parts of the file that it has read before they were asked for.
+    /// Bytes of memory that the source holds, such as parts of the file that it has read ahead.
     fn memory_bytes(&self) -> usize {
         0
     }

@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use super::{ByteRanges, check_range};
 
-/// A file of the local file system, read by position; no offset is shared, so threads do not disturb each other.
+/// A file of the local file system, read by position, so that threads share no offset.
 ///
-/// Its length is taken once, when it is opened.
+/// Its length is read once, when it is opened.
 #[derive(Debug)]
 pub struct LocalFile {
     file: File,
@@ -52,7 +52,7 @@ impl ByteRanges for LocalFile {
     fn read_reusing(&self, range: Range<u64>, mut buffer: Vec<u8>) -> io::Result<Bytes> {
         let len = check_range(&range, self.len)?;
         if buffer.len() < len {
-            // Not grown: that would copy the old bytes, and fresh zeroed memory comes from the system as it is.
+            // Growing it would copy the old bytes; fresh zeroed memory comes from the system for free.
             buffer = vec![0; len];
         }
         read_exact_at(&self.file, &mut buffer[..len], range.start)?;

@@ -13,9 +13,8 @@ use super::{ByteRanges, check_range};
 
 /// A file of the local file system, mapped into memory: pages are decoded where the system caches them, with no copy.
 ///
-/// Scans of uncompressed files gain about a fifth over [`LocalFile`](super::LocalFile). In return the file must stay as it is:
-/// see [`open`](Self::open). Storage errors end the process with a signal instead of an error where the system is not Linux 5.14
-/// or later.
+/// Scans of uncompressed files are about a fifth faster than with [`LocalFile`](super::LocalFile). In return the file must not change: see
+/// [`open`](Self::open). A storage error is returned on Linux 5.14 and later; elsewhere it ends the process with a signal.
 #[derive(Debug)]
 pub struct MappedFile {
     map: Option<Arc<Mmap>>,
@@ -36,10 +35,10 @@ impl MappedFile {
     ///
     /// # Safety
     ///
-    /// Nobody, in this process or in another, writes to the file or truncates it, for as long as the returned value or any
-    /// [`Bytes`] read from it are alive: their contents must not change while there are references to them, and a reader
-    /// validates text once and then relies on it. A file that is truncated ends the process with a signal. Parquet files that
-    /// are written once and then only read, removed, or replaced by renaming another file may be mapped.
+    /// No code, in this process or in another, writes to the file or truncates it while the returned value or any [`Bytes`] read from it
+    /// is alive: the contents must not change while there are references to them, and a reader validates text once and then relies on it.
+    /// Truncating the file ends the process with a signal. Parquet files that are written once, and then only read, removed, or replaced
+    /// by renaming another file, may be mapped.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
@@ -47,7 +46,7 @@ impl MappedFile {
     /// # std::fs::write(&path, b"PAR1")?;
     /// use lath_source::{ByteRanges, MappedFile};
     ///
-    /// // SAFETY: the file was written once, and nobody writes to it again.
+    /// // SAFETY: the file was written once, and nothing writes to it again.
     /// let file = unsafe { MappedFile::open(&path)? };
     /// assert_eq!(file.read(0..4)?, b"PAR1"[..]);
     /// # std::fs::remove_file(path)
@@ -67,7 +66,7 @@ impl MappedFile {
             return Ok(Self { map: None, bytes: Bytes::new() });
         }
         // SAFETY: the mapping is private and read-only, so that this process changes nothing through it, and the caller guarantees
-        // that nobody changes the file.
+        // that nothing else changes the file.
         let map = Arc::new(unsafe { Mmap::map(&file)? });
         Ok(Self { bytes: Bytes::from_owner(Mapping(Arc::clone(&map))), map: Some(map) })
     }
@@ -81,8 +80,8 @@ impl ByteRanges for MappedFile {
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let len = check_range(&range, self.len())?;
         let start = range.start as usize;
-        // Brings the pages in with one call, which also turns a storage error into ours. Kernels before 5.14 do not know
-        // it; there the pages come in one by one as they are touched.
+        // One call reads all pages, and reports a storage error as an error. Kernels before 5.14 do not have it and read the pages one
+        // by one, when they are accessed.
         #[cfg(target_os = "linux")]
         if let Some(map) = &self.map
             && let Err(error) = map.advise_range(memmap2::Advice::PopulateRead, start, len)

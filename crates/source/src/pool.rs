@@ -12,26 +12,25 @@ use bytes::Bytes;
 use super::local_file::read_exact_at;
 use super::{ByteRanges, Version, check_range, descriptor_table};
 
-/// Descriptors that files share. A file without one opens one when it is read. A full pool closes the descriptor of a file
-/// drawn at random: repeated scans of more files than there are descriptors would find none of them open if the one used
-/// longest ago were closed.
+/// A bounded number of file descriptors that files share. A file without a descriptor opens one when it is read. A full pool evicts the
+/// descriptor of a random file: with least-recently-used eviction, repeated scans of more files than descriptors would find none open.
 #[derive(Debug)]
 pub struct FilePool {
-    most: usize,
-    open: Mutex<Open>,
-    /// Descriptors that room was made for.
+    max_open: usize,
+    open: Mutex<OpenFiles>,
+    /// The number of descriptors for which the process's table has room.
     room: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenFiles {
     slots: Vec<Weak<Slot>>,
-    /// Insertions until dropped files are looked for.
+    /// The number of insertions until the slots of dropped files are removed.
     until_sweep: usize,
     random: u64,
 }
 
-/// A file of the local file system, open or not, that is always the one that it was when it was first opened.
+/// A file of the local file system, whose descriptor may be closed and opened again. It is an error if the file was replaced meanwhile.
 #[derive(Debug)]
 pub struct PooledFile {
     slot: Arc<Slot>,
@@ -47,21 +46,21 @@ struct Slot {
 }
 
 impl FilePool {
-    /// A pool of at most `most` descriptors, and at least one.
-    pub fn new(most: usize) -> Self {
-        let most = most.max(1);
-        let open = Open { slots: Vec::new(), until_sweep: most, random: 0x9e37_79b9_7f4a_7c15 };
-        Self { most, open: Mutex::new(open), room: AtomicUsize::new(Self::LEAST_ROOM) }
+    /// A pool of at most `max_open` descriptors, and at least one.
+    pub fn new(max_open: usize) -> Self {
+        let max_open = max_open.max(1);
+        let open = OpenFiles { slots: Vec::new(), until_sweep: max_open, random: 0x9e37_79b9_7f4a_7c15 };
+        Self { max_open, open: Mutex::new(open), room: AtomicUsize::new(Self::MIN_ROOM) }
     }
 
-    /// Descriptors that the system has room for from the start, and more than are open for other things.
-    const LEAST_ROOM: usize = 64;
+    /// The descriptors for which a new process has room. Fewer are open for other purposes.
+    const MIN_ROOM: usize = 64;
 
     /// Makes room in the process's table for the descriptors of `files` files before threads open them.
     pub fn make_room(&self, files: usize) {
-        let count = files.min(self.most).saturating_add(Self::LEAST_ROOM);
-        if files >= Self::LEAST_ROOM && self.room.fetch_max(count, Ordering::Relaxed) < count {
-            // Only to be faster. Where the limit does not allow it, room is made as files are opened.
+        let count = files.min(self.max_open).saturating_add(Self::MIN_ROOM);
+        if files >= Self::MIN_ROOM && self.room.fetch_max(count, Ordering::Relaxed) < count {
+            // This only saves time: if the limit does not allow it, the table grows as files are opened.
             let _ = descriptor_table::make_room(count);
         }
     }
@@ -72,28 +71,28 @@ impl FilePool {
         Arc::clone(POOL.get_or_init(|| Arc::new(Self::new(Self::default_size()))))
     }
 
-    /// Three quarters of the descriptors that the process may have.
+    /// Three quarters of the descriptors that the process may open.
     pub fn default_size() -> usize {
         descriptor_limit() / 4 * 3
     }
 
-    /// Takes note that the file of `slot` is open.
+    /// Records that the file of `slot` is open, and closes another if the pool is full.
     fn add(&self, slot: &Arc<Slot>) {
         let mut open = lock(&self.open);
-        if open.slots.len() < self.most {
+        if open.slots.len() < self.max_open {
             open.slots.push(Arc::downgrade(slot));
             return;
         }
         open.until_sweep -= 1;
         if open.until_sweep == 0 {
-            open.until_sweep = self.most;
+            open.until_sweep = self.max_open;
             open.slots.retain(|slot| slot.strong_count() > 0);
-            if open.slots.len() < self.most {
+            if open.slots.len() < self.max_open {
                 open.slots.push(Arc::downgrade(slot));
                 return;
             }
         }
-        // One that is being opened just now cannot be closed; that several in a row are is not to be expected.
+        // A file that another thread is opening cannot be closed. It is unlikely to draw several of these in a row.
         for _ in 0..8 {
             let at = open.draw();
             let is_closed = match open.slots[at].upgrade() {
@@ -111,7 +110,7 @@ impl FilePool {
         open.slots.push(Arc::downgrade(slot));
     }
 
-    /// Opens the file at `path`; where the process has no descriptor left, after closing half of those in the pool.
+    /// Opens the file at `path`. If the process has no descriptor left, half of the pool's are closed first.
     fn open_file(&self, path: &Path) -> io::Result<File> {
         match File::open(path) {
             Err(error) if is_out_of_descriptors(&error) => {
@@ -130,8 +129,8 @@ impl FilePool {
     }
 }
 
-impl Open {
-    /// A place drawn at random (xorshift).
+impl OpenFiles {
+    /// The index of a random slot (xorshift).
     fn draw(&mut self) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -177,7 +176,7 @@ impl PooledFile {
         }
         let file = Arc::new(file);
         *held = Some(Arc::clone(&file));
-        // The pool takes the locks of files while it has its own.
+        // The pool locks files while it holds its own lock, so this lock is released first.
         drop(held);
         self.pool.add(&self.slot);
         Ok(file)
@@ -228,7 +227,7 @@ fn is_out_of_descriptors(_: &io::Error) -> bool {
     false
 }
 
-/// How many descriptors the process may have; 256, as on systems that give little, where that cannot be told.
+/// The number of descriptors that the process may open; 256, the lowest default of common systems, if the system does not tell.
 fn descriptor_limit() -> usize {
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_the_process_is_known() {
+    fn the_limit_of_the_process_is_at_least_64() {
         assert!(descriptor_limit() >= 64);
     }
 }

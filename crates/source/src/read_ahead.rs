@@ -1,4 +1,4 @@
-//! Reading ahead where requests take long.
+//! Reads ahead in storage whose requests take long.
 
 use std::io;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use bytes::Bytes;
 
 use super::{ByteRanges, check_range};
 
-/// A source that reads another one ahead where that is read from front to back: twice as much each time, up to the end of
-/// the extent. Any number of extents may be read at once, as the columns of a file are.
+/// A source that reads ahead in another source, if that is read from front to back: twice as much each time, up to the end of the
+/// extent. Several extents may be read at once, as the columns of a file are.
 #[derive(Debug)]
 pub struct ReadAhead {
     source: Arc<dyn ByteRanges>,
@@ -22,13 +22,13 @@ pub struct ReadAhead {
 pub struct Extent {
     /// Byte offsets within the file.
     pub range: Range<u64>,
-    /// How much of it is going to be read.
-    pub wanted: Wanted,
+    /// The part of it that will be read.
+    pub coverage: Coverage,
 }
 
-/// How much of an extent is going to be read.
+/// The part of an extent that will be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Coverage {
     /// All of it.
     All,
     /// All of it, if any.
@@ -39,7 +39,7 @@ pub enum Wanted {
 
 #[derive(Debug, Default)]
 struct Windows {
-    /// What has been read, that used last at the end.
+    /// Bytes that were read; the most recently used are last.
     kept: Vec<Window>,
     bytes: u64,
 }
@@ -57,13 +57,13 @@ impl Window {
 }
 
 impl ReadAhead {
-    /// Most bytes of one request made ahead.
+    /// Maximum bytes of a request that reads ahead.
     const MAX_BYTES: u64 = 4 << 20;
 
-    /// Most bytes that are kept.
+    /// Maximum bytes that are kept.
     const MAX_KEPT_BYTES: u64 = 64 << 20;
 
-    /// Reads `source` ahead, with what is known of the parts of the file; `source` itself if its requests cost nothing
+    /// Reads ahead in `source`, with the extents that will be read. Returns `source` itself if its requests cost nothing
     /// ([`ByteRanges::request_cost_bytes`]).
     pub fn within(source: Arc<dyn ByteRanges>, extents: impl FnOnce() -> Vec<Extent>) -> Arc<dyn ByteRanges> {
         let cost = source.request_cost_bytes();
@@ -72,12 +72,12 @@ impl ReadAhead {
         }
         let mut extents = extents();
         extents.sort_by_key(|extent| extent.range.start);
-        // What is all wanted and near to what is before it comes with that, by one request.
+        // One request reads neighbouring extents that will be read whole.
         extents.dedup_by(|next, extent| {
             let end = extent.range.end.max(next.range.end);
             let is_near = next.range.start <= extent.range.end.saturating_add(cost);
-            let are_wanted = [&*next, &*extent].iter().all(|extent| extent.wanted == Wanted::All);
-            let is_one = is_near && are_wanted && end - extent.range.start <= Self::MAX_BYTES;
+            let are_whole = [&*next, &*extent].iter().all(|extent| extent.coverage == Coverage::All);
+            let is_one = is_near && are_whole && end - extent.range.start <= Self::MAX_BYTES;
             if is_one {
                 extent.range.end = end;
             }
@@ -87,17 +87,17 @@ impl ReadAhead {
     }
 
     /// The extent that has the byte at `offset`.
-    fn extent_of(&self, offset: u64) -> Option<usize> {
+    fn extent_at(&self, offset: u64) -> Option<usize> {
         let at = self.extents.partition_point(|extent| extent.range.start <= offset).checked_sub(1)?;
         self.extents.get(at).filter(|extent| offset < extent.range.end).map(|_| at)
     }
 
-    /// Where a request ends that starts at `start`, of which what is before `wanted_end` is wanted now. `before` is the length of what
-    /// has been read before it, if it goes on from there.
+    /// The end of a request from `start`, whose bytes before `wanted_end` are wanted now. `before` is the length of the window that the
+    /// request continues, if any.
     fn end_of_request(&self, start: u64, wanted_end: u64, before: Option<u64>) -> u64 {
-        let extent = self.extent_of(start).and_then(|at| self.extents.get(at));
+        let extent = self.extent_at(start).and_then(|at| self.extents.get(at));
         let ahead = match (extent, before) {
-            (Some(Extent { wanted: Wanted::All | Wanted::AllOrNothing, .. }), _) => Self::MAX_BYTES,
+            (Some(Extent { coverage: Coverage::All | Coverage::AllOrNothing, .. }), _) => Self::MAX_BYTES,
             (_, Some(before)) => before.saturating_mul(2).clamp(self.source.request_cost_bytes(), Self::MAX_BYTES),
             (_, None) => 0,
         };
@@ -105,7 +105,7 @@ impl ReadAhead {
         wanted_end.max(start.saturating_add(ahead).min(end))
     }
 
-    /// The bytes of `range` if they have been read, else what to read for them, and what comes before it.
+    /// The bytes of `range` if they have been read; else the range to read, and the window that it continues.
     fn look_up(&self, range: &Range<u64>) -> Result<Bytes, (Range<u64>, Option<Window>)> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let has = |window: &Window| window.start <= range.start && range.end <= window.end();
@@ -116,17 +116,17 @@ impl ReadAhead {
             windows.kept.push(window);
             return Ok(bytes);
         }
-        // What begins another extent leaves the window before to those who read there.
-        let extent = self.extent_of(range.start);
+        // A read in another extent does not take over the window, which other threads continue to use.
+        let extent = self.extent_at(range.start);
         let goes_on = |window: &Window| {
-            window.start <= range.start && range.start <= window.end() && self.extent_of(window.start) == extent
+            window.start <= range.start && range.start <= window.end() && self.extent_at(window.start) == extent
         };
         let Some(at) = windows.kept.iter().position(goes_on) else {
             return Err((range.start..self.end_of_request(range.start, range.end, None), None));
         };
         let window = windows.kept.remove(at);
         let offset = (range.start - window.start) as usize;
-        // The end of the window is used up, and what follows it is read.
+        // The rest of the window is used, and the bytes after it are read.
         windows.bytes -= window.bytes.len() as u64;
         let end = self.end_of_request(window.end(), range.end, Some(window.bytes.len() as u64));
         let rest = Window { start: range.start, bytes: window.bytes.slice(offset..) };
@@ -184,7 +184,7 @@ impl ByteRanges for ReadAhead {
 mod tests {
     use super::*;
 
-    /// Memory that remembers what was read of it, and is as slow as a store.
+    /// Memory that records the ranges that are read, and whose requests cost as much as a store's.
     #[derive(Debug)]
     struct Slow(Bytes, Mutex<Vec<Range<u64>>>);
 
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_from_front_to_back_takes_few_requests() {
+    fn reading_from_front_to_back_takes_few_requests() {
         let (source, ahead) = slow(16 << 20);
         // Two columns, in windows that overlap a little, as pages across windows do.
         for window in 0..200u64 {
@@ -234,17 +234,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_all_wanted_comes_at_once_and_nothing_behind_an_extent() {
+    fn whole_extents_take_one_request_and_reading_ahead_ends_with_an_extent() {
         let (source, _) = slow(16 << 20);
         let extents = [
-            (8 << 20..13 << 20, Wanted::All),
-            (1000..500_000, Wanted::Parts),
-            (600_000..700_000, Wanted::All),
-            (765_000..800_000, Wanted::All),
-            (799_900..900_000, Wanted::AllOrNothing),
-            (900_000..1_000_000, Wanted::Parts),
+            (8 << 20..13 << 20, Coverage::All),
+            (1000..500_000, Coverage::Parts),
+            (600_000..700_000, Coverage::All),
+            (765_000..800_000, Coverage::All),
+            (799_900..900_000, Coverage::AllOrNothing),
+            (900_000..1_000_000, Coverage::Parts),
         ];
-        let extents = extents.map(|(range, wanted)| Extent { range, wanted });
+        let extents = extents.map(|(range, coverage)| Extent { range, coverage });
         let ahead = ReadAhead::within(Arc::clone(&source) as _, || extents.to_vec());
         let read = |range: Range<u64>| {
             let before = source.1.lock().expect("no panic").len();
@@ -259,23 +259,23 @@ mod tests {
         assert_eq!(read(67_536..70_000), Some(67_536..198_608));
         assert_eq!(read(198_608..200_000), Some(198_608..460_752));
         assert_eq!(read(460_752..461_000), Some(460_752..500_000));
-        // Two that are near each other, and most of a long one.
+        // Two extents that are near each other, and the maximum of a long one.
         assert_eq!(read(600_000..600_100), Some(600_000..800_000));
         assert_eq!(read(790_000..800_000), None);
-        // What follows is another extent, and takes nothing from those who read before it.
+        // The next range is in another extent, so the window before it stays.
         assert_eq!(read(799_950..800_100), Some(799_950..900_000));
         assert_eq!(read(899_000..899_500), None);
         assert_eq!(read(900_000..900_500), Some(900_000..900_500));
         assert_eq!(read(600_100..600_200), None);
         assert_eq!(read(8 << 20..(8 << 20) + 10), Some(8 << 20..12 << 20));
         assert_eq!(read((12 << 20) - 5..(12 << 20) + 5), Some(12 << 20..13 << 20));
-        // Where nothing is known, or more is wanted than an extent has.
+        // Outside extents, and with more bytes than an extent has.
         assert_eq!(read(550_000..550_100), Some(550_000..550_100));
         assert_eq!(read(14 << 20..15 << 20), Some(14 << 20..15 << 20));
     }
 
     #[test]
-    fn scattered_reads_are_made_as_they_are() {
+    fn scattered_reads_are_not_extended() {
         let (source, ahead) = slow(1 << 20);
         let ranges: Vec<Range<u64>> = [900_000..900_100, 10..20, 500_000..500_032, 0..0].to_vec();
         for range in &ranges {
@@ -286,18 +286,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
-        let (source, ahead) = slow(200 << 20);
-        let ahead_of = Arc::new(ReadAhead { source, extents: Vec::new(), windows: Mutex::default() });
-        drop(ahead);
+    fn the_kept_bytes_are_bounded() {
+        let (source, _) = slow(200 << 20);
+        let ahead = ReadAhead { source, extents: Vec::new(), windows: Mutex::default() };
         let mut start = 0;
         while start < 190 << 20 {
-            ahead_of.read(start..start + (1 << 20)).expect("a range within");
+            ahead.read(start..start + (1 << 20)).expect("a range within");
             start += 1 << 20;
-            // A place left behind now and then.
+            // Skip some bytes now and then.
             start += (1 << 20) * u64::from(start % (7 << 20) == 0);
         }
-        let windows = ahead_of.windows.lock().expect("no panic");
+        let windows = ahead.windows.lock().expect("no panic");
         let kept: u64 = windows.kept.iter().map(|window| window.bytes.len() as u64).sum();
         assert!(kept == windows.bytes && kept <= ReadAhead::MAX_KEPT_BYTES, "{kept}");
     }

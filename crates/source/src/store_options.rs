@@ -1,12 +1,12 @@
 use std::time::Duration;
 
-/// How requests are sent to stores.
+/// Limits of the requests to a store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StoreOptions {
     /// The maximum number of requests to one store that are in flight at the same time.
     pub requests_in_flight: usize,
-    /// How often a failed request is sent again.
+    /// The number of times that a failed request is retried.
     pub retries: usize,
-    /// How long a request may take.
+    /// The maximum time of one request.
     pub timeout: Duration,
 }

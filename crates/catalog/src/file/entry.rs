@@ -1,4 +1,4 @@
-//! What a catalog has of one file.
+//! The record of one file.
 
 use lath_parquet::FileVersion;
 use lath_store::{RecordReader, RecordWriter};
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::records::version;
 use crate::slots::{Class, Place};
 
-/// What is known of a file, but for what has trees of its own.
+/// The record of a file. Footer, page index, bounds and filters are in trees of their own.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) root: u32,
@@ -18,26 +18,26 @@ pub(crate) struct Entry {
     pub(crate) read: Option<ReadEntry>,
 }
 
-/// What is known of a file that could be read.
+/// Metadata of a readable file.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadEntry {
     pub(crate) rows: u64,
     pub(crate) row_groups: u32,
-    /// Number of its schema.
+    /// The number of its schema.
     pub(crate) schema: u32,
     pub(crate) filters: Vec<KeptFilter>,
 }
 
-/// A Bloom filter that is kept.
+/// A Bloom filter in the catalog.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptFilter {
     pub(crate) class: Class,
     pub(crate) place: Place,
-    /// Where the file has it; `None` for one that was made.
+    /// Its location in the file; `None` for a filter that the catalog made.
     pub(crate) stored: Option<StoredAt>,
 }
 
-/// Where a file has a filter.
+/// The location of a filter in its file.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredAt {
     pub(crate) offset: u64,
@@ -74,7 +74,7 @@ impl Entry {
             let class = Class { column: record.u32()?, hash: record.u64()?, blocks: record.u32()? };
             let place = Place { segment: record.u32()?, position: record.u32()? };
             let (offset, header) = (record.u64()?, record.bytes()?.to_vec());
-            // No filter of a file is at its first byte.
+            // A filter in a file is never at offset 0.
             Ok(KeptFilter { class, place, stored: (offset > 0).then_some(StoredAt { offset, header }) })
         };
         let filters = (0..count).map(|_| filter()).collect::<Result<_>>()?;

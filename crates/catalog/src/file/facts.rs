@@ -1,4 +1,4 @@
-//! What a file says of itself, as far as a catalog keeps it.
+//! Reads the metadata of a file that a catalog keeps.
 
 use std::sync::Arc;
 
@@ -12,36 +12,36 @@ use crate::error::{Error, Result};
 use crate::records::ColumnKind;
 use crate::slots::{Bounds, KeyHash, made_filter, rank};
 
-/// Maximum bytes of a page index that is kept.
+/// The maximum size of a page index in the catalog.
 const MAX_PAGE_INDEX_BYTES: u64 = 1 << 20;
 
-/// How often a file is read anew that changes while it is read.
+/// The maximum number of attempts to read a file that changes while it is read.
 const MAX_READS: usize = 3;
 
-/// What is read of a file beside its footer.
+/// The contents that are read beside the footer.
 #[derive(Debug, Clone)]
 pub(crate) struct ContentOptions {
-    /// Columns that are looked up, alone or together.
+    /// The columns of each key: one column, or several that are looked up together.
     pub(crate) keys: Vec<Vec<String>>,
     /// Maximum bytes of the filters of a column, for one file.
     pub(crate) filter_budget_bytes: usize,
 }
 
-/// A file as it was read.
+/// A version of a file, and its metadata.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) version: FileVersion,
-    /// Or why it could not be read.
+    /// The metadata, or the error that prevented reading it.
     pub(crate) read: Result<ReadFacts, String>,
 }
 
-/// What a file says of itself.
+/// Metadata of a file.
 #[derive(Debug)]
 pub(crate) struct ReadFacts {
     pub(crate) rows: u64,
     pub(crate) row_groups: u32,
     pub(crate) schema: SchemaRef,
-    /// The end of the file, from its footer on.
+    /// The end of the file, starting with the footer.
     pub(crate) end: Bytes,
     /// Offset and bytes of the page index.
     pub(crate) page_index: Option<(u64, Bytes)>,
@@ -49,11 +49,11 @@ pub(crate) struct ReadFacts {
     pub(crate) filters: Vec<ColumnFilters>,
 }
 
-/// Filters of which one has every row's value in some columns.
+/// Filters of one or several columns that together cover all rows of a file.
 #[derive(Debug)]
 pub(crate) struct ColumnFilters {
     pub(crate) fields: Vec<FieldRef>,
-    /// The kind of the planning column that they are filters of.
+    /// The kind of the filters' planning column.
     pub(crate) kind: ColumnKind,
     pub(crate) hash: u64,
     pub(crate) filters: Vec<Filter>,
@@ -61,9 +61,9 @@ pub(crate) struct ColumnFilters {
 
 #[derive(Debug)]
 pub(crate) enum Filter {
-    /// Of a row group, as the file has it.
+    /// A filter of one row group, copied from the file.
     Stored(StoredFilter),
-    /// Of the whole file.
+    /// A filter of the whole file, made by the catalog.
     Made(Vec<u8>),
 }
 
@@ -76,12 +76,12 @@ impl Filter {
     }
 }
 
-/// Reads a file; `None` if it is not there any more.
+/// Reads a file; `None` if it was removed.
 pub(crate) fn read(
     location: &str,
     listed: Option<&FileVersion>,
     options: &Arc<DatasetOptions>,
-    wanted: &ContentOptions,
+    content: &ContentOptions,
 ) -> Result<Option<Facts>> {
     let mut listed = listed.cloned();
     for _ in 0..MAX_READS {
@@ -93,7 +93,7 @@ pub(crate) fn read(
             },
         };
         let file = DatasetFile::known(location, version.clone(), [], options)?;
-        let read = file.open().map_err(Error::from).and_then(|open| read_open(&open, wanted));
+        let read = file.open().map_err(Error::from).and_then(|open| read_open(&open, content));
         if file.current_version()?.as_ref() == Some(&version) {
             return Ok(Some(Facts { version, read: read.map_err(|error| error.to_string()) }));
         }
@@ -107,23 +107,23 @@ pub(crate) fn read(
     }
 }
 
-/// The state of a file now; `None` if it is not there.
+/// The current version of a file; `None` if there is no file.
 pub(crate) fn current_version(location: &str, options: &Arc<DatasetOptions>) -> Result<Option<FileVersion>> {
-    // No state is looked for: any will do.
+    // The known version does not matter here.
     let any = FileVersion::Local { len: 0, modified: (0, 0), identity: (0, 0), changed: (0, 0) };
     Ok(DatasetFile::known(location, any, [], options)?.current_version()?)
 }
 
-fn read_open(file: &ParquetFile, wanted: &ContentOptions) -> Result<ReadFacts> {
+fn read_open(file: &ParquetFile, content: &ContentOptions) -> Result<ReadFacts> {
     let statistics = file.statistics()?;
     let page_index = file.page_index_range().filter(|range| range.end - range.start <= MAX_PAGE_INDEX_BYTES);
     let page_index = match page_index {
         Some(range) => Some((range.start, file.read_range(range)?)),
         None => None,
     };
-    let mut filters = stored_filters(file, wanted)?;
-    for key in &wanted.keys {
-        filters.extend(made_filter(file, key, &filters, wanted)?);
+    let mut filters = stored_filters(file, content)?;
+    for key in &content.keys {
+        filters.extend(made_filter(file, key, &filters, content)?);
     }
     Ok(ReadFacts {
         rows: file.row_count(),
@@ -142,13 +142,13 @@ fn bounds(column: &ColumnStatistics) -> Bounds {
     if min.is_some_and(is_null) && max.is_some_and(is_null) {
         return Bounds::NO_VALUE;
     }
-    // Of floats that may be NaN, the largest is not known.
-    let rank_of = |array: Option<&ArrayRef>| array.and_then(|array| value_at(array, 0)).map(|value| rank(&value));
-    Bounds { min: rank_of(min).unwrap_or(0), max: rank_of(max).unwrap_or(u64::MAX) }
+    // If floats may be NaN, the largest value is unknown.
+    let rank = |array: Option<&ArrayRef>| array.and_then(|array| value_at(array, 0)).map(|value| rank(&value));
+    Bounds { min: rank(min).unwrap_or(0), max: rank(max).unwrap_or(u64::MAX) }
 }
 
-/// The filters of those columns that have one in every row group.
-fn stored_filters(file: &ParquetFile, wanted: &ContentOptions) -> Result<Vec<ColumnFilters>> {
+/// The filters of the columns that have one in every row group.
+fn stored_filters(file: &ParquetFile, content: &ContentOptions) -> Result<Vec<ColumnFilters>> {
     let first = file.metadata().row_groups().next();
     let has_filters = first.is_some_and(|first| first.columns().flatten().any(|chunk| chunk.bloom_filter().is_some()));
     let mut kept = Vec::new();
@@ -160,7 +160,7 @@ fn stored_filters(file: &ParquetFile, wanted: &ContentOptions) -> Result<Vec<Col
         let filters: Option<Vec<StoredFilter>> = file.read_bloom_filters(field.name())?.into_iter().collect();
         let Some(filters) = filters else { continue };
         let bytes: usize = filters.iter().map(|filter| filter.bytes.len()).sum();
-        if bytes <= wanted.filter_budget_bytes {
+        if bytes <= content.filter_budget_bytes {
             let filters = filters.into_iter().map(Filter::Stored).collect();
             let fields = vec![Arc::clone(field)];
             kept.push(ColumnFilters { fields, kind: ColumnKind::File, hash: hash.code(), filters });
@@ -169,12 +169,12 @@ fn stored_filters(file: &ParquetFile, wanted: &ContentOptions) -> Result<Vec<Col
     Ok(kept)
 }
 
-/// The filter of a key, unless the file has filters of its own of that column that are as good.
+/// The filter of a key, unless the file's own filters of that column are as selective.
 fn made_filter(
     file: &ParquetFile,
     key: &[String],
     stored: &[ColumnFilters],
-    wanted: &ContentOptions,
+    content: &ContentOptions,
 ) -> Result<Option<ColumnFilters>> {
     let field =
         |name: &String| file.schema().column_with_name(name).map(|(at, _)| Arc::clone(&file.schema().fields()[at]));
@@ -183,8 +183,8 @@ fn made_filter(
     if stored.is_some_and(|stored| made_filter::is_selective(stored.filters.iter().map(Filter::bitset))) {
         return Ok(None);
     }
-    let Some(hash) = KeyHash::of_columns(file, key) else { return Ok(None) };
+    let Some(hash) = KeyHash::new(file, key) else { return Ok(None) };
     let kind = if fields.len() == 1 && stored.is_none() { ColumnKind::File } else { ColumnKind::Made };
-    let bitset = made_filter::make(file, key, &hash, wanted.filter_budget_bytes)?;
+    let bitset = made_filter::make(file, key, &hash, content.filter_budget_bytes)?;
     Ok(bitset.map(|bitset| ColumnFilters { fields, kind, hash: hash.code(), filters: vec![Filter::Made(bitset)] }))
 }

@@ -1,4 +1,4 @@
-//! What holds for a whole catalog.
+//! The counters and options of a catalog.
 
 use lath_store::{RecordReader, RecordWriter, Tree};
 
@@ -9,14 +9,14 @@ use crate::records::{FORMAT, FORMAT_KEY, STATE_KEY};
 /// Counters and options.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
-    /// Number of slots, with a file or without.
+    /// Number of slots, with and without a file.
     pub(crate) slots: u32,
     /// Number of files.
     pub(crate) files: u32,
     pub(crate) next_root: u32,
     pub(crate) next_column: u32,
     pub(crate) next_schema: u32,
-    pub(crate) wanted: ContentOptions,
+    pub(crate) content: ContentOptions,
 }
 
 impl State {
@@ -24,19 +24,19 @@ impl State {
     pub(crate) const DEFAULT_FILTER_BUDGET_BYTES: usize = 1 << 20;
 
     pub(crate) fn new() -> Self {
-        let wanted = ContentOptions { keys: Vec::new(), filter_budget_bytes: Self::DEFAULT_FILTER_BUDGET_BYTES };
-        Self { slots: 0, files: 0, next_root: 0, next_column: 0, next_schema: 0, wanted }
+        let content = ContentOptions { keys: Vec::new(), filter_budget_bytes: Self::DEFAULT_FILTER_BUDGET_BYTES };
+        Self { slots: 0, files: 0, next_root: 0, next_column: 0, next_schema: 0, content }
     }
 
-    /// Reads the state of a catalog, whose format is checked.
+    /// Reads the state of a catalog, and checks its format.
     pub(crate) fn read(meta: Tree<'_>) -> Result<Self> {
         let format = meta.get(FORMAT_KEY)?.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
         match format {
             Some(FORMAT) => {}
             Some(format) => return Err(Error::Format { format }),
-            None => return Err(Error::corrupt("it does not say its format")),
+            None => return Err(Error::corrupt("the number of the format is missing")),
         }
-        let bytes = meta.get(STATE_KEY)?.ok_or_else(|| Error::corrupt("it does not say its state"))?;
+        let bytes = meta.get(STATE_KEY)?.ok_or_else(|| Error::corrupt("the record of the state is missing"))?;
         let mut record = RecordReader::new("the state", bytes)?;
         let mut number = || record.u32();
         let (slots, files) = (number()?, number()?);
@@ -54,15 +54,15 @@ impl State {
             next_root,
             next_column,
             next_schema,
-            wanted: ContentOptions { keys, filter_budget_bytes },
+            content: ContentOptions { keys, filter_budget_bytes },
         })
     }
 
     pub(crate) fn to_record(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         record.u32(self.slots).u32(self.files).u32(self.next_root).u32(self.next_column).u32(self.next_schema);
-        record.u64(self.wanted.filter_budget_bytes as u64).u32(self.wanted.keys.len() as u32);
-        for key in &self.wanted.keys {
+        record.u64(self.content.filter_budget_bytes as u64).u32(self.content.keys.len() as u32);
+        for key in &self.content.keys {
             record.u32(key.len() as u32);
             key.iter().for_each(|column| {
                 record.bytes(column.as_bytes());

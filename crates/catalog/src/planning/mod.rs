@@ -1,7 +1,8 @@
-//! Datasets of a catalog's files, planned from what it has.
+//! Opens the files of a catalog as datasets, without reading their metadata again.
 
+mod file_selector;
 mod scan_source;
-mod select;
+mod selection;
 mod shared_columns;
 
 use std::collections::HashMap;
@@ -15,19 +16,20 @@ use lath_parquet::{
 use lath_predicate::{BindContext, Leaf};
 use lath_store::{Snapshot, Tree};
 
+use self::file_selector::FileSelector;
 use self::scan_source::KnownFiles;
-use self::select::Selection;
+pub use self::selection::Selection;
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::Entry;
 use crate::records::{
     BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, META, NAMES, PlanningColumn, SCHEMAS,
-    StoredSchema, UNITED_KEY, ipc, len_bytes, name_key, number_key, number_of,
+    StoredSchema, UNITED_KEY, ipc, len_bytes, name_key, number_in, number_key,
 };
-use crate::slots::{KnownPartition, partitions};
+use crate::slots::{CatalogPartition, partitions};
 
-/// A file that is part of a dataset.
-struct Chosen {
+/// A file that a dataset includes.
+struct SelectedFile {
     slot: u32,
     order: Vec<u8>,
     location: String,
@@ -35,33 +37,30 @@ struct Chosen {
 }
 
 impl Catalog {
-    /// All files as one dataset, in the order that [`Dataset::open`] gives them, which knows their footers, page indexes and
-    /// filters. No file is listed or opened; whether each is there and what state it is in is looked at.
+    /// All files as one dataset, in the order of [`Dataset::open`]. Footers, page indexes and Bloom filters come from the catalog.
+    /// No folder is listed and no file opened, but the state of each file is checked.
     ///
-    /// `options` say how files are opened, whether schemas are united and whether there are partition columns, whose types are
-    /// those that the catalog found. Footers that the catalog has are taken where the file is in the state that the catalog has;
-    /// another one is read as it is now. Files that are gone are left out, as a new listing leaves them out. Files that came
-    /// since are found by [`Catalog::refresh`] alone.
+    /// `options` say how files are opened, whether schemas are united, and whether there are partition columns. The catalog decides the
+    /// types of partition columns. A file whose state has changed since the catalog read it is read as it is now. A file that was
+    /// removed is left out, as a new listing would leave it out. Files added since are found only after [`Catalog::refresh`].
     ///
     /// # Errors
     /// [`Error::Invalid`] for options with keys or types of partition columns; [`Error::Parquet`] for schemas that cannot be
-    /// united, and where the storage cannot be asked.
+    /// united, and if the storage does not answer.
     pub fn dataset(&self, options: &DatasetOptions) -> Result<Dataset> {
-        self.planned(None, options)
+        self.plan(&Predicate::TRUE, options)
     }
 
-    /// As [`Catalog::dataset`], of those files alone that may have rows for which `predicate` is true, by the bounds and Bloom
-    /// filters that the catalog has. Nothing is asked of the storage for the others.
+    /// The files that can have rows for which `predicate` is true. Bounds and Bloom filters in the catalog rule out the other files,
+    /// which are not accessed at all. With [`Predicate::TRUE`] these are all files.
     ///
-    /// So a file that has changed since the catalog read it, and that had no such row then, is not looked at: rows that it has
-    /// now are found after [`Catalog::refresh`]. Every row that is found is in a file now.
-    ///
-    /// The dataset is to be scanned with the predicate.
+    /// A ruled-out file can have changed since the catalog read it: its new rows are found only after [`Catalog::refresh`]. Every row
+    /// that is found is in a file now.
     ///
     /// # Errors
     /// As [`Catalog::dataset`], and [`Error::Predicate`] for a predicate that does not fit the columns.
-    pub fn select(&self, predicate: &Predicate, options: &DatasetOptions) -> Result<Dataset> {
-        self.planned(Some(predicate), options)
+    pub fn select(&self, predicate: &Predicate, options: &DatasetOptions) -> Result<Selection> {
+        Ok(Selection::new(self.plan(predicate, options)?, predicate.clone()))
     }
 
     /// The columns of [`Catalog::dataset`].
@@ -75,9 +74,9 @@ impl Catalog {
         Ok(Arc::clone(self.description(&snapshot, files, &partitions, options)?.dataset(Vec::new()).schema()))
     }
 
-    fn planned(&self, predicate: Option<&Predicate>, options: &DatasetOptions) -> Result<Dataset> {
+    fn plan(&self, predicate: &Predicate, options: &DatasetOptions) -> Result<Dataset> {
         if options.has_decryption_keys() || options.chooses_partition_types() {
-            let what = "a catalog has no files that need keys, and has types of partition columns of its own";
+            let what = "a catalog cannot read encrypted files, and decides the types of partition columns itself";
             return Err(Error::invalid(format!("{what}; open the files without it")));
         }
         let snapshot = Arc::new(self.store.snapshot()?);
@@ -85,17 +84,11 @@ impl Catalog {
         let partitions = known_partitions(&snapshot, options)?;
         let description = self.description(&snapshot, state.files, &partitions, options)?;
         let columns = snapshot.tree(COLUMNS)?.map(PlanningColumn::read_all).transpose()?.unwrap_or_default();
-        let selection = Selection::new(&snapshot, state.slots, &columns)?;
-        let selected = match predicate {
-            None => selection.live()?,
-            Some(predicate) => {
-                let whole = description.clone().dataset(Vec::new());
-                let leaf = |path: &[usize]| planning_leaf(path, &whole, &columns);
-                let bound = predicate.bind(&BindContext::new(whole.schema()).with_leaves(&leaf))?;
-                selection.select(&bound)?
-            }
-        };
-        let chosen = self.chosen(&snapshot, selected.iter())?;
+        let whole = description.clone().dataset(Vec::new());
+        let leaf = |path: &[usize]| planning_leaf(path, &whole, &columns);
+        let bound = predicate.bind(&BindContext::new(whole.schema()).with_leaves(&leaf))?;
+        let selected = FileSelector::new(&snapshot, state.slots, &columns)?.select(&bound)?;
+        let chosen = self.selected_files(&snapshot, selected.iter())?;
         let current = current_versions(&chosen, options)?;
         let slots = chosen.iter().map(|file| (file.location.clone(), file.slot)).collect::<HashMap<_, _>>();
         let known = KnownFiles::new(Arc::clone(&snapshot), slots, Arc::clone(&self.stale));
@@ -118,7 +111,7 @@ impl Catalog {
         &self,
         snapshot: &Snapshot,
         files: u32,
-        partitions: &[KnownPartition],
+        partitions: &[CatalogPartition],
         options: &DatasetOptions,
     ) -> Result<DatasetDescription> {
         let partitions = partitions.iter().map(|partition| partition.column.clone()).collect();
@@ -136,7 +129,7 @@ impl Catalog {
         };
         let united = match united {
             Some(united) => united,
-            // They cannot be, and the error says why.
+            // They cannot be united; uniting them again gives the error.
             None => {
                 let schemas = snapshot.tree(SCHEMAS)?.map(StoredSchema::read_all).transpose()?.unwrap_or_default();
                 lath_parquet::unite_schemas(schemas.iter().map(|stored| &stored.schema))?
@@ -146,13 +139,13 @@ impl Catalog {
         Ok(DatasetDescription::united(Arc::new(united), partitions, files))
     }
 
-    /// The first file, of which the footer alone is known; as it is where the catalog could not read it.
+    /// The first file, by its footer in the catalog; by the file itself if the catalog could not read it.
     fn first_file(&self, snapshot: &Snapshot, options: &DatasetOptions) -> Result<Option<ParquetFile>> {
         let (Some(names), Some(files)) = (snapshot.tree(NAMES)?, snapshot.tree(FILES)?) else { return Ok(None) };
-        let Some(slot) = names.first()?.and_then(|(_, slot)| number_of(slot)) else { return Ok(None) };
+        let Some(slot) = names.first()?.and_then(|(_, slot)| number_in(slot)) else { return Ok(None) };
         let record = files.get(&number_key(slot))?.ok_or_else(|| Error::corrupt("a name without a file"))?;
         let entry = Entry::from_record(record)?;
-        let location = self.folder.location_of(&entry.name)?;
+        let location = self.folder.location(&entry.name)?;
         let end = match snapshot.tree(ENDS)? {
             Some(ends) => ends.get(&number_key(slot))?,
             None => None,
@@ -163,18 +156,18 @@ impl Catalog {
         }))
     }
 
-    /// The files of some slots, in the order of a listing.
-    fn chosen(&self, snapshot: &Snapshot, slots: impl Iterator<Item = u32>) -> Result<Vec<Chosen>> {
+    /// The files in some slots, in the order of a listing.
+    fn selected_files(&self, snapshot: &Snapshot, slots: impl Iterator<Item = u32>) -> Result<Vec<SelectedFile>> {
         let Some(files) = snapshot.tree(FILES)? else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
         for slot in slots {
             let record = files.get(&number_key(slot))?;
             let record = record.ok_or_else(|| Error::corrupt(format!("slot {slot} has no file")))?;
             let Entry { root, name, version, .. } = Entry::from_record(record)?;
-            chosen.push(Chosen {
+            chosen.push(SelectedFile {
                 slot,
                 order: name_key(root, &name),
-                location: self.folder.location_of(&name)?,
+                location: self.folder.location(&name)?,
                 version,
             });
         }
@@ -183,19 +176,19 @@ impl Catalog {
     }
 }
 
-/// The states of files now, in their order; `None` for those that are gone. Stores are asked for several at a time.
-fn current_versions(chosen: &[Chosen], options: &DatasetOptions) -> Result<Vec<Option<FileVersion>>> {
+/// The current versions of files, in their order; `None` for removed files. Several requests to a store are in flight at a time.
+fn current_versions(chosen: &[SelectedFile], options: &DatasetOptions) -> Result<Vec<Option<FileVersion>>> {
     let options = Arc::new(options.clone());
-    let version = |file: &Chosen| -> Result<Option<FileVersion>> {
+    let version = |file: &SelectedFile| -> Result<Option<FileVersion>> {
         Ok(DatasetFile::known(&file.location, file.version.clone(), [], &options)?.current_version()?)
     };
-    let is_remote = |file: &Chosen| !matches!(file.version, FileVersion::Local { .. });
+    let is_remote = |file: &SelectedFile| !matches!(file.version, FileVersion::Local { .. });
     let threads = if chosen.iter().any(is_remote) { DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT } else { 1 };
     let versions = on_threads::each(chosen.len(), threads, "lath-look", |at| version(&chosen[at]));
     versions.into_iter().collect()
 }
 
-/// The number of the planning column of a column of the dataset, if it has the same type.
+/// The number of the planning column for a column of the dataset, if it has the same type.
 fn planning_leaf(path: &[usize], whole: &Dataset, columns: &[PlanningColumn]) -> Option<Leaf> {
     let [at] = path else { return None };
     let field = whole.schema().fields().get(*at)?;
@@ -209,16 +202,16 @@ fn planning_leaf(path: &[usize], whole: &Dataset, columns: &[PlanningColumn]) ->
     Some(Leaf { index: column.id as usize, repeated: false, may_overflow: false })
 }
 
-fn known_partitions(snapshot: &Snapshot, options: &DatasetOptions) -> Result<Vec<KnownPartition>> {
+fn known_partitions(snapshot: &Snapshot, options: &DatasetOptions) -> Result<Vec<CatalogPartition>> {
     match snapshot.tree(META)?.filter(|_| options.finds_partitions()) {
         Some(meta) => partitions::read(meta),
         None => Ok(Vec::new()),
     }
 }
 
-/// The rows of the partition columns' values that the file of a slot has.
-fn partition_rows(blocks: Option<Tree<'_>>, partitions: &[KnownPartition], slot: u32) -> Result<Vec<u32>> {
-    let row = |partition: &KnownPartition| {
+/// The indices of a file's values in the partition columns.
+fn partition_rows(blocks: Option<Tree<'_>>, partitions: &[CatalogPartition], slot: u32) -> Result<Vec<u32>> {
+    let row = |partition: &CatalogPartition| {
         let key = BlockKey { kind: BlockKind::Partition, column: partition.id, block: slot / BLOCK_SLOTS };
         let block = blocks.map(|blocks| blocks.get(&key.to_bytes())).transpose()?.flatten().unwrap_or_default();
         let row = block.as_chunks().0.get((slot % BLOCK_SLOTS) as usize).map(|row| u32::from_le_bytes(*row));

@@ -1,4 +1,4 @@
-//! What scans of a catalog's files ask it.
+//! Provides the metadata in a catalog to scans of its files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::records::{ENDS, FILES, PAGE_INDEXES, SEGMENTS, number_key};
 use crate::slots::Segment;
 use crate::stale_files::StaleFiles;
 
-/// The footers, page indexes and filters of some files of a catalog, as of one commit.
+/// The footers, page indexes and filters of some files of a catalog in one commit.
 pub(crate) struct KnownFiles {
     snapshot: Arc<Snapshot>,
-    /// The slots of files, by location.
+    /// Slots by location.
     slots: HashMap<String, u32>,
     stale: Arc<StaleFiles>,
 }
@@ -27,7 +27,7 @@ impl KnownFiles {
         Self { snapshot, slots, stale }
     }
 
-    /// The slot and what is known of a file, if that is about this state of it.
+    /// The slot and record of a file, if the catalog has this version of it.
     fn current(&self, location: &str, version: &FileVersion) -> Result<Option<(u32, Entry)>> {
         let (Some(&slot), Some(files)) = (self.slots.get(location), self.snapshot.tree(FILES)?) else {
             return Ok(None);
@@ -69,7 +69,7 @@ impl KnownFiles {
     }
 }
 
-/// If the catalog cannot be read, the files are read.
+/// If the catalog cannot be read, scans read the files.
 impl KnownFooters for KnownFiles {
     fn get(&self, location: &str, version: &FileVersion) -> Option<Bytes> {
         self.end(location, version).ok().flatten()
@@ -80,7 +80,7 @@ impl KnownFooters for KnownFiles {
     }
 
     fn put(&self, location: &str, _: &FileVersion, _: Bytes) {
-        // Read, because the catalog has another state of it.
+        // A scan has read the footer, because the catalog has another version of the file.
         if let Some(&slot) = self.slots.get(location) {
             self.stale.add(slot);
         }

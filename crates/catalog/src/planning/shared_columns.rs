@@ -1,4 +1,4 @@
-//! Whether all files have the columns that are read, also those files that are not opened.
+//! Checks that all files have the columns of a scan with the same types, even files that the scan does not open.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use lath_store::Snapshot;
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::Entry;
-use crate::records::{FILES, NAMES, SCHEMAS, StoredSchema, number_key, number_of};
+use crate::records::{FILES, NAMES, SCHEMAS, StoredSchema, number_in, number_key};
 
 impl Catalog {
-    /// Refuses files that have these columns with other types than the first file, as a scan of all files does where schemas are not united:
-    /// a search by a catalog opens few of them, and would answer by chance. `columns` are paths; `None` stands for all columns.
+    /// Refuses files that have these columns with other types than the first file, as a scan of all files does if schemas are not united. A
+    /// search by a catalog opens few files, so without this check its result would depend on which. `columns` are paths; `None` means all columns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] names the first such file and what differs.
+    /// [`Error::Invalid`] with the first such file and the difference.
     pub fn check_columns(&self, columns: Option<&[String]>, options: &DatasetOptions) -> Result<()> {
         let snapshot = self.store.snapshot()?;
         let schemas = snapshot.tree(SCHEMAS)?.map(StoredSchema::read_all).transpose()?.unwrap_or_default();
@@ -48,22 +48,22 @@ impl Catalog {
         Ok(())
     }
 
-    /// The number of the first file's schema, and where the file is.
+    /// The number of the first file's schema, and the location of the file.
     fn first_schema(&self, snapshot: &Snapshot) -> Result<Option<(u32, String)>> {
         let (Some(names), Some(files)) = (snapshot.tree(NAMES)?, snapshot.tree(FILES)?) else { return Ok(None) };
-        let Some(slot) = names.first()?.and_then(|(_, slot)| number_of(slot)) else { return Ok(None) };
+        let Some(slot) = names.first()?.and_then(|(_, slot)| number_in(slot)) else { return Ok(None) };
         let record = files.get(&number_key(slot))?.ok_or_else(|| Error::corrupt("a name without a file"))?;
         let entry = Entry::from_record(record)?;
-        let location = self.folder.location_of(&entry.name)?;
+        let location = self.folder.location(&entry.name)?;
         Ok(entry.read.map(|read| (read.schema, location)))
     }
 
-    /// Where the first file with a schema is.
+    /// The location of the first file with a schema.
     fn location_with(&self, snapshot: &Snapshot, schema: u32) -> Result<String> {
         let mut found = String::new();
         self.each_entry(snapshot, |_, entry| {
             if found.is_empty() && entry.read.as_ref().is_some_and(|read| read.schema == schema) {
-                found = self.folder.location_of(&entry.name)?;
+                found = self.folder.location(&entry.name)?;
             }
             Ok(())
         })?;

@@ -1,10 +1,10 @@
-//! The columns that files are planned by.
+//! Planning columns: the columns by which files are ruled out.
 
 use arrow_schema::{Schema, SchemaRef};
 use lath_store::{RecordReader, RecordWriter, Tree};
 
 use super::ipc;
-use super::trees::number_of;
+use super::trees::number_in;
 use crate::error::{Error, Result};
 
 /// A column, or several that are looked up together.
@@ -16,23 +16,23 @@ pub(crate) struct PlanningColumn {
     pub(crate) schema: SchemaRef,
 }
 
-/// Where the values of a planning column come from.
+/// The source of the values of a planning column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
-    /// Files.
+    /// A column of the files.
     File = 1,
-    /// Names of directories.
+    /// A Hive partition: the names of directories.
     Partition = 2,
-    /// Several columns of files, or one: filters that the catalog has made, and none of files.
+    /// One or several columns of files, for which the catalog has made filters. These columns have no bounds.
     Made = 3,
 }
 
 impl PlanningColumn {
-    /// All columns of a tree, in the order of their numbers.
+    /// All columns in a tree, in the order of their numbers.
     pub(crate) fn read_all(tree: Tree<'_>) -> Result<Vec<Self>> {
         let column = |entry: lath_store::Result<lath_store::Entry<'_>>| {
             let (key, value) = entry?;
-            let id = number_of(&key).ok_or_else(|| Error::corrupt("a column without a number"))?;
+            let id = number_in(&key).ok_or_else(|| Error::corrupt("a column without a number"))?;
             Self::from_record(id, value)
         };
         tree.iter().map(column).collect()
@@ -43,7 +43,7 @@ impl PlanningColumn {
         self.schema.fields().first().map_or("", |field| field.name())
     }
 
-    /// Whether it is the column of this kind with the name and type of the only field of `schema`.
+    /// Whether the column has this kind, and the names and types of the fields of `schema`.
     pub(crate) fn is_like(&self, kind: ColumnKind, schema: &Schema) -> bool {
         let same = |(one, other): (&arrow_schema::FieldRef, &arrow_schema::FieldRef)| {
             one.name() == other.name() && one.data_type() == other.data_type()
@@ -62,7 +62,7 @@ impl PlanningColumn {
             1 => ColumnKind::File,
             2 => ColumnKind::Partition,
             3 => ColumnKind::Made,
-            other => return Err(Error::corrupt(format!("a column of the unknown kind {other}"))),
+            other => return Err(Error::corrupt(format!("column {id}: expected kind 1, 2 or 3, found {other}"))),
         };
         Ok(Self { id, kind, schema: ipc::schema_from_bytes(record.bytes()?)? })
     }

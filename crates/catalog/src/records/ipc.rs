@@ -1,4 +1,4 @@
-//! Schemas and arrays as Arrow IPC streams.
+//! Encodes schemas and arrays as Arrow IPC streams.
 
 use std::sync::Arc;
 
@@ -33,6 +33,6 @@ pub(crate) fn array_to_bytes(field: &FieldRef, array: &ArrayRef) -> Result<Vec<u
 pub(crate) fn array_from_bytes(bytes: &[u8]) -> Result<(FieldRef, ArrayRef)> {
     let mut reader = StreamReader::try_new(bytes, None)?;
     let batch = reader.next().transpose()?.filter(|batch| batch.num_columns() == 1);
-    let batch = batch.ok_or_else(|| Error::corrupt("an array is not one"))?;
+    let batch = batch.ok_or_else(|| Error::corrupt("expected an array in one batch of one column"))?;
     Ok((Arc::clone(&batch.schema().fields()[0]), Arc::clone(batch.column(0))))
 }

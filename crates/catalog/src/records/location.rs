@@ -1,33 +1,35 @@
-//! Locations as a catalog has them: absolute, or below the folder that the catalog is in, so that both can be moved together.
+//! Converts locations to names in the catalog and back. Names below the catalog's folder are relative to it, so that files and catalog can
+//! be moved together.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The folder that a catalog is in: as it was named, and absolute.
+/// The folder of a catalog: the path as given, and the absolute path.
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
-    named: PathBuf,
+    given: PathBuf,
     absolute: PathBuf,
 }
 
-/// Marks names that are below the catalog's folder.
+/// The prefix of names below the catalog's folder.
 const INSIDE: &str = "./";
 
 impl Folder {
     /// The name of the folder itself.
     pub(crate) const ITSELF: &str = INSIDE;
 
-    pub(crate) fn of_catalog(path: &Path) -> Result<Self> {
-        let named = path.parent().unwrap_or(Path::new("")).to_owned();
-        let absolute = absolute(if named.as_os_str().is_empty() { Path::new(".") } else { &named })?;
-        Ok(Self { named, absolute })
+    /// The folder of the catalog at `path`.
+    pub(crate) fn containing(path: &Path) -> Result<Self> {
+        let given = path.parent().unwrap_or(Path::new("")).to_owned();
+        let absolute = absolute(if given.as_os_str().is_empty() { Path::new(".") } else { &given })?;
+        Ok(Self { given, absolute })
     }
 
     /// The name in the catalog of a path or URL.
-    pub(crate) fn name_of(&self, location: &str) -> Result<String> {
+    pub(crate) fn name(&self, location: &str) -> Result<String> {
         if let Some(list) = location.strip_prefix('@') {
-            return Ok(format!("@{}", self.name_of(list)?));
+            return Ok(format!("@{}", self.name(list)?));
         }
         if location.contains("://") {
             return Ok(location.to_owned());
@@ -40,17 +42,17 @@ impl Folder {
         name.ok_or_else(|| not_unicode(&path))
     }
 
-    /// The location that a name in the catalog stands for.
-    pub(crate) fn location_of(&self, name: &str) -> Result<String> {
+    /// The path or URL of a name in the catalog.
+    pub(crate) fn location(&self, name: &str) -> Result<String> {
         if let Some(list) = name.strip_prefix('@') {
-            return Ok(format!("@{}", self.location_of(list)?));
+            return Ok(format!("@{}", self.location(list)?));
         }
         match name.strip_prefix(INSIDE) {
             None => Ok(name.to_owned()),
-            Some("") if self.named.as_os_str().is_empty() => Ok(".".to_owned()),
-            Some("") => self.named.to_str().map(str::to_owned).ok_or_else(|| not_unicode(&self.named)),
+            Some("") if self.given.as_os_str().is_empty() => Ok(".".to_owned()),
+            Some("") => self.given.to_str().map(str::to_owned).ok_or_else(|| not_unicode(&self.given)),
             Some(inside) => {
-                let path = self.named.join(inside);
+                let path = self.given.join(inside);
                 path.to_str().map(str::to_owned).ok_or_else(|| not_unicode(&path))
             }
         }
@@ -59,13 +61,13 @@ impl Folder {
 
 fn absolute(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path)
-        .map_err(|error| Error::invalid(format!("{}: no absolute path of it: {error}", path.display())))?;
-    // `a/../b` names what `b` does, unless `a` is a link: names are compared, so that only what is plain is taken out.
+        .map_err(|error| Error::invalid(format!("{}: cannot make the path absolute: {error}", path.display())))?;
+    // Only `.` is removed: `a/../b` is `b` only if `a` is no link.
     Ok(absolute.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect())
 }
 
 fn not_unicode(path: &Path) -> Error {
-    Error::invalid(format!("{}: a catalog takes only paths that are Unicode; rename it", path.display()))
+    Error::invalid(format!("{}: the path is not Unicode, as paths in a catalog have to be; rename it", path.display()))
 }
 
 #[cfg(test)]
@@ -76,8 +78,8 @@ mod tests {
 
     #[test]
     fn names_below_the_folder_move_with_it_and_others_stay() {
-        let folder = Folder::of_catalog(Path::new("/lake/_lath_catalog")).unwrap();
-        let moved = Folder::of_catalog(Path::new("/sea/_lath_catalog")).unwrap();
+        let folder = Folder::containing(Path::new("/lake/_lath_catalog")).unwrap();
+        let moved = Folder::containing(Path::new("/sea/_lath_catalog")).unwrap();
         for (location, name, after) in [
             ("/lake", "./", "/sea"),
             ("/lake/a/b.parquet", "./a/b.parquet", "/sea/a/b.parquet"),
@@ -85,12 +87,12 @@ mod tests {
             ("s3://bucket/a", "s3://bucket/a", "s3://bucket/a"),
             ("@/lake/list.txt", "@./list.txt", "@/sea/list.txt"),
         ] {
-            assert_eq!(folder.name_of(location).unwrap(), name);
-            assert_eq!(moved.location_of(name).unwrap(), after);
+            assert_eq!(folder.name(location).unwrap(), name);
+            assert_eq!(moved.location(name).unwrap(), after);
         }
-        let here = Folder::of_catalog(Path::new("_lath_catalog")).unwrap();
-        assert_eq!(here.name_of("a.parquet").unwrap(), "./a.parquet");
-        assert_eq!(here.location_of("./a.parquet").unwrap(), "a.parquet");
-        assert_eq!(here.location_of("./").unwrap(), ".");
+        let here = Folder::containing(Path::new("_lath_catalog")).unwrap();
+        assert_eq!(here.name("a.parquet").unwrap(), "./a.parquet");
+        assert_eq!(here.location("./a.parquet").unwrap(), "a.parquet");
+        assert_eq!(here.location("./").unwrap(), ".");
     }
 }

@@ -14,6 +14,6 @@ pub(crate) use self::roots::Root;
 pub(crate) use self::schemas::StoredSchema;
 pub(crate) use self::trees::{
     BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ENDS, FILES, FORMAT, FORMAT_KEY, META, NAMES, PAGE_INDEXES,
-    PARTITIONS_KEY, SCHEMAS, SEGMENTS, STATE_KEY, UNITED_KEY, name_key, number_key, number_of,
+    PARTITIONS_KEY, SCHEMAS, SEGMENTS, STATE_KEY, UNITED_KEY, name_key, number_in, number_key,
 };
 pub(crate) use self::version::len_bytes;

@@ -1,24 +1,24 @@
-//! Locations that were added to a catalog.
+//! The locations that were added to a catalog.
 
 use lath_store::{RecordReader, RecordWriter, Snapshot, Transaction};
 
-use super::trees::{ROOTS, number_key, number_of};
+use super::trees::{ROOTS, number_in, number_key};
 use crate::error::{Error, Result};
 
 /// A location that was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) number: u32,
-    /// As in [`Entry::name`](crate::file::Entry::name).
+    /// In the form of [`Entry::name`](crate::file::Entry::name).
     pub(crate) name: String,
 }
 
-/// All of them, in the order in which they were added.
+/// All locations, in the order in which they were added.
 pub(crate) fn read(snapshot: &Snapshot) -> Result<Vec<Root>> {
     let Some(tree) = snapshot.tree(ROOTS)? else { return Ok(Vec::new()) };
     let root = |entry: lath_store::Result<lath_store::Entry<'_>>| {
         let (key, value) = entry?;
-        let number = number_of(&key).ok_or_else(|| Error::corrupt("a location without a number"))?;
+        let number = number_in(&key).ok_or_else(|| Error::corrupt("a location without a number"))?;
         Ok(Root { number, name: RecordReader::new("a location", value)?.text()?.to_owned() })
     };
     tree.iter().map(root).collect()

@@ -1,27 +1,27 @@
-//! The schemas that files have.
+//! The schemas of files.
 
 use arrow_schema::SchemaRef;
 use lath_store::{RecordReader, RecordWriter, Tree};
 
 use super::ipc;
-use super::trees::number_of;
+use super::trees::number_in;
 use crate::error::{Error, Result};
 
-/// A schema as the store has it.
+/// The record of a schema.
 #[derive(Debug)]
 pub(crate) struct StoredSchema {
     pub(crate) id: u32,
-    /// How many files have it.
+    /// The number of files with this schema.
     pub(crate) files: u32,
     pub(crate) schema: SchemaRef,
 }
 
 impl StoredSchema {
-    /// All schemas of a tree, in the order of their numbers.
+    /// All schemas in a tree, in the order of their numbers.
     pub(crate) fn read_all(tree: Tree<'_>) -> Result<Vec<Self>> {
         let schema = |entry: lath_store::Result<lath_store::Entry<'_>>| {
             let (key, value) = entry?;
-            let id = number_of(&key).ok_or_else(|| Error::corrupt("a schema without a number"))?;
+            let id = number_in(&key).ok_or_else(|| Error::corrupt("a schema without a number"))?;
             let mut record = RecordReader::new("a schema", value)?;
             Ok(Self { id, files: record.u32()?, schema: ipc::schema_from_bytes(record.bytes()?)? })
         };

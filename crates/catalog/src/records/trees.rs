@@ -1,20 +1,20 @@
 //! The trees of a catalog's store, and their keys. `docs/formats/catalog.md` describes them.
 
-/// What holds for the whole catalog, by name.
+/// Records of the whole catalog, by name.
 pub(crate) const META: &str = "meta";
 /// Locations that were added, by number.
 pub(crate) const ROOTS: &str = "roots";
-/// Slots of files, in the order in which a listing has the files.
+/// Slots of files, in the order of a listing.
 pub(crate) const NAMES: &str = "names";
-/// What is known of files, by slot.
+/// Records of files, by slot.
 pub(crate) const FILES: &str = "files";
-/// The ends of files, from their footers on, by slot.
+/// The ends of files, starting with the footer, by slot.
 pub(crate) const ENDS: &str = "ends";
 /// Page indexes of files, by slot: the offset, then the bytes.
 pub(crate) const PAGE_INDEXES: &str = "page_indexes";
-/// Schemas that files have, by number.
+/// Schemas of files, by number.
 pub(crate) const SCHEMAS: &str = "schemas";
-/// Columns that files are planned by, by number.
+/// Planning columns, by number.
 pub(crate) const COLUMNS: &str = "columns";
 /// Arrays over slots.
 pub(crate) const BLOCKS: &str = "blocks";
@@ -25,7 +25,7 @@ pub(crate) const SEGMENTS: &str = "segments";
 pub(crate) const FORMAT_KEY: &[u8] = b"format";
 /// Counters and options, in [`META`].
 pub(crate) const STATE_KEY: &[u8] = b"state";
-/// The schema of all files together, in [`META`]; missing where schemas cannot be united.
+/// The united schema of all files, in [`META`]; absent if the schemas cannot be united.
 pub(crate) const UNITED_KEY: &[u8] = b"united";
 /// The partition columns, in [`META`].
 pub(crate) const PARTITIONS_KEY: &[u8] = b"partitions";
@@ -36,20 +36,20 @@ pub(crate) const FORMAT: u32 = 1;
 /// Slots of a block.
 pub(crate) const BLOCK_SLOTS: u32 = 8192;
 
-/// What an array over slots has.
+/// The kind of an array over slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BlockKind {
-    /// A bit for each slot that has a file.
+    /// One bit a slot: whether it has a file.
     Live = 1,
     /// The bounds of a column.
     Bounds = 2,
-    /// A bit for each file all of whose rows are in kept filters of a column.
+    /// One bit a slot: whether filters in the catalog cover all rows of its file in a column.
     Filtered = 3,
-    /// The rows of a partition column's values.
+    /// Indices into the values of a partition column.
     Partition = 4,
 }
 
-/// Which array over slots: its kind and its column, and which part of it.
+/// The key of a block of an array over slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockKey {
     pub(crate) kind: BlockKind,
@@ -66,21 +66,20 @@ impl BlockKey {
     }
 }
 
-/// The key of a numbered thing.
+/// The key of a numbered record.
 pub(crate) fn number_key(number: u32) -> [u8; 4] {
     number.to_be_bytes()
 }
 
-/// The number of a key.
-pub(crate) fn number_of(key: &[u8]) -> Option<u32> {
+/// The number in a key.
+pub(crate) fn number_in(key: &[u8]) -> Option<u32> {
     key.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// The key of a file in [`NAMES`]: files in the order of roots, then directory by directory in the order of names, as listings
-/// have them.
+/// The key of a file in [`NAMES`]. Files are in the order of a listing: by root, then by directory, then by name.
 pub(crate) fn name_key(root: u32, name: &str) -> Vec<u8> {
     let mut key = root.to_be_bytes().to_vec();
-    // Below any other byte, so that what is in a directory comes before names that its own is a prefix of.
+    // 0 is below any other byte, so the files in a directory come before files whose name continues the directory's.
     key.extend(name.bytes().map(|byte| if byte == b'/' { 0 } else { byte }));
     key
 }

@@ -1,4 +1,4 @@
-//! States of files as bytes.
+//! Encodes versions of files.
 
 use lath_parquet::FileVersion;
 use lath_store::{RecordReader, RecordWriter};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 const LOCAL: u32 = 1;
 const OBJECT: u32 = 2;
 
-/// Adds a state to a record.
+/// Adds a version to a record.
 pub(crate) fn write(version: &FileVersion, record: &mut RecordWriter) {
     match version {
         FileVersion::Local { len, modified, identity, changed } => {
@@ -21,7 +21,7 @@ pub(crate) fn write(version: &FileVersion, record: &mut RecordWriter) {
         FileVersion::Store { len, tag } => {
             record.u32(OBJECT).u64(*len).bytes(tag.as_bytes());
         }
-        // Features of other crates may add what this build has no name for.
+        // Another crate may turn on the feature that adds a variant.
         #[allow(
             unreachable_patterns,
             reason = "reached where another crate turns object stores on and this one is without"
@@ -32,7 +32,7 @@ pub(crate) fn write(version: &FileVersion, record: &mut RecordWriter) {
     }
 }
 
-/// Reads the state that a record goes on with.
+/// Reads a version from a record.
 pub(crate) fn read(record: &mut RecordReader<'_>) -> Result<FileVersion> {
     match record.u32()? {
         LOCAL => {
@@ -43,8 +43,10 @@ pub(crate) fn read(record: &mut RecordReader<'_>) -> Result<FileVersion> {
         #[cfg(feature = "object-store")]
         OBJECT => Ok(FileVersion::Store { len: record.u64()?, tag: record.text()?.into() }),
         #[cfg(not(feature = "object-store"))]
-        OBJECT => Err(Error::invalid("the catalog has objects of stores, which this build cannot read")),
-        other => Err(Error::corrupt(format!("a file is in a state of the unknown kind {other}"))),
+        OBJECT => Err(Error::invalid(
+            "the catalog has files in object stores, which this build cannot read; build it with the feature object-store",
+        )),
+        other => Err(Error::corrupt(format!("the version of a file: expected kind 1 or 2, found {other}"))),
     }
 }
 

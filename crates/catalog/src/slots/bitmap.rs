@@ -12,12 +12,12 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
-    /// Without any of `slots` slots.
+    /// The empty set, with room for `slots` slots.
     pub(crate) fn empty(slots: usize) -> Self {
         Self { words: vec![0; slots.div_ceil(64)] }
     }
 
-    /// An array of bits over so many slots.
+    /// Reads an array of bits over slots.
     pub(crate) fn read(blocks: Option<Tree<'_>>, kind: BlockKind, column: u32, slots: u32) -> Result<Self> {
         let mut bitmap = Self::empty(slots as usize);
         let Some(blocks) = blocks else { return Ok(bitmap) };
@@ -33,7 +33,7 @@ impl Bitmap {
         self.words.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 != 0)
     }
 
-    /// Adds a slot; one past the end is ignored.
+    /// Adds a slot. A slot past the end is ignored.
     pub(crate) fn insert(&mut self, slot: u32) {
         if let Some(word) = self.words.get_mut(slot as usize / 64) {
             *word |= 1 << (slot % 64);
@@ -52,7 +52,7 @@ impl Bitmap {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// Removes what `other` has.
+    /// Removes the slots in `other`.
     pub(crate) fn subtract(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_come_back_in_order() {
+    fn slots_are_listed_in_order() {
         let mut bitmap = Bitmap::empty(130);
         let slots = [0, 63, 64, 127, 129];
         slots.iter().for_each(|&slot| bitmap.insert(slot));

@@ -1,4 +1,4 @@
-//! Arrays over slots that are being changed.
+//! Buffers changes of arrays over slots.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
@@ -10,13 +10,13 @@ use super::bounds::{BOUNDS_LEN, Bounds};
 use crate::error::Result;
 use crate::records::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind};
 
-/// Bytes of changed blocks that are kept before they are written.
+/// Maximum bytes of changed blocks in memory.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Blocks are lengthened for so many slots at a time.
+/// Blocks grow by this many slots at a time.
 const SLOTS_AT_A_TIME: usize = 64;
 
-/// Changes of arrays over slots, which are written block by block.
+/// Changed blocks of arrays over slots.
 #[derive(Debug, Default)]
 pub(crate) struct BlockBuffer {
     blocks: BTreeMap<BlockKey, Vec<u8>>,
@@ -115,7 +115,7 @@ impl BlockBuffer {
     }
 }
 
-/// Lengthens a block to at least `len` bytes, a multiple of `step`, with repetitions of `filling`.
+/// Extends a block to at least `len` bytes, a multiple of `step`, by repeating `filling`.
 fn grow(block: &mut Vec<u8>, len: usize, step: usize, filling: &[u8]) {
     while block.len() < len.next_multiple_of(step) {
         block.extend_from_slice(filling);

@@ -1,20 +1,19 @@
-//! Smallest and largest values of files as integers in the order of the values.
+//! Minimum and maximum of columns, as 64-bit integers in the order of the values.
 //!
-//! The map of a value to its integer is monotone: values that are in order have integers in order, though several values may have
-//! the same. So a value that lies between two others has an integer between theirs, and a file is ruled out only where no value of
-//! it can pass.
+//! The map from values to integers is monotone but not injective: the integer of a value between two others is between their integers.
+//! A file is therefore ruled out only if none of its values can pass.
 //!
 //! | values | integer |
 //! | --- | --- |
 //! | booleans | 0 and 1 |
 //! | integers, decimals, dates, times, timestamps | clamped to 64 bits, the sign bit flipped |
 //! | decimals of up to 76 digits | their upper 64 bits, the sign bit flipped |
-//! | floats | their bits in the order of numbers, one zero, NaN above all |
-//! | strings and bytes | the first eight bytes, big-endian, zeros where there are fewer |
+//! | floats | their bits in numeric order, with one zero, and NaN above all |
+//! | strings and bytes | the first eight bytes, big-endian, padded with zeros |
 
 use lath_predicate::{Comparison, Value, ValueSet, ValueTest};
 
-/// The least and the largest integer of the values of a file in a column.
+/// The integers of the smallest and largest value of a column in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
     pub(crate) min: u64,
@@ -22,13 +21,13 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Nothing is known.
+    /// Any values.
     pub(crate) const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
-    /// There is no value but null.
+    /// No value but null.
     pub(crate) const NO_VALUE: Self = Self { min: u64::MAX, max: 0 };
 
-    /// Of the values from `min` to `max`.
-    pub(crate) fn of(min: &Value, max: &Value) -> Self {
+    /// The bounds of values from `min` to `max`.
+    pub(crate) fn new(min: &Value, max: &Value) -> Self {
         Self { min: rank(min), max: rank(max) }
     }
 }
@@ -58,17 +57,17 @@ pub(crate) fn rank(value: &Value) -> u64 {
     }
 }
 
-/// A test of bounds: whether a value between them may pass.
+/// Tests whether a value between bounds can pass.
 #[derive(Debug)]
 pub(crate) enum BoundsTest {
-    /// Some value is at least the first and at most the second.
+    /// Passes if a value from the first to the second is within the bounds.
     Overlaps(u64, u64),
-    /// One of these, sorted, is between the bounds.
+    /// Passes if one of these sorted values is within the bounds.
     HasOneOf(Vec<u64>),
 }
 
 impl BoundsTest {
-    /// `None` for tests that bounds say nothing of.
+    /// `None` for tests that bounds cannot decide.
     pub(crate) fn new(test: &ValueTest) -> Option<Self> {
         Some(match test {
             ValueTest::Compare(comparison, value) => {
@@ -81,13 +80,13 @@ impl BoundsTest {
                 }
             }
             ValueTest::Between(low, high) => Self::Overlaps(rank(low), rank(high)),
-            ValueTest::In(set) => Self::one_of(set),
+            ValueTest::In(set) => Self::any(set),
             ValueTest::Truth => Self::Overlaps(1, 1),
             _ => return None,
         })
     }
 
-    fn one_of(set: &ValueSet) -> Self {
+    fn any(set: &ValueSet) -> Self {
         let mut ranks: Vec<u64> = set.values().iter().map(rank).collect();
         ranks.sort_unstable();
         ranks.dedup();
@@ -97,13 +96,13 @@ impl BoundsTest {
         }
     }
 
-    /// For each of up to 64 bounds, as pairs of little-endian integers, whether a value between them may pass.
+    /// Tests up to 64 bounds, given as pairs of little-endian integers; bit `i` of the result is for pair `i`.
     pub(crate) fn test_word(&self, pairs: &[[u8; BOUNDS_LEN]]) -> u64 {
         let bits = |passes: &dyn Fn(Bounds) -> bool| {
             pairs.iter().enumerate().fold(0, |word, (bit, pair)| word | u64::from(passes(from_bytes(pair))) << bit)
         };
         match self {
-            // The most frequent test, compiled for itself.
+            // The most frequent test has a loop of its own.
             Self::Overlaps(low, high) => pairs.iter().enumerate().fold(0, |word, (bit, pair)| {
                 let Bounds { min, max } = from_bytes(pair);
                 word | u64::from((min <= *high) & (max >= *low) & (min <= max)) << bit
@@ -115,7 +114,7 @@ impl BoundsTest {
     }
 }
 
-/// Bytes of bounds in the store.
+/// Bytes of encoded bounds.
 pub(crate) const BOUNDS_LEN: usize = 16;
 
 pub(crate) fn to_bytes(bounds: Bounds) -> [u8; BOUNDS_LEN] {
@@ -155,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn bounds_pass_where_a_value_between_them_may() {
+    fn bounds_pass_if_a_value_between_them_can() {
         let int = |value: i128| Value::Int(value);
         let pairs = [
-            to_bytes(Bounds::of(&int(10), &int(20))),
+            to_bytes(Bounds::new(&int(10), &int(20))),
             to_bytes(Bounds::UNKNOWN),
             to_bytes(Bounds::NO_VALUE),
-            to_bytes(Bounds::of(&int(15), &int(15))),
+            to_bytes(Bounds::new(&int(15), &int(15))),
         ];
         let passes = |test: ValueTest| BoundsTest::new(&test).map(|test| test.test_word(&pairs));
         let compare = |comparison, value| passes(ValueTest::Compare(comparison, int(value)));

@@ -1,4 +1,4 @@
-//! Bloom filters that a catalog makes: of key columns of files that have none or weak ones, and of several columns together.
+//! Makes Bloom filters: of key columns of files with no filter or a weak one, and of several columns together.
 
 use std::collections::HashSet;
 
@@ -8,35 +8,35 @@ use lath_parquet::{FilterHash, ParquetFile};
 
 use crate::error::Result;
 
-/// False positive rate that a made filter is sized for, if the budget allows. Each false positive is a file that is opened for
-/// nothing, which takes as long as probing thousands of filters: with 1 % (257 of 100,000 files opened, because sizes are powers of
-/// two) a lookup took 29 ms, of which choosing the files took 10.
+/// The false positive rate of a made filter, if the budget allows. Each false positive opens a file in vain, which takes as long as
+/// probing thousands of filters. At 1 % (257 of 100,000 files opened, because sizes are powers of two) a lookup took 29 ms, 10 ms of it
+/// to choose the files.
 const FALSE_POSITIVE_RATE: f64 = 0.0001;
 
-/// False positive rate up to which the filters that a file has are as good as one that would be made.
+/// The maximum false positive rate of a file's own filters with which no filter is made.
 const SELECTIVE_RATE: f64 = 0.001;
 
-/// Minimum bits for a key: a filter with fewer lets about half of all keys pass, and is not worth its space.
+/// The minimum bits a key. With fewer, about half of all lookups are false positives, and the filter is not worth its space.
 const MIN_BITS_PER_KEY: usize = 4;
 
-/// Maximum number of columns of a key: each takes 16 bits of the number of a way of hashing.
+/// The maximum number of columns of a key: each takes 16 bits of [`KeyHash::code`].
 pub(crate) const MAX_KEY_COLUMNS: usize = 4;
 
-/// How the values of some columns are hashed together. For one column, its hashes are those of the format.
+/// The hash function of one or several columns. For one column it is the hash of Parquet's Bloom filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyHash {
     columns: Vec<FilterHash>,
 }
 
 impl KeyHash {
-    /// For the columns at `paths`; `None` if one of them has no Bloom filters.
-    pub(crate) fn of_columns<S: AsRef<str>>(file: &ParquetFile, paths: &[S]) -> Option<Self> {
+    /// The hash function of the columns at `paths`; `None` if the type of one of them has no Bloom filters.
+    pub(crate) fn new<S: AsRef<str>>(file: &ParquetFile, paths: &[S]) -> Option<Self> {
         let columns = paths.iter().map(|path| file.filter_hash(path.as_ref())).collect::<Option<Vec<_>>>()?;
         let fits = columns.len() == 1 || columns.iter().all(|hash| hash.code() <= u64::from(u16::MAX));
         (fits && !columns.is_empty() && columns.len() <= MAX_KEY_COLUMNS).then_some(Self { columns })
     }
 
-    /// A number for the way of hashing, of which the number of columns is known.
+    /// The number of the hash function. Different numbers of columns can have the same one.
     pub(crate) fn code(&self) -> u64 {
         match self.columns.as_slice() {
             [only] => only.code(),
@@ -50,12 +50,12 @@ impl KeyHash {
         Some(Self { columns: columns.collect::<Option<_>>()? })
     }
 
-    /// The columns, one by one.
+    /// The hash function of each column.
     pub(crate) fn columns(&self) -> &[FilterHash] {
         &self.columns
     }
 
-    /// Adds the hashes of the rows in which no column is null; `None` if values of such arrays cannot be hashed.
+    /// Adds the hashes of the rows without nulls; `None` if the arrays have a type that cannot be hashed.
     fn add(&self, arrays: &[ArrayRef], hashes: &mut HashSet<u64>) -> Option<()> {
         let columns = arrays.iter().zip(&self.columns).map(|(array, hash)| hash.of_array(array));
         let columns = columns.collect::<Option<Vec<_>>>()?;
@@ -69,12 +69,12 @@ impl KeyHash {
     }
 }
 
-/// The hash of several columns: that of the only one, or a mix that depends on their order.
+/// Combines the hashes of the columns of a row; the result depends on their order. A single hash stays as it is.
 pub(crate) fn combine(hashes: impl IntoIterator<Item = u64>) -> u64 {
     hashes.into_iter().reduce(mix).unwrap_or(0)
 }
 
-/// SplitMix64's finalizer over both.
+/// Mixes two hashes by the finalizer of SplitMix64.
 fn mix(one: u64, other: u64) -> u64 {
     let hash = one.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ other;
     let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -82,8 +82,7 @@ fn mix(one: u64, other: u64) -> u64 {
     hash ^ hash >> 31
 }
 
-/// A filter of all values that a file has in some columns, of at most `budget` bytes. `None` if they cannot be hashed, or are too
-/// many.
+/// A filter of all keys of a file, of at most `budget` bytes; `None` if they cannot be hashed, or are too many for the budget.
 pub(crate) fn make<S: AsRef<str>>(
     file: &ParquetFile,
     paths: &[S],
@@ -103,22 +102,22 @@ pub(crate) fn make<S: AsRef<str>>(
     Ok(made.is_ok().then_some(bitset))
 }
 
-/// Whether a key that a file does not have passes its filters, one for each row group, as seldom as it should.
+/// Whether the filters of a file, one for each row group, have few enough false positives together.
 pub(crate) fn is_selective<'b>(bitsets: impl Iterator<Item = &'b [u8]>) -> bool {
     bitsets.map(false_positive_rate).sum::<f64>() <= SELECTIVE_RATE
 }
 
-/// The share of keys that are not in a filter and pass it: those of which each word of their block has the bit.
+/// The false positive rate of a filter: the probability that all words of a random block have the bits of a random key.
 fn false_positive_rate(bitset: &[u8]) -> f64 {
     let (blocks, _) = bitset.as_chunks::<BLOCK_LEN>();
-    let of_block = |block: &[u8; BLOCK_LEN]| -> f64 {
+    let rate = |block: &[u8; BLOCK_LEN]| -> f64 {
         let words = block.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
         words.map(|word| f64::from(word.count_ones()) / 32.0).product()
     };
-    blocks.iter().map(of_block).sum::<f64>() / blocks.len().max(1) as f64
+    blocks.iter().map(rate).sum::<f64>() / blocks.len().max(1) as f64
 }
 
-/// Bytes of a filter of `distinct` values: a power of two, at most the budget.
+/// The bytes of a filter for `distinct` keys: a power of two, at most the budget.
 fn filter_bytes(distinct: usize, budget: usize) -> usize {
     let bits = -8.0 * distinct as f64 / (1.0 - FALSE_POSITIVE_RATE.powf(1.0 / 8.0)).ln();
     let budget = if budget.is_power_of_two() { budget } else { budget.next_power_of_two() / 2 };
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_a_filter_is_that_of_keys_that_pass() {
+    fn the_computed_rate_is_the_measured_one() {
         let hashes = |seed: u64| (0..2000u64).map(move |key| mix(seed, key)).collect::<Vec<_>>();
         for (bytes, selective) in [(1 << 11, false), (1 << 12, false), (1 << 14, true)] {
             let mut bitset = vec![0; bytes];
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_columns_counts() {
+    fn the_combined_hash_depends_on_the_order_of_columns() {
         assert_eq!(combine([7]), 7);
         assert_ne!(combine([7, 8]), combine([8, 7]));
         assert_ne!(combine([0, 0]), combine([0]).wrapping_add(1));

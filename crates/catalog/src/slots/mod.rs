@@ -12,6 +12,6 @@ pub(crate) use self::bitmap::Bitmap;
 pub(crate) use self::block_buffer::BlockBuffer;
 pub(crate) use self::bounds::{BOUNDS_LEN, Bounds, BoundsTest, rank};
 pub(crate) use self::made_filter::{KeyHash, MAX_KEY_COLUMNS, combine};
-pub(crate) use self::partitions::KnownPartition;
+pub(crate) use self::partitions::CatalogPartition;
 pub(crate) use self::segment::{Class, Place, Segment};
 pub(crate) use self::segment_buffer::SegmentBuffer;

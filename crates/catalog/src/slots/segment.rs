@@ -1,7 +1,7 @@
-//! Bloom filters of equal length, laid out for one key and many filters.
+//! Bloom filters of equal length, laid out to probe many filters for one key.
 //!
-//! A key is in one block of a filter. So a segment has the first blocks of all its filters next to each other, then all second
-//! blocks, and so on: a probe reads one stretch of the file, whatever the number of filters.
+//! A key is in one block of a filter. A segment therefore stores the first blocks of all its filters next to each other, then all second
+//! blocks, and so on: a probe reads one contiguous range, whatever the number of filters.
 //!
 //! ```text
 //! │ block 0 of filters 0, 1, 2, … │ block 1 of filters 0, 1, 2, … │ …
@@ -13,7 +13,7 @@ use lath_store::Tree;
 use super::bitmap::Bitmap;
 use crate::error::{Error, Result};
 
-/// The filters that share segments: of one column, hashed alike, with so many blocks.
+/// A class of filters that share segments: the same column, hash function and number of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class {
     pub(crate) column: u32,
@@ -22,27 +22,27 @@ pub(crate) struct Class {
     pub(crate) blocks: u32,
 }
 
-/// Where a filter is among those of its class.
+/// The place of a filter in the segments of its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) segment: u32,
     pub(crate) position: u32,
 }
 
-/// In place of a slot: the position is free.
+/// The slot of a free position.
 pub(crate) const FREE: u32 = u32::MAX;
 
-/// Maximum bytes of the filters of a segment that has several.
+/// Maximum bytes of a segment with several filters.
 const MAX_SEGMENT_BYTES: usize = 4 << 20;
 
-/// Filters of the first segment. Each has four times as many as the one before, so that few files take little space.
+/// Filters of the first segment. Each segment has four times as many as the one before, so that few files take little space.
 const FIRST_CAPACITY: usize = 16;
 
 /// Maximum filters of a segment.
 const MAX_CAPACITY: usize = 1 << 16;
 
 impl Class {
-    /// How many filters a segment of the class has.
+    /// The number of filters in a segment of the class.
     pub(crate) fn capacity(&self, segment: u32) -> usize {
         let max = (MAX_SEGMENT_BYTES / (self.blocks.max(1) as usize * BLOCK_LEN)).clamp(1, MAX_CAPACITY);
         let grown = FIRST_CAPACITY.checked_shl(2 * segment.min(8)).unwrap_or(MAX_CAPACITY);
@@ -57,7 +57,7 @@ impl Class {
         key
     }
 
-    /// The key of the slots that the filters of a segment are of.
+    /// The key of the list of slots of a segment.
     pub(crate) fn slots_key(&self, segment: u32) -> [u8; 21] {
         self.key(segment, 0)
     }
@@ -74,8 +74,8 @@ impl Class {
         key
     }
 
-    /// The class and the segment of a key; `None` for that of blocks.
-    fn of_slots_key(key: &[u8]) -> Option<(Self, u32)> {
+    /// The class and segment of a key of slots; `None` for a key of blocks.
+    fn parse_slots_key(key: &[u8]) -> Option<(Self, u32)> {
         let (column, rest) = key.split_first_chunk::<4>()?;
         let (hash, rest) = rest.split_first_chunk::<8>()?;
         let (blocks, rest) = rest.split_first_chunk::<4>()?;
@@ -98,11 +98,11 @@ pub(crate) struct Segment<'a> {
 
 impl<'a> Segment<'a> {
     /// All segments of a column.
-    pub(crate) fn of_column(segments: Tree<'a>, column: u32) -> Result<Vec<Self>> {
+    pub(crate) fn read_all(segments: Tree<'a>, column: u32) -> Result<Vec<Self>> {
         let mut found = Vec::new();
         for entry in segments.prefix(&column.to_be_bytes()) {
             let (key, slots) = entry?;
-            if let Some((class, number)) = Class::of_slots_key(&key) {
+            if let Some((class, number)) = Class::parse_slots_key(&key) {
                 found.push(Self::new(segments, class, number, slots)?);
             }
         }
@@ -119,12 +119,12 @@ impl<'a> Segment<'a> {
         let blocks = segments.get(&class.blocks_key(number))?.unwrap_or_default();
         let (slots, blocks) = (slots.as_chunks().0, blocks.as_chunks().0);
         if class.blocks == 0 || blocks.len() != slots.len() * class.blocks as usize {
-            return Err(Error::corrupt("a segment of filters has another length than its filters"));
+            return Err(Error::corrupt("the length of a segment of filters does not fit the number of its filters"));
         }
         Ok(Self { class, slots, blocks })
     }
 
-    /// Adds to `found` the slots in `wanted` that have a filter here which has one of `hashes`.
+    /// Adds the slots in `wanted` to `found` whose filter in this segment has one of `hashes`.
     pub(crate) fn probe(&self, hashes: &[u64], wanted: &Bitmap, found: &mut Bitmap) -> Result<()> {
         let is_wanted = |slot: u32| slot != FREE && wanted.contains(slot);
         let positions: Vec<(usize, u32)> = self
@@ -161,7 +161,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// A segment that is being changed.
+/// A segment in memory, to be changed.
 #[derive(Debug)]
 pub(crate) struct OpenSegment {
     pub(crate) slots: Vec<u8>,
@@ -174,14 +174,14 @@ impl OpenSegment {
         Self { slots: vec![0xFF; capacity * 4], blocks: vec![0; capacity * class.blocks as usize * BLOCK_LEN] }
     }
 
-    /// The first free position from `from` on.
+    /// The first free position at or after `from`.
     pub(crate) fn free_position(&self, from: u32) -> Option<u32> {
         let slots = self.slots.as_chunks::<4>().0;
         let free = slots.iter().skip(from as usize).position(|slot| u32::from_le_bytes(*slot) == FREE)?;
         Some(from + free as u32)
     }
 
-    /// Puts the filter of a slot at a position.
+    /// Stores the filter of a slot at a position.
     pub(crate) fn put(&mut self, position: u32, slot: u32, bitset: &[u8]) {
         let capacity = self.slots.len() / 4;
         self.set_slot(position, slot);
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_are_probed_where_they_were_put() {
+    fn probes_find_the_filters_that_have_a_key() {
         let class = Class { column: 3, hash: 1, blocks: 4 };
         let mut open = OpenSegment::empty(&class, 0);
         let filters: Vec<Vec<u8>> = (0..16u64)
@@ -235,7 +235,7 @@ mod tests {
         transaction.commit().unwrap();
         let snapshot = store.snapshot().unwrap();
         let tree = snapshot.tree("segments").unwrap().unwrap();
-        let [segment] = <[Segment<'_>; 1]>::try_from(Segment::of_column(tree, 3).unwrap()).ok().unwrap();
+        let [segment] = <[Segment<'_>; 1]>::try_from(Segment::read_all(tree, 3).unwrap()).ok().unwrap();
         let mut wanted = Bitmap::empty(200);
         (0..200).for_each(|slot| wanted.insert(slot));
         for (at, filter) in filters.iter().enumerate() {
@@ -255,7 +255,7 @@ mod tests {
                 );
             }
         }
-        assert!(Segment::of_column(tree, 4).unwrap().is_empty());
+        assert!(Segment::read_all(tree, 4).unwrap().is_empty());
     }
 
     #[test]

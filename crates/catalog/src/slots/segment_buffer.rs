@@ -1,4 +1,4 @@
-//! Segments of filters that are being changed.
+//! Buffers changes of segments of filters.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::segment::{Class, FREE, OpenSegment, Place};
 use crate::error::Result;
 use crate::records::SEGMENTS;
 
-/// The segments that filters are added to, one for each class.
+/// The segment to which filters are added, for each class.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentBuffer {
     open: BTreeMap<Class, Open>,
@@ -18,7 +18,7 @@ pub(crate) struct SegmentBuffer {
 struct Open {
     number: u32,
     segment: OpenSegment,
-    /// Positions before it are taken.
+    /// All positions before it are occupied.
     from: u32,
 }
 
@@ -51,7 +51,7 @@ impl SegmentBuffer {
         }
     }
 
-    /// Makes the place of a filter free.
+    /// Frees the place of a filter.
     pub(crate) fn remove(&mut self, transaction: &mut Transaction, class: Class, place: Place) -> Result<()> {
         if let Some(open) = self.open.get_mut(&class).filter(|open| open.number == place.segment) {
             open.segment.set_slot(place.position, FREE);
@@ -77,7 +77,7 @@ impl SegmentBuffer {
     }
 }
 
-/// The first segment from number `from` on that has room: one that is there, or the next one.
+/// The first segment at or after `from` that has room: an existing one, or the next new one.
 fn first_with_room(segments: Tree<'_>, class: &Class, from: u32) -> Result<u32> {
     for number in from.. {
         match segments.get(&class.slots_key(number))? {

@@ -1,4 +1,4 @@
-//! What a catalog keeps of files.
+//! Options for adding files.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::file::ContentOptions;
 use crate::slots::MAX_KEY_COLUMNS;
 
-/// What a catalog keeps of files that are added.
+/// Options for adding files to a catalog: keys, and the size of filters.
 #[derive(Debug, Clone)]
 pub struct AddOptions {
     keys: Vec<Vec<String>>,
@@ -14,43 +14,43 @@ pub struct AddOptions {
 }
 
 impl AddOptions {
-    /// Without keys; at most 1 MiB of filters for each file and column.
+    /// No keys; at most 1 MiB of filters for each file and column.
     pub fn new() -> Self {
         Self { keys: Vec::new(), filter_budget_bytes: None }
     }
 
-    /// Makes Bloom filters of a column of those files that have none of their own, or such as let more than one of 1,000 other keys pass, or
-    /// of up to four columns that are looked up together. For that the column of each file is read. It holds for all files of the catalog,
-    /// which are read anew where the key is new.
+    /// Makes Bloom filters of a key: one column, or up to four columns that are looked up together. A filter of one column is made for files
+    /// without a filter of their own, or with one of more than 0.1 % false positives. Making a filter reads the columns of the key. A key
+    /// holds for all files of the catalog, so a new key reads all of them again.
     #[must_use]
     pub fn key<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.keys.push(columns.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets the maximum bytes of the filters of a column that are kept for a file: a file's own are not kept, and made ones are
-    /// made smaller or not at all. It holds for all files that are read from then on.
+    /// Sets the maximum bytes of the filters of a column for one file. A file's own filters are not kept if they have more; made filters are
+    /// smaller, or are not made. This holds for all files that are read from then on.
     #[must_use]
     pub fn filter_budget_bytes(mut self, bytes: usize) -> Self {
         self.filter_budget_bytes = Some(bytes);
         self
     }
 
-    pub(crate) fn wanted(&self, before: &ContentOptions) -> Result<ContentOptions> {
-        let mut wanted = before.clone();
+    pub(crate) fn content(&self, before: &ContentOptions) -> Result<ContentOptions> {
+        let mut content = before.clone();
         for key in &self.keys {
             let distinct: HashSet<&String> = key.iter().collect();
             if key.is_empty() || key.len() > MAX_KEY_COLUMNS || distinct.len() != key.len() {
                 return Err(Error::invalid(format!(
-                    "the key {key:?}: name one to {MAX_KEY_COLUMNS} different columns"
+                    "the key {key:?}: expected one to {MAX_KEY_COLUMNS} different columns"
                 )));
             }
-            if !wanted.keys.contains(key) {
-                wanted.keys.push(key.clone());
+            if !content.keys.contains(key) {
+                content.keys.push(key.clone());
             }
         }
-        wanted.filter_budget_bytes = self.filter_budget_bytes.unwrap_or(before.filter_budget_bytes);
-        Ok(wanted)
+        content.filter_budget_bytes = self.filter_budget_bytes.unwrap_or(before.filter_budget_bytes);
+        Ok(content)
     }
 }
 

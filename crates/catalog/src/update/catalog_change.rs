@@ -1,4 +1,4 @@
-//! Adding files to a catalog, removing them, and taking note of what has changed.
+//! Adds, removes and refreshes files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,25 +8,25 @@ use lath_parquet::DatasetOptions;
 
 use super::add_options::AddOptions;
 use super::changes::Changes;
-use super::discovery::{Found, read_into};
+use super::discovery::{FoundFile, read_into};
 use super::edit::Edit;
 use super::partition_update;
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::facts;
-use crate::records::{NAMES, Root, number_of, roots};
+use crate::records::{NAMES, Root, number_in, roots};
 
-/// Files that are read before what they say is written.
+/// The number of files that are read before their records are written.
 const FILES_AT_A_TIME: usize = 1024;
 
 impl Catalog {
-    /// Adds the files that `locations` stand for, as [`Dataset::open`](lath_parquet::Dataset::open) finds them, and reads their
-    /// footers, page indexes and filters. Files that the catalog has already are refreshed. All of it is one transaction: a
-    /// failure leaves the catalog as it was.
+    /// Adds the files at `locations`, which are found as by [`Dataset::open`](lath_parquet::Dataset::open), and reads their footers, page
+    /// indexes and filters. Files that are already in the catalog are refreshed. This is one transaction: a failure leaves the catalog
+    /// unchanged.
     ///
     /// # Errors
-    /// [`Error::Parquet`] for what cannot be found, [`Error::Invalid`] for keys that cannot be and for paths that are not
-    /// Unicode, [`Error::Store`] if the catalog cannot be written. A file that cannot be read is none: [`Changes::unreadable`].
+    /// [`Error::Parquet`] for locations that cannot be listed, [`Error::Invalid`] for invalid keys and for paths that are not Unicode,
+    /// [`Error::Store`] if the catalog cannot be written. An unreadable file is no error, but reported in [`Changes::unreadable`].
     pub fn add<L: AsRef<OsStr>>(
         &self,
         locations: impl IntoIterator<Item = L>,
@@ -35,14 +35,15 @@ impl Catalog {
         let mut roots = Vec::new();
         for location in locations {
             let location = location.as_ref().to_str();
-            let location = location.ok_or_else(|| Error::invalid("a catalog takes only locations that are Unicode"))?;
-            roots.push(self.folder.name_of(location)?);
+            let location = location
+                .ok_or_else(|| Error::invalid("a location is not Unicode, as locations in a catalog have to be"))?;
+            roots.push(self.folder.name(location)?);
         }
         let mut transaction = self.store.begin()?;
         let mut edit = Edit::new(&mut transaction)?;
-        let wanted = options.wanted(&edit.state.wanted)?;
-        let has_new_keys = wanted.keys != edit.state.wanted.keys;
-        edit.want(wanted)?;
+        let content = options.content(&edit.state.content)?;
+        let has_new_keys = content.keys != edit.state.content.keys;
+        edit.set_content(content)?;
         let known = roots::read(&self.store.snapshot()?)?;
         let mut added: Vec<Root> = Vec::new();
         for name in roots {
@@ -58,18 +59,18 @@ impl Catalog {
             added.push(root);
         }
         let all: Vec<Root> = known.iter().chain(added.iter().filter(|root| !known.contains(root))).cloned().collect();
-        // What was added before is looked at only where it has to be read anew.
-        let looked_at = if has_new_keys { &all } else { &added };
-        let changes = self.update(&mut edit, looked_at, &all, has_new_keys, false)?;
+        // Locations that were added before are only listed if their files have to be read again.
+        let listed = if has_new_keys { &all } else { &added };
+        let changes = self.update(&mut edit, listed, &all, has_new_keys, false)?;
         partition_update::finish(edit)?;
         transaction.commit()?;
         Ok(changes)
     }
 
-    /// Lists all locations anew: files that are new or have changed are read, and those that are gone are removed.
+    /// Lists all locations again. Reads new and changed files, and removes the records of removed files.
     ///
     /// # Errors
-    /// As [`Catalog::add`]; a location that is gone is none.
+    /// As [`Catalog::add`]; a location that no longer exists is no error.
     pub fn refresh(&self) -> Result<Changes> {
         let mut transaction = self.store.begin()?;
         let roots = roots::read(&self.store.snapshot()?)?;
@@ -84,7 +85,7 @@ impl Catalog {
         Ok(changes)
     }
 
-    /// Removes locations, as they were added, and their files. The files themselves stay.
+    /// Removes locations and their files from the catalog. The files themselves stay.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a location that was not added.
@@ -95,13 +96,13 @@ impl Catalog {
         let mut edit = Edit::new(&mut transaction)?;
         for location in locations {
             let location = location.as_ref();
-            let name = self.folder.name_of(location)?;
+            let name = self.folder.name(location)?;
             let Some(root) = roots.iter().find(|root| root.name == name) else {
                 let known: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();
                 let known = known.join(", ");
                 return Err(Error::invalid(format!("{location} is not in the catalog; it has {known}")));
             };
-            for slot in slots_of_root(&mut edit, root.number)? {
+            for slot in root_slots(&mut edit, root.number)? {
                 edit.remove(slot)?;
                 changes.removed += 1;
             }
@@ -112,7 +113,7 @@ impl Catalog {
         Ok(changes)
     }
 
-    /// Compares what `roots` stand for now with what the catalog has, and reads what is new or has changed, or everything.
+    /// Lists `roots`, and reads the new and changed files, or all files.
     fn update(
         &self,
         edit: &mut Edit<'_>,
@@ -123,21 +124,21 @@ impl Catalog {
     ) -> Result<Changes> {
         let mut changes = Changes::default();
         let options = Self::reading_options();
-        let mut to_read: Vec<Found> = Vec::new();
+        let mut to_read: Vec<FoundFile> = Vec::new();
         for root in roots {
-            let before = slots_of_root(edit, root.number)?;
+            let before = root_slots(edit, root.number)?;
             let mut seen = BTreeSet::new();
             for found in self.find(root, &options, may_be_gone)? {
-                // A file that several locations stand for is that of the first.
+                // A file that several locations include belongs to the first of them.
                 let others = all.iter().filter(|other| other.number < root.number);
                 let mut is_known = false;
                 for other in others {
-                    is_known |= edit.slot_of(other.number, &found.name)?.is_some();
+                    is_known |= edit.slot(other.number, &found.name)?.is_some();
                 }
                 if is_known {
                     continue;
                 }
-                let slot = edit.slot_of(root.number, &found.name)?;
+                let slot = edit.slot(root.number, &found.name)?;
                 seen.extend(slot);
                 let is_current = match slot {
                     Some(slot) if !read_all => is_current(edit, slot, &found, &options)?,
@@ -162,8 +163,8 @@ impl Catalog {
     }
 }
 
-/// Whether a file is in the state that the catalog has, which could read it.
-fn is_current(edit: &mut Edit<'_>, slot: u32, found: &Found, options: &Arc<DatasetOptions>) -> Result<bool> {
+/// Whether the catalog has read the current version of a file.
+fn is_current(edit: &mut Edit<'_>, slot: u32, found: &FoundFile, options: &Arc<DatasetOptions>) -> Result<bool> {
     let entry = edit.entry(slot)?;
     let now = match &found.version {
         Some(version) => Some(version.clone()),
@@ -173,10 +174,10 @@ fn is_current(edit: &mut Edit<'_>, slot: u32, found: &Found, options: &Arc<Datas
 }
 
 /// The slots of the files of a location.
-fn slots_of_root(edit: &mut Edit<'_>, root: u32) -> Result<Vec<u32>> {
+fn root_slots(edit: &mut Edit<'_>, root: u32) -> Result<Vec<u32>> {
     let mut slots = Vec::new();
     for entry in edit.transaction.tree(NAMES)?.as_tree()?.prefix(&root.to_be_bytes()) {
-        slots.extend(number_of(entry?.1));
+        slots.extend(number_in(entry?.1));
     }
     Ok(slots)
 }

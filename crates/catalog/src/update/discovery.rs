@@ -1,4 +1,4 @@
-//! From locations to what their files say.
+//! Finds the files of locations, and reads them into the catalog.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::file::{Facts, facts};
 use crate::records::Root;
 
-/// A file that a location stands for, by its name in the catalog.
-pub(crate) struct Found {
+/// A file of a location, with its name in the catalog.
+pub(crate) struct FoundFile {
     pub(crate) root: u32,
     pub(crate) name: String,
     pub(crate) location: String,
@@ -21,9 +21,9 @@ pub(crate) struct Found {
 }
 
 impl Catalog {
-    /// The files that a location stands for now.
-    pub(crate) fn find(&self, root: &Root, options: &Arc<DatasetOptions>, may_be_gone: bool) -> Result<Vec<Found>> {
-        let location = self.folder.location_of(&root.name)?;
+    /// Lists the files of a location.
+    pub(crate) fn find(&self, root: &Root, options: &Arc<DatasetOptions>, may_be_gone: bool) -> Result<Vec<FoundFile>> {
+        let location = self.folder.location(&root.name)?;
         let files = match DatasetFile::find(&location, options) {
             Err(lath_parquet::Error::Io { source, .. })
                 if may_be_gone && source.kind() == std::io::ErrorKind::NotFound =>
@@ -36,11 +36,14 @@ impl Catalog {
             if let Some(path) = file.path()
                 && path.to_str().is_none()
             {
-                return Err(Error::invalid(format!("{}: its name is not Unicode; rename it", path.display())));
+                return Err(Error::invalid(format!(
+                    "{}: the name is not Unicode, as names in a catalog have to be; rename it",
+                    path.display()
+                )));
             }
-            Ok(Found {
+            Ok(FoundFile {
                 root: root.number,
-                name: self.folder.name_of(file.location())?,
+                name: self.folder.name(file.location())?,
                 location: file.location().to_owned(),
                 version: file.listed_version().cloned(),
             })
@@ -49,7 +52,7 @@ impl Catalog {
     }
 }
 
-/// Puts what a file says into the catalog.
+/// Writes the metadata of a file to the catalog.
 pub(crate) fn put(edit: &mut Edit<'_>, root: u32, name: &str, facts: Facts, changes: &mut Changes) -> Result<()> {
     if let Err(why) = &facts.read {
         changes.unreadable.push(why.clone());
@@ -57,23 +60,23 @@ pub(crate) fn put(edit: &mut Edit<'_>, root: u32, name: &str, facts: Facts, chan
     edit.put(root, name, facts)
 }
 
-/// Reads files, several at a time, and puts what they say into the catalog.
+/// Reads files, several at a time, and writes their metadata to the catalog.
 pub(crate) fn read_into(
     edit: &mut Edit<'_>,
-    files: &mut Vec<Found>,
+    files: &mut Vec<FoundFile>,
     options: &Arc<DatasetOptions>,
     changes: &mut Changes,
 ) -> Result<()> {
-    let wanted = edit.state.wanted.clone();
+    let content = edit.state.content.clone();
     let is_remote = files.iter().any(|file| file.location.contains("://"));
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = if is_remote { DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT } else { cores };
     let read = on_threads::each(files.len(), threads, "lath-read", |at| {
-        facts::read(&files[at].location, files[at].version.as_ref(), options, &wanted)
+        facts::read(&files[at].location, files[at].version.as_ref(), options, &content)
     });
     let read = read.into_iter().collect::<Result<Vec<_>>>()?;
     for (file, facts) in files.drain(..).zip(read) {
-        let is_known = edit.slot_of(file.root, &file.name)?;
+        let is_known = edit.slot(file.root, &file.name)?;
         match (facts, is_known) {
             (Some(facts), slot) => {
                 if slot.is_some() {

@@ -1,4 +1,4 @@
-//! Changes of a catalog, all in one transaction.
+//! Changes a catalog in one transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use crate::file::{
 };
 use crate::records::{
     BLOCKS, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, FORMAT, FORMAT_KEY, META, NAMES, PAGE_INDEXES, PlanningColumn,
-    SCHEMAS, STATE_KEY, StoredSchema, UNITED_KEY, ipc, name_key, number_key, number_of,
+    SCHEMAS, STATE_KEY, StoredSchema, UNITED_KEY, ipc, name_key, number_in, number_key,
 };
 use crate::slots::{Bitmap, BlockBuffer, Bounds, Class, SegmentBuffer};
 
-/// Maximum number of columns of a schema whose bounds are kept, keys aside: the first ones.
+/// Bounds are kept for this many first columns of a schema, and for key columns.
 const MAX_BOUNDED_COLUMNS: usize = 64;
 
-/// A catalog while it is changed.
+/// A transaction that changes a catalog.
 pub(crate) struct Edit<'t> {
     pub(crate) transaction: &'t mut Transaction,
     pub(crate) state: State,
     pub(crate) columns: Vec<PlanningColumn>,
     pub(crate) blocks: BlockBuffer,
-    schemas: BTreeMap<u32, KnownSchema>,
+    schemas: BTreeMap<u32, SchemaUse>,
     segments: SegmentBuffer,
-    /// Columns of which any file may have filters.
+    /// Columns for which some file can have filters.
     filtered: BTreeSet<u32>,
-    /// Slots without a file, the least last.
+    /// Slots without a file, in descending order.
     free: Vec<u32>,
-    /// Whether the name of any file may give it a partition.
+    /// Whether the path of some file can have a partition column.
     pub(crate) may_have_partitions: bool,
 }
 
-/// A schema that files have.
-struct KnownSchema {
+/// A schema of files.
+struct SchemaUse {
     stored: StoredSchema,
     /// The planning column of each field.
     columns: Vec<Option<u32>>,
@@ -45,18 +45,18 @@ struct KnownSchema {
 }
 
 impl<'t> Edit<'t> {
-    /// Begins to change the catalog, which is made if it is not there.
+    /// Starts a change. An empty store becomes an empty catalog.
     pub(crate) fn new(transaction: &'t mut Transaction) -> Result<Self> {
         let state = match transaction.tree(META)?.as_tree()? {
             meta if meta.is_empty() => State::new(),
             meta => State::read(meta)?,
         };
         let columns = PlanningColumn::read_all(transaction.tree(COLUMNS)?.as_tree()?)?;
-        let known = |stored: StoredSchema| (stored.id, KnownSchema { stored, columns: Vec::new(), is_changed: false });
+        let known = |stored: StoredSchema| (stored.id, SchemaUse { stored, columns: Vec::new(), is_changed: false });
         let schemas = StoredSchema::read_all(transaction.tree(SCHEMAS)?.as_tree()?)?.into_iter().map(known).collect();
         let mut filtered = BTreeSet::new();
         for entry in transaction.tree(BLOCKS)?.as_tree()?.prefix(&[BlockKind::Filtered as u8]) {
-            filtered.extend(entry?.0.get(1..5).and_then(number_of));
+            filtered.extend(entry?.0.get(1..5).and_then(number_in));
         }
         let may_have_partitions = columns.iter().any(|column| column.kind == ColumnKind::Partition);
         let mut free = Vec::new();
@@ -75,34 +75,34 @@ impl<'t> Edit<'t> {
             blocks: BlockBuffer::default(),
             segments: SegmentBuffer::default(),
         };
-        edit.want(edit.state.wanted.clone())?;
+        edit.set_content(edit.state.content.clone())?;
         Ok(edit)
     }
 
-    /// Sets what is read of files from now on.
-    pub(crate) fn want(&mut self, wanted: ContentOptions) -> Result<()> {
-        self.state.wanted = wanted;
+    /// Sets the contents that are read of files from now on.
+    pub(crate) fn set_content(&mut self, content: ContentOptions) -> Result<()> {
+        self.state.content = content;
         let ids: Vec<u32> = self.schemas.keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.map_columns(id))
     }
 
     /// The slot of a file.
-    pub(crate) fn slot_of(&mut self, root: u32, name: &str) -> Result<Option<u32>> {
-        let slot = self.transaction.tree(NAMES)?.get(&name_key(root, name))?.and_then(number_of);
+    pub(crate) fn slot(&mut self, root: u32, name: &str) -> Result<Option<u32>> {
+        let slot = self.transaction.tree(NAMES)?.get(&name_key(root, name))?.and_then(number_in);
         Ok(slot)
     }
 
-    /// What is known of the file of a slot.
+    /// The record of the file in a slot.
     pub(crate) fn entry(&mut self, slot: u32) -> Result<Entry> {
         let mut files = self.transaction.tree(FILES)?;
         let record = files.get(&number_key(slot))?.ok_or_else(|| Error::corrupt(format!("slot {slot} has no file")))?;
         Entry::from_record(record)
     }
 
-    /// Adds a file, or replaces what is known of it.
+    /// Adds a file, or replaces its metadata.
     pub(crate) fn put(&mut self, root: u32, name: &str, facts: Facts) -> Result<()> {
         self.may_have_partitions |= name.contains('=');
-        let slot = match self.slot_of(root, name)? {
+        let slot = match self.slot(root, name)? {
             Some(slot) => {
                 self.forget(slot)?;
                 slot
@@ -110,7 +110,9 @@ impl<'t> Edit<'t> {
             None => {
                 let slot = self.free.pop().unwrap_or(self.state.slots);
                 if slot == u32::MAX - 1 {
-                    return Err(Error::invalid("a catalog cannot have so many files; divide them among several"));
+                    return Err(Error::invalid(format!(
+                        "a catalog has at most {slot} files; divide the files among several catalogs"
+                    )));
                 }
                 self.state.slots = self.state.slots.max(slot + 1);
                 self.state.files += 1;
@@ -164,7 +166,7 @@ impl<'t> Edit<'t> {
         Ok(ReadEntry { rows: read.rows, row_groups: read.row_groups, schema, filters })
     }
 
-    /// Sets the bounds of a slot in all columns of files; those that are not given are unknown.
+    /// Sets the bounds of a slot in all columns of files. Columns without given bounds become unknown.
     fn set_bounds(&mut self, slot: u32, ids: &[Option<u32>], bounds: &[(FieldRef, Bounds)]) -> Result<()> {
         let known: BTreeMap<u32, Bounds> =
             ids.iter().zip(bounds).filter_map(|(id, (_, bounds))| Some(((*id)?, *bounds))).collect();
@@ -175,7 +177,7 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// Sets of which columns all rows of a slot's file are in filters.
+    /// Records the columns whose filters cover all rows of the file in a slot.
     fn set_filtered(&mut self, slot: u32, complete: &BTreeSet<u32>) -> Result<()> {
         self.filtered.extend(complete);
         for &column in &self.filtered {
@@ -185,13 +187,14 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// The planning column of this kind for filters of these fields, of the same types; made ones get one if there is none.
+    /// The planning column for filters of these fields, with the same kind and types. For filters that the catalog made, it is added if there
+    /// is none.
     fn filter_column(&mut self, kind: ColumnKind, fields: &[FieldRef]) -> Result<Option<u32>> {
         let schema = Arc::new(Schema::new(fields.to_vec()));
         if let Some(found) = self.columns.iter().find(|column| column.is_like(kind, &schema)) {
             return Ok(Some(found.id));
         }
-        // A key's types are those of its columns: another file may have others, which are not planned by.
+        // If files have a key column in several types, only the first type has a planning column.
         let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
         let has_name = |column: &PlanningColumn| column.kind == kind && names(&column.schema) == names(&schema);
         if kind == ColumnKind::File || self.columns.iter().any(has_name) {
@@ -208,9 +211,9 @@ impl<'t> Edit<'t> {
         Ok(self.state.next_column - 1)
     }
 
-    /// The number of a schema, for one more file.
+    /// The number of a schema, which gains a file.
     fn schema_id(&mut self, schema: &SchemaRef) -> Result<u32> {
-        let same = |known: &KnownSchema| known.stored.schema.fields() == schema.fields();
+        let same = |known: &SchemaUse| known.stored.schema.fields() == schema.fields();
         let found = self.schemas.iter().find(|(_, known)| same(known)).map(|(id, _)| *id);
         let id = match found {
             Some(id) => id,
@@ -219,7 +222,7 @@ impl<'t> Edit<'t> {
                 self.state.next_schema += 1;
                 let schema = Arc::new(Schema::new(schema.fields().clone()));
                 let stored = StoredSchema { id, files: 0, schema };
-                self.schemas.insert(id, KnownSchema { stored, columns: Vec::new(), is_changed: true });
+                self.schemas.insert(id, SchemaUse { stored, columns: Vec::new(), is_changed: true });
                 self.map_columns(id)?;
                 id
             }
@@ -231,14 +234,14 @@ impl<'t> Edit<'t> {
         Ok(id)
     }
 
-    /// Finds the planning columns of a schema's fields, and adds those that are missing.
+    /// Finds the planning columns of the fields of a schema, and adds missing ones.
     fn map_columns(&mut self, id: u32) -> Result<()> {
         let Some(known) = self.schemas.get(&id) else { return Ok(()) };
         let schema = Arc::clone(&known.stored.schema);
         let mut ids = Vec::with_capacity(schema.fields().len());
         for (at, field) in schema.fields().iter().enumerate() {
             let own = Arc::new(Schema::new(vec![Arc::clone(field)]));
-            let is_key = self.state.wanted.keys.iter().flatten().any(|key| key == field.name());
+            let is_key = self.state.content.keys.iter().flatten().any(|key| key == field.name());
             let named =
                 self.columns.iter().find(|column| column.kind == ColumnKind::File && column.name() == field.name());
             ids.push(match named {
@@ -265,7 +268,7 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// Removes what the footer of a slot's file said.
+    /// Removes the metadata of the file in a slot.
     fn forget(&mut self, slot: u32) -> Result<()> {
         if let Some(read) = self.entry(slot)?.read {
             for filter in read.filters {
@@ -281,7 +284,7 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// Writes what is left to be written. The transaction is not committed.
+    /// Writes all buffered changes. The transaction is not committed.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.write_schemas()?;
         self.blocks.write(self.transaction)?;
@@ -313,7 +316,7 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// The schemas that files have, in the order of the files.
+    /// The schemas of files, in the order of the files.
     fn schemas_in_order(&mut self) -> Result<Vec<SchemaRef>> {
         let used: Vec<u32> =
             self.schemas.iter().filter(|(_, known)| known.stored.files > 0).map(|(id, _)| *id).collect();
@@ -323,7 +326,7 @@ impl<'t> Edit<'t> {
         } else {
             let slots: Vec<u32> = {
                 let mut names = self.transaction.tree(NAMES)?;
-                names.as_tree()?.iter().map(|entry| Ok(number_of(entry?.1))).collect::<Result<Vec<_>>>()?
+                names.as_tree()?.iter().map(|entry| Ok(number_in(entry?.1))).collect::<Result<Vec<_>>>()?
             }
             .into_iter()
             .flatten()

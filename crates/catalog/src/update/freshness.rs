@@ -1,4 +1,4 @@
-//! Whether a catalog is up to date, and bringing single files of it up to date.
+//! Checks whether a catalog is up to date, and updates the records of single files.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,19 +13,19 @@ use crate::error::Result;
 use crate::file::facts;
 use crate::records::{Folder, roots};
 
-/// What [`Catalog::in_folder`] has found.
+/// The result of [`Catalog::in_folder`].
 #[derive(Debug, Clone)]
 pub enum InFolder {
-    /// No catalog of this folder alone.
+    /// There is no catalog of exactly this folder.
     Nothing,
-    /// One that is older than the files.
+    /// The catalog is older than the files.
     Stale,
-    /// One that has the files as they are.
+    /// The catalog has the current versions of all files.
     Current(Catalog),
 }
 
 impl Catalog {
-    /// Reads those files anew that scans have found to be in another state than the catalog has, and removes those that are gone.
+    /// Reads the files again that scans found changed, and removes the records of removed files.
     ///
     /// # Errors
     /// As [`Catalog::add`].
@@ -38,12 +38,12 @@ impl Catalog {
         let options = Self::reading_options();
         let mut transaction = self.store.begin()?;
         let mut edit = Edit::new(&mut transaction)?;
-        let wanted = edit.state.wanted.clone();
+        let content = edit.state.content.clone();
         for slot in stale {
             // The file may have been removed by another refresh.
             let Ok(entry) = edit.entry(slot) else { continue };
-            let location = self.folder.location_of(&entry.name)?;
-            match facts::read(&location, None, &options, &wanted)? {
+            let location = self.folder.location(&entry.name)?;
+            match facts::read(&location, None, &options, &content)? {
                 Some(facts) => {
                     changes.updated += 1;
                     put(&mut edit, entry.root, &entry.name, facts, &mut changes)?;
@@ -59,8 +59,8 @@ impl Catalog {
         Ok(changes)
     }
 
-    /// As [`Catalog::refresh_stale`], of a catalog that was opened to be read: this handle is closed, and the catalog opened anew.
-    /// It waits a tenth of a second at most for other processes and other handles of this one.
+    /// As [`Catalog::refresh_stale`], for a catalog that was opened read-only: closes this handle and opens the catalog for writing. Waits at
+    /// most 0.1 seconds for other processes, and for other handles in this one.
     ///
     /// # Errors
     /// As [`Catalog::open`] and [`Catalog::add`].
@@ -71,8 +71,7 @@ impl Catalog {
         catalog.refresh_stale()
     }
 
-    /// Whether the locations stand for exactly those files that the catalog has, in the states that it has: they are listed, and each
-    /// file is looked at.
+    /// Whether the catalog has exactly the files of its locations, in their current versions. Lists the locations, and checks each file.
     ///
     /// # Errors
     /// As [`Catalog::add`].
@@ -101,8 +100,8 @@ impl Catalog {
         Ok(seen.len() == known.len())
     }
 
-    /// The catalog called [`FILE_NAME`](Self::FILE_NAME) in a folder, if it is one of that folder alone; whether it is up to date. What
-    /// cannot be opened or read as a catalog is none: files are found without it.
+    /// Opens the catalog called [`FILE_NAME`](Self::FILE_NAME) in a folder, if it is a catalog of exactly that folder and up to date. A file
+    /// that cannot be opened or read as a catalog counts as none, because a search works without it.
     ///
     /// ```no_run
     /// use std::path::Path;
@@ -115,12 +114,12 @@ impl Catalog {
     /// ```
     pub fn in_folder(folder: &Path) -> InFolder {
         let path = folder.join(Self::FILE_NAME);
-        // Directories above the catalog give its files no partition columns, as they do where files are listed.
+        // A listing takes partition columns from directories above the folder too, but the catalog does not have them.
         if !path.is_file() || folder.as_os_str().as_encoded_bytes().contains(&b'=') {
             return InFolder::Nothing;
         }
         let Ok(catalog) = Self::open_read_only(&path) else { return InFolder::Nothing };
-        if !matches!(catalog.is_of_its_folder(), Ok(true)) {
+        if !matches!(catalog.has_only_its_folder(), Ok(true)) {
             return InFolder::Nothing;
         }
         match catalog.is_current() {
@@ -130,8 +129,8 @@ impl Catalog {
         }
     }
 
-    /// Whether what was added is the folder that the catalog is in, and nothing else.
-    fn is_of_its_folder(&self) -> Result<bool> {
+    /// Whether exactly the catalog's own folder was added.
+    fn has_only_its_folder(&self) -> Result<bool> {
         let roots = roots::read(&self.store.snapshot()?)?;
         Ok(matches!(roots.as_slice(), [root] if root.name == Folder::ITSELF))
     }

@@ -1,4 +1,4 @@
-//! Finding partition columns: what the names of directories say, as arrays over slots.
+//! Finds partition columns in the names of directories, and stores their values as arrays over slots.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use super::edit::Edit;
 use crate::error::{Error, Result};
 use crate::file::Entry;
 use crate::records::{
-    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, FILES, META, NAMES, PARTITIONS_KEY, ipc, number_key,
-    number_of,
+    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, FILES, META, NAMES, PARTITIONS_KEY, ipc, number_in,
+    number_key,
 };
 use crate::slots::Bounds;
 
-/// Writes what is left of an edit, with the partition columns of all files. The transaction is not committed.
+/// Updates the partition columns, and writes all buffered changes. The transaction is not committed.
 pub(crate) fn finish(mut edit: Edit<'_>) -> Result<()> {
     if edit.may_have_partitions {
         update(&mut edit)?;
@@ -24,7 +24,7 @@ pub(crate) fn finish(mut edit: Edit<'_>) -> Result<()> {
     edit.finish()
 }
 
-/// Finds the partition columns of all files anew, whose types depend on the values of all of them.
+/// Finds the partition columns of all files again, because their types depend on all values.
 fn update(edit: &mut Edit<'_>) -> Result<()> {
     let (slots, names) = names(edit)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -41,7 +41,7 @@ fn update(edit: &mut Edit<'_>) -> Result<()> {
     for (at, slot) in slots.iter().enumerate() {
         for ((id, column), &row) in ids.iter().zip(partitions.columns()).zip(partitions.rows(at)) {
             let value = value_at(column.values(), row as usize);
-            let bounds = value.map_or(Bounds::NO_VALUE, |value| Bounds::of(&value, &value));
+            let bounds = value.map_or(Bounds::NO_VALUE, |value| Bounds::new(&value, &value));
             edit.blocks.set_partition(edit.transaction, *id, *slot, row)?;
             edit.blocks.set_bounds(edit.transaction, *id, *slot, bounds)?;
         }
@@ -60,7 +60,7 @@ fn update(edit: &mut Edit<'_>) -> Result<()> {
 fn names(edit: &mut Edit<'_>) -> Result<(Vec<u32>, Vec<String>)> {
     let mut slots = Vec::new();
     for entry in edit.transaction.tree(NAMES)?.as_tree()?.iter() {
-        slots.extend(number_of(entry?.1));
+        slots.extend(number_in(entry?.1));
     }
     let mut names = Vec::with_capacity(slots.len());
     let mut tree = edit.transaction.tree(FILES)?;
@@ -71,7 +71,7 @@ fn names(edit: &mut Edit<'_>) -> Result<(Vec<u32>, Vec<String>)> {
     Ok((slots, names))
 }
 
-/// Removes the partition columns that there are no more.
+/// Removes partition columns that no longer exist.
 fn drop_others(edit: &mut Edit<'_>, ids: &[u32]) -> Result<()> {
     let others: Vec<u32> = edit
         .columns

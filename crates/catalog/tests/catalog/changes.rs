@@ -1,4 +1,4 @@
-//! Files that come, change and go.
+//! Files that are added, changed and removed.
 
 use std::fs;
 
@@ -61,7 +61,7 @@ fn stale_files_are_read_as_they_are_and_refreshed() {
     fs::remove_file(path("b.parquet")).unwrap();
     assert_eq!(selected(&catalog, "id BETWEEN 2 AND 8"), listed(folder.path(), "id BETWEEN 2 AND 8"));
     assert_eq!(catalog.stale_file_count(), 2);
-    // By what the catalog has, no file has it.
+    // The catalog rules out every file by its old metadata.
     assert_eq!(selected(&catalog, "id = 200").unwrap(), Vec::<String>::new());
     let changes = catalog.refresh_stale().unwrap();
     assert_eq!((changes.updated, changes.removed), (1, 1));

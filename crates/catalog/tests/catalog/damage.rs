@@ -1,7 +1,7 @@
 //! Damage anywhere in the files of a catalog: every answer is right, or an error.
 //!
-//! What no checksum can see is allowed where it happens: the end of a log looks as if the power had failed before it was written, so that
-//! the newest changes may be missing, all of one and all that came after it.
+//! No checksum can detect a log that was cut off: it looks as if the power had failed before the rest was written. The newest changes may
+//! then be missing, each as a whole.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn conditions() -> Vec<String> {
     conditions
 }
 
-/// Folders of files, a catalog of them, and what it answers after each of its changes, the first one empty.
+/// Folders of files, their catalog, and its answers after each change; the first is empty.
 fn build(folder: &Path, is_closed: bool) -> Vec<Answers> {
     let mut versions: Vec<Answers> = vec![(0, vec![Vec::new(); conditions().len()])];
     let path = folder.join("live.catalog");
@@ -49,8 +49,8 @@ fn build(folder: &Path, is_closed: bool) -> Vec<Answers> {
         versions.push((files, found));
     }
     let copy = |folder: &Path| {
-        for path in files_of(&path) {
-            fs::copy(&path, folder.join(name_of(&path))).unwrap();
+        for path in catalog_files(&path) {
+            fs::copy(&path, folder.join(file_name(&path))).unwrap();
         }
     };
     fs::create_dir(folder.join("whole")).unwrap();
@@ -63,17 +63,17 @@ fn build(folder: &Path, is_closed: bool) -> Vec<Answers> {
     versions
 }
 
-fn name_of(path: &Path) -> &std::ffi::OsStr {
+fn file_name(path: &Path) -> &std::ffi::OsStr {
     path.file_name().unwrap()
 }
 
-/// The files of a catalog, but for its lock file.
-fn files_of(catalog: &Path) -> Vec<PathBuf> {
+/// The files of a catalog, except its lock file.
+fn catalog_files(catalog: &Path) -> Vec<PathBuf> {
     let named = |suffix: &str| PathBuf::from(format!("{}{suffix}", catalog.display()));
     ["", "-log0", "-log1"].map(named).into_iter().filter(|path| path.exists()).collect()
 }
 
-/// How many answers are errors, and what is wrong with the others: they are not those of one of the versions, the same for all.
+/// Counts the answers that are errors. All others must be the answers of one version of the catalog.
 fn wrong_answers(catalog: &Catalog, versions: &[Answers]) -> (usize, Vec<String>) {
     let mut errors = 0;
     let mut wrong: Vec<Vec<String>> = vec![Vec::new(); versions.len()];
@@ -114,18 +114,18 @@ fn every_answer_of_a_damaged_catalog_is_right_or_an_error() {
         let versions = build(folder.path(), is_closed);
         for number in 0..count / 2 {
             let mut random = Rng::with_seed(seed + number * 2 + u64::from(is_closed));
-            // In the folder of the whole one, as names of files are relative to the catalog's.
+            // In the folder of the intact catalog, because names of files are relative to it.
             let damaged = folder.path().join(format!("damaged{number}.catalog"));
-            for path in files_of(&folder.path().join("whole/live.catalog")) {
-                let suffix = name_of(&path).to_str().unwrap().strip_prefix("live.catalog").unwrap().to_owned();
+            for path in catalog_files(&folder.path().join("whole/live.catalog")) {
+                let suffix = file_name(&path).to_str().unwrap().strip_prefix("live.catalog").unwrap().to_owned();
                 fs::copy(&path, format!("{}{suffix}", damaged.display())).unwrap();
             }
-            let what = damage_a_file(&files_of(&damaged), &mut random);
+            let what = damage_a_file(&catalog_files(&damaged), &mut random);
             let opened = if number % 2 == 0 { Catalog::open_read_only(&damaged) } else { Catalog::open(&damaged) };
             match opened {
                 Err(_) => refused += 1,
                 Ok(catalog) => {
-                    // Only the log can lack changes.
+                    // Only damage to the log can lose changes.
                     let versions = if what.contains("-log") { &versions[..] } else { &versions[versions.len() - 1..] };
                     let (error_count, wrong) = wrong_answers(&catalog, versions);
                     errors += error_count;
@@ -135,7 +135,7 @@ fn every_answer_of_a_damaged_catalog_is_right_or_an_error() {
                     }
                 }
             }
-            files_of(&damaged).iter().for_each(|path| fs::remove_file(path).unwrap());
+            catalog_files(&damaged).iter().for_each(|path| fs::remove_file(path).unwrap());
         }
     }
     println!(

@@ -1,4 +1,4 @@
-//! Files for tests, and what scans find in them.
+//! Files for tests, and scans of them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,15 +6,16 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringViewArray};
 use lath_catalog::Catalog;
 use lath_parquet::{
-    BloomFilter, ColumnOptions, Dataset, DatasetOptions, FooterCache, ParquetWriter, Predicate, Runtime, WriteOptions,
+    BloomFilter, ColumnOptions, Dataset, DatasetOptions, FooterCache, ParquetWriter, Predicate, Runtime, Scan,
+    WriteOptions,
 };
 
-/// Options with caches of their own, so that nothing is known from other tests.
+/// Options with caches of their own, which other tests have not filled.
 pub(crate) fn options() -> DatasetOptions {
     DatasetOptions::new().runtime(&Runtime::builder().computed_filters(false).build()).footer_cache(FooterCache::new(0))
 }
 
-/// Rows with these ids: a number, the id as text, and a float, which is null for every seventh.
+/// Rows with these ids: a number, the id as text, and a float that is null for every seventh id.
 pub(crate) fn rows(ids: &[i64]) -> RecordBatch {
     let id: ArrayRef = Arc::new(Int64Array::from(ids.to_vec()));
     let name: ArrayRef = Arc::new(StringViewArray::from_iter(
@@ -25,7 +26,7 @@ pub(crate) fn rows(ids: &[i64]) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable([("id", id, false), ("name", name, true), ("price", price, true)]).unwrap()
 }
 
-/// Writes a file of these rows, by a temporary one that is renamed.
+/// Writes a file of these rows, which replaces an existing one.
 pub(crate) fn write(path: &Path, batch: &RecordBatch, with_filters: bool, row_group_rows: usize) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let column = if with_filters {
@@ -42,9 +43,14 @@ pub(crate) fn write(path: &Path, batch: &RecordBatch, with_filters: bool, row_gr
     writer.finish().unwrap();
 }
 
-/// What a scan finds, with the file and number of each row, as text; or why it fails.
+/// The rows of a dataset for which a predicate is true: see [`lines`].
 pub(crate) fn found(dataset: &Dataset, predicate: &str) -> Result<Vec<String>, String> {
-    let scan = dataset.scan().filter(predicate).unwrap().file_name_column("file").row_number_column("row");
+    lines(dataset.scan().filter(predicate).unwrap())
+}
+
+/// The rows of a scan as text, with the file and number of each; or the error.
+pub(crate) fn lines(scan: Scan) -> Result<Vec<String>, String> {
+    let scan = scan.file_name_column("file").row_number_column("row");
     let mut lines = Vec::new();
     for batch in scan.build().map_err(|error| error.to_string())? {
         let batch = batch.map_err(|error| error.to_string())?;
@@ -62,18 +68,18 @@ fn text(column: &ArrayRef, row: usize) -> String {
     lath_predicate::value_at(column, row).map_or_else(|| "null".to_owned(), |value| format!("{value:?}"))
 }
 
-/// What a scan without a catalog finds.
+/// The rows that a scan without a catalog finds.
 pub(crate) fn listed(folder: &Path, predicate: &str) -> Result<Vec<String>, String> {
     found(&Dataset::open([folder], options()).map_err(|error| error.to_string())?, predicate)
 }
 
-/// What a scan by the catalog finds.
+/// The rows that a scan by the catalog finds.
 pub(crate) fn selected(catalog: &Catalog, predicate: &str) -> Result<Vec<String>, String> {
     let files = catalog.select(&Predicate::parse(predicate).unwrap(), &options()).map_err(|error| error.to_string())?;
-    found(&files, predicate)
+    lines(files.scan())
 }
 
-/// Number of files that a scan by the catalog looks into.
+/// The number of files that a scan by the catalog opens.
 pub(crate) fn selected_files(catalog: &Catalog, predicate: &str) -> usize {
     catalog.select(&Predicate::parse(predicate).unwrap(), &options()).unwrap().files().len()
 }

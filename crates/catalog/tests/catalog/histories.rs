@@ -1,5 +1,5 @@
-//! Random histories of files that come, change, go and are cut short under a catalog, whose answers are compared with those of
-//! scans without it. `LATH_CASES` sets the number of histories, `LATH_SEED` repeats a run.
+//! Random histories: files are added, changed, removed and truncated under a catalog, and its answers are compared with scans without it.
+//! `LATH_CASES` sets the number of histories, `LATH_SEED` repeats a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +10,10 @@ use lath_testkit::Seeded;
 
 use crate::files::{listed, rows, selected, write};
 
-/// A file that stays as it is, so that there is a partition column all the time.
+/// A file that never changes, so that there is always a partition column.
 const KEPT: &str = "year=2024/kept.parquet";
 
-/// Ids are below it.
+/// All ids are below it.
 const IDS: i64 = 2000;
 
 #[test]
@@ -28,7 +28,7 @@ fn answers_are_those_of_scans_without_a_catalog() {
 struct History {
     folder: tempfile::TempDir,
     catalog: Catalog,
-    /// Bytes of the files as the catalog has read them.
+    /// The bytes of files that the catalog has read.
     recorded: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -56,7 +56,7 @@ impl History {
             self.compare_before_refresh(random);
             if random.bool() {
                 self.catalog.refresh_stale().unwrap();
-                // It read some of the files, of which it is not known here which.
+                // The catalog has read some of the files; the test does not know which.
             }
             self.catalog.refresh().unwrap();
             self.recorded = files(self.folder.path());
@@ -82,14 +82,14 @@ impl History {
             _ => {
                 let path = &paths[random.usize(..paths.len())];
                 let bytes = fs::read(path).unwrap();
-                // Mended soon, or no scan of all files would succeed.
+                // It is repaired soon, or no scan of all files would succeed.
                 let len = if random.u8(..4) == 0 { random.usize(..bytes.len()) } else { bytes.len() };
                 fs::write(path, &bytes[..len]).unwrap();
             }
         }
     }
 
-    /// After a refresh, answers are the same; failures too, if no file that fails is ruled out, which it is not.
+    /// After a refresh, answers are the same. Errors are too, because no unreadable file is ruled out.
     fn compare(&self, predicate: &str) {
         let expected = listed(self.folder.path(), predicate);
         let actual = selected(&self.catalog, predicate);
@@ -100,7 +100,7 @@ impl History {
         }
     }
 
-    /// Before one, every row that is found is there, and none is missing of files that are as the catalog has read them.
+    /// Before a refresh, every row that is found exists, and no row of an unchanged file is missing.
     fn compare_before_refresh(&self, random: &mut Seeded) {
         let now = files(self.folder.path());
         for _ in 0..6 {
@@ -117,7 +117,7 @@ impl History {
                 if now.get(path) != Some(bytes) {
                     continue;
                 }
-                // The name of the file as the rows have it.
+                // The name of the file in the rows.
                 let name = format!("{:?}", path.to_str().unwrap());
                 let name = name.trim_matches('"');
                 let missing: Vec<_> = all.iter().filter(|row| row.contains(name) && !actual.contains(**row)).collect();

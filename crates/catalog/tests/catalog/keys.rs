@@ -4,7 +4,7 @@ use lath_catalog::{AddOptions, Catalog, Error};
 
 use crate::files::{listed, rows, selected, selected_files, write};
 
-/// Twenty files without filters, whose ids are all mixed.
+/// Twenty files without filters, over which all ids are spread.
 fn mixed() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in 0..20i64 {
@@ -26,13 +26,13 @@ fn keys_are_looked_up_in_made_filters() {
         assert!(selected_files(&catalog, predicate) <= 5, "{predicate}");
         assert_eq!(selected(&catalog, predicate), listed(folder.path(), predicate), "{predicate}");
     }
-    // Known keys are not made again.
+    // Filters of existing keys are not made again.
     let changes = catalog.add([folder.path()], &AddOptions::new().key(["id"])).unwrap();
     assert_eq!((changes.updated, changes.unchanged), (0, 20));
     assert_eq!(catalog.stats().unwrap().keys, [["id"], ["name"]]);
 }
 
-/// Filters that let one of a hundred keys pass have a file opened for nothing for one of fifty.
+/// With filters of 1 % false positives, one lookup of fifty would open a file in vain.
 #[test]
 fn filters_are_made_where_those_of_files_are_weak() {
     let folder = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn filters_are_made_where_those_of_files_are_weak() {
         }
         ids.map(|id| selected_files(&catalog, &format!("id = {id}")) - 1).sum()
     };
-    // Of 19 other files for each of 200 ids.
+    // There are 19 other files for each of 200 ids.
     let (stored, made) = (named(&AddOptions::new()), named(&AddOptions::new().key(["id"])));
     assert!(stored >= 20 && made <= 5, "{stored} and {made}");
 }
@@ -63,7 +63,7 @@ fn several_columns_are_looked_up_together() {
     for (predicate, most) in [
         ("id = 1234 AND name = 'customer number 1234' AND price = 308.5", 4),
         ("price = 308.5 AND (id IN (1234, 1236)) AND name = 'customer number 1234'", 4),
-        // Each is there, but not in one row.
+        // Both values exist, but not in one row.
         ("id = 1234 AND name = 'customer number 1236' AND price = 308.5", 4),
         ("id = 1234 AND name = 'customer number 1234'", 20),
         // Rows with null have no key: the name of 1235 is null.
@@ -87,7 +87,7 @@ fn filters_stay_within_the_budget() {
         selected_files(&catalog, "id = 1234")
     };
     assert!(with_budget(256) <= 8);
-    // With a bit for each key a filter is worth nothing.
+    // A filter with one bit a key is useless.
     assert_eq!(with_budget(32), 20);
 }
 

@@ -1,11 +1,11 @@
-//! Which files are looked into, and what is found.
+//! Selects files by predicates, and scans them.
 
 use std::fs;
 
 use lath_catalog::{AddOptions, Catalog};
 use lath_parquet::{Dataset, Predicate};
 
-use crate::files::{found, listed, options, rows, selected, selected_files, write};
+use crate::files::{found, lines, listed, options, rows, selected, selected_files, write};
 
 #[test]
 fn files_are_ruled_out_by_bounds_filters_and_partitions() {
@@ -31,7 +31,7 @@ fn files_are_ruled_out_by_bounds_filters_and_partitions() {
         ("name = 'nobody'", 3),
         ("id > 9000", 1),
         ("id < -1", 0),
-        // How many NaNs there are is not known, and they are above all numbers.
+        // The number of NaNs is unknown, and NaN is above all numbers.
         ("price BETWEEN 2510 AND 2511", 41),
         ("price < -1", 0),
         ("id = 10050 AND price IS NOT NULL", 1),
@@ -70,7 +70,7 @@ fn files_that_are_ruled_out_are_not_touched() {
     catalog.add([folder.path()], &AddOptions::new()).unwrap();
     let expected = selected(&catalog, "id = 342").unwrap();
     assert_eq!(expected.len(), 1);
-    // Nothing can be read of them any more, and nobody notices.
+    // These files cannot be read any more, but a search does not notice.
     for file in (0..10).filter(|file| *file != 3) {
         fs::write(path(file), "no Parquet").unwrap();
     }
@@ -89,15 +89,15 @@ fn the_end_of_a_file_is_taken_from_the_catalog() {
     let catalog = Catalog::create(folder.path().join("files.catalog")).unwrap();
     catalog.add([&path], &AddOptions::new()).unwrap();
     let files = catalog.select(&Predicate::parse("id = 7").unwrap(), &options()).unwrap();
-    // Same length, inode and time, so that no state tells that the footer is not there any more.
+    // Length, inode and time stay the same, so they do not show that the footer is gone.
     let mut bytes = fs::read(&path).unwrap();
     let before = fs::metadata(&path).unwrap().modified().unwrap();
     let len = bytes.len();
     bytes[len - 12..].fill(b'x');
     fs::write(&path, bytes).unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
-    let error = found(&files, "id = 7").unwrap_err();
-    // The time of the last change of the inode cannot be set, so that the file counts as changed, and is read.
+    let error = lines(files.scan()).unwrap_err();
+    // The time of the last change of the inode cannot be set, so the file counts as changed and is read.
     assert!(error.contains("cut short"), "{error}");
     assert_eq!(catalog.stale_file_count(), 1);
 }

@@ -1,4 +1,4 @@
-//! Catalogs of files behind a web server: how often it is asked.
+//! Counts the requests of searches by a catalog to a web server.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use lath_parquet::{
 };
 use lath_testkit::server::{Fault, Server};
 
-/// A file whose ids are `first`, `first + step`, and so on, so that filters alone tell files apart.
+/// A file with the ids `first`, `first + step`, and so on, so that only filters distinguish files.
 fn file(first: i64, step: i64, rows: i64) -> Bytes {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|row| first + row * step)));
     let text = (0..rows).map(|row| format!("row {} of file {first}", row.wrapping_mul(0x9e37_79b9)));
@@ -36,7 +36,7 @@ fn count(catalog: &Catalog, predicate: &str) -> (usize, u64) {
     let predicate = Predicate::parse(predicate).unwrap();
     let files = catalog.select(&predicate, &options()).unwrap();
     let count = files.files().len();
-    let found = files.scan().predicate(predicate).threads(files.concurrency()).build().unwrap();
+    let found = files.scan().threads(files.concurrency()).build().unwrap();
     (count, found.map(|batch| batch.unwrap().num_rows() as u64).sum())
 }
 
@@ -67,7 +67,7 @@ fn a_key_takes_two_requests_of_each_file_that_may_have_it_and_one_for_other_colu
         println!("id = {key}: {found} rows in {opened} files, {requests} requests of 20 ms, {elapsed:?}");
         assert_eq!(found, rows);
         assert!(opened <= 3, "{opened} files");
-        // Its state and the pages of the key; of the file that has the key, the pages of the other column too.
+        // Each file takes a request for its version and one for the pages of the key; the file with the key one more for the other column.
         assert!(requests <= 2 * opened + found as usize, "{:?} for {opened} files", &server.requests()[before..]);
     }
 }

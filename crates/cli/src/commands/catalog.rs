@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lath_catalog::{AddOptions, Catalog, Changes};
 
 use crate::args::{CatalogAddArgs, CatalogArgs, CatalogCommand, CatalogRemoveArgs, CatalogWatchArgs};
-use crate::catalog::{catalog_failure, path_of};
+use crate::catalog::{catalog_failure, catalog_path};
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
 use crate::output::layout::printable;
@@ -53,13 +53,13 @@ fn add(args: &CatalogAddArgs) -> Result<Outcome> {
 }
 
 fn open(args: &CatalogArgs) -> Result<(Catalog, PathBuf)> {
-    let path = path_of(&args.catalog);
+    let path = catalog_path(&args.catalog);
     let catalog = Catalog::open(&path).map_err(|error| catalog_failure(&path, error))?;
     Ok((catalog, path))
 }
 
 fn open_read_only(args: &CatalogArgs) -> Result<(Catalog, PathBuf)> {
-    let path = path_of(&args.catalog);
+    let path = catalog_path(&args.catalog);
     let catalog = Catalog::open_read_only(&path).map_err(|error| catalog_failure(&path, error))?;
     Ok((catalog, path))
 }
@@ -151,7 +151,7 @@ fn check(args: &CatalogArgs) -> Result<Outcome> {
 
 /// Refreshes the catalog until a signal comes.
 fn watch(args: &CatalogWatchArgs) -> Result<Outcome> {
-    let path = path_of(&args.catalog.catalog);
+    let path = catalog_path(&args.catalog.catalog);
     let stop = GracefulStop::new();
     loop {
         // Opened anew each time, so that others can write to the catalog meanwhile.

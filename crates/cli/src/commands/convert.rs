@@ -83,7 +83,7 @@ impl Conversion<'_> {
     /// Writes inputs that are all Parquet.
     fn write_table(&mut self, output: &Output<'_>, summary: &mut Summary) -> Result<Option<Box<dyn RowSink>>> {
         let table = Table::open(&mut self.rows.inputs, self.args.table)?;
-        let batches = table.read(&self.rows.scan)?.build().map_err(scan_failure)?;
+        let batches = table.scan(&self.rows.scan)?.build().map_err(scan_failure)?;
         for index in 0..table.len() {
             summary.add_input(&table.file(index)?);
         }

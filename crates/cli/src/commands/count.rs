@@ -31,16 +31,10 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
         return count_keyed(&keyed, args);
     }
     if let Some(text) = &args.predicate {
-        return count_found(args, text);
+        return count_found(args, Predicate::parse(text).map_err(Failure::filtering)?);
     }
     if args.inputs.catalog.is_some() {
-        let table = open_table(
-            &args.inputs,
-            &Search { table: args.table, columns: Some(&[]), predicate: None, needs_all_files: false },
-        )?;
-        let count = table.dataset().scan().count().map_err(scan_failure)?;
-        table.close();
-        return print(&format!("{count}\n"));
+        return count_found(args, Predicate::TRUE);
     }
     let mut inputs = Inputs::find_in(&args.inputs.files, &args.inputs.open)?;
     let mut progress = Progress::new("files", inputs.len() as u64, false);
@@ -68,14 +62,12 @@ fn count_keyed(keyed: &KeyedInput, args: &CountArgs) -> Result<Outcome> {
 }
 
 /// Prints the number of rows that satisfy an expression, or the report of the scan.
-fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
-    let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
-    let predicate_of_files = args.pruning.no_prune.is_empty().then_some(&predicate);
-    let search =
-        Search { table: args.table, columns: Some(&[]), predicate: predicate_of_files, needs_all_files: false };
-    let table = open_table(&args.inputs, &search)?;
+fn count_found(args: &CountArgs, predicate: Predicate) -> Result<Outcome> {
+    let prunes_files = args.pruning.no_prune.is_empty();
+    let search = Search { table: args.table, columns: Some(&[]), predicate, prunes_files, needs_all_files: false };
+    let table = open_table(&args.inputs, search)?;
     let options = Scan { columns: Some(Vec::new()), ..Scan::new(&args.decode, lath_parquet::Strings::Views) };
-    let batches = table.search(&predicate, &options, &args.pruning)?.build().map_err(scan_failure)?;
+    let batches = table.scan(&options)?.pruning(args.pruning.pruning()).build().map_err(scan_failure)?;
     let progress = batches.progress();
     let watch = Watch::new(progress.clone(), false);
     let count = batches.count_rows().map_err(scan_failure)?;

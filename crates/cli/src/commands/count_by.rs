@@ -13,12 +13,13 @@ use crate::output::Output;
 pub(super) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
+    let predicate = predicate.unwrap_or(Predicate::TRUE);
     let search =
-        Search { table: args.table, columns: Some(paths), predicate: predicate.as_ref(), needs_all_files: false };
-    let table = InputTable::open(&args.inputs, &search)?;
+        Search { table: args.table, columns: Some(paths), predicate, prunes_files: true, needs_all_files: false };
+    let table = InputTable::open(&args.inputs, search)?;
     let schema = table.schema();
     let columns = paths.iter().map(|path| ColumnPath::find(path, schema, "--by")).collect::<Result<Vec<_>>>()?;
-    let session = table.session(predicate, args.decode.threads.map(usize::from), None)?;
+    let session = table.session(args.decode.threads.map(usize::from), None)?;
     let selected: Vec<String> =
         columns.iter().map(|column| format!("{} AS {}", column.expression(), quoted(&column.path(), '"'))).collect();
     // A column may be called so too.

@@ -22,9 +22,12 @@ use crate::table::Table;
 pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
+    let predicate = predicate.unwrap_or(Predicate::TRUE);
     let table = match KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
-        Some(keyed) => InputTable::Keyed(keyed),
-        None => InputTable::Files(Table::open(&mut Inputs::find(&args.inputs)?, args.table)?),
+        Some(keyed) => InputTable::keyed(keyed, predicate)?,
+        None => {
+            InputTable::Files(Table::open(&mut Inputs::find(&args.inputs)?, args.table)?.with_condition(predicate)?)
+        }
     };
     let schema = table.schema();
     let columns: Vec<ColumnPath> = match &args.columns {
@@ -33,7 +36,7 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
     };
     let leaves: Vec<Leaf> = columns.into_iter().flat_map(leaves_of).collect();
     let (threads, memory) = (args.engine.threads.map(usize::from), args.engine.memory);
-    let (session, rows) = table.session_and_rows(predicate, threads, memory)?;
+    let (session, rows) = table.session_and_rows(threads, memory)?;
     let mut figures = Figures::default();
     // One query over very many columns takes more time than queries over some of them.
     let leaves_a_query = if leaves.len() <= ONE_QUERY_LEAVES { ONE_QUERY_LEAVES } else { LEAVES_A_QUERY };

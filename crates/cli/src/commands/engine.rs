@@ -10,7 +10,7 @@ use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session,
 
 use super::row_reader::TextFiles;
 use crate::args::SearchInputArgs;
-use crate::catalog::{Search, catalog_failure, open_table, path_of};
+use crate::catalog::{Search, catalog_failure, catalog_path, open_table};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::keyed_input::KeyedInput;
@@ -40,7 +40,7 @@ pub(super) fn session(
 ) -> Result<BlockingSession> {
     let (session, runtime) = with_runtime(threads, memory, database)?;
     if let Some(named) = catalog {
-        let files = CatalogTable::open(path_of(named), DatasetOptions::new(), &runtime);
+        let files = CatalogTable::open(catalog_path(named), DatasetOptions::new(), &runtime);
         let registered = files.and_then(|files| session.session().context().register_table(TABLE, Arc::new(files)));
         registered.map_err(|error| failed(Error::from(error)))?;
     }
@@ -61,50 +61,51 @@ pub(super) fn choose_columns(session: &BlockingSession, rows: &Arc<LathTable>, n
     chosen.map(drop).map_err(|error| failed(Error::from(error)))
 }
 
-/// What the arguments of a command name: files as one table, or a table with a primary key.
+/// The rows that a command works on: of files as one table, or of a table with a primary key.
 pub(super) enum InputTable {
     Files(Table),
-    Keyed(KeyedInput),
+    /// The rows for which the condition is true.
+    Keyed(KeyedInput, Predicate),
 }
 
 impl InputTable {
-    /// Opens what is searched.
-    pub(super) fn open(args: &SearchInputArgs, search: &Search<'_>) -> Result<Self> {
+    /// Opens the inputs of a search.
+    pub(super) fn open(args: &SearchInputArgs, search: Search<'_>) -> Result<Self> {
         match KeyedInput::find(&args.files, &args.open)? {
-            Some(keyed) if args.catalog.is_none() => Ok(Self::Keyed(keyed)),
+            Some(keyed) if args.catalog.is_none() => Self::keyed(keyed, search.predicate),
             _ => open_table(args, search).map(Self::Files),
         }
+    }
+
+    /// The rows of a table with a primary key for which `condition` is true.
+    pub(super) fn keyed(keyed: KeyedInput, condition: Predicate) -> Result<Self> {
+        condition.filter(keyed.schema()).map_err(Failure::filtering)?;
+        Ok(Self::Keyed(keyed, condition))
     }
 
     /// The columns.
     pub(super) fn schema(&self) -> &SchemaRef {
         match self {
-            Self::Files(table) => table.dataset().schema(),
-            Self::Keyed(keyed) => keyed.schema(),
+            Self::Files(table) => table.schema(),
+            Self::Keyed(keyed, _) => keyed.schema(),
         }
     }
 
-    /// Closes it; what of a catalog proved stale is read anew.
+    /// Closes the inputs, and updates a catalog for files that have changed.
     pub(super) fn close(self) {
         if let Self::Files(table) = self {
             table.close();
         }
     }
 
-    /// An engine with the rows as [`TABLE`], or with those for which `predicate` is true.
-    pub(super) fn session(
-        &self,
-        predicate: Option<Predicate>,
-        threads: Option<usize>,
-        memory: Option<usize>,
-    ) -> Result<BlockingSession> {
-        self.session_and_rows(predicate, threads, memory).map(|(session, _)| session)
+    /// An engine with the rows as [`TABLE`].
+    pub(super) fn session(&self, threads: Option<usize>, memory: Option<usize>) -> Result<BlockingSession> {
+        self.session_and_rows(threads, memory).map(|(session, _)| session)
     }
 
     /// As [`InputTable::session`], with the rows of files, of which [`choose_columns`] makes tables of some columns.
     pub(super) fn session_and_rows(
         &self,
-        predicate: Option<Predicate>,
         threads: Option<usize>,
         memory: Option<usize>,
     ) -> Result<(BlockingSession, Option<Arc<LathTable>>)> {
@@ -112,18 +113,12 @@ impl InputTable {
         let context = session.session().context();
         let (rows, registered) = match self {
             Self::Files(table) => {
-                if let Some(predicate) = &predicate {
-                    table.check(predicate)?;
-                }
-                let rows = LathTable::new(table.dataset().clone(), &runtime);
-                let rows = Arc::new(predicate.into_iter().fold(rows, LathTable::with_condition));
+                let rows = Arc::new(table.sql_table(&runtime));
                 (Some(Arc::clone(&rows)), context.register_table(TABLE, rows))
             }
-            Self::Keyed(keyed) => {
-                if let Some(predicate) = &predicate {
-                    predicate.filter(keyed.schema()).map_err(Failure::filtering)?;
-                }
-                let rows = keyed_table(TABLE, keyed.table.clone(), predicate);
+            Self::Keyed(keyed, condition) => {
+                let condition = (*condition != Predicate::TRUE).then(|| condition.clone());
+                let rows = keyed_table(TABLE, keyed.table.clone(), condition);
                 (None, rows.and_then(|rows| context.register_table(TABLE, rows)))
             }
         };

@@ -31,13 +31,14 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     let search = Search {
         table: args.table,
         columns: args.select.as_deref(),
-        predicate: args.pruning.no_prune.is_empty().then_some(&predicate),
+        predicate,
+        prunes_files: args.pruning.no_prune.is_empty(),
         needs_all_files: args.row_groups.is_some(),
     };
-    let table = open_table(&args.inputs, &search)?;
+    let table = open_table(&args.inputs, search)?;
     let (columns, row_groups) = (args.select.clone(), args.row_groups.clone());
     let options = Scan { columns, row_groups, ..Scan::new(&args.decode, strings) };
-    let mut scan = table.search(&predicate, &options, &args.pruning)?.unordered(args.unordered);
+    let mut scan = table.scan(&options)?.pruning(args.pruning.pruning()).unordered(args.unordered);
     if let Some(name) = &args.file_name {
         scan = scan.file_name_column(name);
     }

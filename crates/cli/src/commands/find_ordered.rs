@@ -21,10 +21,11 @@ pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let search = Search {
         table: args.table,
         columns: args.select.as_deref(),
-        predicate: Some(&predicate),
+        predicate,
+        prunes_files: true,
         needs_all_files: false,
     };
-    let table = InputTable::open(&args.inputs, &search)?;
+    let table = InputTable::open(&args.inputs, search)?;
     let all = table.schema();
     let selected: Vec<ColumnPath> = match &args.select {
         Some(paths) => paths.iter().map(|path| ColumnPath::find(path, all, "--select")).collect::<Result<_>>()?,
@@ -40,7 +41,7 @@ pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let limit = args.limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
     let columns = names.iter().map(|name| quoted(name, '"')).collect::<Vec<_>>().join(", ");
     let query = format!("SELECT {columns} FROM {TABLE} ORDER BY {}{limit}", terms.join(", "));
-    let session = table.session(Some(predicate), args.decode.threads.map(usize::from), None)?;
+    let session = table.session(args.decode.threads.map(usize::from), None)?;
     let answer = session.run(&query).map_err(failed)?;
     let paths: Vec<&[String]> = selected.iter().map(ColumnPath::names).collect();
     let schema = chosen_schema(answer.schema(), &paths);

@@ -38,6 +38,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
         for index in 0..rewriting.inputs.len() {
             let path = rewriting.inputs.path(index).map(Path::to_owned);
             let table = Table::open_one(&mut rewriting.inputs, index, rewriting.table)?;
+            let table = table.with_condition(rewriting.condition())?;
             rewriting.write(&table, rewriting.inputs.byte_len(index), path.as_deref())?;
         }
         return Ok(Outcome::Done);
@@ -63,10 +64,14 @@ impl Rewriting<'_> {
         if let Some(path) = path {
             destination::check(path, self.report.force, Some(&self.inputs))?;
         }
-        let table = Table::open(&mut self.inputs, self.table)?;
+        let table = Table::open(&mut self.inputs, self.table)?.with_condition(self.condition())?;
         let bytes_before = (0..self.inputs.len()).map(|index| self.inputs.byte_len(index)).sum();
         self.write(&table, bytes_before, path)?;
         Ok(Outcome::Done)
+    }
+
+    fn condition(&self) -> Predicate {
+        self.predicate.clone().unwrap_or(Predicate::TRUE)
     }
 
     fn check_in_place(&self) -> Result<()> {
@@ -151,11 +156,7 @@ impl Rewriting<'_> {
 
     /// Writes the rows of the table.
     fn write_rows(&self, table: &Table, output: &Output<'_>, summary: &mut Summary) -> Result<Option<WriteSummary>> {
-        let scan = match &self.predicate {
-            Some(predicate) => table.find(predicate, &self.scan)?,
-            None => table.read(&self.scan)?,
-        };
-        let batches = scan.build().map_err(scan_failure)?;
+        let batches = table.scan(&self.scan)?.build().map_err(scan_failure)?;
         for index in 0..table.len() {
             summary.add_input(&table.file(index)?);
         }

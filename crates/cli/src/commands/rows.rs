@@ -146,9 +146,9 @@ impl<'a> Stream<'a> {
                 // The rows are of the chosen row groups already.
                 let scan = Scan { row_groups: None, ..self.scan };
                 rows.retain(|(_, ranges)| !ranges.is_empty());
-                self.table.read(&scan)?.file_rows(rows)
+                self.table.scan(&scan)?.file_rows(rows)
             }
-            None => self.table.read(&self.scan)?,
+            None => self.table.scan(&self.scan)?,
         };
         let mut batches = scan.build().map_err(scan_failure)?;
         let mut sink = self.output.open(&batches.schema())?;

@@ -81,7 +81,7 @@ struct Splitting<'a> {
 impl Splitting<'_> {
     /// The columns of every part.
     fn schema(&self) -> Result<SchemaRef> {
-        Ok(self.table.read(&self.scan)?.build().map_err(scan_failure)?.schema())
+        Ok(self.table.scan(&self.scan)?.build().map_err(scan_failure)?.schema())
     }
 
     fn write(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
@@ -91,7 +91,7 @@ impl Splitting<'_> {
         let (write, threads, like) = (&self.args.write, self.scan.threads, self.files.first());
         let request = ParquetRequest { write, sorted_by: &[], threads, like, keeps_rows: false };
         let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(request)?;
-        let scan = self.table.read(&self.scan)?.file_rows(part.row_ranges());
+        let scan = self.table.scan(&self.scan)?.file_rows(part.row_ranges());
         let batches = scan.build().map_err(scan_failure)?;
         let mut rows = output.open(&batches.schema())?;
         for batch in BackgroundIterator::new(batches) {

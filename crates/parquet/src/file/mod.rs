@@ -30,7 +30,7 @@ use crate::filters::FilterStore;
 use crate::options::Limits;
 use crate::page::ChunkSpec;
 use crate::schema::{self, Node, Projection, SchemaOptions};
-use lath_source::{BlockChecksums, ByteRanges, Counted, Traffic, Version};
+use lath_source::{BlockChecksums, ByteRanges, CountingSource, Traffic, Version};
 
 pub(crate) use chunk_key_values::ChunkKeyValues;
 pub(crate) use known_schemas::{KnownSchema, KnownSchemas};
@@ -153,7 +153,7 @@ impl ParquetFile {
     /// The same file, with every read through this handle (and through scans made from it) added to `traffic`.
     #[must_use]
     pub fn counted(&self, traffic: &Arc<Traffic>) -> Self {
-        self.over(Arc::new(Counted::new(Arc::clone(&self.source), Arc::clone(traffic))))
+        self.over(Arc::new(CountingSource::new(Arc::clone(&self.source), Arc::clone(traffic))))
     }
 
     /// The same file, read from another source.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use lath_parquet::{
-    BloomFilter, ColumnOptions, Counted, Dataset, DatasetOptions, Error, FooterCache, OpenOptions, ParquetWriter,
-    WriteOptions,
+    BloomFilter, ColumnOptions, CountingSource, Dataset, DatasetOptions, Error, FooterCache, OpenOptions,
+    ParquetWriter, WriteOptions,
 };
 
 use super::{expected, open, options, parquet, rows, table};
@@ -192,7 +192,7 @@ fn near_ranges_are_joined_and_far_ones_asked_for_together_within_the_bound() {
     let open = dataset.files()[0].open().unwrap();
     let before = server.requests().len();
     let traffic = Arc::default();
-    let source = Counted::new(Arc::clone(open.source()), Arc::clone(&traffic));
+    let source = CountingSource::new(Arc::clone(open.source()), Arc::clone(&traffic));
     let wanted: Vec<_> = (0..12u64)
         .rev()
         .flat_map(|at| [at * 300_000..at * 300_000 + 10, at * 300_000 + 20_000..at * 300_000 + 20_020])

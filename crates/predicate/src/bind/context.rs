@@ -4,7 +4,7 @@ use arrow_schema::{FieldRef, Schema};
 
 use crate::value::Value;
 
-/// What a predicate is bound to: the columns of a schema, and what is known of them.
+/// The columns to which a predicate is bound: a schema, leaves, and constant columns.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -32,30 +32,30 @@ pub struct BindContext<'a> {
     leaves: Option<&'a LeafOfPath<'a>>,
 }
 
-/// The columns of a file that is one of several with one schema.
+/// The columns of one file of several with a common schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileColumns<'a> {
     pub(crate) schema: &'a Schema,
-    /// Whether each type of the whole schema holds all values of the file's type.
+    /// Whether each type of the common schema holds all values of the file's type.
     pub(crate) is_widened: bool,
 }
 
-/// Finds the leaf of a column, by the index of the field in the schema and those of the fields within structs.
+/// Finds the leaf of a column by the index of the root field in the schema and the indices of fields within structs.
 type LeafOfPath<'a> = dyn Fn(&[usize]) -> Option<Leaf> + 'a;
 
-/// The leaf of a file that holds the values of a column.
+/// The leaf of a file with the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leaf {
-    /// The leaf's index among those of the file.
+    /// The leaf's index in the file.
     pub index: usize,
-    /// Whether the column is a list, whose elements are the leaf's values, or lies within one.
+    /// Whether the column is a list, whose elements are the leaf's values, or is within a list.
     pub repeated: bool,
-    /// Whether the file can have values that the Arrow type cannot hold, so that to read one is an error. A comparison with a
-    /// literal beyond the type is then not settled before the values are read.
+    /// Whether the file can have values that the Arrow type cannot hold, so that reading one is an error. A comparison with a literal outside
+    /// the type's range then has to read the values.
     pub may_overflow: bool,
 }
 
-/// A top-level column with one value for all rows, such as that of a Hive partition.
+/// A top-level column with one value for all rows, such as a Hive partition column.
 #[derive(Debug, Clone)]
 pub struct Constant {
     /// The column's name.
@@ -67,16 +67,16 @@ pub struct Constant {
 }
 
 impl<'a> BindContext<'a> {
-    /// The columns of `schema`, and nothing else.
+    /// The columns of `schema`.
     pub fn new(schema: &'a Schema) -> Self {
         Self { schema, constants: &[], file: None, leaves: None }
     }
 
-    /// For the rows of one file among several: names and literals mean what they mean in the schema of all, and tests are those of
-    /// the file's own types. A column that the file lacks, or has without values, is null.
+    /// Binds to one file of several. Names and literals have the meaning that they have in the common schema; tests compare values of the
+    /// file's own types. A column that the file lacks, or of which it has only nulls, is null.
     ///
-    /// `is_widened` says that each type of the schema of all holds every value of the file's type, as it is where schemas are united.
-    /// Else a literal is placed among the values of the file's type, and floats of another width are an error.
+    /// `is_widened` says that each type of the common schema holds every value of the file's type, as after uniting schemas. Otherwise a literal
+    /// is compared with the file's type directly, and floats of another width are an error.
     ///
     /// ```
     /// use arrow_schema::{DataType, Field, Schema};
@@ -94,23 +94,23 @@ impl<'a> BindContext<'a> {
         Self { file: Some(FileColumns { schema: file, is_widened }), ..self }
     }
 
-    /// With a function that finds the leaf of a column: its argument is the index of the field in the schema, or in that of the file
-    /// where there is one, then those of the fields within structs. It returns `None` for a column that is not the values of one leaf, as a struct or a map is not.
-    /// Without it, [`BoundColumn::leaf`](crate::BoundColumn::leaf) is always `None`.
+    /// Sets a function that finds the leaf of a column. Its argument is the index of the root field in the schema (in the file's schema, if
+    /// there is one), then the indices of fields within structs. It returns `None` for a column with more than one leaf, such as a struct or a
+    /// map. Without this function, [`BoundColumn::leaf`](crate::BoundColumn::leaf) is always `None`.
     #[must_use]
     pub fn with_leaves(self, leaves: &'a dyn Fn(&[usize]) -> Option<Leaf>) -> Self {
         Self { leaves: Some(leaves), ..self }
     }
 
-    /// With columns that have one value for all rows. One that has the name of a column of the schema replaces it.
+    /// Adds columns with one value for all rows. They replace columns of the schema with the same name.
     #[must_use]
     pub fn with_constants(self, constants: &'a [Constant]) -> Self {
         Self { constants, ..self }
     }
 
-    /// The leaf of the column that these indices lead to.
+    /// The leaf of the column with these indices.
     pub(crate) fn leaf(&self, indices: &[usize]) -> Option<Leaf> {
-        self.leaves.and_then(|leaf_of| leaf_of(indices))
+        self.leaves.and_then(|find_leaf| find_leaf(indices))
     }
 }
 

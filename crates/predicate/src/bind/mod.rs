@@ -1,4 +1,4 @@
-//! From a [`Condition`] to a [`Test`] on the columns of one schema, with all types settled.
+//! Binds a [`Condition`] to the columns of one schema: makes a [`Test`] with all names and types resolved.
 
 mod bound;
 mod context;
@@ -12,19 +12,19 @@ use lath_kernels::compare::Comparison;
 
 use self::narrow::narrow;
 use self::resolve::{joined, root_name};
-use crate::array::{array_of, value_at};
-use crate::cast::{Cast, is_identity, is_possible, literal_of};
+use crate::array::{to_array, value_at};
+use crate::cast::{Cast, is_identity, is_possible, to_literal};
 use crate::evaluate::{TruthCache, test_values};
 use crate::place::{Place, place};
 use crate::syntax::{ColumnName, Condition, Literal, Operand};
 use crate::test::{Test, ValueTest};
-use crate::value::{Pattern, SqlType, Value, ValueSet, common_type, example_of, type_name, value_type};
+use crate::value::{Pattern, SqlType, Value, ValueSet, common_type, example, list_element, type_name, value_type};
 
 pub use self::bound::{BoundColumn, BoundPredicate};
 pub use self::context::{BindContext, Constant, Leaf};
-pub(crate) use self::resolve::{Resolved, resolve};
+pub(crate) use self::resolve::{Resolution, resolve};
 
-/// Settles names and types of `condition`.
+/// Resolves names and types of `condition`.
 pub(crate) fn bind(condition: &Condition, context: &BindContext<'_>) -> Result<BoundPredicate, String> {
     let mut binder = Binder { context, columns: Vec::new() };
     let test = binder.condition(condition)?.simplify();
@@ -38,7 +38,7 @@ struct Binder<'a> {
     columns: Vec<BoundColumn>,
 }
 
-/// An operand whose names and types are settled.
+/// An operand with resolved name and type.
 enum BoundOperand {
     /// Index among the columns.
     Column(usize),
@@ -47,7 +47,7 @@ enum BoundOperand {
 }
 
 impl Binder<'_> {
-    /// What recurses is here, with little on the stack, and what does not is in [`Self::single`].
+    /// Only this function recurses, so it needs little stack; [`Self::single`] does the rest.
     fn condition(&mut self, condition: &Condition) -> Result<Test, String> {
         match condition {
             Condition::And(conditions) => self.conditions(conditions).map(Test::All),
@@ -94,8 +94,8 @@ impl Binder<'_> {
             Operand::Column(name) => match self.constant(name) {
                 Some(constant) => Ok(BoundOperand::Constant(constant)),
                 None => Ok(match resolve(name, self.context)? {
-                    Resolved::Column(column) => BoundOperand::Column(self.add(column)),
-                    Resolved::Missing(name, field) => BoundOperand::Constant(Constant { name, field, value: None }),
+                    Resolution::Column(column) => BoundOperand::Column(self.add(column)),
+                    Resolution::Missing(name, field) => BoundOperand::Constant(Constant { name, field, value: None }),
                 }),
             },
             Operand::Cast { operand, to, or_null } => {
@@ -105,7 +105,7 @@ impl Binder<'_> {
         }
     }
 
-    /// An operand that is not written out.
+    /// An operand that is not a literal.
     fn column_operand(&mut self, operand: &Operand, otherwise: &str) -> Result<BoundOperand, String> {
         match self.operand(operand)? {
             BoundOperand::Literal(_) => Err(otherwise.to_owned()),
@@ -113,7 +113,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The constant that a name means. Where letters differ in case, columns of the schema come first.
+    /// The constant column with a name. If names differ in case only, columns of the schema come first.
     fn constant(&self, name: &ColumnName) -> Option<Constant> {
         let constants = self.context.constants;
         if constants.is_empty() {
@@ -133,7 +133,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The index of a column, which is added unless it is there.
+    /// The index of a column, which is added if it is new.
     fn add(&mut self, column: BoundColumn) -> usize {
         let same = |other: &BoundColumn| other.access == column.access && other.casts == column.casts;
         self.columns.iter().position(same).unwrap_or_else(|| {
@@ -167,7 +167,7 @@ impl Binder<'_> {
         };
         let target = cast.to.field();
         let array =
-            array_of(&[value], value_type(&field)).ok_or_else(|| format!("{name} cannot be cast to {}", cast.to))?;
+            to_array(&[value], value_type(&field)).ok_or_else(|| format!("{name} cannot be cast to {}", cast.to))?;
         let value = cast.apply(&array, &field, &name).map_err(|error| error.to_string())?;
         let value = value_at(&value, 0);
         Ok(BoundOperand::Constant(Constant { name, field: Arc::new(target), value }))
@@ -181,7 +181,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What messages call an operand.
+    /// The description of an operand in messages.
     fn describe(&self, bound: &BoundOperand) -> String {
         match bound {
             BoundOperand::Column(index) => format!("column {:?}", self.columns[*index].name),
@@ -190,7 +190,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What messages call an operand that is an example of how to write it.
+    /// The operand as in an expression, for examples in messages.
     fn name(&self, bound: &BoundOperand) -> String {
         match bound {
             BoundOperand::Column(index) => self.columns[*index].name.clone(),
@@ -207,12 +207,12 @@ impl Binder<'_> {
                 Ok(Test::Constant(matches!(test, ValueTest::IsNull).then_some(true)))
             }
             BoundOperand::Constant(constant) => {
-                let array = array_of(std::slice::from_ref(&constant.value), value_type(&constant.field))
+                let array = to_array(std::slice::from_ref(&constant.value), value_type(&constant.field))
                     .ok_or_else(|| format!("column {:?} is not of its type", constant.name))?;
                 let truth = test_values(&test, &array).map_err(|error| error.to_string())?;
                 Ok(Test::Constant(truth.iter().next().flatten()))
             }
-            BoundOperand::Literal(_) => Err("what is written out needs no test".to_owned()),
+            BoundOperand::Literal(_) => Err("a literal cannot be tested".to_owned()),
         }
     }
 
@@ -241,7 +241,7 @@ impl Binder<'_> {
                 self.describe(&bound),
                 type_name(&field),
                 self.name(&bound),
-                example_of(&field)
+                example(&field)
             )),
         }
     }
@@ -267,7 +267,7 @@ impl Binder<'_> {
     fn compare(&mut self, left: BoundOperand, op: Comparison, right: BoundOperand) -> Result<Test, String> {
         match (&left, &right) {
             (BoundOperand::Literal(left), BoundOperand::Literal(right)) => Err(format!(
-                "{} and {} are both written out; a comparison needs a column",
+                "{} and {} are both literals; a comparison needs a column",
                 left.describe(),
                 right.describe()
             )),
@@ -280,7 +280,7 @@ impl Binder<'_> {
             (_, BoundOperand::Constant(constant)) => {
                 self.comparable(&left, &right)?;
                 let Some(value) = &constant.value else { return Ok(Test::Constant(None)) };
-                let literal = literal_of(value, &constant.field)
+                let literal = to_literal(value, &constant.field)
                     .ok_or_else(|| format!("{} has no literals to compare with", type_name(&constant.field)))?;
                 match self.place(&left, &literal)? {
                     None => Ok(Test::Constant(None)),
@@ -291,7 +291,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Where a literal stands among the values of an operand; `None` if one of them is null.
+    /// The place of a literal among the values of an operand; `None` if the literal or all values are null.
     fn place(&self, bound: &BoundOperand, literal: &Literal) -> Result<Option<Place>, String> {
         let field;
         let field: &Field = match bound {
@@ -317,7 +317,7 @@ impl Binder<'_> {
                 self.describe(bound),
                 type_name(field),
                 literal.describe(),
-                example_of(field)
+                example(field)
             )
         })?;
         match self.wide(bound) {
@@ -326,19 +326,19 @@ impl Binder<'_> {
         }
     }
 
-    /// The wider field that the schema of all files has for an operand that is not cast, and the file's.
+    /// For an operand without casts: its field in the common schema, if that is wider, and its field in the file.
     fn wide(&self, bound: &BoundOperand) -> Option<(&FieldRef, &FieldRef)> {
         let BoundOperand::Column(index) = bound else { return None };
         let BoundColumn { field, wide, casts, .. } = &self.columns[*index];
         wide.as_ref().filter(|_| casts.is_empty()).map(|wide| (wide, field))
     }
 
-    /// Whether reading a value of the operand can fail because its type does not hold it.
+    /// Whether reading a value of the operand can fail because its type does not have it.
     fn may_overflow(&self, bound: &BoundOperand) -> bool {
         matches!(bound, BoundOperand::Column(index) if self.columns[*index].may_overflow)
     }
 
-    /// The type that two operands are compared in.
+    /// The type in which two operands are compared.
     fn comparable(&self, left: &BoundOperand, right: &BoundOperand) -> Result<DataType, String> {
         let (a, b) = (self.field(left), self.field(right));
         common_type(value_type(&a), value_type(&b)).ok_or_else(|| {
@@ -406,9 +406,9 @@ impl Binder<'_> {
     }
 
     fn contains(&mut self, operand: &Operand, element: &Literal) -> Result<Test, String> {
-        let bound = self.column_operand(operand, "what contains an element has to be a column that is a list")?;
+        let bound = self.column_operand(operand, "list_contains needs a column of lists")?;
         let field = self.field(&bound);
-        let element_field = match (element_of(&field), field.data_type()) {
+        let element_field = match (list_element(&field), field.data_type()) {
             (Some(field), _) => field,
             (None, DataType::Null) => return Ok(Test::Constant(None)),
             _ => {
@@ -420,7 +420,7 @@ impl Binder<'_> {
         }
         let mut placed = place(element, element_field);
         if let (Some((_, own)), Some(place)) = (self.wide(&bound), &placed) {
-            let own = element_of(own).ok_or_else(|| not_alike(&bound, self, &field, own))?;
+            let own = list_element(own).ok_or_else(|| not_alike(&bound, self, &field, own))?;
             placed = match value_type(own) {
                 DataType::Null => Some(Place::Below),
                 _ => Some(
@@ -438,7 +438,7 @@ impl Binder<'_> {
                     self.describe(&bound),
                     type_name(element_field),
                     element.describe(),
-                    example_of(element_field)
+                    example(element_field)
                 ));
             }
         };
@@ -451,19 +451,7 @@ fn not_alike(bound: &BoundOperand, binder: &Binder<'_>, whole: &Field, file: &Fi
     format!("{} is {here} here and {there} in other files, which do not compare", binder.describe(bound))
 }
 
-/// The element of a list.
-fn element_of(field: &Field) -> Option<&FieldRef> {
-    match field.data_type() {
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field) => Some(field),
-        _ => None,
-    }
-}
-
-/// The type that a literal has by itself. Numbers are read from their text.
+/// The type of a literal that is not compared with a column. Numbers are text, from which casts parse them.
 fn natural_field(literal: &Literal) -> Field {
     let data_type = match literal {
         Literal::Null => DataType::Null,
@@ -490,8 +478,8 @@ fn natural_value(literal: &Literal) -> Option<Value> {
     }
 }
 
-/// The test that is a comparison with a literal at `place`. If `may_overflow`, a literal that the type does not reach is compared
-/// with each value, so that those are read.
+/// The comparison with a literal at `place`. If `may_overflow`, a literal outside the type's range is compared with each value, so that all
+/// values are read.
 fn test_at(place: Place, op: Comparison, may_overflow: bool) -> ValueTest {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     match (place, op) {
@@ -507,6 +495,6 @@ fn test_at(place: Place, op: Comparison, may_overflow: bool) -> ValueTest {
     }
 }
 
-/// Below and above all values of the types that may overflow: those that are stored as integers of at most 64 bits.
+/// Below and above all values of types that can overflow, which are stored as integers of at most 64 bits.
 const BELOW_ALL: Value = Value::Int(i128::MIN);
 const ABOVE_ALL: Value = Value::Int(i128::MAX);

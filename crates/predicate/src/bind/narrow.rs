@@ -1,18 +1,17 @@
-//! Where a value of the schema of many files stands among the values that one of the files can hold.
+//! Narrows literals: converts a place among the values of the common schema's type to a place among the values of one file's type.
 //!
-//! Types are widened without loss and keep their order, so that a literal placed among the values of the wide type has one place among
-//! those of the file's type: values are tested as they are stored, and statistics, Bloom filters and dictionaries stay of use.
+//! Types are widened without loss and in order, so each place in the wide type has one place in the file's type. Values are then tested
+//! without conversion, and statistics, Bloom filters and dictionaries can be used.
 
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use half::f16;
 
-use crate::cast::literal_of;
+use crate::cast::to_literal;
 use crate::place::{Place, next_down, place};
 use crate::value::{Value, value_type};
 
-/// The place of what is at `place` among the values of `whole`, among those of `file`, all of which `whole` holds, in the same order;
-/// `None` if they do not compare.
+/// Converts `place` from the type of `whole`, which holds all values of `file`, to the type of `file`; `None` if the types do not compare.
 pub(crate) fn narrow(place: Place, whole: &Field, file: &Field) -> Option<Place> {
     if value_type(whole) == value_type(file) {
         return Some(place);
@@ -27,7 +26,7 @@ pub(crate) fn narrow(place: Place, whole: &Field, file: &Field) -> Option<Place>
     })
 }
 
-/// Finds the place of a value of `whole` among the values of `file`, to the last bit.
+/// The exact place of a value of `whole` among the values of `file`.
 fn exact_place(value: &Value, whole: &Field, file: &Field) -> Option<Place> {
     let data_type = value_type(file);
     match value {
@@ -37,11 +36,11 @@ fn exact_place(value: &Value, whole: &Field, file: &Field) -> Option<Place> {
             other if other.is_string() || other.is_binary() => Some(Place::At(Value::Bytes(bytes.clone()))),
             _ => None,
         },
-        other => place(&literal_of(other, whole)?, file),
+        other => place(&to_literal(other, whole)?, file),
     }
 }
 
-/// A float among those of a type, which may have less precision.
+/// The place of a float in a type that can have less precision.
 fn exact_float(value: f64, data_type: &DataType) -> Place {
     let (nearest, largest) = match data_type {
         DataType::Float16 => (f64::from(f16::from_f64(value)), f64::from(f16::MAX)),
@@ -60,13 +59,13 @@ fn exact_float(value: f64, data_type: &DataType) -> Place {
     Place::JustAbove(Value::Float(below))
 }
 
-/// A byte string among those of `len` bytes.
+/// The place of a byte string among strings of `len` bytes.
 fn fixed_bytes(bytes: &Bytes, len: usize) -> Place {
     if bytes.len() >= len {
         let prefix = Value::Bytes(bytes.slice(..len));
         return if bytes.len() == len { Place::At(prefix) } else { Place::JustAbove(prefix) };
     }
-    // The least of those that begin with the bytes is above them, and the one before it below.
+    // The place is just above the string before the first one that starts with the bytes.
     let mut before = bytes.to_vec();
     before.resize(len, 0);
     for byte in before.iter_mut().rev() {
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_stand_between_floats_or_at_one() {
+    fn doubles_are_between_floats_or_equal_one() {
         assert_eq!(floats(0.5), Some(Place::At(Value::Float(0.5))));
         let below = f64::from(0.1f32.next_down());
         assert_eq!(floats(0.1), Some(Place::JustAbove(Value::Float(below))));
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stand_between_those_of_a_fixed_length() {
+    fn byte_strings_are_between_strings_of_a_fixed_length() {
         let place = |bytes: &'static [u8]| {
             let value = Value::Bytes(Bytes::from_static(bytes));
             narrow(Place::At(value), &field(DataType::BinaryView), &field(DataType::FixedSizeBinary(2)))

@@ -1,7 +1,7 @@
-//! Which column of a schema a name means.
+//! Resolves names to columns of a schema.
 //!
-//! A name is a list of parts: a root column, then fields of structs and keys of maps. Text is joined nowhere, so that a field `b` of
-//! `a` and a column `a.b` stay apart; only where the parts lead nowhere are they tried as one name with dots in it.
+//! A name is a list of parts: a root column, then fields of structs and keys of maps. The parts are not joined, so a field `b` of `a` is not a
+//! column `a.b`. Only if the parts lead to no column are they tried as one name with dots.
 
 use arrow_schema::{DataType, FieldRef, Fields, Schema};
 
@@ -11,39 +11,41 @@ use super::narrow::narrow;
 use crate::access::Access;
 use crate::place::{Place, place};
 use crate::syntax::{ColumnName, Literal, Name, Step};
-use crate::value::{is_uuid, type_name, value_type};
+use crate::value::{is_uuid, list_element, type_name, value_type};
 
-/// What a name means.
-pub(crate) enum Resolved {
+/// The result of resolving a name.
+pub(crate) enum Resolution {
     Column(BoundColumn),
-    /// A column that the file lacks, or has no values of: its name, and its field in the schema of all files.
+    /// A column that the file lacks, or of which it has only nulls: the name, and the field in the common schema.
     Missing(String, FieldRef),
 }
 
-/// A step of the way to an operand, whose names and keys are settled.
+/// A resolved step to an operand.
 enum Part<'a> {
-    /// To the field at this place.
+    /// The field at this index.
     Field(usize),
-    /// To the value for a key of the schema's type, which this field has.
+    /// The value of a map at a key, which is placed among the values of this field.
     Key(&'a FieldRef, Option<Place>),
 }
 
-/// The operand at the end of the way that a name leads.
+/// A resolved path to an operand.
 struct Way<'a> {
     parts: Vec<Part<'a>>,
     field: &'a FieldRef,
-    /// What messages call it.
+    /// The operand's name in messages.
     name: String,
 }
 
 /// Looks `name` up among the columns of `context`.
-pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Resolved, String> {
+pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Resolution, String> {
     let way = find(name, context.schema.fields())?;
     let Some(FileColumns { schema, is_widened }) = context.file else {
-        return Ok(Resolved::Column(bound(&way, context.schema, context.schema, context)?.ok_or_else(|| lost(&way))?));
+        return Ok(Resolution::Column(
+            bound(&way, context.schema, context.schema, context)?.ok_or_else(|| lost(&way))?,
+        ));
     };
     let Some(mut column) = bound(&way, context.schema, schema, context)? else {
-        return Ok(Resolved::Missing(way.name, FieldRef::clone(way.field)));
+        return Ok(Resolution::Missing(way.name, FieldRef::clone(way.field)));
     };
     if !is_alike(&column.field, way.field) {
         let is_float = |field: &FieldRef| value_type(field).is_floating();
@@ -57,10 +59,10 @@ pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Re
             ));
         }
     }
-    Ok(Resolved::Column(column))
+    Ok(Resolution::Column(column))
 }
 
-/// The root column that a name means.
+/// The root column with a name.
 pub(crate) fn root_name<'a>(name: &ColumnName, schema: &'a Schema) -> Option<&'a str> {
     let way = find(name, schema.fields()).ok()?;
     match way.parts.as_slice() {
@@ -69,7 +71,7 @@ pub(crate) fn root_name<'a>(name: &ColumnName, schema: &'a Schema) -> Option<&'a
     }
 }
 
-/// All parts of a name with dots between, if they are names.
+/// The parts of a name joined by dots; `None` if one of them is a key.
 pub(crate) fn joined(name: &ColumnName) -> Option<Name> {
     let mut whole = name.name.clone();
     for step in &name.steps {
@@ -80,7 +82,7 @@ pub(crate) fn joined(name: &ColumnName) -> Option<Name> {
     Some(whole)
 }
 
-/// Follows the parts of a name, or else looks for a root column whose name they are with dots between.
+/// Follows the parts of a name. If they lead to no column, looks for a root column with the joined name.
 fn find<'a>(name: &ColumnName, fields: &'a Fields) -> Result<Way<'a>, String> {
     follow(&name.name, &name.steps, fields).or_else(|failed| {
         let leading = name.steps.iter().take_while(|step| matches!(step, Step::Field(_))).count();
@@ -119,7 +121,7 @@ fn follow<'a>(root: &Name, steps: &[Step], fields: &'a Fields) -> Result<Way<'a>
             }
             (Step::Key(key), _) => {
                 return Err(format!(
-                    "column {path:?} is {} and has nothing at [{key}]; only maps have keys",
+                    "column {path:?} is {} and has no key {key}; only maps have keys",
                     type_name(field)
                 ));
             }
@@ -128,7 +130,7 @@ fn follow<'a>(root: &Name, steps: &[Step], fields: &'a Fields) -> Result<Way<'a>
     Ok(Way { parts, field, name: path })
 }
 
-/// The operand in a file with the columns of `file`, whose names are the same; `None` if it has nothing there.
+/// The operand in a file with the columns of `file`; `None` if the file lacks it or has only nulls.
 fn bound(
     way: &Way<'_>,
     schema: &Schema,
@@ -188,7 +190,7 @@ fn bound(
     if field.data_type() == &DataType::Null && way.field.data_type() != &DataType::Null {
         return Ok(None);
     }
-    // How the values of a map are stored is not known; no other type than timestamps is stored with more values than it has.
+    // The leaf of a map's values is unknown here. Only timestamps can have stored values that the Arrow type cannot hold.
     let is_map_of_timestamps = in_map && matches!(value_type(field), DataType::Timestamp(..));
     let leaf = if in_map { None } else { context.leaf(&bound.indices) };
     bound.field = FieldRef::clone(field);
@@ -198,7 +200,7 @@ fn bound(
     Ok(Some(bound))
 }
 
-/// A column before it is known where it leads.
+/// A column before its steps are added.
 fn start(way: &Way<'_>, field: &FieldRef) -> BoundColumn {
     BoundColumn {
         indices: Vec::new(),
@@ -214,7 +216,7 @@ fn start(way: &Way<'_>, field: &FieldRef) -> BoundColumn {
     }
 }
 
-/// The field of `there` with the name of the field that `here` has at `index`. Where names repeat, the order decides.
+/// The field of `there` with the same name as field `index` of `here`. If names repeat, the order decides.
 fn namesake<'f>(wanted: &FieldRef, index: usize, here: &Fields, there: &'f Fields) -> Option<(usize, &'f FieldRef)> {
     let is_like = |field: &FieldRef| field.name() == wanted.name();
     if let Some(field) = there.get(index).filter(|field| is_like(field)) {
@@ -225,30 +227,21 @@ fn namesake<'f>(wanted: &FieldRef, index: usize, here: &Fields, there: &'f Field
     alike().nth(before).or_else(|| alike().next())
 }
 
-/// Whether two types have the same values, maybe in another layout of text or in a dictionary.
+/// Whether two types have the same values, in possibly different layouts.
 fn is_alike(file: &FieldRef, whole: &FieldRef) -> bool {
-    let element = |data_type: &DataType| match data_type {
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field) => Some(FieldRef::clone(field)),
-        _ => None,
-    };
     let (here, there) = (value_type(file), value_type(whole));
     match (here, there) {
         (here, there) if here == there => is_uuid(file) == is_uuid(whole),
         (DataType::FixedSizeBinary(_), _) | (_, DataType::FixedSizeBinary(_)) => false,
         (here, there) if here.is_string() && there.is_string() || here.is_binary() && there.is_binary() => true,
-        (here, there) => match (element(here), element(there)) {
-            (Some(here), Some(there)) => is_alike(&here, &there),
+        _ => match (list_element(file), list_element(whole)) {
+            (Some(here), Some(there)) => is_alike(here, there),
             _ => false,
         },
     }
 }
 
-/// Whether a number type is not narrower than another, as far as types of two files can be united. A task does not know whether the schemas
-/// of its files were.
+/// Whether a number type is at least as wide as another. A task does not know whether the schemas of its files were united, so this checks it.
 fn holds(whole: &DataType, file: &DataType) -> bool {
     let is_number = |data_type: &DataType| data_type.is_integer() || data_type.is_floating();
     match (whole.primitive_width(), file.primitive_width()) {
@@ -267,11 +260,11 @@ fn pair<'f>(entries: &'f FieldRef, path: &str) -> Result<(&'f FieldRef, &'f Fiel
 
 fn differs(way: &Way<'_>, found: Option<&FieldRef>) -> String {
     let found = found.map_or_else(|| "another type".to_owned(), |field| type_name(field));
-    format!("column {:?} is not in this file as in the others: there is {found}", way.name)
+    format!("column {:?} has another type in this file than in the others: found {found}", way.name)
 }
 
 fn lost(way: &Way<'_>) -> String {
-    format!("column {:?} is not where its schema has it", way.name)
+    format!("column {:?} was not found at its place in the schema", way.name)
 }
 
 fn map_key(key: &Literal, field: &FieldRef, path: &str) -> Result<Option<Place>, String> {

@@ -1,4 +1,4 @@
-//! Bitmaps: of kernels, of one truth, and of arrays of truths.
+//! Makes bitmaps: from kernels, of one truth, and from arrays of truths.
 
 use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer};
@@ -7,7 +7,7 @@ use lath_kernels::compare::{self, Number, NumberSet, set_slot_count, word_count}
 
 use crate::error::Result;
 
-/// A bit for each of `len` values, by a kernel that fills words of 64.
+/// A bit for each of `len` values, computed by a kernel that fills words of 64 bits.
 pub(super) fn fill_bitmap(
     len: usize,
     kernel: impl FnOnce(&mut [u64]) -> std::result::Result<(), KernelError>,
@@ -17,10 +17,10 @@ pub(super) fn fill_bitmap(
     Ok(BooleanBuffer::new(Buffer::from_vec(words), 0, len))
 }
 
-/// Longest list that each value is compared with throughout.
+/// Maximum length of a list that is searched linearly.
 const MAX_COMPARED: usize = 32;
 
-/// Which of `values` are in `set`.
+/// A bit for each value: whether it is in `set`.
 pub(super) fn find_in_set<T: Number>(values: &[T], set: &[T]) -> Result<BooleanBuffer> {
     if set.len() <= MAX_COMPARED {
         return fill_bitmap(values.len(), |out| compare::any_of(values, set, out));
@@ -48,7 +48,7 @@ pub(super) fn constant(truth: Option<bool>, len: usize) -> BooleanArray {
     }
 }
 
-/// Whether each truth is `truth`, where `None` is null.
+/// A bit for each truth: whether it is `truth` (`None` is null).
 pub(super) fn is_truth(result: &BooleanArray, truth: Option<bool>) -> BooleanArray {
     let valid = validity(result);
     let bits = match truth {

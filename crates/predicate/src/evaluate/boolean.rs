@@ -1,4 +1,4 @@
-//! Booleans.
+//! Evaluates tests of booleans.
 
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
@@ -7,7 +7,7 @@ use super::bitmap::uniform;
 use crate::test::ValueTest;
 use crate::value::Value;
 
-/// `None` if the test is not one of booleans.
+/// A bit for each value; `None` if the test or the array is of another type.
 pub(super) fn test(test: &ValueTest, array: &BooleanArray) -> Option<BooleanBuffer> {
     let of = |truth| holds(test, truth);
     let values = array.values();

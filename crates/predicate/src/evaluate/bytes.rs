@@ -1,4 +1,4 @@
-//! Strings and byte strings, ordered by unsigned bytes.
+//! Evaluates tests of strings and byte strings, which are ordered by unsigned bytes.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -15,10 +15,10 @@ use crate::error::Result;
 use crate::test::ValueTest;
 use crate::value::Value;
 
-/// Longest IN list that each string is compared with throughout.
+/// Maximum length of an IN list that is searched linearly.
 const MAX_COMPARED: usize = 128;
 
-/// Calls `$body` with a closure that gives the bytes at an index of an array, whatever its type; `None` for other arrays.
+/// Evaluates `$body` with a closure that returns the bytes at an index, for every type of strings and bytes; `None` for other arrays.
 macro_rules! with_bytes {
     ($array:expr, $at:ident => $body:expr) => {{
         macro_rules! of {
@@ -42,7 +42,7 @@ macro_rules! with_bytes {
 }
 pub(super) use with_bytes;
 
-/// `None` if the test is not one of bytes, or these are none.
+/// A bit for each value; `None` if the test or the array is of another type.
 pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
     let mut buffers = Vec::new();
     match byte_strings(array, &mut buffers) {
@@ -51,8 +51,8 @@ pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<Boolean
     }
 }
 
-/// The byte strings of an array as kernels take them; `None` for arrays of other types. `buffers` is fill_bitmap with the array's data
-/// buffers where the strings are views.
+/// The byte strings of an array in the form that kernels take; `None` for arrays of other types. If the strings are views, `buffers` is filled
+/// with the array's data buffers.
 pub fn byte_strings<'a>(array: &'a dyn Array, buffers: &'a mut Vec<&'a [u8]>) -> Option<ByteStrings<'a>> {
     macro_rules! offsets {
         ($layout:ident, $array:expr) => {{
@@ -94,7 +94,7 @@ fn by_kernels(test: &ValueTest, strings: ByteStrings<'_>, array: &dyn Array) -> 
             Ok(Some(&from & &to))
         }
         ValueTest::In(set) if set.values().len() <= MAX_COMPARED => {
-            let Some(list) = set.values().iter().map(bytes_of).collect::<Option<Vec<_>>>() else { return Ok(None) };
+            let Some(list) = set.values().iter().map(byte_string).collect::<Option<Vec<_>>>() else { return Ok(None) };
             fill_bitmap(len, |out| compare::strings_any_of(strings, &list, out)).map(Some)
         }
         ValueTest::Like(pattern) if pattern.is_prefix_only() => {
@@ -109,7 +109,7 @@ fn by_kernels(test: &ValueTest, strings: ByteStrings<'_>, array: &dyn Array) -> 
     }
 }
 
-/// The value at an index; `None` if the array is not one of bytes.
+/// The value at an index; `None` for arrays of other types.
 pub(crate) fn bytes_at(array: &dyn Array, index: usize) -> Option<&[u8]> {
     with_bytes!(array, at => Some(at(index)))
 }
@@ -124,7 +124,7 @@ fn one_by_one<'a>(test: &ValueTest, len: usize, at: impl Fn(usize) -> &'a [u8]) 
             BooleanBuffer::collect_bool(len, |index| (low..=high).contains(&at(index)))
         }
         ValueTest::In(set) => {
-            let list: Vec<&[u8]> = set.values().iter().map(bytes_of).collect::<Option<_>>()?;
+            let list: Vec<&[u8]> = set.values().iter().map(byte_string).collect::<Option<_>>()?;
             BooleanBuffer::collect_bool(len, |index| list.binary_search(&at(index)).is_ok())
         }
         ValueTest::Like(pattern) => BooleanBuffer::collect_bool(len, |index| pattern.matches(at(index))),
@@ -132,6 +132,6 @@ fn one_by_one<'a>(test: &ValueTest, len: usize, at: impl Fn(usize) -> &'a [u8]) 
     })
 }
 
-fn bytes_of(value: &Value) -> Option<&[u8]> {
+fn byte_string(value: &Value) -> Option<&[u8]> {
     if let Value::Bytes(bytes) = value { Some(bytes) } else { None }
 }

@@ -1,4 +1,4 @@
-//! Columns against columns.
+//! Compares columns with columns.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use super::{float, integer};
 use crate::error::{Error, Result};
 use crate::value::{NANOS_PER_DAY, compare_floats, data_type_name, nanos_per};
 
-/// `left op right` for each row; null where either is.
+/// `left op right` for each row; null if one of them is null.
 pub(super) fn compare(left: &ArrayRef, op: Comparison, right: &ArrayRef) -> Result<BooleanArray> {
     let (left, right) = (without_dictionary(left)?, without_dictionary(right)?);
     let nulls = NullBuffer::union(left.logical_nulls().as_ref(), right.logical_nulls().as_ref());
@@ -82,16 +82,16 @@ fn floats(array: &dyn Array) -> Vec<f64> {
     }
 }
 
-/// Values that are whole numbers of some unit.
+/// Values that are integers in some unit.
 struct Exact {
     values: Vec<i256>,
     unit: Unit,
 }
 
-/// What one step of a value is worth.
+/// The unit of integers.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// 10⁻ˢ
+    /// 10⁻ˢ.
     Scale(i8),
     /// Nanoseconds.
     Nanos(i128),
@@ -138,7 +138,7 @@ fn scaled(left: i256, digits: i8, right: i256) -> Ordering {
     let ten = i256::from_i128(10);
     match ten.checked_pow(digits.unsigned_abs().into()).and_then(|factor| left.checked_mul(factor)) {
         Some(product) => product.cmp(&right),
-        // Beyond what an i256 holds, the sign says on which side.
+        // A product outside the range of `i256` is decided by its sign.
         None => left.cmp(&i256::ZERO),
     }
 }

@@ -1,4 +1,4 @@
-//! Floats: one zero, and one NaN above all numbers.
+//! Evaluates tests of floats, with one zero, and one NaN above all numbers.
 
 use std::cmp::Ordering;
 
@@ -14,11 +14,11 @@ use crate::error::Result;
 use crate::test::ValueTest;
 use crate::value::Value;
 
-/// `None` if the test is not one of floats, or these are none.
+/// A bit for each value; `None` if the test or the array is of another type.
 pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
     match array.data_type() {
         DataType::Float16 => {
-            // Exactly the same numbers, made wider.
+            // Widening is exact.
             let values: Vec<f32> =
                 array.as_primitive::<Float16Type>().values().iter().map(|&value| value.into()).collect();
             test_slice(test, &values, narrowed)
@@ -29,7 +29,7 @@ pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<Boolean
     }
 }
 
-/// Compares two arrays of one type and length; `None` for others.
+/// Compares two arrays of one type and length; `None` for other arrays.
 pub(super) fn compare_same_type(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
     macro_rules! slices {
         ($t:ty) => {{
@@ -44,7 +44,7 @@ pub(super) fn compare_same_type(left: &dyn Array, op: Comparison, right: &dyn Ar
     }
 }
 
-/// The value at an index; `None` if the array is not one of floats.
+/// The value at an index; `None` for arrays of other types.
 pub(crate) fn float_at(array: &dyn Array, index: usize) -> Option<f64> {
     match array.data_type() {
         DataType::Float16 => Some(array.as_primitive::<Float16Type>().value(index).into()),
@@ -54,20 +54,20 @@ pub(crate) fn float_at(array: &dyn Array, index: usize) -> Option<f64> {
     }
 }
 
-/// A literal among the values of a type.
+/// The place of a literal among the values of a type.
 enum Literal<T> {
     Is(T),
-    /// Between this value and the next greater one.
+    /// Between this value and the next larger one.
     JustAbove(T),
 }
 
-/// Where a number stands among those of 32 bits.
+/// The place of a number among the floats of 32 bits.
 fn narrowed(literal: f64) -> Literal<f32> {
     let nearest = literal as f32;
     match f64::from(nearest).partial_cmp(&literal) {
         Some(Ordering::Less) => Literal::JustAbove(nearest),
         Some(Ordering::Greater) => Literal::JustAbove(nearest.next_down()),
-        // Equal, or NaNs.
+        // Equal, or both NaN.
         _ => Literal::Is(nearest),
     }
 }
@@ -92,7 +92,7 @@ fn test_slice<T: Number>(
         ValueTest::Between(low, high) => {
             let at_least = ValueTest::Compare(Comparison::GreaterOrEqual, low.clone());
             let at_most = ValueTest::Compare(Comparison::LessOrEqual, high.clone());
-            match (place_of(low, place), place_of(high, place)) {
+            match (find_place(low, place), find_place(high, place)) {
                 (Some(Literal::Is(low)), Some(Literal::Is(high))) => {
                     fill_bitmap(len, |out| compare::between(values, low, high, out))?
                 }
@@ -103,12 +103,12 @@ fn test_slice<T: Number>(
             }
         }
         ValueTest::In(set) => {
-            // Numbers between those of the type are none of its values.
+            // A number between two values of the type equals none.
             let list: Vec<T> = set
                 .values()
                 .iter()
                 .filter_map(
-                    |value| if let Some(Literal::Is(value)) = place_of(value, place) { Some(value) } else { None },
+                    |value| if let Some(Literal::Is(value)) = find_place(value, place) { Some(value) } else { None },
                 )
                 .collect();
             find_in_set(values, &list)?
@@ -117,6 +117,6 @@ fn test_slice<T: Number>(
     }))
 }
 
-fn place_of<T>(value: &Value, place: fn(f64) -> Literal<T>) -> Option<Literal<T>> {
+fn find_place<T>(value: &Value, place: fn(f64) -> Literal<T>) -> Option<Literal<T>> {
     if let Value::Float(value) = value { Some(place(*value)) } else { None }
 }

@@ -1,4 +1,4 @@
-//! Integers, and all that is stored as integers: decimals, dates, times, timestamps and durations.
+//! Evaluates tests of integers and of types stored as integers: decimals, dates, times, timestamps and durations.
 
 use std::cmp::Ordering;
 
@@ -20,16 +20,16 @@ use crate::error::Result;
 use crate::test::ValueTest;
 use crate::value::Value;
 
-/// An integer type of Arrow.
+/// The native integers of Arrow types.
 pub(crate) trait Integer: Copy + Ord {
-    /// The literal as this type has it; `None` if it is no integer or this type does not reach there.
+    /// Converts a literal; `None` if it is no integer, or outside the range of the type.
     fn from_value(value: &Value) -> Option<Self>;
     fn into_value(self) -> Value;
     fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer>;
     fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer>;
     /// `set` is in ascending order.
-    fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer>;
-    /// The slices are of one length.
+    fn is_in(values: &[Self], set: &[Self]) -> Result<BooleanBuffer>;
+    /// The slices have the same length.
     fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer>;
 }
 
@@ -52,7 +52,7 @@ macro_rules! integer {
                 fill_bitmap(values.len(), |out| compare::between(values, low, high, out))
             }
 
-            fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
+            fn is_in(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
                 find_in_set(values, set)
             }
 
@@ -85,7 +85,7 @@ impl Integer for i256 {
         Ok(collect_bits(values, |value| (low <= value) & (value <= high)))
     }
 
-    fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
+    fn is_in(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
         Ok(collect_bits(values, |value| set.binary_search(&value).is_ok()))
     }
 
@@ -94,7 +94,7 @@ impl Integer for i256 {
     }
 }
 
-/// Evaluates `$body` with the values of arrays of integers of one type, whatever it is; `None` for other arrays.
+/// Evaluates `$body` with the values of arrays of the same integer type, for every integer type; `None` for other arrays.
 macro_rules! with_integers {
     ($first:expr => $first_values:ident $(, $array:expr => $values:ident)*; $body:expr) => {{
         macro_rules! of {
@@ -136,12 +136,12 @@ macro_rules! with_integers {
     }};
 }
 
-/// `None` if the test is not one of integers, or these are none.
+/// A bit for each value; `None` if the test or the array is of another type.
 pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
     with_integers!(array => values; test_slice(test, values)).unwrap_or(Ok(None))
 }
 
-/// Compares two arrays of one type and length; `None` for others.
+/// Compares two arrays of one type and length; `None` for other arrays.
 pub(super) fn compare_same_type(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
     if left.data_type() != right.data_type() || left.len() != right.len() {
         return Ok(None);
@@ -149,25 +149,25 @@ pub(super) fn compare_same_type(left: &dyn Array, op: Comparison, right: &dyn Ar
     with_integers!(left => left, right => right; Integer::compare_slices(left, op, right)).transpose()
 }
 
-/// The values of an array of integers, as_i256.
+/// The values of an array of integers as `i256`.
 pub(super) fn as_i256(array: &dyn Array) -> Option<Vec<i256>> {
     let widen = |value: Value| i256::from_value(&value);
     with_integers!(array => values; values.iter().map(|&value| widen(value.into_value())).collect::<Option<_>>())?
 }
 
-/// The value at an index; `None` if the array is not one of integers.
+/// The value at an index; `None` for arrays of other types.
 pub(crate) fn integer_at(array: &dyn Array, index: usize) -> Option<Value> {
     with_integers!(array => values; values[index].into_value())
 }
 
-/// A literal among the values of a type.
+/// The place of a literal among the values of a type.
 enum Literal<T> {
     Is(T),
     Below,
     Above,
 }
 
-/// Where a literal stands; `None` if it is no integer.
+/// The place of a literal; `None` if it is no integer.
 fn place<T: Integer>(literal: &Value) -> Option<Literal<T>> {
     match (T::from_value(literal), literal) {
         (Some(value), _) => Some(Literal::Is(value)),
@@ -197,7 +197,7 @@ fn test_slice<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<Boole
         ValueTest::In(set) => match set.values().iter().map(place).collect::<Option<Vec<_>>>() {
             Some(list) => {
                 let is_value = |literal| if let Literal::Is(value) = literal { Some(value) } else { None };
-                Some(T::any_of(values, &list.into_iter().filter_map(is_value).collect::<Vec<_>>())?)
+                Some(T::is_in(values, &list.into_iter().filter_map(is_value).collect::<Vec<_>>())?)
             }
             None => None,
         },

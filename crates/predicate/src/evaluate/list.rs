@@ -1,4 +1,4 @@
-//! Lists that contain an element.
+//! Tests whether lists contain an element.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, OffsetSizeTrait};
@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 
 use crate::error::{Error, Result};
 
-/// Whether each list of `array` has an element for which `found`, given the elements of all lists, has a bit set.
+/// A bit for each list of `array`: whether it has an element whose bit is set by `found`, which takes the elements of all lists.
 pub(super) fn contains(array: &dyn Array, found: impl Fn(&dyn Array) -> Result<BooleanBuffer>) -> Result<BooleanArray> {
     let truths = match array.data_type() {
         DataType::List(_) => {

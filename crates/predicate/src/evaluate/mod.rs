@@ -1,7 +1,6 @@
 //! Evaluates a [`Test`](crate::Test) on arrays: whole arrays in, true, false or null for each row out.
 //!
-//! There is one file for each kind of operand. The type of an array is settled before its values are looped over, never within
-//! the loop.
+//! Each kind of operand has a file. The type of an array is matched before the loop over its values, never within it.
 
 mod bitmap;
 mod boolean;

@@ -1,4 +1,4 @@
-//! Whole arrays against one value at a time.
+//! Compares the evaluation of whole arrays with one value at a time.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn expected(test: &ValueTest, values: &[Option<Value>]) -> BooleanArray {
     values.iter().map(|value| value.as_ref().map(|value| holds(test, value))).collect()
 }
 
-/// Every test on `array`, which holds `values`, and on a part of it. Literals come from `values` and from `others`.
+/// Runs every test on `array`, which has `values`, and on a slice of it. Literals come from `values` and `others`.
 fn check(random: &mut Seeded, array: &ArrayRef, values: &[Option<Value>], others: &[Value]) {
     let pick = |random: &mut Seeded| match values.get(random.usize(..=values.len() * 2)) {
         Some(Some(value)) => value.clone(),
@@ -61,7 +61,7 @@ fn check(random: &mut Seeded, array: &ArrayRef, values: &[Option<Value>], others
     }
 }
 
-/// The array, and dictionary arrays of it.
+/// The array, and dictionary arrays of its values.
 fn check_all(random: &mut Seeded, array: &ArrayRef, values: &[Option<Value>], others: &[Value]) {
     check(random, array, values, others);
     check_dictionary::<Int32Type>(random, array, values, others);
@@ -115,7 +115,7 @@ fn check_primitive<T: ArrowPrimitiveType>(
 
 #[test]
 fn integers_of_every_type_are_tested_alike() {
-    // The last ones are beyond every type.
+    // The last ones are outside the range of every type.
     let others = [0, 3, 100, i128::MIN, i128::MAX].map(Value::Int);
     macro_rules! integers {
         ($($t:ty, $data_type:expr;)*) => {
@@ -139,16 +139,16 @@ fn integers_of_every_type_are_tested_alike() {
 
 #[test]
 fn floats_of_every_width_are_tested_alike() {
-    // Some are no values of the narrower types, and stand between theirs or beyond.
+    // Some are between the values of narrower types, or outside their range.
     let others =
         [0.0, -0.0, 0.1, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 1e-300, 65519.9]
             .map(Value::Float);
-    let f16_of = |bits: u128| f16::from_bits(bits as u16);
-    check_primitive::<Float16Type>(&DataType::Float16, f16_of, |value| Value::Float(value.into()), &others);
-    let f32_of = |bits: u128| f32::from_bits(bits as u32);
-    check_primitive::<Float32Type>(&DataType::Float32, f32_of, |value| Value::Float(value.into()), &others);
-    let f64_of = |bits: u128| f64::from_bits(bits as u64);
-    check_primitive::<Float64Type>(&DataType::Float64, f64_of, Value::Float, &others);
+    let to_f16 = |bits: u128| f16::from_bits(bits as u16);
+    check_primitive::<Float16Type>(&DataType::Float16, to_f16, |value| Value::Float(value.into()), &others);
+    let to_f32 = |bits: u128| f32::from_bits(bits as u32);
+    check_primitive::<Float32Type>(&DataType::Float32, to_f32, |value| Value::Float(value.into()), &others);
+    let to_f64 = |bits: u128| f64::from_bits(bits as u64);
+    check_primitive::<Float64Type>(&DataType::Float64, to_f64, Value::Float, &others);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Conditions of several tests.
+//! Evaluates conditions of several tests.
 
 use arrow_arith::boolean::{and_kleene, not, or_kleene};
 use arrow_array::{Array, ArrayRef, BooleanArray};
@@ -47,7 +47,7 @@ impl Evaluation<'_> {
         self.operands.get(column).ok_or_else(missing)
     }
 
-    /// Joins the truths of `tests`, the cheapest first, until more of them could not change the result.
+    /// Combines the truths of `tests`, cheapest first, and stops when the rest cannot change the result.
     fn fold(
         &self,
         tests: &[Test],
@@ -68,7 +68,7 @@ impl Evaluation<'_> {
         Ok(result)
     }
 
-    /// What a test costs a row, in about the time that it takes to compare an integer.
+    /// The cost of a test for one row, in units of comparing an integer.
     fn cost(&self, test: &Test) -> u32 {
         match test {
             Test::Constant(_) => 0,

@@ -1,4 +1,4 @@
-//! Tests of dictionaries: once for each distinct dictionary, then by its codes.
+//! Tests the entries of each distinct dictionary once, and rows by their codes.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,16 +14,16 @@ use super::bitmap::fill_bitmap;
 use crate::error::Result;
 use crate::test::ValueTest;
 
-/// Maximum number of dictionaries that are remembered. A column chunk has one, and threads decode several chunks at a time.
+/// Maximum number of cached dictionaries. A column chunk has one, and threads decode several chunks at a time.
 const MAX_ENTRIES: usize = 64;
 
-/// The truths of the dictionaries that have been seen. Clones share them.
+/// Caches the truths of the entries of dictionaries. Clones share the cache.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TruthCache {
     entries: Arc<Mutex<Vec<Entry>>>,
 }
 
-/// The truths of one test of one dictionary, which is held so that its address stays its own.
+/// The truths of one test of one dictionary, which is kept alive so that its address identifies it.
 #[derive(Debug)]
 struct Entry {
     values: ArrayRef,
@@ -32,7 +32,7 @@ struct Entry {
 }
 
 impl TruthCache {
-    /// The test of the values of a dictionary array. `test_values` tests those of an array that is no dictionary.
+    /// Tests the values of a dictionary array. `test_values` tests an array that is not a dictionary.
     pub(super) fn test_dictionary(
         &self,
         test: &ValueTest,
@@ -78,7 +78,7 @@ impl TruthCache {
     }
 }
 
-/// The keys of a dictionary array; of nulls, anything.
+/// The keys of a dictionary array; arbitrary for nulls.
 fn codes(keys: &dyn Array) -> Cow<'_, [u32]> {
     macro_rules! widened {
         ($t:ty) => {
@@ -97,12 +97,12 @@ fn codes(keys: &dyn Array) -> Cow<'_, [u32]> {
     }
 }
 
-/// The bit of the entry of each row; of a null, any bit.
+/// The bit of each row's entry; arbitrary for nulls.
 fn bits_of_codes(codes: &[u32], entries: &BooleanBuffer, dictionary: &dyn AnyDictionaryArray) -> Result<BooleanBuffer> {
     let words: Vec<u64> = entries.bit_chunks().iter_padded().collect();
     let truth = Truth::new(&words, entries.len())?;
     match fill_bitmap(codes.len(), |out| compare::codes(codes, truth, out)) {
-        // Where there is a null, a key may name no entry.
+        // The key of a null can be out of range.
         Err(_) if dictionary.keys().null_count() > 0 => {
             let codes = dictionary.normalized_keys();
             Ok(BooleanBuffer::collect_bool(codes.len(), |row| entries.value(codes[row])))

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::test::ValueTest;
 use crate::value::data_type_name;
 
-/// The test of each value of an array.
+/// Tests each value of an array.
 ///
 /// ```
 /// use arrow_array::{BooleanArray, Int32Array};
@@ -25,7 +25,7 @@ use crate::value::data_type_name;
 /// ```
 ///
 /// # Errors
-/// [`Error::Mismatch`] if the test is not one of values of the array's type.
+/// [`Error::Mismatch`] if the test does not apply to the array's type.
 pub fn test_values(test: &ValueTest, array: &dyn Array) -> Result<BooleanArray> {
     match test {
         ValueTest::IsNull => return Ok(BooleanArray::new(!&validity(array), None)),
@@ -48,7 +48,7 @@ pub fn test_values(test: &ValueTest, array: &dyn Array) -> Result<BooleanArray> 
         _ => integer::test(test, array)?,
     };
     let truths = truths.ok_or_else(|| {
-        Error::mismatch(format!("{} cannot be tested as it was bound", data_type_name(array.data_type())))
+        Error::mismatch(format!("the test was bound to another type than {}", data_type_name(array.data_type())))
     })?;
     Ok(BooleanArray::new(truths, array.logical_nulls()))
 }

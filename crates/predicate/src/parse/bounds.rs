@@ -1,7 +1,7 @@
-//! How large an expression may be, looked at before it is parsed.
+//! Limits the size of an expression before it is parsed.
 //!
-//! The parser recurses where an expression nests, and makes a tree that leans to the left, one level for each operator, which is
-//! dropped by recursion. What is read here bounds both, so that no text exhausts the stack.
+//! The parser recurses into nested expressions, and makes a left-leaning tree with one level for each operator, which is dropped recursively.
+//! The limits bound both, so that no text exhausts the stack.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -9,36 +9,36 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use super::position::at;
 use crate::error::Error;
 
-/// Maximum number of conditions that AND and OR join, those around parentheses included. A tree of so many takes up to 415 KiB of
-/// the stack to drop.
+/// Maximum number of conditions that AND and OR join, including conditions around parentheses. Dropping a tree of this many takes up to
+/// 415 KiB of stack.
 pub(super) const MAX_CONDITIONS: usize = 5000;
 
-/// Maximum number of words and signs of one condition outside the parentheses in it, those around it included.
+/// Maximum number of words and signs of one condition, without the contents of parentheses in it.
 const MAX_CONDITION_TOKENS: usize = 1000;
 
 /// Maximum nesting of parentheses, casts, NOT and the like.
 pub(super) const MAX_DEPTH: usize = 200;
 
-/// What a parenthesis takes of the stack where nothing is optimised: 55 KiB for a list of IN, 30 KiB for each of the parenthesis, an
-/// OR in it and an AND after that. Optimised it is a tenth of that.
+/// Stack that a parenthesis takes without optimisation: 55 KiB for an IN list; 30 KiB each for the parenthesis, an OR in it, and an AND after
+/// that. Optimised code takes a tenth.
 const PARENTHESIS_BYTES: usize = 128 << 10;
 
-/// What any other word or sign takes at most where nothing is optimised: 29 KiB for a sign before a number.
+/// Maximum stack that any other word or sign takes without optimisation: 29 KiB for a sign before a number.
 const TOKEN_BYTES: usize = 32 << 10;
 
-/// What [`MAX_DEPTH`] levels take at most where nothing is optimised, and then [`MAX_CONDITION_TOKENS`] of operators that do not nest.
+/// Maximum stack that [`MAX_DEPTH`] levels, and then [`MAX_CONDITION_TOKENS`] of operators that do not nest, take without optimisation.
 const MAX_STACK_BYTES: usize = 16 << 20;
 
-/// What stands between two parentheses, as far as it has been read.
+/// The tokens between two parentheses so far.
 #[derive(Default)]
 struct Level {
     joined: usize,
     len: usize,
-    /// Whether the next AND is of BETWEEN.
+    /// Whether the next AND belongs to BETWEEN.
     is_between: bool,
 }
 
-/// Refuses expressions that are too long for the parser, and returns the bytes of the stack that others need.
+/// Refuses expressions that are too long for the parser, and returns the bytes of stack that parsing needs.
 pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<usize, Error> {
     let (mut level, mut around) = (Level::default(), Vec::new());
     let (mut joined, mut len) = (0, 0);
@@ -47,7 +47,7 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<usize, Error> {
         match token {
             Token::Whitespace(_) => {}
             Token::LParen | Token::LBracket => around.push(std::mem::take(&mut level)),
-            // One that closes nothing is not read.
+            // A parenthesis without its opening one ends the text.
             Token::RParen | Token::RBracket => {
                 joined -= level.joined;
                 len -= level.len;

@@ -1,4 +1,4 @@
-//! What is true, false or null.
+//! Converts parsed expressions to conditions.
 
 use lath_kernels::compare::Comparison;
 use sqlparser::ast::{
@@ -54,7 +54,7 @@ pub(super) fn condition(expr: &Expr) -> Result<Condition, String> {
     })
 }
 
-/// The conditions that one operator joins. Chains lean to the left, so they are followed without recursion.
+/// The conditions that one operator joins. Chains lean to the left, so a loop follows them.
 fn chain(mut expr: &Expr, operator: &BinaryOperator) -> Result<Vec<Condition>, String> {
     let mut links = Vec::new();
     while let Expr::BinaryOp { left, op, right } = expr
@@ -71,7 +71,7 @@ fn negated(not: bool, condition: Condition) -> Condition {
     if not { Condition::Not(Box::new(condition)) } else { condition }
 }
 
-/// The null of a condition is its third truth value.
+/// `IS NULL` of a condition is `IS UNKNOWN`.
 fn is_null(inner: &Expr) -> Result<Condition, String> {
     Ok(match condition(inner)? {
         Condition::Truth(operand) => Condition::IsNull(operand),
@@ -95,7 +95,7 @@ fn between(value: Operand, low: Operand, high: Operand) -> Condition {
     }
 }
 
-/// A list of literals stays one; a list with columns in it is as many comparisons.
+/// A list of literals stays a list; a list with columns becomes comparisons.
 fn in_list(value: Operand, items: &[Expr]) -> Result<Condition, String> {
     let items: Vec<Operand> = items.iter().map(operand).collect::<Result<_, _>>()?;
     let is_literal = |operand: &Operand| matches!(operand, Operand::Literal(_));
@@ -103,7 +103,7 @@ fn in_list(value: Operand, items: &[Expr]) -> Result<Condition, String> {
         let equal = |right| Condition::Compare { left: value.clone(), op: Comparison::Equal, right };
         let mut each: Vec<Condition> = items.into_iter().map(equal).collect();
         return Ok(match (each.pop(), each.is_empty()) {
-            // Nothing is in an empty list.
+            // No value is in an empty list.
             (None, _) => Condition::Truth(Operand::Literal(Literal::Boolean(false))),
             (Some(only), true) => only,
             (Some(last), false) => {

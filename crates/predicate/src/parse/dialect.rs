@@ -1,4 +1,4 @@
-//! The SQL that conditions are written in: what differs from the parser's common ground.
+//! The dialect of conditions: its differences from the parser's generic SQL.
 
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
@@ -12,18 +12,18 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use super::position::at;
 use crate::value::sql_type;
 
-/// Words that are part of conditions. A column of such a name needs quotes; one of any other name does not.
+/// Keywords of conditions. Only a column with one of these names needs quotes.
 const RESERVED: [&str; 12] =
     ["AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "BETWEEN", "ESCAPE", "SELECT", "CASE", "EXISTS"];
 
-/// The names of the one function that there is.
+/// The names of the only function.
 pub(super) const CONTAINS: [&str; 4] = ["LIST_CONTAINS", "ARRAY_CONTAINS", "LIST_HAS", "ARRAY_HAS"];
 
-/// ConditionDialect as this library reads them.
+/// The dialect of conditions.
 ///
-/// What starts with a word or a parenthesis is read here, so that every word but a few may be a column, and nothing is tried
-/// twice: the parser's own way tries a word as a type, as a keyword and as a name, and looks for queries, whose nesting
-/// takes much more of the stack. So nothing of queries is ever parsed.
+/// Expressions that start with a word or a parenthesis are parsed here, so that almost every word can be a column, and nothing is parsed twice:
+/// the generic parser tries a word as a type, as a keyword and as a name, and looks for queries, whose nesting takes much more stack. Queries
+/// are never parsed.
 #[derive(Debug)]
 pub(super) struct ConditionDialect;
 
@@ -101,7 +101,7 @@ fn comparison(token: &Token) -> Option<BinaryOperator> {
     })
 }
 
-/// `= ANY (…)` and the like, or a column of that name.
+/// `= ANY (…)` and similar operators, or a column with that name.
 fn compared_with_word(
     parser: &mut Parser,
     expr: &Expr,
@@ -122,7 +122,7 @@ fn compared_with_word(
     })
 }
 
-/// What stands in parentheses, which is never a query.
+/// An expression in parentheses, which is never a query.
 fn nested(parser: &mut Parser) -> Result<Expr, ParserError> {
     parser.expect_token(&Token::LParen)?;
     let inner = parser.parse_expr()?;
@@ -200,7 +200,7 @@ fn starting_with(word: &Word, parser: &mut Parser) -> Result<Expr, ParserError> 
     }
 }
 
-/// `DATE '…'`, `TIMESTAMP(3) WITH TIME ZONE '…'` and the like.
+/// A typed literal: `DATE '…'`, `TIMESTAMP(3) WITH TIME ZONE '…'` and others.
 fn typed_literal(word: &str, parser: &mut Parser) -> Result<Expr, ParserError> {
     let data_type = parser.parse_data_type()?;
     let found = parser.next_token();
@@ -211,7 +211,7 @@ fn typed_literal(word: &str, parser: &mut Parser) -> Result<Expr, ParserError> {
     Ok(Expr::TypedString(TypedString { data_type, value, uses_odbc_syntax: false }))
 }
 
-/// Whether a string follows the parentheses behind the next word, or what there is of time zones before it.
+/// Whether a string follows the next word, after optional parentheses and an optional time zone.
 fn has_text_after_parentheses(parser: &Parser) -> bool {
     // A type has two arguments at most, and a comma between them.
     let close = (2..6).find(|&number| parser.peek_nth_token_ref(number).token == Token::RParen);
@@ -229,7 +229,7 @@ fn in_list(parser: &mut Parser, expr: &Expr, negated: bool) -> Result<Expr, Pars
     Ok(Expr::InList { expr: Box::new(expr.clone()), list: items(parser)?, negated })
 }
 
-/// Expressions in parentheses, with commas between.
+/// Expressions in parentheses, separated by commas.
 fn items(parser: &mut Parser) -> Result<Vec<Expr>, ParserError> {
     parser.expect_token(&Token::LParen)?;
     if is_keyword(parser.peek_token_ref(), Keyword::SELECT) {
@@ -255,7 +255,7 @@ fn call(name: Ident, arguments: Vec<Expr>) -> Function {
     }
 }
 
-/// An error with the place of what it is about.
+/// An error with its position.
 fn error_at(message: String, span: sqlparser::tokenizer::Span) -> ParserError {
     ParserError::ParserError(format!("{message}{}", at(span.start)))
 }

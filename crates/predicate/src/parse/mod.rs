@@ -1,8 +1,7 @@
-//! From SQL text to a [`Condition`].
+//! Parses SQL text to a [`Condition`].
 //!
-//! The text is cut and parsed by the `sqlparser` crate, in a dialect of conditions; what is read is translated. How long
-//! and deep an expression may be is bounded before and after, so that no text exhausts the stack, and so that every
-//! condition that was read reads again as it prints.
+//! The `sqlparser` crate tokenizes and parses the text in a dialect of conditions; the result is translated. Length and depth are limited before
+//! and after, so that no text exhausts the stack, and so that every parsed condition, written as text, can be parsed again.
 
 mod bounds;
 mod condition;
@@ -24,7 +23,7 @@ use self::position::{at, reword};
 use crate::error::Error;
 use crate::syntax::Condition;
 
-/// Reads what SQL allows after WHERE.
+/// Parses a condition in the syntax of SQL's WHERE.
 pub(crate) fn parse(text: &str) -> Result<Condition, Error> {
     let tokens = Tokenizer::new(&ConditionDialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| unreadable(reword(&error.to_string())))?;

@@ -1,4 +1,4 @@
-//! Numbers that the parser would read as something else.
+//! Refuses numbers that the parser would misread.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 

@@ -1,4 +1,4 @@
-//! Columns, literals and casts.
+//! Converts parsed expressions to columns, literals and casts.
 
 use sqlparser::ast::{
     AccessExpr, CastKind, DataType, Expr, Ident, Spanned, Subscript, TypedString, UnaryOperator, Value,
@@ -64,7 +64,7 @@ fn name(ident: &Ident) -> Result<Name, String> {
 /// A column with fields and keys after it.
 fn nested_column(root: &Expr, chain: &[AccessExpr]) -> Result<ColumnName, String> {
     let Operand::Column(mut column) = operand(root)? else {
-        return Err(format!("only a column has something within it{}", at(root.span().start)));
+        return Err(format!("only a column can have fields or keys{}", at(root.span().start)));
     };
     for access in chain {
         let unsupported = || format!("{column}{access} is not supported; write {column}.field or {column}['key']");
@@ -94,7 +94,7 @@ fn literal(value: &Value) -> Result<Literal, String> {
             moment::parse_hex(hex)
                 .ok_or_else(|| format!("X'{hex}' needs pairs of hexadecimal digits between its quotes"))?,
         ),
-        other => return Err(format!("the literal {other} is not supported; strings stand in single quotes")),
+        other => return Err(format!("the literal {other} is not supported; write strings in single quotes")),
     })
 }
 
@@ -102,7 +102,7 @@ fn number(text: &str) -> Result<Number, String> {
     Number::parse(text).ok_or_else(|| format!("{text} is not a number that can be read"))
 }
 
-/// A type and a string.
+/// A typed literal: a type and a string.
 fn typed_literal(typed: &TypedString) -> Result<Operand, String> {
     let Value::SingleQuotedString(text) = &typed.value.value else {
         return Err(format!("{} needs a string in single quotes after it", typed.data_type));
@@ -137,7 +137,7 @@ fn typed_literal(typed: &TypedString) -> Result<Operand, String> {
     }))
 }
 
-/// The type that the parser has read, by its name, its arguments and what it says of time zones.
+/// Converts a parsed type, by its name, arguments and time zone.
 fn sql_type(data_type: &DataType) -> Result<SqlType, String> {
     let text = data_type.to_string();
     let unknown = || format!("the type {text} is not supported");

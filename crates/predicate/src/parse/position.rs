@@ -1,8 +1,8 @@
-//! Where something stands in the text, for messages.
+//! Positions in the text, for messages.
 
 use sqlparser::tokenizer::Location;
 
-/// Where something stands, for the end of a message; nothing where it is not known.
+/// A position for the end of a message; empty if it is unknown.
 pub(super) fn at(location: Location) -> String {
     match (location.line, location.column) {
         (0, _) | (_, 0) => String::new(),
@@ -11,7 +11,7 @@ pub(super) fn at(location: Location) -> String {
     }
 }
 
-/// A message of the parser, worded like ours.
+/// Rewords a message of the parser.
 pub(super) fn reword(message: &str) -> String {
     let message = message.trim_start_matches("sql parser error: ");
     let (message, place) = match message.rsplit_once(" at Line: ") {

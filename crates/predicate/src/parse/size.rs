@@ -1,10 +1,10 @@
-//! How large a condition is, counted as its text would be.
+//! Measures the size of a condition by its text.
 
 use super::bounds::{self, MAX_CONDITIONS, MAX_DEPTH};
 use crate::error::Error;
 use crate::syntax::{Condition, Operand};
 
-/// Refuses what would be too deep or too long to read again as it prints.
+/// Refuses conditions whose text would be too long or too deep to parse.
 pub(super) fn check(condition: &Condition) -> Result<(), Error> {
     let size = Size::of(condition);
     if size.joined >= MAX_CONDITIONS {
@@ -14,7 +14,7 @@ pub(super) fn check(condition: &Condition) -> Result<(), Error> {
     if size.depth + 4 > MAX_DEPTH { Err(bounds::too_deep()) } else { Ok(()) }
 }
 
-/// How large the text of a condition is, in what bounds it.
+/// The size of a condition's text, in the units of the limits.
 #[derive(Clone, Copy, Default)]
 struct Size {
     joined: usize,
@@ -34,7 +34,7 @@ impl Size {
         match condition {
             Condition::And(conditions) | Condition::Or(conditions) => {
                 let sizes = conditions.iter().enumerate().map(|(index, condition)| {
-                    // What follows the operator is a level, and so are the parentheses that it is printed in.
+                    // The operand of the operator is one level, and its parentheses in the text are another.
                     let has_parentheses = matches!(condition, Condition::And(_) | Condition::Or(_));
                     below(condition, usize::from(index > 0) + usize::from(has_parentheses))
                 });
@@ -55,7 +55,7 @@ impl Size {
     }
 }
 
-/// How deep casts nest.
+/// The nesting depth of casts.
 fn casts(operand: &Operand) -> usize {
     let (mut depth, mut operand) = (0, operand);
     while let Operand::Cast { operand: inner, .. } = operand {

@@ -1,4 +1,4 @@
-//! What is read, and what is said of what cannot be.
+//! Parses conditions, and checks the messages for invalid ones.
 
 use super::bounds::MAX_CONDITIONS;
 use super::*;
@@ -45,10 +45,10 @@ fn longer_chains_are_refused_with_what_to_write_instead() {
     for text in [
         chain(" OR ", MAX_CONDITIONS + 1),
         chain(" AND ", 100_000),
-        // All the way down to the innermost counts.
+        // All levels count together.
         format!("{} OR ({})", chain(" OR ", 3000), chain(" OR ", 3000)),
         format!("{} OR )", chain(" OR ", 100_000)),
-        // Becomes a chain.
+        // This list becomes a chain of comparisons.
         format!("a IN ({})", vec!["b"; MAX_CONDITIONS + 1].join(",")),
     ] {
         let message = parse(&text).unwrap_err();
@@ -86,7 +86,7 @@ fn what_is_read_reads_again_as_it_prints() {
         let read = parse(&text).unwrap_or_else(|message| panic!("{text}: {message}"));
         assert_eq!(parse(&read.to_string()), Ok(read), "{text}");
     }
-    // What would print deeper than can be read is not read.
+    // A condition whose text would be too deep to parse is refused.
     for count in 1..400 {
         for text in [
             nested("NOT ", "", count),
@@ -343,7 +343,7 @@ fn texts_that_nest_are_read_or_refused_on_a_thread_of_two_mebibytes() {
                     let again = parse(&condition.to_string());
                     assert!(again == Ok(condition), "{count} of {open}{middle}{close}");
                 }
-                // What is dropped after an error is deep by itself.
+                // The tree that is dropped after an error is deep too.
                 if ![1, 8, 32, 199].contains(&count) {
                     continue;
                 }

@@ -1,19 +1,19 @@
-//! Which answers SQL and a filter may give for the same row.
+//! Pairs of answers that SQL and a filter can give for the same row.
 
 /// A truth of SQL; `None` is null.
 type Truth = Option<bool>;
 
 const TRUTHS: [Truth; 3] = [Some(true), Some(false), None];
 
-/// The pairs of answers that are possible: SQL's and the filter's. A bit for each.
+/// The set of possible pairs of answers, SQL's and the filter's: one bit for each pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answers(u16);
 
 impl Answers {
-    /// SQL and the filter say the same.
+    /// SQL and the filter give the same answer.
     pub(crate) const SAME: Self = Self(0b100_010_001);
 
-    /// Whatever SQL says, the filter may say anything.
+    /// All pairs are possible.
     pub(crate) const ANY: Self = Self(0b111_111_111);
 
     fn of(pairs: impl IntoIterator<Item = (Truth, Truth)>) -> Self {
@@ -36,7 +36,7 @@ impl Answers {
         }))
     }
 
-    /// SQL may also say null where the filter says false.
+    /// SQL's answer can also be null if the filter's is false.
     pub(crate) fn or_null_for_false(self) -> Self {
         Self(self.0 | Self::of([(None, Some(false))]).0)
     }
@@ -57,12 +57,12 @@ impl Answers {
         self.map(|truth| Some(truth == wanted))
     }
 
-    /// Whether the filter may be other than true where SQL says true.
+    /// Whether the filter can be false or null if SQL is true.
     pub(crate) fn may_miss(self) -> bool {
         self.pairs().any(|(sql, filter)| sql == Some(true) && filter != Some(true))
     }
 
-    /// Whether the filter may be true where SQL says something else.
+    /// Whether the filter can be true if SQL is not.
     pub(crate) fn may_exceed(self) -> bool {
         self.pairs().any(|(sql, filter)| sql != Some(true) && filter == Some(true))
     }

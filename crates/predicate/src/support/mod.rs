@@ -1,4 +1,4 @@
-//! What an SQL engine may leave to a filter.
+//! Decides which conditions an SQL engine can leave to a filter.
 
 mod answers;
 
@@ -7,40 +7,40 @@ use half::f16;
 
 use self::answers::Answers;
 use crate::bind;
-use crate::bind::{BindContext, Resolved, resolve};
+use crate::bind::{BindContext, Resolution, resolve};
 use crate::cast::is_identity;
 use crate::predicate::Predicate;
 use crate::syntax::{Condition, Literal, Operand};
-use crate::value::{Number, SqlType, is_uuid, parse_date, value_type};
+use crate::value::{Number, SqlType, is_uuid, list_element, parse_date, value_type};
 
-/// How the rows that a filter finds compare with those for which SQL says true.
+/// The relation between the rows that a filter finds and the rows for which SQL is true.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// They are the same, so that the engine need not test them again.
+    /// The same rows: the engine need not test them again.
     Exact,
-    /// There may be more of them, so that the engine has to test them again.
+    /// The filter can find more rows: the engine has to test them again.
     Inexact,
-    /// The condition cannot be left to the filter: it names columns that there are not, compares types that do not compare, or SQL
-    /// leaves its answer to the engine, so that rows could be missing.
+    /// The filter could miss rows, because SQL leaves the answer to the engine; or the condition has unknown columns or types that do not
+    /// compare.
     No,
 }
 
-/// A condition that has to hold together with others, and what may be left to a filter by it.
+/// A part of a condition that AND joins, and the support for it.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConjunctSupport {
     /// The condition.
     pub conjunct: Predicate,
-    /// How the rows that a filter by it finds compare with SQL's.
+    /// The relation between the rows that a filter finds and SQL's.
     pub support: Support,
 }
 
 impl Predicate {
-    /// Says of each condition that AND joins at the top what an SQL engine may leave to a filter on rows of a schema.
+    /// The support for each condition that AND joins at the top, for rows of a schema.
     ///
-    /// SQL's answer is that of a session in UTC, where floats have one zero, and one NaN that is equal to itself and above all
-    /// numbers. An engine with other rules for those tests timestamps with a time zone, or floats, itself.
+    /// SQL here means a session in UTC in which floats have one zero, and one NaN that equals itself and is above all numbers. An engine with
+    /// other rules has to test timestamps with a time zone, or floats, itself.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -93,7 +93,7 @@ fn support(answers: Answers) -> Support {
     }
 }
 
-/// Looks for what SQL answers in another way, or leaves to the engine, in conditions that could be bound.
+/// Finds parts of bound conditions that SQL answers differently, or leaves to the engine.
 struct Review<'a> {
     context: &'a BindContext<'a>,
 }
@@ -114,15 +114,15 @@ impl Review<'_> {
                 known(self.is_known(operand) && self.places_as_sql(operand, [low, high]))
             }
             Condition::In { operand, list } => known(self.is_known(operand) && self.places_as_sql(operand, list)),
-            Condition::Contains { operand, element } => match self.field(operand).as_ref().and_then(element_of) {
-                // Where no element is equal and one is null, SQL's ANY is null.
+            Condition::Contains { operand, element } => match self.field(operand).as_ref().and_then(list_element) {
+                // If no element is equal and one is null, SQL's ANY is null.
                 Some(field) if is_placed_as_in_sql(element, field) => Answers::SAME.or_null_for_false(),
                 _ => Answers::ANY,
             },
-            // In which case letters are the same is the engine's affair, or the locale's.
+            // Engines and locales differ in the case of letters.
             Condition::Like { ignore_case: true, .. } => Answers::ANY,
             Condition::Like { operand, pattern, .. } => {
-                // In byte strings, `_` may stand for a byte.
+                // In byte strings, `_` can match one byte instead of one character.
                 let is_text = self.field(operand).is_some_and(|field| value_type(&field).is_string());
                 known(self.is_known(operand) && (is_text || !pattern.contains('_')))
             }
@@ -134,19 +134,19 @@ impl Review<'_> {
         answers.reduce(join).unwrap_or(Answers::ANY)
     }
 
-    /// The field of an operand that is not written out.
+    /// The field of an operand that is not a literal.
     fn field(&self, operand: &Operand) -> Option<Field> {
         match operand {
             Operand::Column(name) => match resolve(name, self.context).ok()? {
-                Resolved::Column(column) => Some(column.field.as_ref().clone()),
-                Resolved::Missing(_, field) => Some(field.as_ref().clone()),
+                Resolution::Column(column) => Some(column.field.as_ref().clone()),
+                Resolution::Missing(_, field) => Some(field.as_ref().clone()),
             },
             Operand::Cast { to, .. } => Some(to.field()),
             Operand::Literal(_) => None,
         }
     }
 
-    /// Whether SQL says what the values of an operand are.
+    /// Whether SQL defines the values of an operand.
     fn is_known(&self, operand: &Operand) -> bool {
         let Operand::Cast { operand, to, .. } = operand else { return true };
         match (operand.as_ref(), self.field(operand)) {
@@ -176,18 +176,7 @@ impl Review<'_> {
     }
 }
 
-fn element_of(field: &Field) -> Option<&Field> {
-    match field.data_type() {
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field) => Some(field),
-        _ => None,
-    }
-}
-
-/// Whether all engines make the same values of a cast.
+/// Whether a cast has the same result in all engines.
 fn is_cast_as_in_sql(from: &Field, to: SqlType) -> bool {
     let from_type = value_type(from);
     match (from_type, to) {
@@ -196,7 +185,7 @@ fn is_cast_as_in_sql(from: &Field, to: SqlType) -> bool {
         (from_type, SqlType::Integer { .. } | SqlType::Decimal { .. }) if from_type.is_integer() => true,
         (from_type, SqlType::Float { bits: 32 | 64 }) if from_type.is_integer() => true,
         (DataType::Float16, SqlType::Float { .. }) | (DataType::Float32, SqlType::Float { bits: 64 }) => true,
-        // Engines round, or cut off.
+        // Some engines round, others truncate.
         (
             DataType::Decimal32(_, scale)
             | DataType::Decimal64(_, scale)
@@ -210,7 +199,7 @@ fn is_cast_as_in_sql(from: &Field, to: SqlType) -> bool {
     }
 }
 
-/// Whether all engines compare values of two types as numbers compare.
+/// Whether all engines compare values of two types exactly.
 fn compare_as_in_sql(left: &DataType, right: &DataType) -> bool {
     let is_double_exact = |data_type: &DataType| match data_type {
         other if other.is_integer() => other.primitive_width().is_some_and(|width| width <= 4),
@@ -219,25 +208,25 @@ fn compare_as_in_sql(left: &DataType, right: &DataType) -> bool {
     match (left, right) {
         (DataType::Null, _) | (_, DataType::Null) => true,
         (a, b) if a.is_floating() && b.is_floating() => true,
-        // Most engines compare as floats, which not all integers and decimals are.
+        // Most engines compare as floats, which do not hold all integers and decimals.
         (DataType::Float64, other) | (other, DataType::Float64) => is_double_exact(other),
         (a, b) => !a.is_floating() && !b.is_floating(),
     }
 }
 
-/// Whether all engines compare a literal with the values of a field as the filter does.
+/// Whether all engines compare a literal with values of a field as the filter does.
 fn is_placed_as_in_sql(literal: &Literal, field: &Field) -> bool {
     match (literal, value_type(field)) {
-        // Beside an integer a column is a double.
+        // Engines convert the integer column to doubles.
         (Literal::Number(number), DataType::Float16 | DataType::Float32 | DataType::Float64)
             if number.is_written_as_integer() =>
         {
             number.compare_whole(number.to_f64()).is_eq()
         }
-        // The filter takes the nearest number of the column, engines the nearest double.
+        // The filter uses the nearest float of the column's type, engines the nearest double.
         (Literal::Number(number), DataType::Float32) => f64::from(number.to_f32()).total_cmp(&number.to_f64()).is_eq(),
         (Literal::Number(number), DataType::Float16) => is_half(number),
-        // Dates and times of day may be refused, or cut.
+        // Engines can refuse or truncate literals of dates and times of day.
         (Literal::String(text), DataType::Date32 | DataType::Date64) => parse_date(text).is_some(),
         _ => true,
     }

@@ -1,4 +1,4 @@
-//! Random expressions over random rows of every type, against an evaluator that goes row by row over plain values.
+//! Compares random expressions over random rows of every type with an evaluator that works row by row on plain values.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ use half::f16;
 use crate::Predicate;
 use crate::value::moment;
 
-/// A number in thousandths, or what lies outside all of them; the order is that of the variants.
+/// A number in thousandths, or a value outside their range, in the order of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Number {
     NegativeInfinity,

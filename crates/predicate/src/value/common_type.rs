@@ -2,8 +2,8 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
-/// A type that holds the values of both, so that they compare as their values do; `None` if they do not compare. `Float64`
-/// beside an integer or a decimal stands for an exact comparison, `Null` for columns that have no values.
+/// A type that holds the values of both types in order; `None` if they do not compare. If one of them is an integer or a decimal, `Float64` stands
+/// for an exact comparison. `Null` means that one column has only nulls.
 pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType> {
     if left == right {
         return (!left.is_nested() && !matches!(left, DataType::Interval(_))).then(|| left.clone());
@@ -23,7 +23,7 @@ pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType>
     }
     match (left, right) {
         (DataType::Date32 | DataType::Date64, DataType::Date32 | DataType::Date64) => Some(DataType::Date64),
-        // Zones are labels of instants that are stored in UTC.
+        // Timestamps are stored in UTC, whatever their time zone.
         (DataType::Timestamp(a, _), DataType::Timestamp(b, _)) => Some(DataType::Timestamp((*a).max(*b), None)),
         (DataType::Timestamp(unit, _), DataType::Date32 | DataType::Date64)
         | (DataType::Date32 | DataType::Date64, DataType::Timestamp(unit, _)) => Some(DataType::Timestamp(*unit, None)),
@@ -43,7 +43,7 @@ fn common_number(left: &DataType, right: &DataType) -> DataType {
     if left.is_integer() && right.is_integer() && (signed(left) == signed(right)) {
         return if signed(left) { DataType::Int64 } else { DataType::UInt64 };
     }
-    // Digits before and after the point of each.
+    // Digits before and after the point.
     let digits = |data_type: &DataType| match data_type {
         DataType::Decimal32(precision, scale)
         | DataType::Decimal64(precision, scale)

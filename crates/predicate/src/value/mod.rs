@@ -1,4 +1,4 @@
-//! Values in the order that predicates have.
+//! Values, patterns and types, in the order of predicates.
 
 mod common_type;
 pub(crate) mod moment;
@@ -21,22 +21,20 @@ pub use self::pattern::Pattern;
 pub(crate) use self::pattern::with_backslash_escapes;
 pub use self::set::ValueSet;
 pub(crate) use self::sql_type::SqlType;
-pub(crate) use self::type_name::{data_type_name, example_of, is_uuid, type_name, value_type};
+pub(crate) use self::type_name::{data_type_name, example, is_uuid, list_element, type_name, value_type};
 
-/// A value as a column holds it, in the order that predicates have. Values of different variants do not compare; in the order, they
-/// come one variant after the other.
+/// A value of a column, in the order of predicates. Values of different variants are ordered by variant, but predicates never compare them.
 #[derive(Debug, Clone)]
 pub enum Value {
     /// False is below true.
     Boolean(bool),
-    /// Integers, decimals of up to 38 digits (unscaled, at the column's scale), dates, times, timestamps and durations in the
-    /// column's own unit.
+    /// Integers, decimals of up to 38 digits (unscaled), and dates, times, timestamps and durations in the column's unit.
     Int(i128),
-    /// Decimals of the Arrow type `Decimal256`, unscaled, at the column's scale.
+    /// Decimals of the Arrow type `Decimal256`, unscaled.
     Wide(i256),
     /// Floats of any width. There is one zero, and one NaN, which is above all numbers.
     Float(f64),
-    /// Strings and byte strings of any kind, UUIDs too; they are ordered by unsigned bytes.
+    /// Strings, byte strings and UUIDs, ordered by unsigned bytes.
     Bytes(Bytes),
 }
 

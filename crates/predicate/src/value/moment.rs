@@ -1,4 +1,4 @@
-//! Dates, times, timestamps and UUIDs as they are written in literals.
+//! Parses and writes dates, times, timestamps and UUIDs in the form of literals.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -7,7 +7,7 @@ use arrow_schema::TimeUnit;
 pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
 pub(crate) const NANOS_PER_DAY: i128 = 86_400 * NANOS_PER_SECOND;
 
-/// The nanoseconds of one unit.
+/// The nanoseconds in one unit.
 pub(crate) fn nanos_per(unit: TimeUnit) -> i128 {
     match unit {
         TimeUnit::Second => NANOS_PER_SECOND,
@@ -17,7 +17,7 @@ pub(crate) fn nanos_per(unit: TimeUnit) -> i128 {
     }
 }
 
-/// Days since 1970-01-01, of `YYYY-MM-DD`. Years may have a sign and up to seven digits.
+/// Parses `YYYY-MM-DD` to days since 1970-01-01. Years may have a sign and up to seven digits.
 pub(crate) fn parse_date(text: &str) -> Option<i32> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -30,11 +30,11 @@ pub(crate) fn parse_date(text: &str) -> Option<i32> {
     }
     let year = number(year, 7)?;
     let (year, month, day) = (if negative { -year } else { year }, number(month, 2)?, number(day, 2)?);
-    let is_valid = (1..=12).contains(&month) && (1..=days_of_month(year, month)).contains(&day);
+    let is_valid = (1..=12).contains(&month) && (1..=month_days(year, month)).contains(&day);
     is_valid.then(|| days_from_civil(year, month, day)).and_then(|days| i32::try_from(days).ok())
 }
 
-/// Nanoseconds since midnight, of `HH:MM`, `HH:MM:SS` or `HH:MM:SS.fraction`.
+/// Parses `HH:MM`, `HH:MM:SS` or `HH:MM:SS.fraction` to nanoseconds since midnight.
 pub(crate) fn parse_time(text: &str) -> Option<i64> {
     let (clock, fraction) = match text.split_once('.') {
         Some((clock, fraction)) => (clock, Some(fraction)),
@@ -56,12 +56,12 @@ pub(crate) fn parse_time(text: &str) -> Option<i64> {
     Some((hours * 3600 + minutes * 60 + seconds) * 1_000_000_000 + nanos)
 }
 
-/// Whether so many nanoseconds after midnight it is still the same day.
+/// Whether a number of nanoseconds since midnight is a time of day.
 pub(crate) fn is_time(nanos: i64) -> bool {
     (0..86_400_000_000_000).contains(&nanos)
 }
 
-/// Nanoseconds since 1970-01-01T00:00:00Z, of a date, or a date and a time with an offset or without, where UTC is meant.
+/// Parses a date, or a date and time, to nanoseconds since 1970-01-01T00:00:00Z. Without an offset, the time is in UTC.
 pub(crate) fn parse_timestamp(text: &str) -> Option<i128> {
     let Some((date, time)) = text.split_once([' ', 'T', 't']) else {
         return parse_date(text).map(|days| i128::from(days) * NANOS_PER_DAY);
@@ -73,7 +73,7 @@ pub(crate) fn parse_timestamp(text: &str) -> Option<i128> {
     Some(i128::from(parse_date(date)?) * NANOS_PER_DAY + i128::from(parse_time(clock)?) - offset * NANOS_PER_SECOND)
 }
 
-/// Seconds east of Greenwich, of `Z`, `+HH`, `+HHMM` or `+HH:MM`.
+/// Parses `Z`, `+HH`, `+HHMM` or `+HH:MM` to seconds east of Greenwich.
 fn parse_offset(text: &str) -> Option<i128> {
     if text.eq_ignore_ascii_case("z") {
         return Some(0);
@@ -92,13 +92,13 @@ fn parse_offset(text: &str) -> Option<i128> {
     (hours < 24 && minutes < 60).then(|| sign * i128::from(hours * 3600 + minutes * 60))
 }
 
-/// A number of at most so many digits and nothing else.
+/// Parses digits up to a maximum number.
 fn number(text: &str, most: usize) -> Option<i64> {
     let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-fn days_of_month(year: i64, month: i64) -> i64 {
+fn month_days(year: i64, month: i64) -> i64 {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     match month {
         2 if is_leap => 29,
@@ -108,7 +108,7 @@ fn days_of_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since 1970-01-01 of a day in the proleptic Gregorian calendar. Years start in March, so that leap days end them.
+/// The days since 1970-01-01 of a date in the proleptic Gregorian calendar. Years start in March here, so that a leap day is the last one.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -126,7 +126,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
 
-/// A number of days since 1970-01-01, as it is written in literals.
+/// Days since 1970-01-01, written as in a literal.
 pub(crate) struct Date(pub(crate) i64);
 
 impl Display for Date {
@@ -137,7 +137,7 @@ impl Display for Date {
     }
 }
 
-/// A number of nanoseconds since midnight, as it is written in literals.
+/// Nanoseconds since midnight, written as in a literal.
 pub(crate) struct Time(pub(crate) i64);
 
 impl Display for Time {
@@ -148,7 +148,7 @@ impl Display for Time {
     }
 }
 
-/// A number of nanoseconds since 1970-01-01T00:00:00Z, displayed as it is written in literals.
+/// Nanoseconds since 1970-01-01T00:00:00Z, displayed as in a literal.
 ///
 /// ```
 /// assert_eq!(lath_predicate::Timestamp(1_500_000_000).to_string(), "1970-01-01 00:00:01.500000000");
@@ -163,14 +163,14 @@ impl Display for Timestamp {
     }
 }
 
-/// The bytes that pairs of hexadecimal digits stand for.
+/// Parses pairs of hexadecimal digits to bytes.
 pub(crate) fn parse_hex(hex: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = hex.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
     let pairs = digits.chunks_exact(2);
     pairs.remainder().is_empty().then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// The bytes of a UUID.
+/// Parses a UUID to its bytes.
 pub(crate) fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let text = text.trim_start_matches('{').trim_end_matches('}');
     let groups: Vec<usize> = text.split('-').map(str::len).collect();
@@ -228,7 +228,7 @@ mod tests {
             let nanos = i128::from(days) * NANOS_PER_DAY + i128::from(random.i64(..)).rem_euclid(NANOS_PER_DAY);
             assert_eq!(parse_timestamp(&Timestamp(nanos).to_string()), Some(nanos));
         }
-        // The calendar of another library.
+        // Compared with the calendar of another library.
         for days in (-800_000..3_000_000).step_by(997) {
             let text = Date(i64::from(days)).to_string();
             if !text.starts_with('-') && text.len() == 10 {

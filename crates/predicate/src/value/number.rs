@@ -1,13 +1,13 @@
-//! Numbers as they are written: exact, whatever their size.
+//! Exact decimal numbers of any size.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use arrow_buffer::i256;
 
-/// Digits that an `i256` holds whatever they are.
+/// The number of decimal digits that always fit into an `i256`.
 const MAX_DIGITS: usize = 76;
-/// Exponents further out are as good as infinite: no type reaches there.
+/// Larger exponents are outside the range of every type.
 const MAX_EXPONENT: i32 = 10_000;
 
 /// A decimal number.
@@ -21,19 +21,19 @@ pub(crate) struct Number {
     text: String,
 }
 
-/// A number in steps of 10⁻ˢ, rounded down.
+/// A number in units of 10⁻ˢ, rounded down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Floor {
-    /// The steps; `None` where they are more than an `i256` holds, on the side that the sign says.
+    /// The number of units; `None` if it does not fit into an `i256`.
     pub(crate) steps: Option<i256>,
-    /// Whether nothing was rounded off.
+    /// Whether the number was not rounded.
     pub(crate) exact: bool,
     /// Whether the number is below zero.
     pub(crate) negative: bool,
 }
 
 impl Number {
-    /// Reads digits with at most one point and an optional exponent, as SQL writes them, after an optional sign.
+    /// Parses digits with at most one point and an optional exponent, after an optional sign.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -54,7 +54,7 @@ impl Number {
         Some(Self { negative: negative && !digits.is_empty(), digits, point, text: text.to_owned() })
     }
 
-    /// So many steps of 10⁻ˢ, where `s` is `scale`, as it is usually written.
+    /// The number `steps` · 10⁻ˢ, where `s` is `scale`.
     pub(crate) fn from_steps(steps: &str, scale: i8) -> Option<Self> {
         let (sign, digits) = steps.strip_prefix('-').map_or(("", steps), |digits| ("-", digits));
         match usize::try_from(scale) {
@@ -77,7 +77,7 @@ impl Number {
         Self { negative: !self.negative && !self.digits.is_empty(), text, ..self.clone() }
     }
 
-    /// The number in steps of 10⁻ˢ where `s` is `scale`, rounded down.
+    /// The number in units of 10⁻ˢ, where `s` is `scale`, rounded down.
     pub(crate) fn floor(&self, scale: i8) -> Floor {
         let point = self.point + i32::from(scale);
         let whole_len = usize::try_from(point).unwrap_or(0);
@@ -98,12 +98,12 @@ impl Number {
         Floor { steps, exact, negative: self.negative }
     }
 
-    /// Whether it is written with digits alone.
+    /// Whether the number was written without point and exponent.
     pub(crate) fn is_written_as_integer(&self) -> bool {
         !self.text.contains(['.', 'e', 'E'])
     }
 
-    /// How it compares with a float that has no fraction.
+    /// Compares the number with a float that has no fraction.
     pub(crate) fn compare_whole(&self, float: f64) -> Ordering {
         Self::parse(&format!("{float:.0}")).map_or(Ordering::Equal, |other| self.compare(&other))
     }
@@ -133,7 +133,7 @@ impl Number {
     }
 }
 
-/// How `steps` · 10⁻ˢ, where `s` is `scale`, compares with a float; NaN is above all numbers.
+/// Compares `steps` · 10⁻ˢ, where `s` is `scale`, with a float. NaN is above all numbers.
 pub(crate) fn compare_with_float(steps: i256, scale: i8, float: f64) -> Ordering {
     if float.is_nan() || float == f64::INFINITY {
         return Ordering::Less;
@@ -141,7 +141,7 @@ pub(crate) fn compare_with_float(steps: i256, scale: i8, float: f64) -> Ordering
     if float == f64::NEG_INFINITY {
         return Ordering::Greater;
     }
-    // Far apart, roundings do not matter.
+    // If the numbers are far apart, rounding does not matter.
     let nearly = match (steps.to_i128(), steps.to_parts()) {
         (Some(steps), _) => steps as f64,
         (None, (low, high)) => high as f64 * 2f64.powi(128) + low as f64,
@@ -151,7 +151,7 @@ pub(crate) fn compare_with_float(steps: i256, scale: i8, float: f64) -> Ordering
     if near.is_finite() && (near - float).abs() > tolerance + f64::MIN_POSITIVE {
         return near.total_cmp(&float);
     }
-    // The shortest text of a float is not its value; all its binary places in decimal are.
+    // The shortest text of a float is not exact; 1,074 decimal places are.
     let exact = Number::parse(&format!("{float:.1074}"));
     let steps = Number::parse(&format!("{steps}e{}", -i32::from(scale)));
     match (steps, exact) {

@@ -1,12 +1,10 @@
-//! The patterns of LIKE.
+//! Matches the patterns of LIKE.
 //!
-//! A pattern is cut at its `%` into pieces. The first piece has to stand at the start of a value and the last one at its
-//! end; those between are looked for from left to right, which finds a match if there is one. All of it goes over bytes:
-//! where `_` stands, a character of UTF-8 is passed over.
+//! A pattern is split at `%` into pieces. The first piece has to match the start of a value and the last one its end; the pieces between are
+//! searched from left to right, which finds a match if there is one. Matching works on bytes; `_` skips one character of UTF-8.
 //!
-//! Without regard to case, the characters of both sides are put into lower case, each for itself and each to one other, so
-//! that `_` remains one character of the value. It is Unicode's simple lower case, as in DuckDB: `İ` becomes `i`, and `ß` is
-//! not `SS`.
+//! ILIKE converts the characters of both sides to lower case, each to one character, so that `_` remains one character of the value. It is
+//! Unicode's simple lower case, as in DuckDB: `İ` becomes `i`, and `ß` is not `SS`.
 
 use bytes::Bytes;
 use memchr::memmem::Finder;
@@ -22,17 +20,17 @@ use memchr::memmem::Finder;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// What stands between the `%`; at least one piece.
+    /// The pieces between the `%`: at least one.
     pieces: Vec<Piece>,
     ignore_case: bool,
     prefix: Bytes,
 }
 
-/// Bytes, and places where any character may stand.
+/// A piece of a pattern: bytes, and wildcards for one character.
 #[derive(Debug, Clone)]
 struct Piece {
     items: Vec<Item>,
-    /// The bytes of `items`, if there is no [`Item::Any`] among them.
+    /// The bytes of `items`, if none of them is [`Item::Any`].
     literal: Option<Finder<'static>>,
 }
 
@@ -51,7 +49,7 @@ enum Item {
 }
 
 impl Pattern {
-    /// Reads a pattern in which `\` makes an ordinary character of `%`, `_` and itself.
+    /// Parses a pattern in which `\` escapes `%`, `_` and itself.
     pub fn new(pattern: &str, ignore_case: bool) -> Self {
         let mut pieces = Vec::new();
         let mut items = Vec::new();
@@ -77,36 +75,36 @@ impl Pattern {
         Self { pieces, ignore_case, prefix }
     }
 
-    /// What every value that matches starts with, unless that is nothing.
+    /// The prefix of all matching values, if it is not empty.
     pub fn prefix(&self) -> Option<&[u8]> {
         (!self.prefix.is_empty()).then_some(&self.prefix)
     }
 
-    /// Whether the values that match are those that start with the prefix.
+    /// Whether all values with the prefix match.
     pub fn is_prefix_only(&self) -> bool {
         !self.ignore_case
             && matches!(self.pieces.as_slice(), [first, rest] if rest.items.is_empty() && first.literal.is_some())
     }
 
-    /// The one value that matches, if the pattern has neither `%` nor `_`.
+    /// The only matching value, if the pattern has neither `%` nor `_`.
     pub fn exact(&self) -> Option<&Bytes> {
         let is_exact = matches!(self.pieces.as_slice(), [only] if only.literal.is_some());
         (is_exact && !self.ignore_case).then_some(&self.prefix)
     }
 
-    /// The longest bytes that every value that matches has somewhere, one after the other; nothing if case is ignored.
+    /// The longest byte string that all matching values contain; empty if case is ignored.
     pub fn longest_literal(&self) -> Vec<u8> {
         if self.ignore_case {
             return Vec::new();
         }
         let runs = self.pieces.iter().flat_map(|piece| piece.items.split(|item| *item == Item::Any));
         let bytes = |run: &[Item]| run.iter().filter_map(Item::byte).collect::<Vec<u8>>();
-        // The replacement character also matches bytes that are no character.
+        // The replacement character also matches invalid bytes.
         let is_itself = |run: &Vec<u8>| !run.windows(3).any(|bytes| bytes == "\u{FFFD}".as_bytes());
         runs.map(bytes).filter(is_itself).max_by_key(Vec::len).unwrap_or_default()
     }
 
-    /// Whether a string or byte string matches. In what is not UTF-8, each byte that belongs to no character is one.
+    /// Whether a string or byte string matches. Each byte that is not valid UTF-8 counts as one character.
     pub fn matches(&self, value: &[u8]) -> bool {
         if self.ignore_case {
             if value.is_ascii() {
@@ -137,7 +135,7 @@ impl Pattern {
     }
 }
 
-/// A pattern of LIKE rewritten to have `\` as its escape character, instead of `escape` or none at all.
+/// Rewrites a pattern of LIKE with escape character `escape`, or without one, to one with the escape character `\`.
 ///
 /// # Errors
 /// A message if the pattern ends with its escape character.
@@ -161,24 +159,24 @@ pub(crate) fn with_backslash_escapes(pattern: &str, escape: Option<char>) -> Res
     Ok(escaped)
 }
 
-/// `value` with characters that no pattern has where its bytes are not UTF-8.
+/// Replaces bytes of `value` that are not UTF-8 by characters that no pattern has.
 fn repaired(value: &[u8], valid: impl Fn(&str) -> String) -> Vec<u8> {
     let mut text = Vec::with_capacity(value.len());
     for chunk in value.utf8_chunks() {
         text.extend(valid(chunk.valid()).into_bytes());
-        // 0xF8 starts no character, and so is one by itself.
+        // 0xF8 starts no character, so it counts as one.
         text.extend(chunk.invalid().iter().map(|_| 0xF8));
     }
     text
 }
 
-/// Unicode's simple lower case: one character for each. Only `İ` has a longer one in full (`i` and a dot above), and that
-/// starts with the simple one.
+/// Unicode's simple lower case, which maps one character to one. Only the full lower case of `İ` is longer (`i` and a dot above), and it starts
+/// with the simple one.
 fn simple_lowercase(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// Whether a byte goes on with the character before it.
+/// Whether a byte continues a character.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
@@ -195,8 +193,7 @@ impl Piece {
         Self { literal: literal.map(|bytes| Finder::new(&bytes).into_owned()), items }
     }
 
-    /// Nothing is not compared with nothing: that calls the C library, whose load under an empty mask takes 80 ns where the
-    /// address of an empty `Vec` is no memory.
+    /// Empty slices are not compared: that calls the C library, whose masked load takes 80 ns at the dangling address of an empty `Vec`.
     fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -205,7 +202,7 @@ impl Piece {
         self.items.iter().map_while(Item::byte).collect()
     }
 
-    /// Where the piece ends that starts at `at`.
+    /// The end of the piece if it matches at `at`.
     fn match_at(&self, value: &[u8], mut at: usize) -> Option<usize> {
         if self.is_empty() {
             return Some(at);
@@ -225,7 +222,7 @@ impl Piece {
         Some(at)
     }
 
-    /// Where the piece starts that ends with `value`, if it does so at `least` or after it.
+    /// The start of the piece if it matches the end of `value` and starts at or after `least`.
     fn match_end(&self, value: &[u8], least: usize) -> Option<usize> {
         if self.is_empty() {
             return Some(value.len());
@@ -250,7 +247,7 @@ impl Piece {
         Some(least + at)
     }
 
-    /// Where the first piece ends that starts at `from` or after it.
+    /// The end of the first match of the piece at or after `from`.
     fn find(&self, value: &[u8], from: usize) -> Option<usize> {
         if let Some(literal) = &self.literal {
             return literal.find(&value[from..]).map(|found| from + found + literal.needle().len());
@@ -308,7 +305,7 @@ mod tests {
         assert_eq!(literal("ab\u{FFFD}c%de"), "de");
     }
 
-    /// The definition, by trying every length for each `%`.
+    /// The definition: tries every length for each `%`.
     fn oracle(pattern: &[char], value: &[char]) -> bool {
         match pattern.split_first() {
             None => value.is_empty(),
@@ -340,13 +337,13 @@ mod tests {
     fn the_only_character_whose_full_lower_case_is_longer_is_the_dotted_i() {
         let longer = (char::MIN..=char::MAX).filter(|c| c.to_lowercase().count() != 1);
         assert_eq!(longer.collect::<String>(), "İ");
-        // UnicodeData.txt, in the column of the simple lower case: 0130 becomes 0069.
+        // UnicodeData.txt maps 0130 to 0069 in the column of the simple lower case.
         assert_eq!(simple_lowercase('İ'), 'i');
     }
 
     #[test]
     fn ilike_matches_by_the_characters_of_the_value() {
-        // Value, pattern, and what DuckDB says.
+        // Value, pattern, and DuckDB's result.
         for (value, pattern, expected) in [
             ("İ", "_", true),
             ("İ", "__", false),

@@ -19,7 +19,7 @@ pub struct ValueSet {
 }
 
 impl ValueSet {
-    /// The distinct values among `values`, which are all of one variant.
+    /// The distinct values among `values`, which must all have the same variant.
     pub fn new(mut values: Vec<Value>) -> Self {
         values.sort_unstable();
         values.dedup();

@@ -1,11 +1,11 @@
-//! The types that a value can be cast to, by their names in SQL.
+//! The types of CAST, by their names in SQL.
 
 use std::fmt::{self, Display, Formatter};
 
 use arrow_schema::extension::Uuid;
 use arrow_schema::{DataType, Field, TimeUnit};
 
-/// A type as CAST names it.
+/// A type of CAST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SqlType {
     Boolean,
@@ -20,16 +20,16 @@ pub(crate) enum SqlType {
     Uuid,
 }
 
-/// Digits that a decimal can have.
+/// The maximum digits of a decimal.
 const MAX_DIGITS: u32 = 76;
 
-/// Whether types start with this name, which is in upper case.
+/// Whether a type starts with this name in upper case.
 pub(crate) fn is_type_name(name: &str) -> bool {
     matches!(name, "TIME" | "TIMESTAMP" | "TIMESTAMPTZ" | "DECIMAL" | "NUMERIC" | "DEC")
 }
 
 impl SqlType {
-    /// The type of this name with these arguments, with a time zone, without or neither said.
+    /// The type with this name and these arguments. `zoned` says whether WITH or WITHOUT TIME ZONE was written.
     pub(crate) fn named(name: &str, arguments: &[u32], zoned: Option<bool>) -> Result<Self, String> {
         let unknown = || {
             let arguments: Vec<String> = arguments.iter().map(u32::to_string).collect();

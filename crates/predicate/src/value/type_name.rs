@@ -1,17 +1,29 @@
-//! Types in words, for messages.
+//! Properties of column types: their names in messages, and the types of dictionaries and lists.
 
-use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
 
 /// Whether the bytes of a column are UUIDs.
 pub(crate) fn is_uuid(field: &Field) -> bool {
     field.data_type() == &DataType::FixedSizeBinary(16) && field.extension_type_name() == Some("arrow.uuid")
 }
 
-/// The type of a column's values, whether in a dictionary or not.
+/// The type of a column's values, which may be in a dictionary.
 pub(crate) fn value_type(field: &Field) -> &DataType {
     match field.data_type() {
         DataType::Dictionary(_, value) => value,
         other => other,
+    }
+}
+
+/// The element of a list.
+pub(crate) fn list_element(field: &Field) -> Option<&FieldRef> {
+    match field.data_type() {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field) => Some(field),
+        _ => None,
     }
 }
 
@@ -68,8 +80,8 @@ pub(crate) fn data_type_name(data_type: &DataType) -> String {
     }
 }
 
-/// What to write for a value of this type.
-pub(crate) fn example_of(field: &Field) -> &'static str {
+/// An example of a literal of this type, for messages.
+pub(crate) fn example(field: &Field) -> &'static str {
     if is_uuid(field) {
         return "'00000000-0000-0000-0000-000000000000'";
     }

@@ -1,4 +1,4 @@
-//! Requests to one store: bounded in number, tried again, and checked for being whole.
+//! Sends requests to one store: a bounded number at a time, with retries, and with a check that answers are complete.
 
 use std::io;
 use std::ops::Range;
@@ -15,11 +15,11 @@ use super::failure;
 use super::runtime::RequestThreads;
 use crate::StoreOptions;
 
-/// A store, and how requests are made of it.
+/// A store, and the limits of requests to it.
 #[derive(Debug)]
 pub(super) struct Client {
     store: Arc<dyn ObjectStore>,
-    /// What stands before a path to make it a URL.
+    /// The prefix that makes a path a URL.
     base: Arc<str>,
     in_flight: Arc<Semaphore>,
     retries: usize,
@@ -43,13 +43,13 @@ impl Client {
         format!("{}/{path}", self.base)
     }
 
-    /// The bytes of `range`, all of them, and what the store says of the object.
+    /// All bytes of `range`, and the metadata of the object.
     pub(super) fn get(self: &Arc<Self>, path: &Path, range: GetRange) -> io::Result<(Bytes, ObjectMeta)> {
         let (client, object) = (Arc::clone(self), path.clone());
         self.threads.wait(async move { client.fetch(&object, range).await })?.map_err(|error| self.explain(path, error))
     }
 
-    /// The bytes of each of `ranges`, asked for at the same time.
+    /// The bytes of each of `ranges`, requested at the same time.
     pub(super) fn get_all(
         self: &Arc<Self>,
         path: &Path,
@@ -69,7 +69,7 @@ impl Client {
         self.threads.wait(work)?.map_err(|error| self.explain(path, error))
     }
 
-    /// What the store says of the object at `path`.
+    /// The metadata of the object at `path`.
     pub(super) fn head(self: &Arc<Self>, path: &Path) -> io::Result<ObjectMeta> {
         let (client, object) = (Arc::clone(self), path.clone());
         let work = async move {
@@ -95,7 +95,7 @@ impl Client {
         self.threads.wait(work)?.map_err(|error| self.explain(&prefix, error))
     }
 
-    /// One answer. Errors before it begins are tried again by the store; those of a body that ends early are tried again here.
+    /// Sends a request, and retries it if the body ends early. The `object_store` crate retries errors before the body.
     async fn fetch(&self, path: &Path, range: GetRange) -> Answer {
         let mut pause = Duration::from_millis(100);
         let mut left = self.retries;
@@ -127,12 +127,12 @@ impl Client {
         Ok((bytes, meta))
     }
 
-    /// Whether a request that failed may go well once the object's length is known.
+    /// Whether a failed request may succeed once the object's length is known.
     pub(super) fn may_know_length(&self, error: &io::Error) -> bool {
         error.kind() == io::ErrorKind::Unsupported
     }
 
-    /// The object is not what it was.
+    /// The error for an object whose version has changed.
     pub(super) fn changed(&self) -> io::Error {
         io::Error::other("the object has been replaced since it was opened or listed; open it again")
     }
@@ -142,10 +142,10 @@ impl Client {
     }
 }
 
-/// Why a request gave nothing.
+/// The reason why a request failed.
 enum Fetch {
-    /// The store did not answer, or answered with an error, as often as it was asked.
+    /// The store did not answer, or answered every attempt with an error.
     Refused(Error),
-    /// The answer ended before it was whole.
+    /// The body of the answer was incomplete.
     CutShort(Error),
 }

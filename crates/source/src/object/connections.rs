@@ -7,17 +7,17 @@ use super::client::Client;
 use super::runtime::RequestThreads;
 use crate::StoreOptions;
 
-/// Connections to stores, and the threads that requests run on. Clones are handles of the same ones.
+/// Connections to stores, and the threads that requests run on. Clones share them.
 #[derive(Clone, Default)]
 pub struct Connections {
-    shared: Arc<Shared>,
+    shared: Arc<Clients>,
 }
 
-/// What a client was made for: where, how, and the environment variables that configure it.
+/// The configuration of a client: its URL, its options, and the environment variables that configure it.
 pub(super) type ClientKey = (String, StoreOptions, Vec<(String, String)>);
 
 #[derive(Default)]
-struct Shared {
+struct Clients {
     threads: Arc<RequestThreads>,
     clients: Mutex<HashMap<ClientKey, Arc<Client>>>,
 }

@@ -1,11 +1,11 @@
-//! The messages of requests that failed: what happened, and what to do. Callers add the place.
+//! Explains failed requests: the cause, and what to do. Callers add the location.
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
 
 use object_store::Error;
 
-/// The error of the `object_store` crate as one of input; `url` says which store it is of.
+/// Converts an error of the `object_store` crate. `url` identifies the kind of store.
 pub(super) fn explain(url: &str, error: Error) -> io::Error {
     let (kind, what, advice) = match &error {
         Error::NotFound { .. } => {
@@ -51,13 +51,13 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
     io::Error::new(kind, format!("{what}{advice}"))
 }
 
-/// The message for a server that sends something else than was requested.
+/// The message for a server that ignores the range of a request.
 fn no_ranges() -> (ErrorKind, String, &'static str) {
     let advice = "if it does not answer range requests, download the file first";
     (ErrorKind::Unsupported, "the server did not return the requested range".to_owned(), advice)
 }
 
-/// The variables that a store takes credentials from.
+/// The environment variables from which a store takes credentials.
 fn credentials(url: &str) -> &'static str {
     match url.split("://").next() {
         Some("s3" | "s3a") => {
@@ -73,7 +73,7 @@ fn credentials(url: &str) -> &'static str {
     }
 }
 
-/// What is at the root of an error, in its own words.
+/// The message of the innermost error.
 fn root(error: &Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {

@@ -1,6 +1,6 @@
-//! Objects of stores, by way of the `object_store` crate: S3, Google Cloud Storage, Azure, HTTP.
+//! Reads objects in S3, Google Cloud Storage, Azure and behind HTTP, with the `object_store` crate.
 //!
-//! Calls block; requests run on a small runtime of their own, so that callers may be on any thread, a runtime's included.
+//! Calls block. Requests run on a small runtime of their own, so callers may be on any thread, even on a thread of another runtime.
 
 mod client;
 mod connections;
@@ -21,29 +21,28 @@ use self::client::Client;
 use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
 
 pub use connections::Connections;
-pub use store::{Listed, Store};
+pub use store::{ListedObject, Store};
 
-/// Ranges that are at most so far apart are read by one request, however short they are. Requests for the ranges of one read are
-/// under way together, so that one fewer saves no wait, only itself.
+/// One request reads ranges that are at most this far apart, however short they are. The requests of one read are in flight together, so
+/// a saved request saves its own cost but no waiting time.
 const GAP_BYTES: u64 = 24 << 10;
 
-/// What a store sends in the time that it takes to answer a request: what one that has to be waited for costs. Ranges are
-/// joined over at most so many bytes, if as many are wanted.
+/// The bytes that a store transfers in the time of one round trip: the cost of a request that a reader waits for. Ranges are joined over a
+/// gap of at most this many bytes, if the request has at least as many wanted bytes.
 const REQUEST_COST_BYTES: u64 = 128 << 10;
 
-/// An object of a store, always the one that it was when it was opened.
+/// An object of a store. Reads fail if the object was replaced after it was opened.
 pub struct ObjectFile {
     client: Arc<Client>,
     path: Path,
     len: u64,
     tag: Arc<str>,
-    /// The object's last bytes, which came when it was opened.
+    /// The object's last bytes, which were read when it was opened.
     tail: Bytes,
 }
 
 impl ObjectFile {
-    /// Reads the end of the object at `path`: one request, unless `known` is nothing and the store does not answer requests
-    /// for the end of an object whose length is not known.
+    /// Reads the end of the object at `path`. This takes one request, or two if `known` is `None` and the store does not support suffix ranges.
     fn open(client: &Arc<Client>, path: &Path, known: Option<&Version>) -> io::Result<Self> {
         let (tail, meta) = match known {
             Some(Version::Store { len, .. }) => {
@@ -73,11 +72,14 @@ impl ObjectFile {
         }
     }
 
-    /// The object in the state `known`, of which nothing has been read.
+    /// The object in the state `known`, before anything of it is read.
     fn unread(client: &Arc<Client>, path: &Path, known: &Version) -> io::Result<Self> {
         match known {
             Version::Store { len, .. } => Ok(Self::of(client, path, Some(known.clone()), *len, Bytes::new())),
-            Version::Local { .. } => Err(io::Error::new(io::ErrorKind::InvalidInput, "the state of a local file")),
+            Version::Local { .. } => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "expected the version of an object, found one of a local file",
+            )),
         }
     }
 
@@ -153,7 +155,7 @@ impl ByteRanges for ObjectFile {
             ranges.iter().filter(|range| !range.is_empty() && range.start < self.tail_start()).cloned().collect();
         wanted.sort_unstable_by_key(|range| range.start);
         let mut requests: Vec<Range<u64>> = Vec::with_capacity(wanted.len());
-        // Of the last request.
+        // In the last request.
         let mut wanted_bytes = 0;
         for range in wanted {
             let len = range.end - range.start;
@@ -187,7 +189,7 @@ impl fmt::Debug for ObjectFile {
     }
 }
 
-/// The state of an object, as the store tells it. A store that tells neither an entity tag nor a time has the length alone.
+/// The version of an object by its metadata: the ETag, or the time of the last change.
 fn version(meta: &ObjectMeta) -> Version {
     let tag = match &meta.e_tag {
         Some(tag) => tag.as_str().into(),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Threads of the runtime: requests wait far more than they compute.
+/// The number of threads. Two are enough, because requests wait far more than they compute.
 const THREADS: usize = 2;
 
 /// Threads that are started when the first request is made.
@@ -17,7 +17,7 @@ pub(super) struct RequestThreads {
 }
 
 impl RequestThreads {
-    /// Runs `work` and waits for what it gives. It runs on threads of its own, so that the caller may be on a runtime's.
+    /// Runs `work` and waits for its result. The work runs on threads of its own, so the caller may be on a thread of another runtime.
     pub(super) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle()?.spawn(async move {

@@ -1,4 +1,4 @@
-//! Which store a URL is of, how it is reached, and what it has.
+//! Finds the store of a URL, and lists and opens its objects.
 
 use std::io;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use super::client::Client;
 use super::{Connections, ObjectFile, version};
 use crate::{StoreOptions, Version};
 
-/// The address of an object in a store, and the connections of that store.
+/// The address of an object in a store, and the connections to that store.
 #[derive(Debug, Clone)]
 pub struct Store {
     client: Arc<Client>,
-    /// Path of an object or of what is above objects, as it was written.
+    /// The path of an object or of a prefix, as it was written.
     key: String,
     is_web: bool,
 }
 
 /// An object in the listing of a store.
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedObject {
     /// The object's whole URL.
     pub url: String,
     /// Length in bytes.
     pub len: u64,
-    /// The state of its contents.
+    /// The version of its contents.
     pub version: Version,
 }
 
 impl Store {
-    /// Finds the store of `url`. It is kept among `connections`, with its credentials, as long as the environment variables that
-    /// configure it do not change.
+    /// Finds the store of `url`. `connections` keep it with its credentials, as long as the environment variables that configure it do not
+    /// change.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if the URL has no host or bucket, has a query, or if the store's configuration does not
-    /// hold.
+    /// [`io::ErrorKind::InvalidInput`] if the URL has no host or bucket, has a query, or if the configuration of the
+    /// store is invalid.
     pub fn from_url(url: &str, options: &StoreOptions, connections: &Connections) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
         let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid("not a URL"))?;
@@ -73,33 +73,33 @@ impl Store {
         &self.key
     }
 
-    /// Whether this is a web server, which cannot list what it has.
+    /// Whether this is a web server, which cannot list its files.
     pub fn is_web(&self) -> bool {
         self.is_web
     }
 
-    /// Opens the object, and says in which state it is.
+    /// Opens the object, and returns its version.
     ///
     /// # Errors
-    /// If the store cannot be asked, has no such object, or has it in another state than `known`.
+    /// If the request fails, there is no such object, or its version differs from `known`.
     pub fn open(&self, known: Option<&Version>) -> io::Result<(ObjectFile, Version)> {
         let file = ObjectFile::open(&self.client, &self.path(&self.key)?, known)?;
         let version = file.version();
         Ok((file, version))
     }
 
-    /// The object in the state `known`, for which nothing is asked of the store before it is read.
+    /// The object with the version `known`, without a request: the first one is sent when it is read.
     ///
     /// # Errors
-    /// If the URL has no object's path, or the state is that of no object.
+    /// If the URL has no path of an object, or `known` is the version of a local file.
     pub fn open_unread(&self, known: &Version) -> io::Result<ObjectFile> {
         ObjectFile::unread(&self.client, &self.path(&self.key)?, known)
     }
 
-    /// The state of the object now.
+    /// The current version of the object.
     ///
     /// # Errors
-    /// If the store cannot be asked or has no such object.
+    /// If the request fails, or there is no such object.
     pub fn version(&self) -> io::Result<Version> {
         self.client.head(&self.path(&self.key)?).map(|meta| version(&meta))
     }
@@ -107,10 +107,10 @@ impl Store {
     /// The objects below the directory `prefix`, in no particular order.
     ///
     /// # Errors
-    /// If the store cannot be asked or cannot list.
-    pub fn list(&self, prefix: &str) -> io::Result<Vec<Listed>> {
+    /// If the request fails, or the store cannot list objects.
+    pub fn list(&self, prefix: &str) -> io::Result<Vec<ListedObject>> {
         let objects = self.client.list(self.path(prefix)?)?;
-        let listed = objects.into_iter().map(|meta| Listed {
+        let listed = objects.into_iter().map(|meta| ListedObject {
             url: self.client.url(&meta.location),
             len: meta.size,
             version: version(&meta),
@@ -118,7 +118,7 @@ impl Store {
         Ok(listed.collect())
     }
 
-    /// Keys of buckets are taken as they are written, those of web servers as URLs.
+    /// Keys of buckets are literal; paths of web servers are parts of URLs.
     fn path(&self, key: &str) -> io::Result<Path> {
         let path = if self.is_web { Path::from_url_path(key) } else { Path::parse(key) };
         path.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))

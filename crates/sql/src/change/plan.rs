@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Column, Result, TableReference, internal_datafusion_err, not_impl_err, plan_err};
+use datafusion::common::{Column, Result, TableReference, not_impl_err, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -74,7 +74,7 @@ fn plan_statement(
             );
         }
         WriteOp::Delete => plan_delete(state, &table, input)?,
-        WriteOp::Truncate => (Change::DeleteWhere(all_rows()?), nothing()?),
+        WriteOp::Truncate => (Change::DeleteWhere(Predicate::TRUE), nothing()?),
         WriteOp::Update => plan_update(&table, input)?,
         WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input)?,
         other => return not_impl_err!("{} of a table with a primary key", other.name()),
@@ -87,10 +87,6 @@ fn change_plan(table: KeyedTable, name: TableReference, change: Change, query: L
     let (bound, commits) = bind(query.clone())?;
     let target = Arc::new(ChangeTarget::new(table, change, query, commits));
     LogicalPlanBuilder::insert_into(bound, name, provider_as_source(target), InsertOp::Append)?.build()
-}
-
-fn all_rows() -> Result<Predicate> {
-    Predicate::parse("TRUE").map_err(|error| internal_datafusion_err!("{error}"))
 }
 
 fn nothing() -> Result<LogicalPlan> {
@@ -113,7 +109,7 @@ fn scanned_condition(state: &SessionState, table: &KeyedTable, rows: &LogicalPla
     if scan.fetch.is_some() || matching_keys(&scan.filters, &schema, table.key_columns()).is_some() {
         return Ok(None);
     }
-    let mut all = all_rows()?;
+    let mut all = Predicate::TRUE;
     for filter in &scan.filters {
         let (Some(predicate), TableProviderFilterPushDown::Exact) = test(filter, &schema) else { return Ok(None) };
         all = all.and(predicate);

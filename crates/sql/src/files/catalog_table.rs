@@ -7,7 +7,7 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use lath_catalog::{Catalog, InFolder};
+use lath_catalog::{Catalog, InFolder, Selection};
 use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
 use lath_table::{Table, TableOptions};
 
@@ -98,7 +98,8 @@ impl CatalogTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let predicate = Pushdown::new(filters, &self.file_schema).predicate;
+        let mut pushed = Pushdown::new(filters, &self.file_schema);
+        let predicate = std::mem::replace(&mut pushed.predicate, Predicate::TRUE);
         let (path, options) = (self.path.clone(), self.options.clone());
         let all = self.file_schema.fields();
         let names = |projection: &Vec<usize>| -> Vec<String> {
@@ -108,20 +109,17 @@ impl CatalogTable {
         let select = move || {
             let catalog = Catalog::open_read_only(&path)?;
             catalog.check_columns(columns.as_deref(), &options)?;
-            match &predicate {
-                Some(predicate) => catalog.select(predicate, &options),
-                None => catalog.dataset(&options),
-            }
+            catalog.select(&predicate, &options).map(Selection::into_parts)
         };
-        let selected = blocking(move || select().map_err(catalog_error)).await?;
-        if selected.schema().fields() != self.file_schema.fields() {
+        let (files, predicate) = blocking(move || select().map_err(catalog_error)).await?;
+        if files.schema().fields() != self.file_schema.fields() {
             return plan_err!(
                 "the columns of the files of {} have changed since the table was opened; open it again",
                 self.path.display()
             );
         }
-        let table = LathTable::new(selected, &self.runtime).add_file_columns(self.file_columns.clone())?;
-        table.scan(state, projection, filters, limit).await
+        let table = LathTable::new(files, &self.runtime).add_file_columns(self.file_columns.clone())?;
+        table.with_condition(predicate).plan_pushed(state, projection, pushed, limit).await
     }
 }
 

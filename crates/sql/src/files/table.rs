@@ -55,7 +55,7 @@ pub struct LathTable {
     schema: SchemaRef,
     file_columns: FileColumns,
     /// The condition that all rows of the table satisfy.
-    condition: Option<Predicate>,
+    condition: Predicate,
     /// Statistics from footers, after the first query that needs them.
     statistics: Arc<OnceLock<KnownStatistics>>,
 }
@@ -70,7 +70,7 @@ impl LathTable {
             schema: Arc::clone(&file_schema),
             file_schema,
             file_columns: FileColumns::default(),
-            condition: None,
+            condition: Predicate::TRUE,
             statistics: Arc::default(),
         }
     }
@@ -92,7 +92,7 @@ impl LathTable {
     /// If the condition does not fit the columns, every scan returns an error.
     #[must_use]
     pub fn with_condition(self, condition: Predicate) -> Self {
-        Self { condition: Some(condition), ..self }
+        Self { condition, ..self }
     }
 
     /// The dataset.
@@ -137,11 +137,23 @@ impl LathTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.plan_pushed(state, projection, Pushdown::new(filters, &self.file_schema), limit).await
+    }
+
+    /// A plan of a scan with conditions that were translated before.
+    pub(super) async fn plan_pushed(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        pushed: Pushdown<'_>,
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let (schema, file_schema) = (&self.schema, &self.file_schema);
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
-        let Pushdown { predicate, answered, rest } = Pushdown::new(filters, file_schema);
-        let predicate = self.condition.clone().into_iter().chain(predicate).reduce(Predicate::and);
+        let Pushdown { predicate, answered, rest } = pushed;
+        let predicate = self.condition.clone().and(predicate);
+        let predicate = (predicate != Predicate::TRUE).then_some(predicate);
         let mut columns = with_condition_columns(projection, &rest, schema)?;
         let limit = limit.filter(|_| rest.is_empty());
         // The scan returns the files' columns first.

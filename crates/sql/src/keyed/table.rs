@@ -253,7 +253,7 @@ impl KeyedTable {
         let pushed = match (&looked_up, is_rows) {
             (None, true) => Pushdown::new(filters, &self.schema),
             // Lookups and change feeds test no conditions.
-            _ => Pushdown { predicate: None, answered: Vec::new(), rest: filters.iter().collect() },
+            _ => Pushdown { predicate: Predicate::TRUE, answered: Vec::new(), rest: filters.iter().collect() },
         };
         let columns = with_condition_columns(projection, &pushed.rest, &self.schema)?;
         let schema = Arc::new(self.schema.project(&columns)?);
@@ -274,10 +274,8 @@ impl KeyedTable {
                 (Reading::Rows, statistics)
             }
         };
-        let predicate = match (pushed.predicate, self.condition.clone()) {
-            (Some(pushed), Some(condition)) => Some(condition.and(pushed)),
-            (pushed, condition) => pushed.or(condition),
-        };
+        let predicate = self.condition.clone().unwrap_or(Predicate::TRUE).and(pushed.predicate);
+        let predicate = (predicate != Predicate::TRUE).then_some(predicate);
         // A predicate that tests only part of a condition reduces the rows, too.
         let statistics = if predicate.is_some() { statistics.to_inexact() } else { statistics };
         let source = KeyedSource {

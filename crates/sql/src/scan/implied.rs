@@ -19,7 +19,7 @@ pub(crate) fn implied_predicate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -
     if let Some(constant) = expr.downcast_ref::<LiteralExpr>() {
         return match constant.value() {
             ScalarValue::Boolean(Some(true)) => None,
-            ScalarValue::Boolean(_) => Predicate::parse("FALSE").ok(),
+            ScalarValue::Boolean(_) => Some(Predicate::FALSE),
             _ => None,
         };
     }

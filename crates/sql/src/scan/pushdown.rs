@@ -22,8 +22,8 @@ use super::translate::translate;
 /// The conditions of a query on a table, split for pushdown.
 #[derive(Debug)]
 pub(crate) struct Pushdown<'f> {
-    /// The conditions that the scan tests.
-    pub(crate) predicate: Option<Predicate>,
+    /// The condition that the scan tests; [`Predicate::TRUE`] for none.
+    pub(crate) predicate: Predicate,
     /// The conditions that the scan evaluates as SQL does.
     pub(crate) answered: Vec<&'f Expr>,
     /// The other conditions, which are evaluated on the rows of the scan.
@@ -32,10 +32,10 @@ pub(crate) struct Pushdown<'f> {
 
 impl<'f> Pushdown<'f> {
     pub(crate) fn new(filters: &'f [Expr], schema: &SchemaRef) -> Self {
-        let mut pushed = Self { predicate: None, answered: Vec::new(), rest: Vec::new() };
+        let mut pushed = Self { predicate: Predicate::TRUE, answered: Vec::new(), rest: Vec::new() };
         for filter in filters {
             let (tested, support) = test(filter, schema);
-            pushed.predicate = pushed.predicate.take().into_iter().chain(tested).reduce(Predicate::and);
+            pushed.predicate = tested.into_iter().fold(pushed.predicate, Predicate::and);
             // DataFusion rewrites conditions after it has asked which of them the scan evaluates.
             match support {
                 TableProviderFilterPushDown::Exact => pushed.answered.push(filter),

@@ -58,9 +58,9 @@ pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option
     }
     if let Some(constant) = expr.downcast_ref::<LiteralExpr>() {
         return match constant.value() {
-            ScalarValue::Boolean(Some(true)) => Predicate::parse("TRUE").ok(),
-            ScalarValue::Boolean(Some(false)) => Predicate::parse("FALSE").ok(),
-            ScalarValue::Boolean(None) | ScalarValue::Null => Predicate::parse("NULL").ok(),
+            ScalarValue::Boolean(Some(true)) => Some(Predicate::TRUE),
+            ScalarValue::Boolean(Some(false)) => Some(Predicate::FALSE),
+            ScalarValue::Boolean(None) | ScalarValue::Null => Some(Predicate::NULL),
             _ => None,
         };
     }

@@ -11,7 +11,7 @@ use super::address::Address;
 use super::folder_format::FolderFormat;
 use crate::dataset::options::DatasetOptions;
 use crate::error::{Error, Result};
-use lath_source::{Listed, Store, Version};
+use lath_source::{ListedObject, Store, Version};
 
 /// A listed file.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
     let directory = prefix.trim_end_matches('/');
     let mut listed = store.list(directory).map_err(failed)?;
     let marked = if options.plain_files { Vec::new() } else { marked_folders(&listed, base) };
-    let wanted = |object: &Listed| {
+    let wanted = |object: &ListedObject| {
         let Some(path) = object.url.strip_prefix(base) else { return false };
         match &pattern {
             Some(pattern) => {
@@ -173,7 +173,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
 }
 
 /// The folders that objects identify as folders of table formats.
-fn marked_folders(listed: &[Listed], base: &str) -> Vec<(String, FolderFormat)> {
+fn marked_folders(listed: &[ListedObject], base: &str) -> Vec<(String, FolderFormat)> {
     let paths = listed.iter().filter_map(|object| object.url.strip_prefix(base));
     let mut marked: Vec<_> =
         paths.filter_map(FolderFormat::by_object).map(|(folder, format)| (folder.to_owned(), format)).collect();

@@ -11,7 +11,7 @@ use super::bound;
 use crate::filters::FilterMemory;
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
-use lath_source::{Counted, Traffic};
+use lath_source::{CountingSource, Traffic};
 
 const ROWS: usize = 3000;
 
@@ -48,7 +48,8 @@ struct Probed {
 impl Probed {
     fn new(bytes: Bytes) -> Self {
         let traffic = Arc::new(Traffic::default());
-        let file = ParquetFile::from_source(Arc::new(Counted::new(Arc::new(bytes), Arc::clone(&traffic)))).unwrap();
+        let file =
+            ParquetFile::from_source(Arc::new(CountingSource::new(Arc::new(bytes), Arc::clone(&traffic)))).unwrap();
         Self { file, traffic, pruning: Pruning { bloom: true, ..Pruning::none() } }
     }
 

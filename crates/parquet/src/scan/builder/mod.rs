@@ -119,10 +119,11 @@ impl Scan {
 
     /// Finds only rows for which `predicate` is true, in addition to other conditions.
     pub fn predicate(mut self, predicate: Predicate) -> Self {
-        self.predicate = Some(match self.predicate.take() {
+        let predicate = match self.predicate.take() {
             Some(before) => before.and(predicate),
             None => predicate,
-        });
+        };
+        self.predicate = (predicate != Predicate::TRUE).then_some(predicate);
         self
     }
 

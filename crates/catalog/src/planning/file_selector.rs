@@ -1,4 +1,4 @@
-//! Which files may have rows for which a predicate is true: by arrays over slots, without a look at any file.
+//! Rules out files by arrays over slots, without access to any file.
 
 use lath_predicate::{BoundPredicate, Comparison, Test, Value, ValueTest};
 use lath_store::{Snapshot, Tree};
@@ -11,25 +11,25 @@ use crate::slots::{Bitmap, BoundsTest, KeyHash, Segment, combine};
 const MAX_KEYS: usize = 64;
 
 /// Evaluates predicates on arrays over slots.
-pub(crate) struct Selection<'a> {
+pub(crate) struct FileSelector<'a> {
     blocks: Option<Tree<'a>>,
     segments: Option<Tree<'a>>,
     slots: u32,
     columns: &'a [PlanningColumn],
 }
 
-impl<'a> Selection<'a> {
+impl<'a> FileSelector<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot, slots: u32, columns: &'a [PlanningColumn]) -> Result<Self> {
         Ok(Self { blocks: snapshot.tree(BLOCKS)?, segments: snapshot.tree(SEGMENTS)?, slots, columns })
     }
 
     /// The slots that have a file.
-    pub(crate) fn live(&self) -> Result<Bitmap> {
+    fn live(&self) -> Result<Bitmap> {
         self.bits(BlockKind::Live, 0)
     }
 
-    /// The slots of those files that may have rows for which `predicate` is true. The leaf of each of its columns is the number of
-    /// a planning column.
+    /// The slots of the files that can have rows for which `predicate` is true. The leaf of each of its columns is the number of a
+    /// planning column.
     pub(crate) fn select(&self, predicate: &BoundPredicate) -> Result<Bitmap> {
         let mut selected = self.live()?;
         let test = predicate.test.clone().simplify();
@@ -37,13 +37,13 @@ impl<'a> Selection<'a> {
         Ok(selected)
     }
 
-    /// Removes from `slots` those where `test` is true for no row.
+    /// Removes the slots of files where `test` is true for no row.
     fn narrow(&self, predicate: &BoundPredicate, test: &Test, slots: &mut Bitmap) -> Result<()> {
         match test {
             Test::Constant(Some(true)) => {}
             Test::Constant(_) => *slots = Bitmap::empty(self.slots as usize),
             Test::All(tests) => {
-                // What is cheap first, so that filters are probed for few files.
+                // Bounds are cheap, so filters are probed for the few files that bounds leave.
                 for test in tests {
                     self.narrow_by_bounds(predicate, test, slots)?;
                 }
@@ -71,13 +71,13 @@ impl<'a> Selection<'a> {
                     self.narrow_by_filters(column as u32, 1, &[values], slots)?;
                 }
             }
-            // They may be true where what is below them is not.
+            // These can be true for rows for which their operand is not.
             Test::Not(_) | Test::Is(..) | Test::Columns { .. } => {}
         }
         Ok(())
     }
 
-    /// Applies bounds, if the test is one of a column.
+    /// Applies bounds, if the test is about one column.
     fn narrow_by_bounds(&self, predicate: &BoundPredicate, test: &Test, slots: &mut Bitmap) -> Result<()> {
         let Test::Values { column, test } = test else { return Ok(()) };
         let column = predicate.columns.get(*column).filter(|column| !column.repeated).and_then(|column| column.leaf);
@@ -89,7 +89,7 @@ impl<'a> Selection<'a> {
             }
             let key = BlockKey { kind: BlockKind::Bounds, column: column as u32, block: block as u32 };
             let pairs = blocks.get(&key.to_bytes())?.unwrap_or_default().as_chunks().0;
-            // Of slots behind the end of a block nothing is known.
+            // Slots past the end of a block have no bounds.
             for (word, pairs) in words.iter_mut().zip(pairs.chunks(64)) {
                 let unknown = if pairs.len() < 64 { u64::MAX << pairs.len() } else { 0 };
                 if *word != 0 {
@@ -100,14 +100,15 @@ impl<'a> Selection<'a> {
         Ok(())
     }
 
-    /// Applies made filters whose columns are all looked up: of one column by one test, of several by several.
+    /// Applies the filters that the catalog made, if tests look up all of their columns: one test for a filter of one column, several
+    /// for a filter of several.
     fn narrow_by_made(&self, predicate: &BoundPredicate, tests: &[Test], slots: &mut Bitmap) -> Result<()> {
         for made in self.columns.iter().filter(|column| column.kind == ColumnKind::Made) {
             let fields = made.schema.fields();
             if (fields.len() > 1) != (tests.len() > 1) {
                 continue;
             }
-            let values_of = |name: &str| {
+            let looked_up = |name: &str| {
                 let own =
                     self.columns.iter().find(|column| column.kind == ColumnKind::File && column.name() == name)?;
                 tests.iter().find_map(|test| match test {
@@ -118,7 +119,7 @@ impl<'a> Selection<'a> {
                     _ => None,
                 })
             };
-            let Some(values) = fields.iter().map(|field| values_of(field.name())).collect::<Option<Vec<_>>>() else {
+            let Some(values) = fields.iter().map(|field| looked_up(field.name())).collect::<Option<Vec<_>>>() else {
                 continue;
             };
             self.narrow_by_filters(made.id, fields.len(), &values, slots)?;
@@ -126,8 +127,7 @@ impl<'a> Selection<'a> {
         Ok(())
     }
 
-    /// Removes the slots whose files have filters of all their rows, none of which has one of the keys: `values` has a list for
-    /// each column.
+    /// Removes the slots of files whose filters cover all their rows and have none of the keys. `values` has a list for each column.
     fn narrow_by_filters(&self, column: u32, columns: usize, values: &[&[Value]], slots: &mut Bitmap) -> Result<()> {
         let count = values.iter().try_fold(1usize, |count, values| count.checked_mul(values.len()));
         let (Some(segments), Some(1..=MAX_KEYS)) = (self.segments, count) else { return Ok(()) };
@@ -141,14 +141,14 @@ impl<'a> Selection<'a> {
         }
         let mut found = Bitmap::empty(self.slots as usize);
         let mut hashed: Option<(u64, Option<Vec<u64>>)> = None;
-        for segment in Segment::of_column(segments, column)? {
+        for segment in Segment::read_all(segments, column)? {
             let code = segment.class.hash;
             if hashed.as_ref().is_none_or(|(known, _)| *known != code) {
                 hashed = Some((code, KeyHash::from_code(code, columns).and_then(|hash| hashes(&hash, values))));
             }
             match &hashed {
                 Some((_, Some(hashes))) => segment.probe(hashes, &filtered, &mut found)?,
-                // What cannot be looked up may be anywhere.
+                // Any of these files can have a key that cannot be looked up.
                 _ => segment.slots.iter().for_each(|slot| {
                     let slot = u32::from_le_bytes(*slot);
                     if filtered.contains(slot) {
@@ -167,7 +167,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The values that a test looks for; `None` if it is true for others too.
+/// The values for which a test is true; `None` if there is no list of them.
 fn keys(test: &ValueTest) -> Option<&[Value]> {
     match test {
         ValueTest::Compare(Comparison::Equal, value) => Some(std::slice::from_ref(value)),
@@ -180,12 +180,10 @@ fn keys(test: &ValueTest) -> Option<&[Value]> {
 fn hashes(hash: &KeyHash, values: &[&[Value]]) -> Option<Vec<u64>> {
     let mut combinations: Vec<Vec<u64>> = vec![Vec::new()];
     for (hash, values) in hash.columns().iter().zip(values) {
-        let of_values: Vec<Vec<u64>> = values.iter().map(|value| hash.of_value(value)).collect::<Option<_>>()?;
-        let of_values: Vec<u64> = of_values.concat();
-        combinations = combinations
-            .iter()
-            .flat_map(|before| of_values.iter().map(|hash| [&before[..], &[*hash]].concat()))
-            .collect();
+        let own: Vec<Vec<u64>> = values.iter().map(|value| hash.of_value(value)).collect::<Option<_>>()?;
+        let own: Vec<u64> = own.concat();
+        combinations =
+            combinations.iter().flat_map(|before| own.iter().map(|hash| [&before[..], &[*hash]].concat())).collect();
     }
     Some(combinations.into_iter().map(combine).collect())
 }
