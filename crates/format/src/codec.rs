@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// How the pages of a column chunk are compressed, by the number that the [specification] gives it.
+/// The compression codec of the pages of a column chunk, with its number in the [specification].
 ///
 /// [specification]: https://parquet.apache.org/docs/file-format/data-pages/compression/
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub enum CompressionCodec {
     Zstd,
     /// LZ4_RAW, 7.
     Lz4Raw,
-    /// A number that this version does not know.
+    /// An unknown number.
     Unknown(i32),
 }
 

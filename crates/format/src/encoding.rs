@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// How values or levels are encoded, by the number that the [specification] gives it.
+/// The encoding of values or levels, with its number in the [specification].
 ///
 /// [specification]: https://parquet.apache.org/docs/file-format/data-pages/encodings/
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub enum Encoding {
     ByteStreamSplit,
     /// ALP, 10.
     Alp,
-    /// A number that this version does not know.
+    /// An unknown number.
     Unknown(i32),
 }
 
@@ -53,7 +53,7 @@ impl Encoding {
         matches!(self, Self::PlainDictionary | Self::RleDictionary)
     }
 
-    /// The encoding that `id` stands for in the Thrift definition.
+    /// The encoding with the number `id`.
     pub fn from_id(id: i32) -> Self {
         match id {
             0 => Self::Plain,

@@ -2,49 +2,49 @@ use std::fmt;
 
 use crate::thrift::ThriftError;
 
-/// The result of whatever can fail here.
+/// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why metadata cannot be used.
+/// The error of reading or decrypting metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytes break a rule of the format. `what` says which, in words for a user.
+    /// The bytes violate the format.
     Corrupt {
-        /// What is wrong.
+        /// The violation, for a user.
         what: String,
     },
-    /// A column chunk's own metadata breaks a rule of the format, and the others can be used.
+    /// The metadata of one column chunk violate the format; other chunks can be read.
     CorruptChunk {
-        /// What is wrong.
+        /// The violation, for a user.
         what: String,
         /// The row group, counted from 0.
         row_group: usize,
         /// The leaf column, counted from 0.
         column: usize,
     },
-    /// The format has it, and Lath does not.
+    /// The file uses a feature of the format that Lath does not support.
     Unsupported {
-        /// What is not supported.
+        /// The feature.
         what: String,
     },
-    /// Larger than a limit that was set.
+    /// The file exceeds a limit.
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What the file asks for.
+        /// The quantity in the file.
         actual: u64,
     },
     /// A key is missing.
     Encrypted {
-        /// What is encrypted.
+        /// The encrypted part.
         what: String,
     },
-    /// A key cannot be used.
+    /// A key is invalid.
     InvalidKey {
-        /// Why.
+        /// The reason.
         what: String,
     },
 }
@@ -66,7 +66,7 @@ impl Error {
         Self::InvalidKey { what: what.into() }
     }
 
-    /// An error of a structure that `name` names.
+    /// The error of a structure called `name`.
     pub(crate) fn malformed(name: &str, error: ThriftError) -> Self {
         match error {
             ThriftError::Incomplete(_) => Self::corrupt(format!("the {name} ends within a structure")),

@@ -14,10 +14,10 @@ use crate::row_group::RowGroup;
 use crate::schema::{KeyValue, SchemaDescPtr, key_values, parse_schema};
 use crate::stored::StoredFooter;
 
-/// A footer of which it is known where its parts are.
+/// A footer whose parts have been found.
 ///
-/// It becomes [`FileMetaData`] with its schema, which is that of another file where both have the same
-/// [`schema_bytes`](Self::schema_bytes): files of one table do not have to have it made for each of them.
+/// With its schema it becomes [`FileMetaData`]. Files with the same [`schema_bytes`](Self::schema_bytes) can share a schema, which then is parsed
+/// only once for the files of a table.
 pub struct Footer {
     bytes: Bytes,
     outline: Outline,
@@ -25,24 +25,24 @@ pub struct Footer {
 }
 
 impl Footer {
-    /// Finds the parts of a `FileMetaData`, which is decrypted first if it has to be: `is_encrypted` where the file ends with
-    /// `PARE`. The schema may have a depth of `schema_depth`, and at most [`DEEPEST_SCHEMA`](crate::DEEPEST_SCHEMA).
+    /// Finds the parts of a `FileMetaData`, after decrypting it if `is_encrypted` (the file ends with `PARE`). The schema may be `schema_depth`
+    /// deep, and at most [`DEEPEST_SCHEMA`](crate::DEEPEST_SCHEMA).
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if a structure is cut short or malformed, or a required field is missing; [`Error::Limit`] if the
-    /// schema is too deep; [`Error::Encrypted`] and [`Error::InvalidKey`] if it cannot be decrypted with `keys`.
+    /// [`Error::Corrupt`] if a structure is truncated or malformed, or a required field is missing; [`Error::Limit`] if the schema is too deep;
+    /// [`Error::Encrypted`] and [`Error::InvalidKey`] if the footer cannot be decrypted with `keys`.
     pub fn find(bytes: Bytes, is_encrypted: bool, keys: Option<&DecryptionKeys>, schema_depth: usize) -> Result<Self> {
         let Plaintext { footer, decryptor } = decrypt_footer(bytes, is_encrypted, keys)?;
         let outline = Outline::find(&footer, schema_depth)?;
         Ok(Self { bytes: footer, outline, decryptor })
     }
 
-    /// The list of schema elements as it stands in the footer: files with the same bytes have the same schema.
+    /// The encoded list of schema elements. Files with the same bytes have the same schema.
     pub fn schema_bytes(&self) -> &[u8] {
         &self.bytes[self.outline.schema.clone()]
     }
 
-    /// The file's key-value metadata as it stands in the footer.
+    /// The file's encoded key-value metadata.
     pub fn key_value_bytes(&self) -> &[u8] {
         &self.bytes[self.outline.key_values.clone()]
     }
@@ -55,13 +55,12 @@ impl Footer {
     /// The schema.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if an element breaks the rules of the format.
+    /// [`Error::Corrupt`] if an element violates the format.
     pub fn parse_schema(&self) -> Result<SchemaDescPtr> {
         parse_schema(self.schema_bytes())
     }
 
-    /// The metadata, with the schema that [`parse_schema`](Self::parse_schema) gives for this footer or for one with the same
-    /// bytes.
+    /// The metadata with their schema, which is the result of [`parse_schema`](Self::parse_schema) for a footer with the same bytes.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if row groups do not have a chunk for each leaf of the schema.
@@ -78,14 +77,14 @@ impl fmt::Debug for Footer {
     }
 }
 
-/// What the footer of a file says. Column chunks are read when they are asked for.
+/// The metadata in the footer of a file. Column chunks are read on demand.
 pub struct FileMetaData {
     chunks: Chunks,
     column_orders: OnceLock<Box<[ColumnOrder]>>,
 }
 
 impl FileMetaData {
-    /// The metadata in a `FileMetaData` that is not encrypted.
+    /// Reads an unencrypted `FileMetaData`.
     ///
     /// # Errors
     /// As [`Footer::find`], [`Footer::parse_schema`] and [`Footer::with_schema`].
@@ -95,12 +94,12 @@ impl FileMetaData {
         footer.with_schema(schema)
     }
 
-    /// The version of the format that the writer names.
+    /// The version of the format, as the writer set it.
     pub fn version(&self) -> i32 {
         self.outline().version
     }
 
-    /// Number of rows, as the file says it; that of its row groups can be another one.
+    /// Number of rows in the footer. It can differ from the sum over the row groups.
     pub fn num_rows(&self) -> i64 {
         self.outline().row_count
     }
@@ -111,7 +110,7 @@ impl FileMetaData {
         std::str::from_utf8(self.chunks.footer().part(range)).ok()
     }
 
-    /// Pairs that the writer left; empty if there are none.
+    /// The key-value metadata; empty if there are none.
     pub fn key_value_metadata(&self) -> Vec<KeyValue> {
         key_values(self.chunks.footer().part(self.outline().key_values.clone()))
     }
@@ -121,7 +120,7 @@ impl FileMetaData {
         self.chunks.footer().schema()
     }
 
-    /// The order that the statistics of a leaf column are in.
+    /// The order of the statistics of a leaf column.
     pub fn column_order(&self, leaf: usize) -> ColumnOrder {
         let orders = self
             .column_orders
@@ -145,7 +144,7 @@ impl FileMetaData {
         self.chunks.footer().row_counts()
     }
 
-    /// A row group; `None` if the file does not have it.
+    /// A row group; `None` if there is none with this number.
     pub fn row_group(&self, row_group: usize) -> Option<RowGroup<'_>> {
         (row_group < self.row_group_count()).then(|| RowGroup::new(&self.chunks, row_group))
     }
@@ -158,9 +157,9 @@ impl FileMetaData {
     /// A column chunk.
     ///
     /// # Errors
-    /// [`Error::CorruptChunk`] if its metadata are malformed, [`Error::Unsupported`] if the column has a physical type that is
-    /// not known (its schema says BYTE_ARRAY), [`Error::Encrypted`] if they are encrypted and the key was not
-    /// given, [`Error::Corrupt`] if the file does not have it.
+    /// [`Error::CorruptChunk`] if its metadata are malformed, [`Error::Unsupported`] if the physical type of the column is unknown (its schema
+    /// then says BYTE_ARRAY), [`Error::Encrypted`] if its metadata are encrypted and the key was not given, [`Error::Corrupt`] if there is no such
+    /// chunk.
     #[inline]
     pub fn chunk(&self, row_group: usize, leaf: usize) -> Result<ColumnChunk<'_>> {
         self.chunks.chunk(row_group, leaf)
@@ -170,7 +169,7 @@ impl FileMetaData {
         self.chunks.footer().outline()
     }
 
-    /// Bytes of memory that the metadata take now.
+    /// Bytes of memory that the metadata currently take.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() - size_of::<StoredFooter>() + self.chunks.memory_bytes()
     }

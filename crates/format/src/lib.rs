@@ -1,8 +1,8 @@
-//! What a Parquet file says of itself: its footer and page index, and the numbers that stand for encodings, codecs and types.
+//! Reads and writes the metadata of Parquet files: footers and page indexes, and the numbers of encodings, codecs and types.
 //!
-//! A footer is walked over once when a file is opened, which finds where row groups and column chunks lie. Column chunks are
-//! read when they are asked for, so that a file of ten thousand columns costs little where three are read, and one that this
-//! version cannot read (an encoding, a codec, a type that it does not know) keeps no other from being read.
+//! Opening a file walks over its footer once, to find row groups and column chunks. Column chunks are read on demand, so reading three of ten
+//! thousand columns costs little, and a column that this version cannot read (because of an unknown encoding, codec or type) does not prevent
+//! reading others.
 //!
 //! ```
 //! # fn main() -> lath_format::Result<()> {

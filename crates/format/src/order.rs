@@ -1,20 +1,20 @@
 use crate::thrift::{ThriftReader, WireType};
 
-/// The order that the statistics and the column index of a column are in.
+/// The order of the statistics and the column index of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnOrder {
-    /// That of the column's type.
+    /// The order of the column's type.
     TypeDefined,
     /// IEEE 754's total order.
     Ieee754Total,
-    /// The file does not say it.
+    /// The file does not state the order.
     Undefined,
-    /// One that this version does not know.
+    /// An unknown order.
     Unknown,
 }
 
-/// The list `FileMetaData.column_orders`; what cannot be read is left out.
+/// The list `FileMetaData.column_orders`, without unreadable elements.
 pub(crate) fn column_orders(bytes: &[u8]) -> Vec<ColumnOrder> {
     let mut orders = Vec::new();
     if bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! One pass over a footer, which finds where things lie and decodes next to nothing.
+//! Finds the parts of a footer in one pass that decodes almost nothing.
 
 use std::ops::Range;
 
@@ -24,12 +24,12 @@ mod field {
 const COLUMNS: i16 = 1;
 const NUM_ROWS: i16 = 3;
 
-/// Bytes that few row groups and chunks fall short of: memory is reserved for as many as a list claims to have, and at most for
-/// as many as the rest of the footer has room for.
+/// Sizes below which few row groups and chunks are. Memory is reserved for as many elements as a list claims, and at most for as many as the
+/// rest of the footer has room for.
 const SMALL_ROW_GROUP: usize = 32;
 const SMALL_CHUNK: usize = 32;
 
-/// Where the parts of a `FileMetaData` are, found by one pass over its bytes.
+/// The places of the parts of a `FileMetaData`.
 ///
 /// ```text
 /// | version | schema | num_rows | row_groups:                                        | key_value_metadata | created_by | column_orders |
@@ -43,27 +43,26 @@ pub(crate) struct Outline {
     /// The list of schema elements.
     pub(crate) schema: Range<usize>,
     pub(crate) leaves: Leaves,
-    /// The list of pairs; empty where the file has none.
+    /// The list of pairs; empty if there is none.
     pub(crate) key_values: Range<usize>,
-    /// The list of column orders; empty where the file has none.
+    /// The list of column orders; empty if there is none.
     pub(crate) column_orders: Range<usize>,
     pub(crate) created_by: Option<Range<usize>>,
     /// By row group: number of rows.
     pub(crate) row_counts: Vec<u64>,
-    /// By row group: where the fields behind the list of column chunks begin.
+    /// By row group: the start of the fields after the list of column chunks.
     pub(crate) tails: Vec<u32>,
-    /// By row group, then by column: where the `ColumnChunk` begins.
+    /// By row group, then by column: the start of the `ColumnChunk`.
     pub(crate) chunk_starts: Vec<u32>,
     /// In the same order: the number of the chunk's layout, or [`NO_LAYOUT`].
     pub(crate) chunk_layouts: Vec<u16>,
     pub(crate) layouts: Layouts,
-    /// Column chunks of each row group; all have as many.
+    /// Number of column chunks of each row group.
     pub(crate) columns: usize,
 }
 
 impl Outline {
-    /// Walks over a `FileMetaData`. Everything in it is a well-formed structure afterwards, and its schema is one tree that
-    /// is no deeper than `schema_depth`.
+    /// Walks over a `FileMetaData`. Checks that all structures are well-formed, and that the schema is one tree of at most `schema_depth` levels.
     pub(crate) fn find(footer: &[u8], schema_depth: usize) -> Result<Self> {
         if u32::try_from(footer.len()).is_err() {
             return Err(Error::unsupported("a footer of 4 GiB or more"));
@@ -121,7 +120,7 @@ impl Outline {
         Ok(outline)
     }
 
-    /// The outer result is that of the walk, which has to go on to the list's end whatever the inner one says.
+    /// The outer result is an error of the walk. An inner error does not stop the walk, which has to reach the list's end.
     fn find_row_groups(&mut self, reader: &mut ThriftReader<'_>) -> Result<Result<()>, ThriftError> {
         let mut verdict = Ok(());
         let mut total_rows = 0u64;
@@ -156,7 +155,7 @@ impl Outline {
                 }
                 _ => reader.skip(field),
             })?;
-            // Where there are no columns, the fields are read from the first one on.
+            // Without columns, the fields are read from the first one.
             self.tails.push(tail.unwrap_or(start) as u32);
             let columns = self.chunk_starts.len() - chunks_before;
             if row_group == 0 {
@@ -192,8 +191,7 @@ impl Outline {
         Ok(verdict)
     }
 
-    /// Finds the ends of `count` chunks: by the layout of the one above, which has the same column, by that of another, or
-    /// by a walk over its fields.
+    /// Finds the ends of `count` chunks: by the layout of the same column in the row group before, by another layout, or by walking over the fields.
     fn find_chunks(&mut self, reader: &mut ThriftReader<'_>, count: usize) -> Result<(), ThriftError> {
         let bytes = reader.bytes();
         if self.chunk_starts.is_empty() {
@@ -225,7 +223,7 @@ impl Outline {
         Ok(())
     }
 
-    /// Leaves out row groups and schema; gives the bytes that the rest is in, which is all that `footer` is still needed for.
+    /// Removes row groups and schema. Returns the remaining bytes, which replace `footer`.
     pub(crate) fn without_row_groups(self, footer: &[u8]) -> (Self, Bytes) {
         let mut rest = Vec::new();
         let mut keep = |range: Range<usize>| {

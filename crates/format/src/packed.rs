@@ -1,7 +1,7 @@
-//! The row groups of a file that has very many of them, in less memory than they take in its footer.
+//! Stores the row groups of a file with very many of them, in less memory than its footer.
 //!
-//! The chunks of one column and layout differ in few of their bytes. What they have in common is kept once, as a [`Template`],
-//! and what differs is a record for each chunk: all records of a column lie one behind the other.
+//! The chunks of one column and layout differ in few bytes. The common bytes are stored once, as a [`Template`], and the different bytes as a
+//! record for each chunk. The records of a column are consecutive.
 //!
 //! ```text
 //! chunks     26 08 1c 15 04 … 16 8c 02 …     template   26 __ 1c 15 04 … 16 __ __ …    pieces: 1, 1 byte; 15, 2 bytes
@@ -9,7 +9,7 @@
 //!            26 0c 1c 15 04 … 16 b0 02 …
 //! ```
 //!
-//! A field lies in the template or in the record as a whole, so that bounds can be borrowed from either.
+//! A field is entirely in the template or in the record, so that bounds can be borrowed from either.
 
 use std::borrow::Cow;
 
@@ -17,24 +17,24 @@ use crate::layout::{Bases, Fields, NO_LAYOUT, Place};
 use crate::outline::Outline;
 use crate::thrift::ThriftReader;
 
-/// Row groups from which on a file is packed. That costs as much as finding them once more, or twice, and what it saves is
-/// a matter of kilobytes for less.
+/// The minimum number of row groups of a packed file. Packing costs as much as one or two more passes, and saves only kilobytes with fewer row
+/// groups.
 pub(crate) const PACKED_ROW_GROUPS: usize = 1024;
 
-/// Chunks that a template is made for.
+/// The minimum number of chunks of a template.
 const TEMPLATE_CHUNKS: usize = 4;
 
-/// A `ColumnChunk` that has not been read.
+/// A `ColumnChunk` that has not been decoded.
 pub(crate) struct StoredChunk<'a> {
     pub(crate) bases: Bases<'a>,
-    /// Where its fields are, if that is known.
+    /// The places of its fields, if it has a layout.
     pub(crate) fields: Option<&'a Fields>,
-    /// What has to be put into the template to have the chunk.
+    /// The pieces that turn the template into the chunk.
     pub(crate) pieces: &'a [Piece],
 }
 
 impl<'a> StoredChunk<'a> {
-    /// The structure, and perhaps what follows it.
+    /// The bytes of the structure, and possibly bytes after it.
     pub(crate) fn bytes(&self) -> Cow<'a, [u8]> {
         if self.pieces.is_empty() {
             return Cow::Borrowed(self.bases.shared);
@@ -65,7 +65,7 @@ impl Piece {
     }
 }
 
-/// What chunks of one column and layout have in common.
+/// The common bytes of chunks of one column and layout.
 #[derive(Debug)]
 struct Template {
     /// One of the chunks.
@@ -80,7 +80,7 @@ struct PackedColumn {
     templates: Box<[Template]>,
     /// By row group: the number of the chunk's template, or [`NO_LAYOUT`] if it is not packed.
     numbers: Vec<u16>,
-    /// By row group: where the record or the chunk begins.
+    /// By row group: the start of the record or of the chunk.
     starts: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -89,7 +89,7 @@ struct PackedColumn {
 #[derive(Debug)]
 pub(crate) struct PackedRowGroups {
     columns: Box<[PackedColumn]>,
-    /// By row group: the fields behind the list of column chunks, and where they begin.
+    /// By row group: the fields after the list of column chunks, and their starts.
     tails: Box<[u8]>,
     tail_starts: Box<[u32]>,
 }
@@ -128,7 +128,7 @@ impl PackedRowGroups {
         })
     }
 
-    /// The fields of a row group behind its list of column chunks, and what follows them.
+    /// The fields of a row group after its list of column chunks, and bytes after them.
     pub(crate) fn tail(&self, row_group: usize) -> &[u8] {
         let start = self.tail_starts.get(row_group).copied().unwrap_or(u32::MAX);
         self.tails.get(start as usize..).unwrap_or_default()
@@ -158,14 +158,14 @@ fn each_chunk(footer: &[u8], outline: &Outline, mut visit: impl FnMut(usize, &[u
     }
 }
 
-/// The chunks of one column by layout, before it is known what they have in common.
+/// The chunks of one column by layout, while their common bytes are collected.
 #[derive(Debug, Default)]
 struct Drafts {
     /// In the order of their layouts.
     drafts: Vec<Draft>,
-    /// The one that was found last.
+    /// The last one found.
     last: usize,
-    /// Bytes of chunks that have no layout.
+    /// Bytes of chunks without a layout.
     walked_bytes: usize,
 }
 
@@ -176,7 +176,7 @@ struct Draft {
     first: Box<[u8]>,
     /// Bits that are not the same in all chunks.
     differing: Box<[u8]>,
-    /// The number of the template that became of it.
+    /// The number of its template.
     template: Option<u16>,
 }
 
@@ -205,7 +205,7 @@ impl Drafts {
         }
     }
 
-    /// A column without chunks and with room for all of them.
+    /// A column without chunks, with room for all of them.
     fn column(&mut self, outline: &Outline, row_groups: usize) -> PackedColumn {
         let mut templates = Vec::new();
         let mut bytes = self.walked_bytes;
@@ -232,7 +232,7 @@ impl Drafts {
 }
 
 impl Template {
-    /// `None` if places are too far away.
+    /// `None` if offsets are too large.
     fn new(draft: &Draft, fields: &Fields) -> Option<Self> {
         let mut differs: Vec<bool> = draft.differing.iter().map(|&bits| bits != 0).collect();
         for place in fields.places {
@@ -262,7 +262,7 @@ impl Template {
 
 impl PackedColumn {
     fn push(&mut self, chunk: &[u8], template: Option<u16>) {
-        // A column's bytes are fewer than those of the footer, which is shorter than 4 GiB.
+        // A column has fewer bytes than the footer, which is shorter than 4 GiB.
         self.starts.push(self.bytes.len() as u32);
         self.numbers.push(template.unwrap_or(NO_LAYOUT));
         match template.and_then(|number| self.templates.get(usize::from(number))) {

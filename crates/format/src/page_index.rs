@@ -1,4 +1,4 @@
-//! The [page index]: where the pages of a column chunk are, and what their values can be.
+//! The [page index]: the places of the pages of a column chunk, and the bounds of their values.
 //!
 //! [page index]: https://github.com/apache/parquet-format/blob/master/PageIndex.md
 
@@ -6,14 +6,14 @@ use crate::error::{Error, Result};
 use crate::statistics::integers;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// Where a data page is.
+/// The place of a data page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageLocation {
     /// Offset of its header from the start of the file.
     pub offset: i64,
     /// Its length in bytes, header included.
     pub compressed_page_size: i32,
-    /// Its first row, counted from that of the row group.
+    /// Its first row, counted from the start of the row group.
     pub first_row_index: i64,
 }
 
@@ -22,15 +22,15 @@ pub struct PageLocation {
 pub struct OffsetIndex {
     /// The pages in their order.
     pub page_locations: Vec<PageLocation>,
-    /// By page: bytes of byte arrays, without the lengths that PLAIN puts in front of them.
+    /// By page: bytes of byte arrays, without the length prefixes of PLAIN.
     pub unencoded_byte_array_data_bytes: Option<Vec<i64>>,
 }
 
 impl OffsetIndex {
-    /// Reads an `OffsetIndex`. What it says is not checked.
+    /// Reads an `OffsetIndex`, without checking its values.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is cut short or malformed.
+    /// [`Error::Corrupt`] if it is truncated or malformed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut index = Self::default();
         let read = ThriftReader::new(bytes).each_field(|reader, field| {
@@ -59,7 +59,7 @@ impl OffsetIndex {
     }
 }
 
-/// How the bounds of a chunk's pages are ordered.
+/// The order of the bounds of a chunk's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoundaryOrder {
@@ -69,7 +69,7 @@ pub enum BoundaryOrder {
     Ascending,
     /// DESCENDING, 2.
     Descending,
-    /// A number that this version does not know.
+    /// An unknown number.
     Unknown(i32),
 }
 
@@ -94,32 +94,32 @@ impl BoundaryOrder {
     }
 }
 
-/// What the values of each data page of a chunk can be.
+/// Bounds and counts of the values of each data page of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnIndex {
     /// By page: whether all of its values are null.
     pub null_pages: Vec<bool>,
-    /// By page: no value is smaller. In the PLAIN encoding, without a length in front of byte arrays.
+    /// By page: a lower bound in the PLAIN encoding, without the length prefix of byte arrays.
     pub min_values: Vec<Vec<u8>>,
-    /// By page: no value is larger.
+    /// By page: an upper bound.
     pub max_values: Vec<Vec<u8>>,
-    /// How bounds are ordered.
+    /// The order of the bounds.
     pub boundary_order: BoundaryOrder,
     /// By page: number of nulls.
     pub null_counts: Option<Vec<i64>>,
-    /// By page, then by level: how often each repetition level occurs.
+    /// By page, then by repetition level: number of values.
     pub repetition_level_histograms: Option<Vec<i64>>,
-    /// By page, then by level: how often each definition level occurs.
+    /// By page, then by definition level: number of values.
     pub definition_level_histograms: Option<Vec<i64>>,
     /// By page: number of NaNs.
     pub nan_counts: Option<Vec<i64>>,
 }
 
 impl ColumnIndex {
-    /// Reads a `ColumnIndex`. All lists of pages are as long as [`null_pages`](Self::null_pages).
+    /// Reads a `ColumnIndex`, in which all lists of pages have the length of [`null_pages`](Self::null_pages).
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is cut short or malformed, or if its lists are of different lengths.
+    /// [`Error::Corrupt`] if it is truncated or malformed, or if its lists have different lengths.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut index = Self {
             null_pages: Vec::new(),
@@ -160,7 +160,7 @@ impl ColumnIndex {
             && index.max_values.len() == pages
             && counts.iter().all(|counts| counts.as_ref().is_none_or(|counts| counts.len() == pages));
         if !is_even {
-            return Err(Error::corrupt("malformed column index: its lists are of different lengths"));
+            return Err(Error::corrupt("malformed column index: its lists have different lengths"));
         }
         Ok(index)
     }
@@ -170,7 +170,7 @@ impl ColumnIndex {
         self.null_pages.len()
     }
 
-    /// Bounds of a page's values; `None` for a page of nulls, or one that there is not.
+    /// The bounds of a page's values; `None` for a page of nulls, or if there is no such page.
     pub fn bounds(&self, page: usize) -> Option<(&[u8], &[u8])> {
         if *self.null_pages.get(page)? {
             return None;
@@ -178,12 +178,12 @@ impl ColumnIndex {
         Some((self.min_values.get(page)?, self.max_values.get(page)?))
     }
 
-    /// How often each definition level occurs in a page, from 0 on.
+    /// The number of values of a page by definition level, from 0.
     pub fn definition_level_histogram(&self, page: usize) -> Option<&[i64]> {
         self.histogram(self.definition_level_histograms.as_deref()?, page)
     }
 
-    /// How often each repetition level occurs in a page, from 0 on.
+    /// The number of values of a page by repetition level, from 0.
     pub fn repetition_level_histogram(&self, page: usize) -> Option<&[i64]> {
         self.histogram(self.repetition_level_histograms.as_deref()?, page)
     }

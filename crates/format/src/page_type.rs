@@ -1,18 +1,18 @@
 use std::fmt;
 
-/// What a page holds, by the number that the specification gives it.
+/// The type of a page, with its number in the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PageType {
     /// DATA_PAGE, 0.
     DataPage,
-    /// INDEX_PAGE, 1, which no known writer writes.
+    /// INDEX_PAGE, 1, which no known writer uses.
     IndexPage,
     /// DICTIONARY_PAGE, 2.
     DictionaryPage,
     /// DATA_PAGE_V2, 3.
     DataPageV2,
-    /// A number that this version does not know.
+    /// An unknown number.
     Unknown(i32),
 }
 

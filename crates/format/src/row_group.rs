@@ -2,10 +2,10 @@ use crate::chunk::{Chunks, ColumnChunk};
 use crate::error::Result;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// A column that the rows of a row group are sorted by.
+/// A column by which the rows of a row group are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortingColumn {
-    /// Number of the leaf column, as the file says it.
+    /// Number of the leaf column. It is not checked.
     pub column_idx: i32,
     /// Whether values descend.
     pub descending: bool,
@@ -13,7 +13,7 @@ pub struct SortingColumn {
     pub nulls_first: bool,
 }
 
-/// What the footer says of a row group.
+/// The metadata of a row group.
 #[derive(Debug, Clone, Copy)]
 pub struct RowGroup<'a> {
     chunks: &'a Chunks,
@@ -21,7 +21,7 @@ pub struct RowGroup<'a> {
 }
 
 impl<'a> RowGroup<'a> {
-    /// Row group `index`, which the file has.
+    /// Row group `index`, which must exist.
     pub(crate) fn new(chunks: &'a Chunks, index: usize) -> Self {
         Self { chunks, index }
     }
@@ -36,12 +36,12 @@ impl<'a> RowGroup<'a> {
         self.chunks.footer().row_counts()[self.index]
     }
 
-    /// Number of columns, which is that of the schema's leaves.
+    /// Number of columns: the leaves of the schema.
     pub fn num_columns(&self) -> usize {
         self.chunks.footer().column_count()
     }
 
-    /// The chunk of a leaf column; `None` if the schema does not have it.
+    /// The chunk of a leaf column; `None` if there is no such leaf.
     pub fn column(&self, leaf: usize) -> Option<Result<ColumnChunk<'a>>> {
         (leaf < self.num_columns()).then(|| self.chunks.chunk(self.index, leaf))
     }
@@ -52,13 +52,12 @@ impl<'a> RowGroup<'a> {
         (0..self.num_columns()).map(move |leaf| chunks.chunk(index, leaf))
     }
 
-    /// Bytes of all pages before compression, as the file says it.
+    /// Bytes of all pages before compression, from the footer.
     pub fn total_byte_size(&self) -> Option<i64> {
         self.integer(2)
     }
 
-    /// Bytes of all pages in the file, as the file says it; where it does not, the sum of those of its chunks that can be
-    /// read.
+    /// Bytes of all pages in the file, from the footer; if it does not have the sum, the sum over the readable chunks.
     pub fn compressed_size(&self) -> u64 {
         let stated = self.integer(6).and_then(|bytes| u64::try_from(bytes).ok()).filter(|&bytes| bytes > 0);
         stated.unwrap_or_else(|| {
@@ -71,12 +70,12 @@ impl<'a> RowGroup<'a> {
         self.integer(5)
     }
 
-    /// Its number, as the file says it.
+    /// Its ordinal in the footer.
     pub fn ordinal(&self) -> Option<i16> {
         self.integer(7).and_then(|ordinal| ordinal.try_into().ok())
     }
 
-    /// The columns that its rows are sorted by, the most significant one first.
+    /// The columns by which its rows are sorted, the most significant one first.
     pub fn sorting_columns(&self) -> Option<Vec<SortingColumn>> {
         let mut columns = None;
         self.each_field(|reader, field_id, wire_type| match (field_id, wire_type) {
@@ -105,10 +104,10 @@ impl<'a> RowGroup<'a> {
         found
     }
 
-    /// Reads the fields behind the list of columns; `read` says whether it has taken the value.
+    /// Reads the fields after the list of columns. `read` returns whether it has consumed the value.
     fn each_field(&self, mut read: impl FnMut(&mut ThriftReader<'_>, i16, WireType) -> Result<bool, ThriftError>) {
         let (mut reader, previous) = self.chunks.footer().row_group_tail(self.index);
-        // The structure is well-formed; what is of another type than it should be is optional.
+        // The structure is well-formed. Only optional fields can have a wrong type.
         let _ = reader.each_field_after(previous, |reader, field| {
             if read(reader, field.id, field.wire_type)? { Ok(()) } else { reader.skip(field) }
         });

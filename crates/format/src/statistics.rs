@@ -1,35 +1,35 @@
-//! What a footer says of the values of a column chunk.
+//! Statistics of the values of a column chunk.
 
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Bounds of a chunk's values, and the number of nulls.
 ///
-/// Bounds are in the PLAIN encoding of the column's type, without a length in front of byte arrays. Nothing is checked:
-/// they can have any length, and contradict each other.
+/// Bounds are in the PLAIN encoding of the column's type, without the length prefix of byte arrays. They are not checked: they can have any
+/// length, and contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statistics<'a> {
-    /// No value is smaller.
+    /// A lower bound.
     pub min: Option<&'a [u8]>,
-    /// No value is larger.
+    /// An upper bound.
     pub max: Option<&'a [u8]>,
     /// Number of nulls.
     pub null_count: Option<u64>,
-    /// Whether `min` is a value of the chunk: if the writer says so, or says nothing and the type is none that writers shorten.
+    /// Whether `min` is a value of the chunk: the writer says so, or does not say it and the type is one whose bounds are never shortened.
     pub min_is_exact: bool,
     /// Whether `max` is a value of the chunk, as for `min`.
     pub max_is_exact: bool,
-    /// Whether the bounds are those of the deprecated fields, whose order is that of signed values whatever the type is.
+    /// Whether the bounds come from the deprecated fields, which are ordered as signed values for all types.
     pub is_deprecated: bool,
 }
 
 /// Level histograms and the bytes of byte arrays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SizeStatistics {
-    /// Bytes of all byte arrays, without the lengths that PLAIN puts in front of them.
+    /// Bytes of all byte arrays, without the length prefixes of PLAIN.
     pub unencoded_byte_array_data_bytes: Option<i64>,
-    /// How often each repetition level occurs, from 0 on.
+    /// The number of values by repetition level, from 0.
     pub repetition_level_histogram: Option<Vec<i64>>,
-    /// How often each definition level occurs, from 0 on.
+    /// The number of values by definition level, from 0.
     pub definition_level_histogram: Option<Vec<i64>>,
 }
 
@@ -49,7 +49,7 @@ impl SizeStatistics {
     }
 }
 
-/// A list of integers; elements of other types are left out.
+/// A list of integers, without elements of other types.
 pub(crate) fn integers(reader: &mut ThriftReader<'_>) -> Result<Vec<i64>, ThriftError> {
     let (element, count) = reader.list()?;
     let mut integers = Vec::new();
@@ -62,16 +62,16 @@ pub(crate) fn integers(reader: &mut ThriftReader<'_>) -> Result<Vec<i64>, Thrift
     Ok(integers)
 }
 
-/// Where the geometries of a chunk lie.
+/// Statistics of the geometries of a chunk.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GeospatialStatistics {
-    /// The smallest box around all of them.
+    /// Their bounding box.
     pub bounding_box: Option<BoundingBox>,
     /// The [codes](https://parquet.apache.org/docs/file-format/types/geospatial/) of their types.
     pub types: Option<Vec<i32>>,
 }
 
-/// Smallest and largest coordinate of each dimension. X may wrap around, so that its minimum is the larger one.
+/// Minimum and maximum of each dimension. X can wrap around; then its minimum is larger than its maximum.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[expect(missing_docs, reason = "the names of the specification")]
 pub struct BoundingBox {
@@ -92,7 +92,7 @@ impl GeospatialStatistics {
             match (field.id, field.wire_type) {
                 (1, WireType::Struct) => statistics.bounding_box = Some(BoundingBox::read(reader)?),
                 (2, WireType::List) => {
-                    // An empty list says as much as none.
+                    // An empty list means that the types are unknown.
                     let types = Some(integers(reader)?).filter(|types| !types.is_empty());
                     statistics.types =
                         types.map(|types| types.into_iter().filter_map(|code| code.try_into().ok()).collect());

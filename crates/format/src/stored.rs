@@ -15,7 +15,7 @@ use crate::thrift::ThriftReader;
 
 pub(crate) struct StoredFooter {
     bytes: Bytes,
-    /// Without row groups where they are packed.
+    /// The bytes; without row groups if these are packed.
     outline: Outline,
     packed: Option<PackedRowGroups>,
     schema: SchemaDescPtr,
@@ -34,7 +34,7 @@ impl StoredFooter {
     ) -> Result<Self> {
         let leaves = schema.num_columns();
         if outline.columns != leaves && !outline.tails.is_empty() {
-            let what = format!("row groups of {} column chunks, and a schema of {leaves} columns", outline.columns);
+            let what = format!("expected {leaves} column chunks in each row group, found {}", outline.columns);
             return Err(Error::corrupt(what));
         }
         let mut packed = None;
@@ -45,12 +45,12 @@ impl StoredFooter {
         Ok(Self { bytes, outline, packed, schema, leaves, decryptor })
     }
 
-    /// What one pass over the footer found.
+    /// The places of the footer's parts.
     pub(crate) fn outline(&self) -> &Outline {
         &self.outline
     }
 
-    /// A part of the footer that the outline has found.
+    /// A part of the footer.
     pub(crate) fn part(&self, range: Range<usize>) -> &[u8] {
         self.bytes.get(range).unwrap_or_default()
     }
@@ -85,14 +85,14 @@ impl StoredFooter {
         self.schema.columns().get(leaf).map(|column| column.path().string()).unwrap_or_default()
     }
 
-    /// Whether the values of a leaf column are no byte strings.
+    /// Whether a leaf column has values of fixed width.
     #[inline]
     pub(crate) fn has_fixed_width(&self, leaf: usize) -> bool {
         self.outline.leaves.has_fixed_width.get(leaf).copied().unwrap_or(false)
     }
 
     /// # Errors
-    /// [`Error::Unsupported`] if the physical type of the column is not known.
+    /// [`Error::Unsupported`] if the physical type of the column is unknown.
     #[inline]
     pub(crate) fn check_type(&self, leaf: usize) -> Result<()> {
         if self.outline.leaves.unknown_types.is_empty() { Ok(()) } else { self.find_type(leaf) }
@@ -106,7 +106,7 @@ impl StoredFooter {
         Err(Error::unsupported(format!("physical type {id} of column {}", self.column_path(leaf))))
     }
 
-    /// A chunk as it stands in the footer, of a row group and leaf that the file has.
+    /// The encoded chunk of a row group and leaf, which must exist.
     #[inline]
     pub(crate) fn chunk(&self, row_group: usize, leaf: usize) -> StoredChunk<'_> {
         if let Some(chunk) = self.packed.as_ref().and_then(|packed| packed.chunk(row_group, leaf)) {
@@ -119,7 +119,7 @@ impl StoredFooter {
         StoredChunk { bases: Bases { shared, record: &[] }, fields: layout.map(Layout::fields), pieces: &[] }
     }
 
-    /// A reader of a row group's fields behind its columns, and the number of the field before.
+    /// A reader of a row group's fields after its columns, and the number of the field before.
     pub(crate) fn row_group_tail(&self, row_group: usize) -> (ThriftReader<'_>, i16) {
         let reader = match &self.packed {
             Some(packed) => ThriftReader::new(packed.tail(row_group)),
@@ -131,7 +131,7 @@ impl StoredFooter {
         (reader, if self.outline.columns > 0 { 1 } else { 0 })
     }
 
-    /// Bytes of memory that it takes; without the schema, which files may share.
+    /// Bytes of memory, without the schema, which files can share.
     pub(crate) fn memory_bytes(&self) -> usize {
         let packed = self.packed.as_ref().map_or(0, PackedRowGroups::memory_bytes);
         size_of::<Self>() + self.bytes.len() + self.outline.memory_bytes() + packed

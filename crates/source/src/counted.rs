@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn every_way_to_read_is_counted_and_gives_the_bytes_of_the_source() {
         let bytes = Bytes::from((0..100u8).collect::<Vec<_>>());
-        let counted = Counted::new(Arc::new(bytes.clone()), Arc::default());
+        let counted = CountingSource::new(Arc::new(bytes.clone()), Arc::default());
         assert_eq!(counted.len(), 100);
         assert_eq!(counted.read(3..10).expect("a range within the file"), bytes[3..10]);
         assert_eq!(counted.read_reusing(0..2, Vec::new()).expect("a range within the file")[..2], bytes[..2]);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn joined_ranges_count_as_the_requests_that_are_made() {
-        let counted = Counted::new(Arc::new(Joining(Bytes::from(vec![7; 100]))), Arc::default());
+        let counted = CountingSource::new(Arc::new(Joining(Bytes::from(vec![7; 100]))), Arc::default());
         assert_eq!(counted.read_many(&[10..20, 40..41]).expect("ranges within the file").len(), 2);
         assert_eq!((counted.traffic().requests(), counted.traffic().bytes()), (1, 31));
     }

@@ -1,4 +1,4 @@
-//! The chunks of a file, with what was read and decrypted of them.
+//! The chunks of a file, with a cache of decoded and decrypted metadata.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,16 +13,16 @@ use crate::layout::flag;
 use crate::stored::StoredFooter;
 use crate::thrift::ThriftReader;
 
-/// The chunks of a column that have no layout, by row group; without those that cannot be read.
+/// The decoded chunks of a column, by row group: chunks without a layout that can be read.
 type ReadColumn = Box<[(u32, ReadFacts)]>;
 
-/// By row group: the metadata of a column's chunks; none of those that are not encrypted or cannot be decrypted.
+/// The decrypted metadata of a column's chunks, by row group: only chunks that are encrypted and can be decrypted.
 type DecryptedColumn = Box<[Option<Box<[u8]>>]>;
 
-/// The column chunks of a file, each read when it is asked for.
+/// The column chunks of a file, which are read on demand.
 pub(crate) struct Chunks {
     footer: StoredFooter,
-    /// By leaf: what was read of chunks that have no layout, and what was decrypted.
+    /// By leaf: decoded chunks, and decrypted metadata.
     read: OnceLock<Box<[OnceLock<ReadColumn>]>>,
     decrypted: OnceLock<Box<[OnceLock<DecryptedColumn>]>>,
     /// Bytes that both take.
@@ -34,7 +34,7 @@ impl Chunks {
         Self { footer, read: OnceLock::new(), decrypted: OnceLock::new(), read_bytes: AtomicUsize::new(0) }
     }
 
-    /// What they are read from.
+    /// The footer.
     #[inline]
     pub(crate) fn footer(&self) -> &StoredFooter {
         &self.footer
@@ -50,12 +50,12 @@ impl Chunks {
         ColumnChunk::new(self, row_group, leaf)
     }
 
-    /// Bytes of memory that they take now, the footer included.
+    /// Bytes of memory that they currently take, including the footer.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.footer.memory_bytes() + self.read_bytes.load(Ordering::Relaxed)
     }
 
-    /// What was read of a chunk that has no layout; `None` if it has one, or cannot be read. Those of a column are read together.
+    /// The decoded values of a chunk without a layout; `None` if it has a layout, or cannot be read. All chunks of a column are decoded together.
     pub(super) fn read_facts(&self, row_group: usize, leaf: usize) -> Option<&ReadFacts> {
         let column = self.read.get_or_init(|| self.by_leaf()).get(leaf)?;
         let column = column.get_or_init(|| {
@@ -67,7 +67,7 @@ impl Chunks {
         Some(&column.get(index)?.1)
     }
 
-    /// The chunk's metadata, if they were encrypted and can be decrypted. Those of a column are decrypted together.
+    /// The chunk's decrypted metadata, if they are encrypted and can be decrypted. All chunks of a column are decrypted together.
     pub(super) fn decrypted_metadata(&self, row_group: usize, leaf: usize) -> Option<&[u8]> {
         self.footer.decryptor()?;
         let column = self.decrypted.get_or_init(|| self.by_leaf()).get(leaf)?;
@@ -92,7 +92,7 @@ impl Chunks {
         let chunks = row_groups.map(|row_group| (row_group, self.footer.chunk(row_group, leaf)));
         let chunks = chunks.filter(|(_, stored)| stored.fields.is_none());
         let mut facts = Vec::with_capacity(chunks.clone().count());
-        // The error is found again when the chunk is asked for.
+        // Reading the chunk finds the error again.
         facts.extend(chunks.filter_map(|(row_group, stored)| {
             let facts = self.read(stored.bases.shared, row_group, leaf).ok()?;
             Some((row_group as u32, facts))
@@ -100,11 +100,11 @@ impl Chunks {
         facts.into()
     }
 
-    /// Reads the chunk at the start of `bytes`, that of `leaf` in `row_group`.
+    /// Reads the chunk of `leaf` in `row_group` at the start of `bytes`.
     pub(super) fn read(&self, bytes: &[u8], row_group: usize, leaf: usize) -> Result<ReadFacts> {
         let mut facts = ReadFacts::default();
         let parts = Parts::find(bytes, &mut facts, |reader, facts| facts.read_metadata(reader))?;
-        // What is in the clear is there for those who have no key, and has no statistics.
+        // The plaintext copy is for readers without the key, and lacks the statistics.
         match self.decrypted_metadata(row_group, leaf).filter(|_| parts.is_encrypted()) {
             Some(decrypted) => {
                 facts.flags |= flag::DECRYPTED;

@@ -2,10 +2,10 @@ use crate::encoding::Encoding;
 use crate::page_type::PageType;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// How many pages of a chunk have which encoding.
+/// The number of pages of a chunk by type and encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageEncodingStats {
-    /// What the pages hold.
+    /// The type of the pages.
     pub page_type: PageType,
     /// Their encoding.
     pub encoding: Encoding,

@@ -1,24 +1,24 @@
-//! What readers ask of a chunk again and again: read by the chunk's layout if it has one, field by field otherwise.
+//! The frequently used fields of a chunk, read by its layout if it has one, else field by field.
 
 use super::encoding_stats::PageEncodingStats;
 use crate::error::{Error, Result};
 use crate::layout::{Bases, Fields, REQUIRED, field, flag};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// Stands for a number that the file does not have; the format has no use for it.
+/// The value of an absent number, which no field can have.
 pub(super) const ABSENT: i64 = i64::MIN;
 
 /// The numbers and bounds of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Facts<'a> {
-    /// Where they are; each is read when it is asked for.
+    /// Their places; each is read on demand.
     Placed { fields: &'a Fields, bases: Bases<'a> },
-    /// Numbers, and where the rest is in `base`.
+    /// Decoded numbers, and the places of the rest in `base`.
     Read { facts: &'a ReadFacts, base: &'a [u8] },
 }
 
 impl<'a> Facts<'a> {
-    /// The number of a field, [`ABSENT`] if the chunk does not have it.
+    /// The value of a number field; [`ABSENT`] if the chunk lacks it.
     #[inline]
     pub(super) fn number(&self, field: usize) -> i64 {
         match self {
@@ -27,7 +27,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The bytes of a field that is no number; empty if the chunk does not have it.
+    /// The bytes of another field; empty if the chunk lacks it.
     #[inline]
     pub(super) fn bytes(&self, field: usize) -> &'a [u8] {
         match self {
@@ -48,11 +48,11 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The facts of a chunk that was read field by field.
+/// The fields of a chunk that was read field by field.
 #[derive(Debug, Clone)]
 pub(super) struct ReadFacts {
     pub(super) numbers: [i64; field::NUMBERS],
-    /// Where byte strings start and end, in the chunk or, if it has been decrypted, in its `ColumnMetaData`.
+    /// Starts and ends of byte strings in the chunk, or in its decrypted `ColumnMetaData`.
     pub(super) ranges: [(u32, u32); field::COUNT - field::NUMBERS],
     pub(super) flags: u16,
 }

@@ -1,4 +1,4 @@
-//! The metadata of column chunks, read when they are asked for.
+//! The metadata of column chunks, which are read on demand.
 
 mod chunks;
 mod encoding_stats;
@@ -25,16 +25,16 @@ use parts::Parts;
 pub(crate) use chunks::Chunks;
 pub use encoding_stats::PageEncodingStats;
 
-/// A place in the file.
+/// A byte range in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexLocation {
     /// Offset from the start of the file.
     pub offset: i64,
-    /// Length in bytes, if the file says it.
+    /// Length in bytes, if known.
     pub len: Option<i32>,
 }
 
-/// What the footer says of a column chunk.
+/// The metadata of a column chunk.
 #[derive(Debug, Clone, Copy)]
 pub struct ColumnChunk<'a> {
     chunks: &'a Chunks,
@@ -48,7 +48,7 @@ fn present(number: i64) -> Option<i64> {
 }
 
 impl<'a> ColumnChunk<'a> {
-    /// The chunk of `leaf` in `row_group`, both of which the file has.
+    /// The chunk of `leaf` in `row_group`, which must exist.
     #[inline]
     pub(crate) fn new(chunks: &'a Chunks, row_group: usize, leaf: usize) -> Result<Self> {
         let stored = chunks.footer().chunk(row_group, leaf);
@@ -66,7 +66,7 @@ impl<'a> ColumnChunk<'a> {
         Self::read(chunks, row_group, leaf)
     }
 
-    /// A chunk that has no layout, or one whose numbers are wrong.
+    /// A chunk without a layout, or with invalid numbers.
     #[cold]
     fn read(chunks: &'a Chunks, row_group: usize, leaf: usize) -> Result<Self> {
         if let Some(facts) = chunks.read_facts(row_group, leaf) {
@@ -106,28 +106,28 @@ impl<'a> ColumnChunk<'a> {
         self.leaf
     }
 
-    /// Number of values, nulls included, and empty lists.
+    /// Number of values, including nulls and empty lists.
     #[inline]
     pub fn num_values(&self) -> u64 {
         self.facts.number(field::VALUE_COUNT).cast_unsigned()
     }
 
-    /// Bytes of all pages before compression, headers included.
+    /// Bytes of all pages before compression, including headers.
     #[inline]
     pub fn uncompressed_size(&self) -> u64 {
         self.facts.number(field::UNCOMPRESSED_BYTES).cast_unsigned()
     }
 
-    /// Bytes of all pages in the file, headers included.
+    /// Bytes of all pages in the file, including headers.
     #[inline]
     pub fn compressed_size(&self) -> u64 {
         self.facts.number(field::COMPRESSED_BYTES).cast_unsigned()
     }
 
-    /// How the pages are compressed.
+    /// The compression codec of the pages.
     #[inline]
     pub fn codec(&self) -> CompressionCodec {
-        // It has been read as one of 32 bits.
+        // It was read as an integer of 32 bits.
         CompressionCodec::from_id(self.facts.number(field::CODEC) as i32)
     }
 
@@ -137,7 +137,7 @@ impl<'a> ColumnChunk<'a> {
         self.facts.number(field::DATA_PAGE_OFFSET).cast_unsigned()
     }
 
-    /// Offset of the dictionary page, as the file says it: some writers say 0 where there is none.
+    /// Offset of the dictionary page. Some writers write 0 if there is none.
     #[inline]
     pub fn dictionary_page_offset(&self) -> Option<u64> {
         present(self.facts.number(field::DICTIONARY_PAGE_OFFSET)).map(i64::cast_unsigned)
@@ -168,7 +168,7 @@ impl<'a> ColumnChunk<'a> {
         self.has(flag::ENCRYPTED)
     }
 
-    /// What decrypts the chunk; `None` if it is not encrypted.
+    /// The decryptor of the chunk; `None` if it is not encrypted.
     ///
     /// # Errors
     /// [`Error::Encrypted`] if its key was not given.
@@ -186,13 +186,13 @@ impl<'a> ColumnChunk<'a> {
         }
     }
 
-    /// Smallest and largest value, and the number of nulls, if the writer left them.
+    /// Bounds and number of nulls, if the writer computed them.
     #[inline]
     pub fn statistics(&self) -> Option<Statistics<'a>> {
         if !self.has(flag::HAS_STATISTICS) {
             return None;
         }
-        // Where a writer says nothing, only byte strings may be shortened. Where it says that a bound is inexact, it is.
+        // Unless the writer says whether a bound is exact, only bounds of byte strings can be inexact.
         let is_whole = self.chunks.footer().has_fixed_width(self.leaf);
         let is_exact = |has: u16, yes: u16, no: u16| !self.has(no) && (self.has(yes) || is_whole && self.has(has));
         Some(Statistics {
@@ -205,7 +205,7 @@ impl<'a> ColumnChunk<'a> {
         })
     }
 
-    /// Whether the writer says of every data page that its values are indices of the dictionary.
+    /// Whether, according to the writer, all data pages have indices of the dictionary.
     pub fn is_dictionary_encoded_throughout(&self) -> bool {
         let (mut has_data_pages, mut is_throughout) = (false, true);
         self.each_encoding_stats(|stats| {
@@ -217,7 +217,7 @@ impl<'a> ColumnChunk<'a> {
         has_data_pages && is_throughout
     }
 
-    /// The name of another file that the pages are in, relative to this one.
+    /// The path of the file with the pages, relative to this one, if it is another file.
     pub fn file_path(&self) -> Option<Cow<'a, str>> {
         if !self.has(flag::HAS_FILE_PATH) {
             return None;
@@ -255,7 +255,7 @@ impl<'a> ColumnChunk<'a> {
         count
     }
 
-    /// All encodings in the chunk, those of levels and the dictionary included; empty if the writer does not say them.
+    /// All encodings in the chunk, including levels and dictionary; empty if the writer did not list them.
     pub fn encodings(&self) -> Vec<Encoding> {
         let mut encodings = Vec::new();
         self.each_metadata_field(|reader, field| match (field.id, field.wire_type) {
@@ -275,7 +275,7 @@ impl<'a> ColumnChunk<'a> {
         encodings
     }
 
-    /// How many pages have which encoding, if the writer counted them.
+    /// The number of pages by encoding, if the writer counted them.
     pub fn page_encoding_stats(&self) -> Option<Vec<PageEncodingStats>> {
         if !self.has(flag::HAS_ENCODING_STATISTICS) {
             return None;
@@ -301,7 +301,7 @@ impl<'a> ColumnChunk<'a> {
         self.encoded_key_value_metadata().map(|bytes| key_values(&bytes))
     }
 
-    /// The chunk's key-value metadata as it stands in the file: a list in Thrift's compact protocol.
+    /// The chunk's encoded key-value metadata: a list in Thrift's compact protocol.
     pub fn encoded_key_value_metadata(&self) -> Option<Vec<u8>> {
         let mut found = None;
         let metadata = self.metadata()?;
@@ -316,7 +316,7 @@ impl<'a> ColumnChunk<'a> {
         read.ok().and(found)
     }
 
-    /// Level histograms and bytes of strings, if the writer left them.
+    /// Level histograms and bytes of strings, if the writer computed them.
     pub fn size_statistics(&self) -> Option<SizeStatistics> {
         let mut statistics = None;
         self.each_metadata_field(|reader, field| match (field.id, field.wire_type) {
@@ -329,7 +329,7 @@ impl<'a> ColumnChunk<'a> {
         statistics
     }
 
-    /// Where geometries lie, if the writer left it.
+    /// Statistics of geometries, if the writer computed them.
     pub fn geospatial_statistics(&self) -> Option<GeospatialStatistics> {
         let mut statistics = None;
         self.each_metadata_field(|reader, field| match (field.id, field.wire_type) {
@@ -342,12 +342,12 @@ impl<'a> ColumnChunk<'a> {
         statistics
     }
 
-    /// The `ColumnChunk`, and perhaps what follows it.
+    /// The bytes of the `ColumnChunk`, and possibly bytes after it.
     fn bytes(&self) -> Cow<'a, [u8]> {
         self.chunks.footer().chunk(self.row_group, self.leaf).bytes()
     }
 
-    /// The `ColumnMetaData`, decrypted if it has to be and can be.
+    /// The `ColumnMetaData`, decrypted if possible.
     fn metadata(&self) -> Option<Cow<'a, [u8]>> {
         let (chunks, row_group, leaf) = (self.chunks, self.row_group, self.leaf);
         if self.is_encrypted()
@@ -364,7 +364,7 @@ impl<'a> ColumnChunk<'a> {
         }
     }
 
-    /// Reads the `ColumnMetaData` once more. What is malformed has been found before, or is optional and says nothing.
+    /// Reads the `ColumnMetaData` again. Malformed required fields were found before; malformed optional fields are ignored.
     fn each_metadata_field(&self, read: impl FnMut(&mut ThriftReader<'_>, Field) -> Result<(), ThriftError>) {
         if let Some(metadata) = self.metadata() {
             let _ = ThriftReader::new(&metadata).each_field(read);

@@ -1,4 +1,4 @@
-//! The structures within a `ColumnChunk`, and what decrypts them.
+//! Finds the structures in a `ColumnChunk`, and decrypts them.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::layout::{field, flag};
 use crate::stored::StoredFooter;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// Where the structures of a `ColumnChunk` are.
+/// The places of the structures in a `ColumnChunk`.
 #[derive(Debug, Default)]
 pub(super) struct Parts<'a> {
     metadata: Option<&'a [u8]>,
@@ -19,7 +19,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Reads the chunk at the start of `bytes`; `read_metadata` takes or passes over the `ColumnMetaData`.
+    /// Reads the chunk at the start of `bytes`; `read_metadata` reads or skips the `ColumnMetaData`.
     pub(super) fn find(
         bytes: &'a [u8],
         facts: &mut ReadFacts,
@@ -54,17 +54,17 @@ impl<'a> Parts<'a> {
         Ok(parts)
     }
 
-    /// As [`find`](Self::find), without reading what is in the `ColumnMetaData`.
+    /// As [`find`](Self::find), but skips the `ColumnMetaData`.
     pub(super) fn locate(bytes: &'a [u8]) -> Result<Self> {
         Self::find(bytes, &mut ReadFacts::default(), |reader, _| reader.skip_element(WireType::Struct))
     }
 
-    /// Whether the metadata are encrypted, in a way that is known.
+    /// Whether the metadata are encrypted in a known way.
     pub(super) fn is_encrypted(&self) -> bool {
         self.encrypted_metadata.is_some() && self.crypto.is_some()
     }
 
-    /// The bytes of the `ColumnMetaData`, decrypted if they have to be and can be.
+    /// The bytes of the `ColumnMetaData`, decrypted if possible.
     pub(super) fn metadata(&self, footer: &StoredFooter, row_group: usize, column: usize) -> Result<Cow<'a, [u8]>> {
         if let (Some(encrypted), Some(crypto)) = (self.encrypted_metadata, self.crypto) {
             let path = footer.column_path(column);
@@ -74,7 +74,7 @@ impl<'a> Parts<'a> {
             };
             match (decryptor, self.metadata) {
                 (Ok(decryptor), _) => return decryptor.decrypt(encrypted, Module::ColumnMetaData).map(Cow::Owned),
-                // With a footer in the clear, all but the statistics is there for those who have no key.
+                // A plaintext footer has all but the statistics for readers without the key.
                 (Err(Error::Encrypted { .. }), Some(metadata)) => return Ok(Cow::Borrowed(metadata)),
                 (Err(error), _) => return Err(error),
             }

@@ -8,15 +8,15 @@ use super::module::{ChunkDecryptor, aes_key, is_signed_by, open};
 use crate::error::{Error, Result};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// A footer in the clear.
+/// A decrypted or plaintext footer.
 pub(crate) struct Plaintext {
-    /// The `FileMetaData`, perhaps with a signature behind it.
+    /// The `FileMetaData`, possibly followed by a signature.
     pub(crate) footer: Bytes,
-    /// What decrypts the rest of the file; `None` if nothing is encrypted, or no keys were given.
+    /// The decryptor of the rest of the file; `None` if nothing is encrypted, or no keys were given.
     pub(crate) decryptor: Option<Arc<FileDecryptor>>,
 }
 
-/// Decrypts a footer if `is_encrypted`, checks its signature if it has one, and finds out how the file is encrypted.
+/// Decrypts a footer if `is_encrypted`, checks its signature if it has one, and makes the decryptor of the file.
 pub(crate) fn decrypt_footer(footer: Bytes, is_encrypted: bool, keys: Option<&DecryptionKeys>) -> Result<Plaintext> {
     let Some(keys) = keys else {
         return if is_encrypted {
@@ -43,7 +43,7 @@ pub(crate) fn decrypt_footer(footer: Bytes, is_encrypted: bool, keys: Option<&De
     let mut file_aad = keys.prefix().or(algorithm.aad_prefix).unwrap_or_default().to_vec();
     file_aad.extend_from_slice(algorithm.aad_file_unique);
     let key_metadata = encryption.key_metadata.map(<[u8]>::to_vec);
-    // The footer is module 0, and in no row group or column.
+    // The footer is module 0, without row group and column.
     let footer_aad = [file_aad.as_slice(), &[0]].concat();
     let mut plain = None;
     if is_encrypted {
@@ -63,7 +63,7 @@ pub(crate) fn decrypt_footer(footer: Bytes, is_encrypted: bool, keys: Option<&De
     Ok(Plaintext { footer: plain.unwrap_or(footer), decryptor: Some(Arc::new(decryptor)) })
 }
 
-/// How a column chunk is encrypted.
+/// The encryption of a column chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnCrypto<'a> {
     FooterKey,
@@ -74,12 +74,12 @@ pub(crate) enum ColumnCrypto<'a> {
 pub(crate) struct FileDecryptor {
     keys: DecryptionKeys,
     footer_key_metadata: Option<Vec<u8>>,
-    /// What every module of the file is bound to.
+    /// The additional authenticated data of every module of the file.
     file_aad: Vec<u8>,
 }
 
 impl FileDecryptor {
-    /// What decrypts the chunk of the column at `path`, which has number `column`, in `row_group`.
+    /// The decryptor of the chunk in `row_group` of the column at `path`, which has the number `column`.
     pub(crate) fn chunk(
         &self,
         crypto: ColumnCrypto<'_>,
@@ -102,27 +102,27 @@ impl fmt::Debug for FileDecryptor {
     }
 }
 
-/// What a footer says about encryption.
+/// The encryption algorithm and key metadata in a footer.
 #[derive(Debug, Default)]
 struct Encryption<'a> {
     algorithm: Option<Algorithm<'a>>,
-    /// By which a key retriever finds the footer's key.
+    /// The key metadata, by which a retriever finds the footer's key.
     key_metadata: Option<&'a [u8]>,
 }
 
 #[derive(Debug, Default)]
 struct Algorithm<'a> {
-    /// AES_GCM_CTR_V1, where bodies of pages are encrypted without authentication.
+    /// AES_GCM_CTR_V1, which encrypts the bodies of pages without authentication.
     is_ctr: bool,
     aad_prefix: Option<&'a [u8]>,
     aad_file_unique: &'a [u8],
-    /// The prefix is not in the file, and readers have to know it.
+    /// The prefix is not in the file; the reader has to give it.
     is_prefix_missing: bool,
 }
 
 impl<'a> Encryption<'a> {
-    /// Reads the start of an encrypted footer (`FileCryptoMetaData`), or the fields of a plaintext one (`FileMetaData`)
-    /// that say how columns are encrypted. Gives also where the structure ends.
+    /// Reads the start of an encrypted footer (`FileCryptoMetaData`), or the encryption fields of a plaintext one (`FileMetaData`). Also returns
+    /// the end of the structure.
     fn read(footer: &'a [u8], is_encrypted: bool) -> Result<(Self, usize), ThriftError> {
         let (algorithm_id, key_metadata_id) = if is_encrypted { (1, 2) } else { (8, 9) };
         let mut reader = ThriftReader::new(footer);

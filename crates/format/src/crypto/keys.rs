@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// Finds the key that a file's key metadata stands for.
+/// Finds the key for key metadata of a file.
 type Retrieve = dyn Fn(&[u8]) -> std::result::Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> + Send + Sync;
 
-/// What is needed to read a file with
+/// The keys and the prefix to read a file with
 /// [modular encryption](https://parquet.apache.org/docs/file-format/data-pages/encryption/): keys of 16, 24 or 32 bytes.
 ///
 /// ```
@@ -34,12 +34,12 @@ enum Keys {
 }
 
 impl DecryptionKeys {
-    /// Keys given beforehand: here that of the footer, which is also that of all columns without one of their own.
+    /// Explicit keys. This key is for the footer, and for columns without a key of their own.
     pub fn new(footer_key: impl Into<Vec<u8>>) -> Self {
         Self::from_keys(Keys::Explicit(footer_key.into()))
     }
 
-    /// Keys asked for when a file needs them: `retrieve` gets the key metadata that the file has for its footer or a column.
+    /// Keys on demand: `retrieve` is called with the key metadata of a footer or column.
     pub fn from_retriever(
         retrieve: impl Fn(&[u8]) -> std::result::Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>>
         + Send
@@ -53,29 +53,28 @@ impl DecryptionKeys {
         Self { footer, columns: BTreeMap::new(), aad_prefix: None, verify_footer_signature: true }
     }
 
-    /// Adds the key of a column, named by its dotted path in the Parquet schema. A retriever is asked in any case, and such keys
-    /// are not used then.
+    /// Adds the key of a column, by its dotted path in the Parquet schema. If there is a retriever, this key is not used.
     #[must_use]
     pub fn column_key(mut self, path: impl Into<String>, key: impl Into<Vec<u8>>) -> Self {
         self.columns.insert(path.into(), key.into());
         self
     }
 
-    /// Sets the prefix that the file was bound to when it was written, where the file itself does not hold it.
+    /// Sets the AAD prefix with which the file was written, if it is not in the file.
     #[must_use]
     pub fn aad_prefix(mut self, prefix: impl Into<Vec<u8>>) -> Self {
         self.aad_prefix = Some(prefix.into());
         self
     }
 
-    /// Whether a footer that is signed but not encrypted has to fit its signature; the default is that it has to.
+    /// Whether the signature of a plaintext footer is checked (on by default).
     #[must_use]
     pub fn verify_footer_signature(mut self, verify: bool) -> Self {
         self.verify_footer_signature = verify;
         self
     }
 
-    /// The key of the footer, for which the file has `metadata`.
+    /// The key of the footer, whose key metadata are `metadata`.
     pub(super) fn footer_key(&self, metadata: Option<&[u8]>) -> Result<Vec<u8>> {
         match &self.footer {
             Keys::Explicit(key) => Ok(key.clone()),
@@ -85,7 +84,7 @@ impl DecryptionKeys {
         }
     }
 
-    /// The key of the column at `path`, for which the file has `metadata`; `None` if there is none.
+    /// The key of the column at `path`, whose key metadata are `metadata`; `None` if there is none.
     pub(super) fn key_of_column(&self, path: &str, metadata: Option<&[u8]>) -> Option<Vec<u8>> {
         match &self.footer {
             Keys::Explicit(_) => self.columns.get(path).cloned(),
@@ -102,7 +101,7 @@ impl DecryptionKeys {
     }
 }
 
-/// Keys are not shown.
+/// Does not show keys.
 impl fmt::Debug for DecryptionKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DecryptionKeys").field("columns", &self.columns.keys()).finish_non_exhaustive()

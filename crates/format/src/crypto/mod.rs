@@ -1,4 +1,4 @@
-//! [Modular encryption]: keys, and the modules of a file that are encrypted by themselves.
+//! [Modular encryption]: keys, and the separately encrypted modules of a file.
 //!
 //! ```text
 //! module  | u32 length of what follows | nonce, 12 bytes | ciphertext | tag, 16 bytes |

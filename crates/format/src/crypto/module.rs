@@ -4,21 +4,21 @@ use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, U
 
 use crate::error::{Error, Result};
 
-/// Bytes of a module before its nonce.
+/// Bytes of the length before the nonce of a module.
 const LENGTH_LEN: usize = 4;
 const TAG_LEN: usize = 16;
 
-/// A part of a column chunk that is encrypted by itself.
+/// A separately encrypted part of a column chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Module {
     /// The `ColumnMetaData` in the footer.
     ColumnMetaData,
-    /// The body of the data page that is the n-th of its chunk.
+    /// The body of the n-th data page of the chunk.
     Data(usize),
     /// The body of the dictionary page.
     Dictionary,
-    /// The header of the data page that is the n-th of its chunk.
+    /// The header of the n-th data page of the chunk.
     DataHeader(usize),
     /// The header of the dictionary page.
     DictionaryHeader,
@@ -35,7 +35,7 @@ pub enum Module {
 /// Decrypts the modules of one column chunk.
 pub struct ChunkDecryptor {
     key: LessSafeKey,
-    /// What every module of the file is bound to.
+    /// The additional authenticated data of every module of the file.
     file_aad: Vec<u8>,
     row_group: u16,
     column: u16,
@@ -52,15 +52,15 @@ impl ChunkDecryptor {
         })
     }
 
-    /// Length of the module that starts with `bytes`, its length field included.
+    /// Length of the module that starts with `bytes`, including its length field.
     pub fn module_len(bytes: [u8; LENGTH_LEN]) -> usize {
         LENGTH_LEN.saturating_add(u32::from_le_bytes(bytes) as usize)
     }
 
-    /// The plaintext of `bytes`, which are one whole module.
+    /// Decrypts `bytes`, which must be one whole module.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if they are not, or if the key is another one or the bytes have been changed.
+    /// [`Error::Corrupt`] if they are not, if the key is wrong, or if the bytes have been changed.
     pub fn decrypt(&self, bytes: &[u8], module: Module) -> Result<Vec<u8>> {
         let malformed = || Error::corrupt("encrypted module of the wrong length");
         let length = bytes.first_chunk::<LENGTH_LEN>().ok_or_else(malformed)?;
@@ -71,7 +71,7 @@ impl ChunkDecryptor {
             .ok_or_else(|| Error::corrupt("page cannot be decrypted: wrong key, or changed data"))
     }
 
-    /// What the module is bound to: the file, and its place in it.
+    /// The additional authenticated data of a module: of the file, and of its place in the file.
     fn aad(&self, module: Module) -> Result<Vec<u8>> {
         let (id, page) = match module {
             Module::ColumnMetaData => (1, None),
@@ -112,7 +112,7 @@ fn ordinal(index: usize, what: &str) -> Result<u16> {
     }
 }
 
-/// The bytes that AES encrypts with.
+/// The AES cipher of a key.
 pub(super) fn aes_key(key: &[u8]) -> Result<LessSafeKey> {
     let algorithm = match key.len() {
         16 => &AES_128_GCM,
@@ -123,8 +123,8 @@ pub(super) fn aes_key(key: &[u8]) -> Result<LessSafeKey> {
     Ok(LessSafeKey::new(key))
 }
 
-/// Decrypts the module at the start of `bytes`, which is bound to `aad`; `None` if the key is another one, or the bytes or
-/// what they are bound to have been changed.
+/// Decrypts the module at the start of `bytes` with the additional authenticated data `aad`; `None` if the key is wrong, or the bytes or `aad`
+/// have been changed.
 pub(super) fn open(key: &LessSafeKey, bytes: &[u8], aad: &[u8]) -> Result<Option<Vec<u8>>> {
     let malformed = || Error::corrupt("encrypted module of the wrong length");
     let (length, rest) = bytes.split_first_chunk::<LENGTH_LEN>().ok_or_else(malformed)?;
@@ -141,7 +141,7 @@ pub(super) fn open(key: &LessSafeKey, bytes: &[u8], aad: &[u8]) -> Result<Option
     Ok(Some(plaintext))
 }
 
-/// Splits what follows a plaintext footer that is signed, and says whether the signature fits.
+/// Checks the signature after a plaintext footer.
 ///
 /// ```text
 /// | FileMetaData | nonce, 12 bytes | tag, 16 bytes |

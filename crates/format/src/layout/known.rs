@@ -1,58 +1,57 @@
-//! The layouts that chunks of a footer had so far, and which of them the next one may have.
+//! The layouts of the chunks of a footer so far, and a prediction of the next chunk's layout.
 
 use super::Layout;
 
-/// In place of the number of a layout: none was made.
+/// The number of the layout of a chunk without one.
 pub(crate) const NO_LAYOUT: u16 = u16::MAX;
 
-/// Layouts on the way from the first one that a chunk is compared with. Each agrees with the chunk farther than the one before.
+/// The maximum number of layouts with which a chunk is compared, starting at the root. Each agrees with more of the chunk than the one before.
 const ATTEMPTS: usize = 16;
 
-/// Guesses on the way from the layout that was expected, before the way from the root.
+/// The maximum number of guesses after the expected layout, before starting at the root.
 const GUESSES: usize = 4;
 
-/// Guesses that are kept.
+/// The number of guesses that are kept.
 const GUESS_SLOTS: usize = 1024;
 
-/// Chunks that are walked over before a layout is made. Making one costs as much as walking over eight, which a file of few
-/// chunks does not get back.
+/// The number of chunks that are walked over before a layout is made. Making one costs as much as walking over eight, which does not pay in a
+/// file of few chunks.
 const FIRST_LAYOUT: u64 = 32;
 
-/// What making a layout has to have been worth: so many chunks that had one, for each layout made. A footer whose chunks
-/// are all different pays for few layouts, and the memory of layouts is a fraction of that of the chunks.
+/// The minimum number of chunks with a layout for each layout made. With it, a footer of entirely different chunks makes few layouts, and layouts
+/// take a fraction of the memory of the chunks.
 const MATCHES_PER_LAYOUT: u64 = 8;
-/// Layouts that are made without having been worth it yet.
+/// The number of layouts that are made before that minimum applies.
 const FREE_LAYOUTS: u64 = 64;
 
-/// A layout, and others to go on with: where a chunk first differs from this one, and by which byte, tells which.
+/// A layout, and the layouts to try next, by the place and byte of a chunk's first difference from this one.
 ///
-/// So the layouts are a tree, whose root is the first one.
+/// The layouts form a tree, whose root is the first one.
 #[derive(Debug)]
-struct Known {
+struct LayoutNode {
     layout: Layout,
-    /// In order of place and byte.
+    /// Sorted by place and byte.
     others: Vec<(u32, u8, u16)>,
-    /// The one that the chunk behind the last one of this layout had.
+    /// The layout of the chunk after the last one with this layout.
     next: u16,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Layouts {
-    known: Vec<Known>,
-    /// The one that fitted last.
+    known: Vec<LayoutNode>,
+    /// The last matching layout.
     last: u16,
-    /// By [`slot`]: the layout that the last chunk had which differed there. Two may share a place; whether a guess fits is
-    /// always seen.
+    /// By [`slot`]: the layout of the last chunk that differed there. Two differences can share a slot, so guesses are always checked.
     guesses: Vec<u16>,
-    /// The layout that the last chunk was compared with in the end, and where it differs; nothing goes on from there.
+    /// The last layout with which the last chunk was compared, and the place of the difference, for which there is no next layout.
     end: Option<(u16, u32, u8)>,
     walked: u64,
     matched: u64,
 }
 
 impl Layouts {
-    /// The number of the layout that the chunk at the start of `bytes` has, and the chunk's length; `None` if it is not found.
-    /// `expected` is tried first or, without it, the layout that followed the last one before.
+    /// Finds the layout of the chunk at the start of `bytes`; returns its number and the chunk's length. Tries `expected` first or, if there is
+    /// none, the layout that followed the last one before.
     #[inline]
     pub(crate) fn find(&mut self, bytes: &[u8], expected: u16) -> Option<(u16, usize)> {
         let expected = if expected == NO_LAYOUT { self.known.get(usize::from(self.last))?.next } else { expected };
@@ -72,7 +71,7 @@ impl Layouts {
         found
     }
 
-    /// Bounds of other lengths are the most frequent difference between chunks of a column. Each guess mends one of them.
+    /// Bounds of other lengths are the most frequent difference between chunks of a column. Each guess corrects one of them.
     fn find_by_guesses(&mut self, bytes: &[u8], expected: u16) -> Option<(u16, usize)> {
         let mut number = expected;
         let mut slots = [0; GUESSES];
@@ -100,11 +99,11 @@ impl Layouts {
         self.end = None;
         let mut number = 0;
         for _ in 0..ATTEMPTS {
-            let Known { layout, others, .. } = self.known.get(usize::from(number))?;
+            let LayoutNode { layout, others, .. } = self.known.get(usize::from(number))?;
             if layout.fits(bytes) {
                 return Some((number, layout.len()));
             }
-            // There is none if the layout is longer than what is left of the footer.
+            // There is no byte if the layout is longer than the rest of the footer.
             let (at, byte) = layout.first_difference(bytes)?;
             let Ok(other) = others.binary_search_by_key(&(at, byte), |&(at, byte, _)| (at, byte)) else {
                 self.end = Some((number, at, byte));
@@ -115,7 +114,7 @@ impl Layouts {
         None
     }
 
-    /// Notes that a chunk with the layout `number` comes behind the last one.
+    /// Records that a chunk with the layout `number` follows the last one.
     fn follow(&mut self, number: u16) {
         if let Some(last) = self.known.get_mut(usize::from(self.last)) {
             last.next = number;
@@ -123,7 +122,7 @@ impl Layouts {
         self.last = number;
     }
 
-    /// Makes a layout of `chunk`, for which none was found, if that promises to be worth it; gives its number or [`NO_LAYOUT`].
+    /// Makes a layout of `chunk`, for which none was found, if that is likely to pay; returns its number or [`NO_LAYOUT`].
     pub(crate) fn learn(&mut self, chunk: &[u8]) -> u16 {
         self.walked += 1;
         let made = self.known.len() as u64;
@@ -135,14 +134,14 @@ impl Layouts {
             return NO_LAYOUT;
         };
         if number > 0 && end.is_none() {
-            // It could not be found again.
+            // Such a layout could not be found again.
             return NO_LAYOUT;
         }
         let Some(layout) = Layout::of(chunk) else { return NO_LAYOUT };
         self.guesses.resize(GUESS_SLOTS, 0);
-        self.known.push(Known { layout, others: Vec::new(), next: number });
+        self.known.push(LayoutNode { layout, others: Vec::new(), next: number });
         if let Some((before, at, byte)) = end
-            && let Some(Known { others, .. }) = self.known.get_mut(usize::from(before))
+            && let Some(LayoutNode { others, .. }) = self.known.get_mut(usize::from(before))
         {
             let place = others.partition_point(|&(other_at, other_byte, _)| (other_at, other_byte) < (at, byte));
             others.insert(place, (at, byte, number));
@@ -157,8 +156,9 @@ impl Layouts {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        let spare = (self.known.capacity() - self.known.len()) * size_of::<Known>();
-        let known = |known: &Known| known.layout.memory_bytes() + known.others.capacity() * size_of::<(u32, u8, u16)>();
+        let spare = (self.known.capacity() - self.known.len()) * size_of::<LayoutNode>();
+        let known =
+            |known: &LayoutNode| known.layout.memory_bytes() + known.others.capacity() * size_of::<(u32, u8, u16)>();
         self.known.iter().map(known).sum::<usize>() + spare + self.guesses.capacity() * 2
     }
 }

@@ -1,9 +1,8 @@
-//! Layouts of column chunks: which bytes are structure, and where the fields are that readers ask for.
+//! Layouts of column chunks: the bytes that are structure, and the places of fields.
 //!
-//! Neighbouring chunks of a footer differ in numbers and bounds, and hardly ever in anything else. A [`Layout`] is made of one
-//! chunk and says of every byte whether it is structure (headers, lengths, types), part of an integer, or content. Where
-//! another chunk has the same structure, and integers of the same lengths, it has the same fields at the same places: no
-//! field by field walk is needed, neither to find where the chunk ends nor to read it.
+//! Neighbouring chunks of a footer usually differ only in numbers and bounds. A [`Layout`] is made from one chunk, and classifies each byte as
+//! structure (headers, lengths, types), part of an integer, or content. Another chunk with the same structure, and integers of the same lengths,
+//! has the same fields at the same places: its end and its fields are found without walking over it.
 //!
 //! ```text
 //! chunk    26 08 1c 15 04 … 18 08 2a 00 00 00 00 00 00 00 … 16 8c 02 …
@@ -22,10 +21,10 @@ pub(crate) use place::{Bases, Fields, Place, REQUIRED, field, flag};
 
 use lath_kernels::bytes::{MASKED_BYTES, MaskedBytes, has_expected_bits};
 
-/// The longest chunk that a layout is made of. Places are 15 bits, and chunks with longer bounds are seldom alike.
+/// The longest chunk with a layout. Places have 15 bits, and longer chunks rarely have the same layout.
 const LONGEST: usize = 4096;
 
-/// Where the fields of a chunk are, and what another chunk has to have in common for them to be there too.
+/// The places of the fields of a chunk, and the structure that another chunk must share to have them at the same places.
 #[derive(Debug)]
 pub(crate) struct Layout {
     len: u32,
@@ -35,7 +34,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout of `chunk`, a whole `ColumnChunk`; `None` where it has something rare, or something wrong.
+    /// The layout of `chunk`, a whole `ColumnChunk`; `None` if it has rare or invalid structures.
     pub(crate) fn of(chunk: &[u8]) -> Option<Self> {
         if !(MASKED_BYTES..=LONGEST).contains(&chunk.len()) {
             return None;
@@ -52,7 +51,7 @@ impl Layout {
         bytes.get(..self.len()).is_some_and(|chunk| has_expected_bits(chunk, &self.structure))
     }
 
-    /// The first byte at the start of `bytes` that is structure and another one than here, and what it is.
+    /// The place and value of the first byte of structure that differs in `bytes`.
     fn first_difference(&self, bytes: &[u8]) -> Option<(u32, u8)> {
         let chunk = bytes.get(..self.len())?;
         let starts = (0..self.len()).step_by(MASKED_BYTES).map(|at| at.min(self.len() - MASKED_BYTES));
@@ -122,7 +121,7 @@ mod tests {
         bytes
     }
 
-    /// Whatever is done to a chunk: if it still has the layout, its structure is that of the chunk which the layout is of.
+    /// A chunk with changed bytes that still matches the layout has the same structure.
     #[test]
     fn what_fits_a_layout_has_the_same_structure() {
         let mut random = Seeded::new("what fits a layout has the same structure");

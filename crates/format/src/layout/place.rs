@@ -1,6 +1,6 @@
-//! Where a field's value is, and how it is read from there.
+//! Places of field values, and reading from them.
 
-/// The fields that readers ask for, as places in [`Fields`].
+/// The fields with a place, as indices of [`Fields`].
 pub(crate) mod field {
     pub(crate) const CODEC: usize = 0;
     pub(crate) const VALUE_COUNT: usize = 1;
@@ -15,7 +15,7 @@ pub(crate) mod field {
     pub(crate) const COLUMN_INDEX_BYTES: usize = 10;
     pub(crate) const OFFSET_INDEX_OFFSET: usize = 11;
     pub(crate) const OFFSET_INDEX_BYTES: usize = 12;
-    /// Those above are numbers, and the others byte strings.
+    /// Fields before it are numbers, and the others byte strings.
     pub(crate) const NUMBERS: usize = 13;
     pub(crate) const MIN: usize = 13;
     pub(crate) const MAX: usize = 14;
@@ -24,11 +24,11 @@ pub(crate) mod field {
     pub(crate) const COUNT: usize = 16;
 }
 
-/// What every chunk has to have, and what cannot be negative.
+/// The required fields of a chunk, and the fields that cannot be negative.
 pub(crate) const REQUIRED: [usize; 5] =
     [field::CODEC, field::VALUE_COUNT, field::UNCOMPRESSED_BYTES, field::COMPRESSED_BYTES, field::DATA_PAGE_OFFSET];
 
-/// What a chunk has, one bit each.
+/// Flags of a chunk.
 pub(crate) mod flag {
     pub(crate) const HAS_STATISTICS: u16 = 1 << 0;
     pub(crate) const HAS_MIN: u16 = 1 << 1;
@@ -39,17 +39,17 @@ pub(crate) mod flag {
     pub(crate) const ENCRYPTED: u16 = 1 << 6;
     pub(crate) const HAS_FILE_PATH: u16 = 1 << 7;
     pub(crate) const HAS_ENCODING_STATISTICS: u16 = 1 << 8;
-    /// What the metadata say was encrypted.
+    /// The metadata are encrypted.
     pub(crate) const DECRYPTED: u16 = 1 << 9;
-    /// The writer says that the bound need not be a value.
+    /// The bound is inexact, according to the writer.
     pub(crate) const MIN_IS_INEXACT: u16 = 1 << 10;
     pub(crate) const MAX_IS_INEXACT: u16 = 1 << 11;
 }
 
-/// Where a value lies, relative to the start of what it lies in.
+/// The place of a value, relative to the start of the chunk or record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The highest bit says that it lies in the record of a packed chunk; see [`crate::packed`].
+    /// The highest bit is set if the value is in the record of a packed chunk; see [`crate::packed`].
     at: u16,
     len: u16,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Place {
 const IN_RECORD: u16 = 1 << 15;
 
 impl Place {
-    /// `None` if it is farther away than any layout is long.
+    /// `None` if the offset is larger than any layout.
     pub(crate) fn new(at: usize, len: usize) -> Option<Self> {
         let at = u16::try_from(at).ok().filter(|at| at & IN_RECORD == 0)?;
         Some(Self { at, len: u16::try_from(len).ok()? })
@@ -85,21 +85,21 @@ impl Place {
     }
 }
 
-/// Where the fields of a chunk are.
+/// The places of the fields of a chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fields {
-    /// By number in [`field`]. An integer of no bytes is not there; whether bounds are is in the flags.
+    /// By number in [`field`]. An integer of 0 bytes is absent; flags tell whether bounds are present.
     pub(crate) places: [Place; field::COUNT],
-    /// Those of [`flag`] that follow from the layout.
+    /// The [`flag`]s that follow from the layout.
     pub(crate) flags: u16,
 }
 
 /// The bytes that places are relative to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bases<'a> {
-    /// The chunk, or what all packed chunks of a layout have in common, and anything behind it.
+    /// The chunk or the template of packed chunks, and possibly bytes after it.
     pub(crate) shared: &'a [u8],
-    /// What is different in each packed chunk, and anything behind it.
+    /// The record of a packed chunk, and possibly bytes after it.
     pub(crate) record: &'a [u8],
 }
 
@@ -115,13 +115,13 @@ impl<'a> Bases<'a> {
         self.from(place).get(..place.len()).unwrap_or_default()
     }
 
-    /// Whether the zigzag integer at `place`, if it is there, is negative.
+    /// Whether the zigzag integer at `place` is present and negative.
     #[inline]
     pub(crate) fn is_negative(self, place: Place) -> bool {
         place.len > 0 && self.from(place).first().is_some_and(|byte| byte & 1 == 1)
     }
 
-    /// The zigzag integer at `place`, which is a whole one of at most eight bytes; `None` if it is not there.
+    /// The zigzag integer at `place`, of at most eight bytes; `None` if it is absent.
     #[inline]
     pub(crate) fn number(self, place: Place) -> Option<i64> {
         if place.len == 0 {
@@ -139,7 +139,7 @@ impl<'a> Bases<'a> {
     }
 }
 
-/// The integer in the bytes of a varint, which are followed by zeros: its groups of seven bits are moved together in pairs.
+/// Decodes the bytes of a varint, padded with zeros: its groups of seven bits are joined in pairs.
 #[inline]
 fn zigzag(bytes: u64) -> i64 {
     let bits = bytes & 0x7f7f_7f7f_7f7f_7f7f;

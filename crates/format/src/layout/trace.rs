@@ -1,8 +1,8 @@
-//! Walks over one chunk and notes what each of its bytes is.
+//! Walks over one chunk and classifies each of its bytes.
 
 use super::place::{Fields, Place, REQUIRED, field, flag};
 
-/// The deepest nesting that a layout is made of; `ThriftReader` passes over deeper ones.
+/// The maximum nesting of a layout; `ThriftReader` skips deeper structures.
 const MAX_DEPTH: usize = 8;
 
 /// Types of values, as the lower half of a field's header.
@@ -21,7 +21,7 @@ mod wire {
     pub(super) const UUID: u8 = 13;
 }
 
-/// What a structure is.
+/// The kinds of structures in a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Structure {
     ColumnChunk,
@@ -31,10 +31,10 @@ enum Structure {
     Other,
 }
 
-/// The mask of `chunk`'s bytes, and where its fields are.
+/// The mask of `chunk`'s bytes, and the places of its fields.
 ///
-/// `None` for all that reading by places could get wrong: what is encrypted, is there twice, has integers longer than eight
-/// bytes (or four, where 32 bits are to hold them), or lacks what every chunk has to have. Such chunks are read field by field.
+/// `None` for chunks that reading by places could misread: with encrypted parts, repeated fields, integers longer than eight bytes (or four, for
+/// 32-bit fields), or without required fields. Such chunks are read field by field.
 pub(super) fn trace(chunk: &[u8]) -> Option<(Vec<u8>, Fields)> {
     let mut tracer = Tracer {
         bytes: chunk,
@@ -55,7 +55,7 @@ struct Tracer<'a> {
     mask: Vec<u8>,
     position: usize,
     fields: Fields,
-    /// Minimum and maximum in the deprecated fields, and in those that took their place.
+    /// Minimum and maximum in the deprecated fields, and in their replacements.
     deprecated: [Option<Place>; 2],
     bounds: [Option<Place>; 2],
     has_metadata: bool,
@@ -100,7 +100,7 @@ impl Tracer<'_> {
         Some(place)
     }
 
-    /// An integer that may be another one in another chunk, if it takes as many bytes there.
+    /// An integer that can differ in other chunks, but with the same number of bytes.
     fn integer(&mut self, longest: usize) -> Option<Place> {
         let start = self.position;
         while self.bytes.get(self.position)? & 0x80 != 0 {
@@ -224,7 +224,7 @@ impl Tracer<'_> {
         is_new.then_some(())
     }
 
-    /// Notes a boolean of which either value has a flag; `None` if one is noted already.
+    /// Records a boolean whose two values have flags; `None` if one is recorded already.
     fn either_flag(&mut self, is_true: bool, yes: u16, no: u16) -> Option<()> {
         let is_new = self.fields.flags & (yes | no) == 0;
         self.fields.flags |= if is_true { yes } else { no };
@@ -250,7 +250,7 @@ impl Tracer<'_> {
         Some(())
     }
 
-    /// A value that nothing is noted of; as an element of a list, a boolean takes a byte.
+    /// A value that is not recorded. As an element of a list, a boolean takes a byte.
     fn value(&mut self, wire_type: u8, depth: usize) -> Option<()> {
         match wire_type {
             wire::TRUE | wire::FALSE | wire::I8 => self.content(1).map(|_| ()),

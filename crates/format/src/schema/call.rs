@@ -3,16 +3,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, Result};
 
-/// The error of the library behind schemas.
+/// The error of the `parquet` crate.
 pub use parquet::errors::ParquetError as LibraryError;
 
-/// Runs `call` and turns its error, or its panic, into one of this crate.
+/// Runs `call` and converts its error or panic to an error of this crate.
 ///
-/// The library asserts some of what a well-formed schema has (a repeated child that is a group, an Arrow schema with a known
-/// unit), so that a malformed one panics. It owns all that it works on, so that nothing half-changed outlives the unwinding.
+/// The `parquet` crate asserts properties of well-formed schemas (a repeated child that is a group, an Arrow schema with a known unit), so it panics
+/// for some malformed ones. It owns all data that it changes, so unwinding leaves no inconsistent state.
 ///
 /// # Errors
-/// [`Error::Corrupt`] and [`Error::Unsupported`], as the library says it.
+/// [`Error::Corrupt`] and [`Error::Unsupported`].
 pub fn guard<T>(call: impl FnOnce() -> Result<T, LibraryError>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),

@@ -4,16 +4,15 @@ use super::parse::known_physical_type;
 use crate::error::{Error, Result};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// The deepest schema that is read, whatever a caller allows: schemas are walked recursively, and threads have stacks of
-/// 2 MiB.
+/// The maximum depth of a schema, whatever a caller allows: schemas are walked recursively, and threads have stacks of 2 MiB.
 pub const DEEPEST_SCHEMA: usize = 512;
 
-/// What the schema says of leaf columns, in their order.
+/// Properties of the leaf columns, in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Leaves {
-    /// Whether values are no byte strings. The schema has it three pointers away from each column.
+    /// Whether values have fixed width. In the schema this is three pointers away from each column.
     pub(crate) has_fixed_width: Vec<bool>,
-    /// The columns whose physical type this version does not know, with its number.
+    /// The columns with an unknown physical type, with its number.
     pub(crate) unknown_types: Vec<(usize, i32)>,
 }
 
@@ -23,10 +22,9 @@ impl Leaves {
     }
 }
 
-/// Walks over the list of schema elements, which have to be one tree no deeper than `schema_depth`, and notes what it
-/// says of the leaves.
+/// Walks over the list of schema elements, which must be one tree of at most `schema_depth` levels, and collects properties of the leaves.
 ///
-/// The outer result is that of the walk, which has to go on to the list's end whatever the inner one says.
+/// The outer result is an error of the walk. An inner error does not stop the walk, which has to reach the list's end.
 pub(crate) fn check_schema(
     reader: &mut ThriftReader<'_>,
     schema_depth: usize,
@@ -38,7 +36,7 @@ pub(crate) fn check_schema(
         return Err(ThriftError::Malformed("schema"));
     }
     let mut verdict = Ok(());
-    // Children that are still to come, for each group that is not complete: the way down from the root.
+    // The number of missing children of each incomplete group, from the root down.
     let mut open: Vec<usize> = Vec::new();
     for index in 0..count {
         let [physical_type, children] = reader.skip_to_integers_1_and_5()?;

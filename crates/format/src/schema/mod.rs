@@ -1,6 +1,6 @@
-//! The schema of a file, and the Arrow schema that it stands for.
+//! Parquet schemas, and their conversion to Arrow schemas.
 //!
-//! Types, descriptors and the conversion to and from Arrow are those of the `parquet` crate; nothing above this crate names it.
+//! Types, descriptors and the conversion to and from Arrow come from the `parquet` crate, which only this crate names.
 
 mod call;
 mod check;

@@ -1,4 +1,4 @@
-//! The schema of a file, from the list of elements in its footer.
+//! Parses the schema of a file from the list of elements in its footer.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::call::{LibraryError, guard};
 use crate::error::{Error, Result};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// A `SchemaElement`, as far as it could be understood.
+/// The understood fields of a `SchemaElement`.
 #[derive(Debug, Default)]
 struct Element<'a> {
     physical_type: Option<i32>,
@@ -29,9 +29,9 @@ struct Element<'a> {
     logical_type: Option<LogicalType>,
 }
 
-/// The schema in a list of elements, whose numbers of children have been checked.
+/// Parses a schema from a list of elements, whose numbers of children have been checked.
 ///
-/// Most of its time goes to the library's types, which take five allocations for each leaf.
+/// Most of the time goes to the types of the `parquet` crate, which take five allocations for each leaf.
 pub(crate) fn parse_schema(bytes: &[u8]) -> Result<SchemaDescPtr> {
     let mut reader = ThriftReader::new(bytes);
     let (_, count) = reader.list().map_err(malformed)?;
@@ -51,7 +51,7 @@ fn malformed(error: ThriftError) -> Error {
     Error::malformed("schema", error)
 }
 
-/// The elements that have not become nodes of the tree.
+/// The elements that are not nodes of the tree yet.
 struct Elements<'a> {
     reader: ThriftReader<'a>,
     remaining: usize,
@@ -64,7 +64,7 @@ impl<'a> Elements<'a> {
         Element::read(&mut self.reader).map(Some).map_err(malformed)
     }
 
-    /// The next `count` nodes, and all below them.
+    /// The next `count` nodes with their descendants.
     fn nodes(&mut self, count: usize) -> Result<Vec<TypePtr>> {
         let mut nodes = Vec::with_capacity(count.min(self.remaining));
         for _ in 0..count {
@@ -78,7 +78,7 @@ impl<'a> Elements<'a> {
             return Err(Error::corrupt("the schema ends before its last element"));
         };
         let fields = self.nodes(element.children)?;
-        // Thrift's own default for a field that is missing, and so what the C++ library reads.
+        // Thrift's default for an absent field, which the C++ library uses too.
         let repetition = match element.repetition.unwrap_or(0) {
             0 => Repetition::REQUIRED,
             1 => Repetition::OPTIONAL,
@@ -102,8 +102,7 @@ impl Element<'_> {
         self.converted_type.is_some() || self.logical_type.is_some()
     }
 
-    /// The type that `build` gives with the annotations, and without them if the library refuses them: an annotation that
-    /// contradicts the type says nothing.
+    /// Builds the type with its annotations, or without them if the `parquet` crate refuses them: annotations that contradict the type are ignored.
     fn build(&self, build: impl Fn(bool) -> Result<Type, LibraryError>) -> Result<Type> {
         if self.is_annotated()
             && let Ok(node) = guard(|| build(true))
@@ -130,7 +129,7 @@ impl Element<'_> {
 
     fn leaf(&self, repetition: Repetition, physical_type: i32) -> Result<Type> {
         let Some(physical_type) = known_physical_type(physical_type) else {
-            // The library has no type for it; no chunk of the column can be had (see `Leaves::unknown_types`).
+            // The `parquet` crate has no such type. Chunks of the column cannot be read (see `Leaves::unknown_types`).
             let builder = Type::primitive_type_builder(&self.name, PhysicalType::BYTE_ARRAY);
             let leaf = builder.with_repetition(repetition).with_id(self.field_id).build();
             return leaf.map_err(|error| self.refuse(&format!("is malformed: {error}")));
@@ -144,7 +143,7 @@ impl Element<'_> {
         };
         let is_decimal = converted_type(self.converted_type) == ConvertedType::DECIMAL
             || matches!(self.logical_type, Some(LogicalType::Decimal(_)));
-        // A scale that is missing is 0.
+        // The default scale is 0.
         let scale = self.scale.unwrap_or(if is_decimal { 0 } else { -1 });
         self.build(|is_annotated| {
             let mut builder = Type::primitive_type_builder(&self.name, physical_type)
@@ -163,7 +162,7 @@ impl Element<'_> {
     }
 }
 
-/// The physical type with the number `id`; `None` if this version does not know it.
+/// The physical type with the number `id`; `None` if it is unknown.
 pub(super) fn known_physical_type(id: i32) -> Option<PhysicalType> {
     Some(match id {
         0 => PhysicalType::BOOLEAN,
@@ -178,7 +177,7 @@ pub(super) fn known_physical_type(id: i32) -> Option<PhysicalType> {
     })
 }
 
-/// Numbers that are not known are no annotation.
+/// Unknown numbers are no annotation.
 fn converted_type(id: Option<i32>) -> ConvertedType {
     match id {
         Some(0) => ConvertedType::UTF8,
@@ -232,11 +231,11 @@ impl<'a> Element<'a> {
 
 fn text<'a>(reader: &mut ThriftReader<'a>) -> Result<Cow<'a, str>, ThriftError> {
     let bytes = reader.binary()?;
-    // Twice as fast for the names of a schema as the other alone.
+    // For the names of a schema this is twice as fast as the general check alone.
     Ok(std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed))
 }
 
-/// The union `LogicalType`; `None` if it is empty, or if what is in it is incomplete.
+/// The union `LogicalType`; `None` if it is empty or incomplete.
 fn logical_type(reader: &mut ThriftReader<'_>) -> Result<Option<LogicalType>, ThriftError> {
     let mut logical_type = None;
     reader.each_field(|reader, field| {
@@ -268,7 +267,7 @@ fn logical_type(reader: &mut ThriftReader<'_>) -> Result<Option<LogicalType>, Th
 
 /// A logical type with parameters, by its number in the union.
 fn parameters(reader: &mut ThriftReader<'_>, id: i16) -> Result<Option<LogicalType>, ThriftError> {
-    // By field of the structure: integers, booleans, strings and units.
+    // The fields of the structure: integers, booleans, strings and units.
     let (mut integers, mut booleans, mut string, mut unit) = ([None; 3], [None; 3], None, None);
     reader.each_field(|reader, field| {
         let place = usize::try_from(field.id).ok().filter(|place| *place < 3);
@@ -325,8 +324,7 @@ fn edge_interpolation(id: i32) -> EdgeInterpolationAlgorithm {
     }
 }
 
-/// The pairs of a list of `KeyValue`. A key or value that is not UTF-8 has replacement characters; what is no pair is left
-/// out.
+/// The pairs in a list of `KeyValue`. Invalid UTF-8 becomes replacement characters; malformed pairs are left out.
 pub(crate) fn key_values(bytes: &[u8]) -> Vec<KeyValue> {
     let mut pairs = Vec::new();
     if bytes.is_empty() {

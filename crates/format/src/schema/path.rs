@@ -1,6 +1,6 @@
-//! Paths: the names on the way from a root column to a field within it, and how they are written as one text.
+//! Paths of columns: the names from a root column to a field within it, and their text.
 
-/// Whether the dotted `path` names the column or group at the dotted path `name`, or something in it.
+/// Whether the dotted `path` is the column or group at the dotted path `name`, or below it.
 ///
 /// ```
 /// use lath_format::schema::is_at_or_below;
@@ -12,7 +12,7 @@ pub fn is_at_or_below(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The text of a path: names with dots between, those in double quotes that are empty or have dots or quotes themselves.
+/// The text of a path: names joined by dots, in double quotes if they are empty or have dots or quotes.
 ///
 /// ```
 /// use lath_format::schema::write_path;
@@ -37,7 +37,7 @@ pub fn write_path<S: AsRef<str>>(names: &[S]) -> String {
     path
 }
 
-/// The names that a text with names in double quotes is made of; `None` for a text without quotes, or with one that is not closed.
+/// Splits a text with quoted names; `None` for a text without quotes, or with an unclosed one.
 pub fn quoted_names(text: &str) -> Option<Vec<String>> {
     if !text.contains('"') {
         return None;
@@ -73,21 +73,21 @@ pub fn quoted_names(text: &str) -> Option<Vec<String>> {
     }
 }
 
-/// What a text may mean among paths.
+/// The result of searching a path by its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathMatch {
     /// These names.
     Names(Vec<String>),
-    /// Nothing that there is.
+    /// No path matches.
     Nothing,
-    /// One of several paths, which are written so that they mean one.
+    /// Several paths match; their unambiguous texts.
     Ambiguous(Vec<String>),
 }
 
-/// Finds the names that `text` means among `paths`, which lead to leaves: those of a leaf or of something above one.
+/// Finds the column with a text among `paths`, the paths of leaves. The column can be a leaf or a group above one.
 ///
-/// A root column whose name is the whole text comes first. Then names in double quotes are the names themselves; else the text is names
-/// with dots between, which may have dots themselves if only one path can be meant.
+/// A root column whose name is the whole text has precedence. Otherwise names in double quotes are literal, and a text without quotes is names
+/// joined by dots. These names can have dots themselves, if only one path matches.
 ///
 /// ```
 /// use lath_format::schema::{PathMatch, find_path};
@@ -131,7 +131,7 @@ pub fn begins_with<S: AsRef<str>, N: AsRef<str>>(path: &[S], names: &[N]) -> boo
     path.len() >= names.len() && path.iter().zip(names).all(|(one, other)| one.as_ref() == other.as_ref())
 }
 
-/// The number of names of a path that `text` is, with dots between.
+/// The number of names at the start of a path whose joined text is `text`.
 pub fn spelled<S: AsRef<str>>(text: &str, path: &[S]) -> Option<usize> {
     let mut rest = text;
     for (at, name) in path.iter().enumerate() {

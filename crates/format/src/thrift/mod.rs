@@ -1,4 +1,4 @@
-//! The [Thrift compact protocol], which page headers, indexes and footers are written in.
+//! The [Thrift compact protocol] of page headers, indexes and footers.
 //!
 //! ```
 //! use lath_format::thrift::{ThriftReader, ThriftWriter, WireType};

@@ -1,19 +1,19 @@
-//! Reads structures field by field; whatever the caller does not know is skipped.
+//! Reads structures field by field; the caller skips unknown fields.
 //!
-//! Nothing is allocated and nothing is trusted: every element costs at least a byte of input, so work is bounded by the
-//! input's length, and nesting by [`MAX_DEPTH`].
+//! The reader allocates nothing and trusts no input: every element takes at least a byte of input, so work is bounded by the input's length, and
+//! nesting by [`MAX_DEPTH`].
 
 use super::skip::{end_of_value, integers_1_and_5};
 
-/// The deepest nesting that is skipped; a footer nests seven deep.
+/// The maximum nesting. A footer nests seven levels deep.
 const MAX_DEPTH: usize = 16;
 
-/// Why a structure could not be read.
+/// The error of reading a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThriftError {
-    /// The input ends within the structure, which is at least this long in all.
+    /// The input ends within the structure, which has at least this many bytes.
     Incomplete(usize),
-    /// The input breaks the protocol's rules.
+    /// The input violates the protocol.
     Malformed(&'static str),
 }
 
@@ -68,13 +68,13 @@ impl WireType {
         })
     }
 
-    /// The type as the lower half of a field's header.
+    /// The type's number in a field's header.
     pub fn nibble(self) -> u8 {
         self as u8 + 1
     }
 }
 
-/// A field's number and type; the value comes next (a boolean is its type).
+/// A field's number and type, which precede the value (a boolean's value is its type).
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     /// Its number in the structure.
@@ -96,12 +96,12 @@ impl<'a> ThriftReader<'a> {
         Self { bytes, position: 0 }
     }
 
-    /// Starts at `position` of `bytes`; past the end there is nothing to read.
+    /// Starts at `position` of `bytes`, which may be past the end.
     pub fn at(bytes: &'a [u8], position: usize) -> Self {
         Self { bytes, position: position.min(bytes.len()) }
     }
 
-    /// All bytes, those that have been read included.
+    /// All bytes, including the ones read so far.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -125,10 +125,10 @@ impl<'a> ThriftReader<'a> {
         Ok(Some(Field { id, wire_type }))
     }
 
-    /// Calls `read` for every structure of a list, with its place in it.
+    /// Calls `read` for every structure of a list, with its index.
     ///
     /// # Errors
-    /// What `read` returns, or that the list is cut short or holds something else.
+    /// Errors of `read`; if the list is truncated, or has elements of another type.
     pub fn each_structure(
         &mut self,
         mut read: impl FnMut(&mut Self, usize) -> Result<(), ThriftError>,
@@ -140,10 +140,10 @@ impl<'a> ThriftReader<'a> {
         (0..len).try_for_each(|index| read(self, index))
     }
 
-    /// Calls `read` for every field of a structure; it has to take or skip the field's value.
+    /// Calls `read` for every field of a structure; it has to read or skip the value.
     ///
     /// # Errors
-    /// What `read` returns, or that the structure is cut short or malformed.
+    /// Errors of `read`; if the structure is truncated or malformed.
     pub fn each_field(
         &mut self,
         read: impl FnMut(&mut Self, Field) -> Result<(), ThriftError>,
@@ -171,7 +171,7 @@ impl<'a> ThriftReader<'a> {
     /// A 32-bit integer.
     ///
     /// # Errors
-    /// It is cut short, or too large.
+    /// If it is truncated, or too large.
     pub fn i32(&mut self) -> Result<i32, ThriftError> {
         i32::try_from(self.integer()?).map_err(|_| ThriftError::Malformed("32-bit integer"))
     }
@@ -179,7 +179,7 @@ impl<'a> ThriftReader<'a> {
     /// An 8-bit integer.
     ///
     /// # Errors
-    /// The input ends here.
+    /// If the input ends here.
     pub fn i8(&mut self) -> Result<i8, ThriftError> {
         self.byte().map(u8::cast_signed)
     }
@@ -187,7 +187,7 @@ impl<'a> ThriftReader<'a> {
     /// A 16-bit integer.
     ///
     /// # Errors
-    /// It is cut short, or too large.
+    /// If it is truncated, or too large.
     pub fn i16(&mut self) -> Result<i16, ThriftError> {
         i16::try_from(self.integer()?).map_err(|_| ThriftError::Malformed("16-bit integer"))
     }
@@ -195,7 +195,7 @@ impl<'a> ThriftReader<'a> {
     /// A double.
     ///
     /// # Errors
-    /// It is cut short.
+    /// If it is truncated.
     pub fn double(&mut self) -> Result<f64, ThriftError> {
         let start = self.position;
         self.advance(8)?;
@@ -206,15 +206,15 @@ impl<'a> ThriftReader<'a> {
     /// A 64-bit integer.
     ///
     /// # Errors
-    /// It is cut short, or longer than ten bytes.
+    /// If it is truncated, or longer than ten bytes.
     pub fn i64(&mut self) -> Result<i64, ThriftError> {
         self.integer()
     }
 
-    /// A boolean that is an element of a list, a byte by itself: 1 is true, 2 is false, and 0 too for some writers.
+    /// A boolean in a list, which takes a byte: 1 is true, 2 is false, and some writers use 0 for false.
     ///
     /// # Errors
-    /// The input ends here.
+    /// If the input ends here.
     pub fn bool_element(&mut self) -> Result<bool, ThriftError> {
         self.byte().map(|byte| byte == 1)
     }
@@ -222,7 +222,7 @@ impl<'a> ThriftReader<'a> {
     /// A byte string.
     ///
     /// # Errors
-    /// It is cut short.
+    /// If it is truncated.
     pub fn binary(&mut self) -> Result<&'a [u8], ThriftError> {
         let len = self.len()?;
         let start = self.position;
@@ -233,11 +233,11 @@ impl<'a> ThriftReader<'a> {
     /// The start of a list: the type of its elements, which come next, and their number.
     ///
     /// # Errors
-    /// It is cut short, or of a type that the protocol does not have.
+    /// If it is truncated, or has an unknown type.
     pub fn list(&mut self) -> Result<(WireType, usize), ThriftError> {
         let header = self.byte()?;
         if header == 0 {
-            // What some writers leave for an empty list.
+            // Some writers write this for an empty list.
             return Ok((WireType::I8, 0));
         }
         let element = WireType::from_nibble(header & 0x0f)?;
@@ -248,13 +248,13 @@ impl<'a> ThriftReader<'a> {
         Ok((element, len))
     }
 
-    /// Passes over an element of a list.
+    /// Skips an element of a list.
     ///
     /// # Errors
-    /// It is cut short or malformed.
+    /// If it is truncated or malformed.
     pub fn skip_element(&mut self, element: WireType) -> Result<(), ThriftError> {
-        // Elements of a footer can be megabytes. A walk that fits into registers takes a third of the time of one that can
-        // say what is wrong, so that one runs only after this one has failed.
+        // Elements of a footer can have megabytes. A walk that fits into registers takes a third of the time of one that explains errors, so the
+        // latter runs only after the former has failed.
         match end_of_value(self.bytes, self.position, element.nibble(), MAX_DEPTH) {
             Some(end) => {
                 self.position = end;
@@ -264,7 +264,7 @@ impl<'a> ThriftReader<'a> {
         }
     }
 
-    /// Passes over a structure; gives its 32-bit integers that are fields 1 and 5.
+    /// Skips a structure; returns the 32-bit integers in its fields 1 and 5.
     pub(crate) fn skip_to_integers_1_and_5(&mut self) -> Result<[Option<i32>; 2], ThriftError> {
         if let Some((end, integers)) = integers_1_and_5(self.bytes, self.position, MAX_DEPTH) {
             self.position = end;
@@ -282,10 +282,10 @@ impl<'a> ThriftReader<'a> {
         Ok(integers)
     }
 
-    /// Passes over the value of `field`.
+    /// Skips the value of `field`.
     ///
     /// # Errors
-    /// It is cut short or malformed.
+    /// If it is truncated or malformed.
     pub fn skip(&mut self, field: Field) -> Result<(), ThriftError> {
         match field.wire_type {
             WireType::True | WireType::False => Ok(()),
@@ -381,7 +381,7 @@ impl<'a> ThriftReader<'a> {
 mod tests {
     use super::*;
 
-    /// Every wire type once, each as a field of its own: written by hand from the protocol's description.
+    /// A field of every wire type, written by hand from the protocol's description.
     const EVERYTHING: &[u8] = &[
         0x11, // 1: true
         0x12, // 2: false

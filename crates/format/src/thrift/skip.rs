@@ -1,6 +1,6 @@
-//! Where a value ends, found in as few instructions as possible: opening a file passes over every column chunk of its footer.
+//! Skips values in as few instructions as possible: opening a file skips every column chunk of its footer.
 
-/// Where the value of type `wire_type` ends that starts at `position`; `None` if it is cut short or malformed, or holds a map.
+/// The end of the value of type `wire_type` at `position`; `None` if it is truncated or malformed, or has a map.
 pub(super) fn end_of_value(bytes: &[u8], position: usize, wire_type: u8, depth: usize) -> Option<usize> {
     let depth = depth.checked_sub(1)?;
     let within = |end: usize| (end <= bytes.len()).then_some(end);
@@ -46,8 +46,8 @@ pub(super) fn end_of_value(bytes: &[u8], position: usize, wire_type: u8, depth: 
     }
 }
 
-/// Where the structure at `position` ends, and the values of its 32-bit integers that are fields 1 and 5; `None` as for
-/// [`end_of_value`], or if an integer that is asked for is too long or comes after a field number in the long form.
+/// The end of the structure at `position`, and the 32-bit integers in its fields 1 and 5; `None` as for [`end_of_value`], or if one of these
+/// integers is too long or follows a field number in the long form.
 pub(super) fn integers_1_and_5(bytes: &[u8], position: usize, depth: usize) -> Option<(usize, [Option<i32>; 2])> {
     let (mut end, mut id, mut found) = (position, 0, [None; 2]);
     loop {
@@ -73,10 +73,10 @@ pub(super) fn integers_1_and_5(bytes: &[u8], position: usize, depth: usize) -> O
     }
 }
 
-/// The bit of each byte that says that the integer goes on.
+/// The continuation bit of each byte.
 const CONTINUES: u64 = 0x8080_8080_8080_8080;
 
-/// Eight bytes at a time, so that integers of different lengths do not cost a mispredicted branch.
+/// Reads eight bytes at a time, so that integers of different lengths do not cause mispredicted branches.
 fn end_of_varint(bytes: &[u8], position: usize) -> Option<usize> {
     if let Some(window) = bytes.get(position..).and_then(<[u8]>::first_chunk::<8>) {
         let ends = !u64::from_le_bytes(*window) & CONTINUES;
@@ -84,13 +84,13 @@ fn end_of_varint(bytes: &[u8], position: usize) -> Option<usize> {
             return Some(position + ends.trailing_zeros() as usize / 8 + 1);
         }
     }
-    // An integer of 64 bits takes ten bytes at most.
+    // An integer of 64 bits takes at most ten bytes.
     let rest = bytes.get(position..)?;
     let len = rest.iter().take(10).position(|&byte| byte < 0x80)?;
     Some(position + len + 1)
 }
 
-/// A length of up to four bytes, and where it ends.
+/// A length of up to four bytes, and its end.
 fn short_length(bytes: &[u8], mut position: usize) -> Option<(usize, usize)> {
     let mut len = 0;
     for shift in [0, 7, 14, 21] {

@@ -24,7 +24,7 @@ impl<'a> ThriftWriter<'a> {
         Self { out, previous: 0 }
     }
 
-    /// Goes on with a structure whose last field so far has the number `previous`.
+    /// Continues a structure whose last field has the number `previous`.
     pub fn after(out: &'a mut Vec<u8>, previous: i16) -> Self {
         Self { out, previous }
     }
@@ -130,7 +130,7 @@ impl<'a> ThriftWriter<'a> {
         values.for_each(|value| write(self, value));
     }
 
-    /// A field whose value is encoded already.
+    /// A field with an encoded value.
     pub fn encoded(&mut self, id: i16, wire_type: u8, value: &[u8]) {
         self.begin(id, wire_type);
         self.out.extend_from_slice(value);
@@ -141,8 +141,7 @@ impl<'a> ThriftWriter<'a> {
         self.out.push(0);
     }
 
-    /// Begins a field, whose value is to follow. Numbers are written as the difference to the one before, if that is
-    /// positive and fits four bits.
+    /// Begins a field, before its value. The number is written as the difference to the one before, if that is positive and fits four bits.
     pub fn begin(&mut self, id: i16, wire_type: u8) {
         match id.checked_sub(self.previous).and_then(|delta| u8::try_from(delta).ok()) {
             Some(delta @ 1..=15) => self.out.push(delta << 4 | wire_type),
@@ -159,7 +158,7 @@ impl<'a> ThriftWriter<'a> {
         self.out.extend_from_slice(value);
     }
 
-    /// A variable-length integer of which the lowest bit is the sign.
+    /// A variable-length integer whose lowest bit is the sign.
     fn integer(&mut self, value: i64) {
         self.variable(value.cast_unsigned() << 1 ^ (value >> 63).cast_unsigned());
     }

@@ -9,49 +9,49 @@ use crate::encoding::Encoding;
 use crate::statistics::{GeospatialStatistics, SizeStatistics};
 use crate::thrift::{ThriftWriter, WireType};
 
-/// What a footer is to say of a column chunk.
+/// The metadata of a column chunk, to be written.
 ///
-/// Of a chunk that another file has, it is made by `From<&ColumnChunk>`.
+/// `From<&ColumnChunk>` copies the metadata of a chunk in another file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnChunkMetaData {
     /// The leaf column, whose physical type and path are written.
     pub column: ColumnDescPtr,
-    /// All encodings in the chunk, those of levels and the dictionary included.
+    /// All encodings in the chunk, including levels and dictionary.
     pub encodings: Vec<Encoding>,
-    /// How the pages are compressed.
+    /// The compression codec of the pages.
     pub codec: CompressionCodec,
-    /// Number of values, nulls included, and empty lists.
+    /// Number of values, including nulls and empty lists.
     pub num_values: i64,
-    /// Bytes of all pages before compression, headers included.
+    /// Bytes of all pages before compression, including headers.
     pub uncompressed_size: i64,
-    /// Bytes of all pages in the file, headers included.
+    /// Bytes of all pages in the file, including headers.
     pub compressed_size: i64,
     /// Offset of the first data page.
     pub data_page_offset: i64,
     /// Offset of the dictionary page.
     pub dictionary_page_offset: Option<i64>,
-    /// Smallest and largest value, and counts.
+    /// Bounds and counts.
     pub statistics: Option<ChunkStatistics>,
-    /// How many pages have which encoding.
+    /// The number of pages by encoding.
     pub page_encoding_stats: Option<Vec<PageEncodingStats>>,
-    /// Where the Bloom filter is.
+    /// The place of the Bloom filter.
     pub bloom_filter: Option<IndexLocation>,
     /// Level histograms and the bytes of byte arrays.
     pub size_statistics: Option<SizeStatistics>,
-    /// Where geometries lie.
+    /// Statistics of geometries.
     pub geospatial_statistics: Option<Box<GeospatialStatistics>>,
-    /// Key-value metadata: a list of `KeyValue` in Thrift's compact protocol, which is written as it is.
+    /// Key-value metadata: an encoded list of `KeyValue` in Thrift's compact protocol.
     pub key_value_metadata: Option<Bytes>,
-    /// Where the column index is.
+    /// The place of the column index.
     pub column_index: Option<IndexLocation>,
-    /// Where the offset index is.
+    /// The place of the offset index.
     pub offset_index: Option<IndexLocation>,
 }
 
 impl ColumnChunkMetaData {
     /// The fields of a `ColumnChunk`.
     pub(super) fn write(&self, writer: &mut ThriftWriter<'_>) {
-        // The offset of a copy of the metadata outside of the footer, which there is not.
+        // The offset of a copy of the metadata outside the footer; there is none.
         writer.i64(2, 0);
         writer.structure(3, |writer| self.write_metadata(writer));
         if let Some(IndexLocation { offset, len }) = self.offset_index {
@@ -109,8 +109,7 @@ fn write_len(writer: &mut ThriftWriter<'_>, id: i16, len: Option<i32>) {
     }
 }
 
-/// The same for a file that has the same pages at the same offsets. That pages are encrypted, or in another file, is not
-/// said of the new one.
+/// Copies the metadata for a file with the same pages at the same offsets, as plaintext pages of that file.
 impl From<&ColumnChunk<'_>> for ColumnChunkMetaData {
     fn from(chunk: &ColumnChunk<'_>) -> Self {
         Self {

@@ -7,22 +7,22 @@ use crate::order::ColumnOrder;
 use crate::row_group::SortingColumn;
 use crate::thrift::ThriftWriter;
 
-/// What a footer is to say of a row group. The sizes of its pages are the sums of those of its chunks.
+/// The metadata of a row group, to be written. The sizes of its pages are the sums over its chunks.
 #[derive(Debug, Clone, Default)]
 pub struct RowGroupMetaData<'a> {
     /// A chunk for each leaf of the schema, in its order.
     pub columns: Vec<&'a ColumnChunkMetaData>,
     /// Number of rows.
     pub num_rows: i64,
-    /// The columns that its rows are sorted by, the most significant one first.
+    /// The columns by which its rows are sorted, the most significant one first.
     pub sorting_columns: Option<&'a [SortingColumn]>,
     /// Offset of the first page.
     pub file_offset: Option<i64>,
-    /// Its number in the file. The `parquet` crate refuses a file in which only some row groups have it.
+    /// Its number in the file. The `parquet` crate refuses files in which only some row groups have one.
     pub ordinal: Option<i16>,
 }
 
-/// What a footer is to say. Its number of rows is the sum of those of its row groups.
+/// The metadata of a file, to be written. The number of rows is the sum over the row groups.
 #[derive(Debug, Clone)]
 pub struct FooterMetaData<'a> {
     /// The version of the format.
@@ -31,17 +31,17 @@ pub struct FooterMetaData<'a> {
     pub schema: &'a Type,
     /// The row groups.
     pub row_groups: Vec<RowGroupMetaData<'a>>,
-    /// Pairs that readers pass on.
+    /// Key-value metadata.
     pub key_value_metadata: &'a [KeyValue],
     /// The program that writes the file.
     pub created_by: Option<&'a str>,
-    /// The order of statistics by leaf. Nothing is said of any leaf if one of them has
-    /// [`Undefined`](ColumnOrder::Undefined) or [`Unknown`](ColumnOrder::Unknown), which have no number.
+    /// The order of statistics by leaf. No order is written if a leaf has [`Undefined`](ColumnOrder::Undefined) or
+    /// [`Unknown`](ColumnOrder::Unknown), which have no number.
     pub column_orders: &'a [ColumnOrder],
 }
 
 impl FooterMetaData<'_> {
-    /// Appends a `FileMetaData`, without what stands behind it in a file: its length, and `PAR1`.
+    /// Appends a `FileMetaData`, without the length and `PAR1` that follow it in a file.
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut writer = ThriftWriter::new(out);
         writer.i32(1, self.version);

@@ -2,7 +2,7 @@ use parquet::basic::{EdgeInterpolationAlgorithm, LogicalType, TimeUnit};
 
 use crate::thrift::ThriftWriter;
 
-/// The union `LogicalType`. Of one that is not known, only its number is: it is written without parameters.
+/// The union `LogicalType`. An unknown type has only its number, and is written without parameters.
 pub(super) fn write_logical_type(logical_type: &LogicalType, writer: &mut ThriftWriter<'_>) {
     let id = match logical_type {
         LogicalType::String => 1,

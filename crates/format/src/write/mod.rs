@@ -1,7 +1,7 @@
-//! Footers and page indexes as a writer puts them into a file.
+//! Writes footers and page indexes.
 //!
-//! A writer fills in [`ColumnChunkMetaData`], [`RowGroupMetaData`] and [`FooterMetaData`], which are plain structures, and has
-//! them written in the order that [parquet.thrift] gives their fields. Page indexes are the structures that are also read:
+//! [`ColumnChunkMetaData`], [`RowGroupMetaData`] and [`FooterMetaData`] are plain structures, whose fields are written in the order of
+//! [parquet.thrift]. Page indexes are the structures that are also read:
 //!
 //! ```
 //! use lath_format::{OffsetIndex, PageLocation};

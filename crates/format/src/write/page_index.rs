@@ -16,7 +16,7 @@ impl OffsetIndex {
         writer.end();
     }
 
-    /// The index of the same pages further on by `distance`, which can be negative; `None` if an offset is too large.
+    /// The index of the same pages, moved by `distance`, which can be negative; `None` if an offset overflows.
     pub fn moved(mut self, distance: i64) -> Option<Self> {
         for page in &mut self.page_locations {
             page.offset = page.offset.checked_add(distance)?;

@@ -17,7 +17,7 @@ pub(super) fn write_schema(root: &Type, id: i16, writer: &mut ThriftWriter<'_>) 
     writer.structures(id, elements.into_iter(), |writer, element| write_element(element, writer));
 }
 
-/// The fields of a `SchemaElement`. Lengths, scales and precisions that the element does not have are negative.
+/// The fields of a `SchemaElement`. Absent lengths, scales and precisions are negative.
 fn write_element(element: &Type, writer: &mut ThriftWriter<'_>) {
     let info = element.get_basic_info();
     let [length, scale, precision] = match element {

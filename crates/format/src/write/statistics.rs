@@ -2,12 +2,12 @@ use crate::chunk::ColumnChunk;
 use crate::statistics::{BoundingBox, GeospatialStatistics, SizeStatistics};
 use crate::thrift::ThriftWriter;
 
-/// What a footer is to say of the values of a column chunk.
+/// Statistics of the values of a column chunk, to be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkStatistics {
-    /// No value is smaller.
+    /// A lower bound.
     pub min: Option<Bound>,
-    /// No value is larger.
+    /// An upper bound.
     pub max: Option<Bound>,
     /// Number of nulls.
     pub null_count: Option<u64>,
@@ -15,11 +15,11 @@ pub struct ChunkStatistics {
     pub distinct_count: Option<u64>,
     /// Number of NaNs.
     pub nan_count: Option<u64>,
-    /// Whether the bounds go to the deprecated fields, whose order is that of signed values whatever the type is.
+    /// Whether the bounds go to the deprecated fields, which are ordered as signed values for all types.
     pub is_deprecated: bool,
 }
 
-/// A bound of values, in the PLAIN encoding of the column's type, without a length in front of byte arrays.
+/// A bound of values in the PLAIN encoding of the column's type, without the length prefix of byte arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bound {
     /// The bound.
@@ -29,7 +29,7 @@ pub struct Bound {
 }
 
 impl ChunkStatistics {
-    /// What another file says of a chunk.
+    /// Copies the statistics of a chunk in another file.
     pub(super) fn of(chunk: &ColumnChunk<'_>) -> Option<Self> {
         let statistics = chunk.statistics()?;
         let bound = |value: Option<&[u8]>, is_exact| value.map(|value| Bound { value: value.to_vec(), is_exact });
@@ -71,7 +71,7 @@ impl ChunkStatistics {
     }
 }
 
-/// A count that the format has no number for is not written.
+/// A count that the format's integer cannot hold is not written.
 fn write_count(writer: &mut ThriftWriter<'_>, id: i16, count: Option<u64>) {
     if let Some(count) = count.and_then(|count| i64::try_from(count).ok()) {
         writer.i64(id, count);

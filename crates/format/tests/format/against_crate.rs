@@ -12,7 +12,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaD
 
 use crate::conformity::first_breach;
 
-/// Every file of the collection whose footer is in the clear, with the footer's bytes.
+/// All files of the collection with a plaintext footer, and its bytes.
 pub(crate) fn footers() -> Vec<(PathBuf, Bytes)> {
     let Some(folder) = parquet_test_data() else { return Vec::new() };
     let mut folders = vec![folder];
@@ -39,7 +39,7 @@ pub(crate) fn footers() -> Vec<(PathBuf, Bytes)> {
     footers
 }
 
-/// What the crate reads; its parser panics where it relies on what a malformed footer does not have.
+/// The metadata that the crate reads. Its parser panics for some malformed footers.
 pub(crate) fn by_crate(footer: &Bytes) -> Option<ParquetMetaData> {
     let footer = footer.clone();
     let options = ParquetMetaDataOptions::new().with_encoding_stats_as_mask(false);
@@ -47,7 +47,7 @@ pub(crate) fn by_crate(footer: &Bytes) -> Option<ParquetMetaData> {
     catch_unwind(read).ok().flatten()
 }
 
-/// What differs between two readers' values, in words.
+/// The difference between two readers' values, in words.
 #[derive(Default)]
 pub(crate) struct Differences(Vec<String>);
 
@@ -116,7 +116,7 @@ fn compare_chunk(ours: lath_format::ColumnChunk<'_>, theirs: &ColumnChunkMetaDat
     };
     match (ours.statistics(), theirs.statistics()) {
         (Some(bounds), Some(theirs)) => {
-            // The crate makes values of them: of the first bytes if there are too many, and `true` of all numbers but 0.
+            // The crate converts them to values: the first bytes if there are too many, and `true` for all numbers but 0.
             let fits = |bound: &&[u8]| match width {
                 Some(1) => matches!(bound, [0 | 1]),
                 width => width.is_none_or(|width| bound.len() == width),
@@ -135,7 +135,7 @@ fn compare_chunk(ours: lath_format::ColumnChunk<'_>, theirs: &ColumnChunkMetaDat
     }
 }
 
-/// Holds everything that both say against each other. Gives also how many chunks only the crate reads, with the reasons.
+/// Compares all values of both readers. Also returns the number of chunks that only the crate reads, with the reasons.
 pub(crate) fn differences(ours: &FileMetaData, theirs: &ParquetMetaData, at: &str) -> (Differences, Vec<String>) {
     let (mut found, mut refused) = (Differences::default(), Vec::new());
     let file = theirs.file_metadata();
@@ -159,7 +159,7 @@ pub(crate) fn differences(ours: &FileMetaData, theirs: &ParquetMetaData, at: &st
         found.note(at, "number of rows", row_group.num_rows() as i64, theirs.num_rows());
         found.note(at, "bytes", row_group.total_byte_size(), Some(theirs.total_byte_size()));
         found.note(at, "offset", row_group.file_offset(), theirs.file_offset());
-        // The crate counts where the file has none.
+        // The crate counts them if the file has no number.
         let counted = i16::try_from(row_group.index()).ok();
         found.note(at, "ordinal", row_group.ordinal().or(counted), theirs.ordinal());
         let sorting = theirs.sorting_columns().map(|columns| {
@@ -184,7 +184,7 @@ pub(crate) fn differences(ours: &FileMetaData, theirs: &ParquetMetaData, at: &st
 pub(crate) fn compare(ours: &FileMetaData, theirs: &ParquetMetaData, at: &str) {
     let (found, refused) = differences(ours, theirs, at);
     assert!(found.0.is_empty(), "{:#?}", found.0);
-    // The crate lets negative sizes and offsets pass.
+    // The crate accepts negative sizes and offsets.
     assert!(refused.iter().all(|error| error.contains(" is -")), "{at}: {refused:#?}");
 }
 
@@ -207,12 +207,11 @@ fn every_footer_of_the_collection_says_what_the_crate_reads() {
     println!("read by both {read_by_both}, by Lath alone: {only_ours:#?}");
 }
 
-/// Footers with bytes changed, removed, repeated and cut off.
+/// Footers with changed, removed, repeated and truncated bytes.
 ///
-/// Where both read one and say different things, or only one reads it, the footer breaks a rule: nearly always a field has
-/// another type than its own, which the crate takes for that field and Lath for one that is not there. What the crate alone
-/// reads of footers that break none are negative numbers of rows, sizes and offsets; it refuses numbers of encodings, codecs
-/// and types that it does not know, and text that is not UTF-8, where Lath reads the rest.
+/// If the readers differ, or only one reads a footer, the footer violates the format: nearly always a field has a wrong type, and the crate reads it
+/// although Lath treats it as absent. In valid footers, only the crate accepts negative numbers of rows, sizes and offsets. The crate refuses
+/// unknown numbers of encodings, codecs and types, and text that is not UTF-8; Lath reads the rest of such footers.
 #[test]
 fn mutated_footers_are_read_as_by_the_crate_or_by_one_of_both() {
     let footers: Vec<_> = footers().into_iter().filter(|(_, footer)| footer.len() < 20_000).collect();
@@ -241,7 +240,7 @@ fn mutated_footers_are_read_as_by_the_crate_or_by_one_of_both() {
         let bytes = Bytes::from(bytes);
         let ours = FileMetaData::from_bytes(bytes.clone());
         if let Ok(ours) = &ours {
-            // Whatever it says, nothing of it panics.
+            // Reading all of it must not panic.
             for group in ours.row_groups() {
                 let _ = (group.total_byte_size(), group.sorting_columns(), group.compressed_size());
                 for chunk in group.columns().flatten() {
@@ -252,7 +251,7 @@ fn mutated_footers_are_read_as_by_the_crate_or_by_one_of_both() {
             }
         }
         let breach = first_breach(&bytes).err();
-        // Without the field that it is about.
+        // The footer lacks the field in question.
         let reason = breach.as_deref().map_or("it follows the specification", |breach| {
             breach.split_once(' ').filter(|(field, _)| field.contains('.')).map_or(breach, |(_, reason)| reason)
         });
@@ -261,7 +260,7 @@ fn mutated_footers_are_read_as_by_the_crate_or_by_one_of_both() {
             (Ok(ours), Some(theirs)) => {
                 both += 1;
                 let (found, refused) = differences(ours, &theirs, &path.display().to_string());
-                // Values differ only where the specification has been left.
+                // Values differ only in footers that violate the specification.
                 assert!(found.0.is_empty() || breach.is_some(), "{:#?}", found.0);
                 reasons.extend(found.0.first().map(|_| because("other values")));
                 reasons.extend(refused.first().map(|_| because("a chunk that only the crate reads")));

@@ -1,4 +1,4 @@
-//! Footers of many chunks, which are alike in whole or in part: those that Lath reads by layouts, and packs.
+//! Footers of many similar chunks, which Lath reads by layouts and packs.
 
 use std::sync::Arc;
 
@@ -32,12 +32,12 @@ fn schema(columns: usize) -> SchemaDescriptor {
     SchemaDescriptor::new(Arc::new(root.build().expect("a schema")))
 }
 
-/// A number of about as many bits, which takes a byte more or less now and then.
+/// A number of about as many bits, which sometimes takes a byte more or less.
 fn another(random: &mut Rng, number: i64) -> i64 {
     number.saturating_add(random.i64(0..=number / 8 + 3))
 }
 
-/// Other bytes, and now and then another length.
+/// Other bytes, sometimes of another length.
 fn change(random: &mut Rng, bound: &mut Bound, may_be_longer: bool) {
     if may_be_longer && random.u8(..8) == 0 {
         bound.value.push(0);
@@ -47,7 +47,7 @@ fn change(random: &mut Rng, bound: &mut Bound, may_be_longer: bool) {
     }
 }
 
-/// A chunk that has the same fields as `chunk`, and other values.
+/// A chunk with the fields of `chunk`, and other values.
 fn alike(random: &mut Rng, chunk: &ColumnChunkMetaData) -> ColumnChunkMetaData {
     let mut chunk = chunk.clone();
     chunk.num_values = another(random, chunk.num_values);
@@ -67,7 +67,7 @@ fn alike(random: &mut Rng, chunk: &ColumnChunkMetaData) -> ColumnChunkMetaData {
     chunk
 }
 
-/// A chunk as writers write it: numbers of 32 bits that take all of them would be read field by field.
+/// A chunk as writers make it. Numbers that need all 32 bits would be read field by field.
 fn kind(random: &mut Rng, column: &ColumnDescPtr) -> ColumnChunkMetaData {
     let mut chunk = chunk(random, column);
     for stats in chunk.page_encoding_stats.iter_mut().flatten() {
@@ -120,15 +120,15 @@ fn usual(random: &mut Rng, column: &ColumnDescPtr) -> ColumnChunkMetaData {
     }
 }
 
-/// A footer in which one chunk in `unlike` is of another kind than that of the column before.
+/// A footer in which one chunk in `unlike` has another kind than the previous chunk of its column.
 fn footer(random: &mut Rng, columns: usize, row_groups: usize, unlike: usize) -> Bytes {
     let schema = schema(columns);
     let kinds = schema.columns().iter().map(|column| kind(random, column)).collect();
-    footer_of(random, &schema, kinds, row_groups, unlike)
+    make_footer(random, &schema, kinds, row_groups, unlike)
 }
 
-/// The same, whose first chunks are like `kinds`.
-fn footer_of(
+/// As [`footer`], with first chunks like `kinds`.
+fn make_footer(
     random: &mut Rng,
     schema: &SchemaDescriptor,
     mut kinds: Vec<ColumnChunkMetaData>,
@@ -191,7 +191,7 @@ fn files_of_very_many_row_groups_are_read_as_by_the_crate() {
     for unlike in [usize::MAX, 300, 20, 1] {
         let footer = footer(&mut random, 3, 3_000, unlike);
         let file = check(&footer, &format!("very many row groups, unlike {unlike}"));
-        // What every chunk has to itself, and what was read of those that have no layout.
+        // The memory of each chunk, and of decoded chunks without a layout.
         assert!(file.memory_bytes() < footer.len() + 3_000 * 3 * 250, "{} of {}", file.memory_bytes(), footer.len());
     }
 }
@@ -200,20 +200,20 @@ fn files_of_very_many_row_groups_are_read_as_by_the_crate() {
 fn files_of_very_many_row_groups_take_less_memory_than_their_footers() {
     let mut random = Seeded::new("files of very many row groups take less memory than their footers");
     let schema = schema(3);
-    // What chunks of random kinds have in common may be little.
+    // Chunks of random kinds can have little in common.
     let kinds = schema.columns().iter().map(|column| usual(&mut random, column)).collect();
-    let footer = footer_of(&mut random, &schema, kinds, 3_000, usize::MAX);
+    let footer = make_footer(&mut random, &schema, kinds, 3_000, usize::MAX);
     let file = check(&footer, "very many row groups");
     assert!(file.memory_bytes() < footer.len() * 2 / 3, "{} of {}", file.memory_bytes(), footer.len());
 }
 
-/// Where the varint of the first occurrence of `header` and `number` is, behind `from`.
+/// The place of the varint in the first occurrence of `header` and `number` after `from`.
 fn find(bytes: &[u8], from: usize, pattern: &[u8]) -> usize {
     let place = bytes[from..].windows(pattern.len()).position(|window| window == pattern);
     from + place.expect("the pattern") + pattern.len() - 1
 }
 
-/// What is wrong in one chunk is an error of that chunk alone, whether it has the layout of others or not, packed or not.
+/// Damage in one chunk is an error of that chunk only, with and without a shared layout, packed and not.
 #[test]
 fn a_chunk_that_is_wrong_is_an_error_of_that_chunk() {
     let mut random = Seeded::new("a chunk that is wrong is an error of that chunk");
@@ -256,7 +256,7 @@ fn a_chunk_that_is_wrong_is_an_error_of_that_chunk() {
             bytes.push(zigzag as u8);
             bytes
         };
-        // The number that only this chunk has; the others follow it.
+        // The number that only this chunk has, before the others.
         let start = find(&bytes, 0, &varint(sizes(wrong).0));
         for (number, what) in [
             (4_000_000, "compressed size is -"),
@@ -284,7 +284,7 @@ fn a_chunk_that_is_wrong_is_an_error_of_that_chunk() {
     }
 }
 
-/// At each length a prefix is refused, and costs no more memory than it has bytes for.
+/// Every truncated footer is refused, and takes memory only in proportion to its bytes.
 #[test]
 fn footers_that_are_cut_off_anywhere_are_refused() {
     let mut random = Seeded::new("footers that are cut off anywhere are refused");

@@ -1,4 +1,4 @@
-//! Footers put together field by field.
+//! Footers built field by field.
 
 use lath_format::thrift::ThriftWriter;
 use lath_format::{Error, FileMetaData, Footer};
@@ -61,7 +61,7 @@ fn a_chunk_without_a_codec_is_an_error_and_the_others_are_read() {
     let error = file.chunk(0, 0).expect_err("there is no codec");
     assert_eq!(error, Error::CorruptChunk { what: "the codec is missing".to_owned(), row_group: 0, column: 0 });
     assert_eq!(file.chunk(0, 1).map(|chunk| chunk.num_values()), Ok(10));
-    // Numbers that are not known are no error before pages are read.
+    // Unknown numbers are no error before pages are read.
     let file = File { physical_type: 1, codec: Some(99) }.read();
     assert_eq!(file.chunk(0, 0).map(|chunk| chunk.codec().id()), Ok(99));
 }
@@ -75,15 +75,15 @@ fn a_physical_type_that_is_not_known_costs_its_column_alone() {
         let error = file.chunk(0, 0).expect_err("the type is not known");
         assert_eq!(error, Error::Unsupported { what: format!("physical type {id} of column a") });
         assert_eq!(file.chunk(0, 1).map(|chunk| chunk.compressed_size()), Ok(50));
-        // Whoever has the schema from another file with the same bytes finds the same.
+        // The schema of another file with the same bytes gives the same result.
         let footer = Footer::find(File { physical_type: id, codec: Some(1) }.bytes().into(), false, None, 8);
         let again = footer.expect("a footer").with_schema(file.schema_descr().clone()).expect("the same schema");
         assert!(again.chunk(0, 0).is_err());
     }
 }
 
-/// A footer of 40 row groups with one column of 32-bit integers, whose statistics say `exact` of both bounds. So many chunks alike are
-/// read by their layout.
+/// A footer of 40 row groups with one column of 32-bit integers, whose statistics say `exact` of both bounds. This many similar
+/// chunks are read by their layout.
 fn footer_with_bounds(physical_type: i32, exact: Option<[bool; 2]>) -> FileMetaData {
     let mut bytes = Vec::new();
     let mut writer = ThriftWriter::new(&mut bytes);

@@ -1,10 +1,10 @@
-//! Whether a footer follows the specification to the letter, found by a reader that knows nothing else.
+//! Checks that a footer follows the specification, with a reader that implements nothing else.
 //!
-//! What is encrypted counts as not known. The tables are [parquet.thrift], and the reader is the compact protocol's description transliterated.
+//! Encrypted parts count as unknown. The tables are [parquet.thrift], and the reader is a transliteration of the compact protocol's description.
 //!
 //! [parquet.thrift]: https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Clone, Copy)]
 enum Kind {
     Bool,
@@ -184,7 +184,7 @@ const FILE_META_DATA: Structure = Structure {
     ],
 };
 
-/// The first thing in a footer that the specification does not allow, or leaves to readers.
+/// The first violation of the specification in a footer, or the first value that it leaves to readers.
 pub(crate) fn first_breach(footer: &[u8]) -> Result<(), String> {
     Reader { bytes: footer }.structure(&FILE_META_DATA).map(|_| ())
 }
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// Gives the number of its fields.
+    /// Returns the number of its fields.
     fn structure(&mut self, structure: &Structure) -> Result<usize, String> {
         let (mut id, mut seen) = (0, Vec::new());
         loop {
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Kind {
-    /// The type as the protocol has it; of booleans, that of elements of lists.
+    /// The wire type; for booleans, the type of list elements.
     fn wire_type(self) -> u8 {
         match self {
             Bool => 1,

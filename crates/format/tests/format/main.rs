@@ -1,4 +1,4 @@
-//! Footers held against what the `parquet` crate reads.
+//! Compares footers with the `parquet` crate.
 
 mod against_crate;
 mod alike;

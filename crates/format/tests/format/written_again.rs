@@ -3,7 +3,7 @@ use lath_format::{ColumnOrder, FileMetaData};
 
 use crate::against_crate::{by_crate, compare, footers};
 
-/// The footer with all that could be read of it; `None` where a chunk could not.
+/// The footer, written again from its metadata; `None` if a chunk cannot be read.
 fn written(file: &FileMetaData) -> Option<Vec<u8>> {
     let chunks = file.row_groups().map(|row_group| {
         row_group.columns().map(|chunk| Some(ColumnChunkMetaData::from(&chunk.ok()?))).collect::<Option<Vec<_>>>()
@@ -56,7 +56,7 @@ fn every_footer_of_the_collection_says_the_same_when_it_is_written_again() {
                 assert_eq!(new, old, "{at}");
             }
         }
-        // What the crate cannot read, it could not read before.
+        // The crate could not read the original either.
         if let Some(theirs) = by_crate(&written(&file).expect("written before").into()) {
             compare(&again, &theirs, &at);
         }

@@ -49,7 +49,7 @@ pub(crate) fn value(random: &mut Rng, column: &ColumnDescPtr) -> Vec<u8> {
 }
 
 fn statistics(random: &mut Rng, column: &ColumnDescPtr) -> ChunkStatistics {
-    // Values of fixed width are exact whatever the file says.
+    // Bounds of fixed width are always exact.
     let is_cut = matches!(column.physical_type(), PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
     let bound = |random: &mut Rng| Bound { value: value(random, column), is_exact: !is_cut || random.bool() };
     let (min, max) = (maybe(random, bound), maybe(random, bound));
@@ -146,16 +146,16 @@ fn column_index(random: &mut Rng, column: &ColumnDescPtr, pages: usize) -> Colum
     }
 }
 
-/// A row group as it is written.
-struct Written {
+/// A row group to be written.
+struct RandomRowGroup {
     chunks: Vec<ColumnChunkMetaData>,
-    /// By chunk, where they have any.
+    /// By chunk, if it has any.
     indexes: Vec<(Option<ColumnIndex>, OffsetIndex)>,
     rows: i64,
     sorting: Option<Vec<SortingColumn>>,
 }
 
-fn row_group(random: &mut Rng, columns: &[ColumnDescPtr], has_indexes: bool, file: &mut Vec<u8>) -> Written {
+fn row_group(random: &mut Rng, columns: &[ColumnDescPtr], has_indexes: bool, file: &mut Vec<u8>) -> RandomRowGroup {
     let mut chunks: Vec<_> = columns.iter().map(|column| chunk(random, column)).collect();
     let mut indexes = Vec::new();
     for chunk in chunks.iter_mut().filter(|_| has_indexes) {
@@ -178,7 +178,7 @@ fn row_group(random: &mut Rng, columns: &[ColumnDescPtr], has_indexes: bool, fil
         descending: random.bool(),
         nulls_first: random.bool(),
     };
-    Written {
+    RandomRowGroup {
         chunks,
         indexes,
         rows: number(random),
