@@ -1,6 +1,6 @@
-//! Writes the seeds of the fuzz targets `store_operations` and `store_open` below the folder named by the argument.
+//! Writes the seeds of the fuzz targets `store_operations` and `store_open` into the folder given as the argument.
 //!
-//! The operations are the same each time. Stores have random identities, so that those seeds change with every run.
+//! The operations are the same each time. Stores have random identities, so their seeds change with every run.
 
 use std::error::Error;
 use std::fs;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let temporary = tempfile::tempdir()?;
         let path = temporary.path().join("store");
         let store = make(&path)?;
-        // A store that is still open is left as a killed process leaves it.
+        // Copy the store while it is open, in the state that a killed process leaves.
         let files = ["", "-log0", "-log1"].map(|suffix| fs::read(temporary.path().join(format!("store{suffix}"))));
         drop(store);
         let [data, log0, log1] = files;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sequences in which one kind of step is more frequent than others; the bytes behind a step are taken at random.
+/// Sequences in which one kind of step is more frequent than others. The bytes after a step are random.
 fn operations() -> Vec<(&'static str, Vec<u8>)> {
     let steps: [(&str, &[u8]); 6] = [
         ("transactions", &[7, 8, 9]),
@@ -56,7 +56,7 @@ fn operations() -> Vec<(&'static str, Vec<u8>)> {
 
 type Make = fn(&Path) -> lath_store::Result<Option<Store>>;
 
-/// Stores, and which of their checksums the target makes right once they are changed.
+/// Stores, with the checksums that the target repairs after it has changed them.
 const STORES: &[(&str, Make, u8)] = &[
     ("closed", closed, 1),
     ("closed-free-map", closed, 3),
@@ -112,7 +112,7 @@ fn killed(path: &Path) -> lath_store::Result<Option<Store>> {
     Ok(Some(store))
 }
 
-/// A store as the target takes it: what is not zero of the data file, in pieces.
+/// Encodes a store for the target: the non-zero parts of the data file, in pieces.
 fn store_seed(repairs: u8, data: &[u8], logs: &[Vec<u8>; 2]) -> Vec<u8> {
     let logs = logs.each_ref().map(|log| {
         let len = log.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);

@@ -1,5 +1,5 @@
-//! Writes all keys of a store anew, round after round, and says how long its file gets: it must not be more than twice as
-//! long as what is in it.
+//! Rewrites all keys of a store, round after round, and prints the length of its file, which must not exceed twice its
+//! contents.
 //!
 //! `cargo run --release -p lath-store --example overwrite -- 20000000 10`
 
@@ -10,14 +10,14 @@ use lath_store::{Durability, Options, Store};
 
 const KEYS_PER_COMMIT: u64 = 512;
 
-/// A different key for each number, in no order.
-fn key_of(number: u64) -> [u8; 8] {
+/// A distinct key for each number, in random order.
+fn key(number: u64) -> [u8; 8] {
     let mixed = (number ^ number >> 31).wrapping_mul(0x7fb5_d329_728e_a185);
     (mixed ^ mixed >> 27).wrapping_mul(0x81da_def4_bc2d_d44d).to_be_bytes()
 }
 
-/// From one number to the next of a round, which comes to each of them once.
-fn step_of(keys: u64, round: u64) -> u64 {
+/// The step from one number to the next in a round, which visits each number once.
+fn step_size(keys: u64, round: u64) -> u64 {
     let mut step = keys * 5 / 8 + 97 * round + 1;
     while gcd(step, keys) != 1 {
         step += 1;
@@ -30,13 +30,13 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 fn write_all(store: &Store, keys: u64, round: u64) -> lath_store::Result<()> {
-    let step = step_of(keys, round);
+    let step = step_size(keys, round);
     let mut number = round % keys;
     for start in (0..keys).step_by(KEYS_PER_COMMIT as usize) {
         let mut transaction = store.begin()?;
         let mut tree = transaction.tree("data")?;
         for _ in start..keys.min(start + KEYS_PER_COMMIT) {
-            tree.put(&key_of(number), &(number ^ round).to_le_bytes())?;
+            tree.put(&key(number), &(number ^ round).to_le_bytes())?;
             number = (number + step) % keys;
         }
         transaction.commit_with(Durability::Deferred)?;
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let snapshot = store.snapshot()?;
     let tree = snapshot.tree("data")?.ok_or("the tree is gone")?;
     for number in 0..keys {
-        if tree.get(&key_of(number))? != Some(&(number ^ rounds).to_le_bytes()[..]) {
+        if tree.get(&key(number))? != Some(&(number ^ rounds).to_le_bytes()[..]) {
             return Err(format!("key {number} has another value").into());
         }
     }

@@ -1,10 +1,10 @@
-//! One writer and twelve readers on one store for a number of seconds, in which every snapshot must add up.
+//! One writer and twelve readers on one store for a number of seconds. Every snapshot must add up.
 //!
 //! `cargo run --release -p lath-store --features poison --example soak -- 60`
 //!
-//! Money moves between accounts, so that its sum stays. Every commit enters itself in a journal, so that the journal's
-//! length is the number of the commit; an index has each account under its balance. Readers add up what they see, wait,
-//! and add it up again. With the feature `poison` what the writer frees is overwritten, so that a reader notices.
+//! Money moves between accounts, so its sum is constant. Every commit adds itself to a journal, so the journal's length
+//! is the number of the commit; an index maps balances to accounts. Readers add up their snapshot, wait, and add it up
+//! again. With the feature `poison`, the writer overwrites the nodes it frees, so that a reader of freed nodes fails.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,14 +19,15 @@ const KEPT: [&str; 2] = ["kept", "kept too"];
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A balance, and bytes that say whether the value is whole: of lengths for which values lie in leaves and in nodes.
+/// A balance, and bytes that show whether the value is intact. Their lengths put some values into leaves and others
+/// into nodes of their own.
 fn account_value(account: u32, balance: u64) -> Vec<u8> {
     let mut value = balance.to_be_bytes().to_vec();
     value.resize(8 + (balance as usize * 7 + account as usize) % 400, balance as u8);
     value
 }
 
-fn balance_of(account: u32, value: &[u8]) -> Outcome<u64> {
+fn parse_balance(account: u32, value: &[u8]) -> Outcome<u64> {
     let balance = u64::from_be_bytes(*value.first_chunk().ok_or("a balance is cut off")?);
     if value != account_value(account, balance) {
         return Err(format!("account {account} has a value that nobody wrote").into());
@@ -42,7 +43,7 @@ fn tree<'a>(snapshot: &'a Snapshot, name: &str) -> Outcome<Tree<'a>> {
     Ok(snapshot.tree(name)?.ok_or_else(|| format!("there is no tree {name}"))?)
 }
 
-/// Adds up what a commit has; a number that says which commit it was.
+/// Adds up the accounts of a commit, and returns a number that identifies the commit.
 fn add_up(snapshot: &Snapshot) -> Outcome<u64> {
     let (accounts, index) = (tree(snapshot, "accounts")?, tree(snapshot, "index")?);
     let (mut sum, mut count) = (0, 0);
@@ -50,7 +51,7 @@ fn add_up(snapshot: &Snapshot) -> Outcome<u64> {
     while cursor.next()? {
         let key = cursor.key().and_then(|key| key.as_array()).ok_or("an account's key is not of four bytes")?;
         let account = u32::from_be_bytes(*key);
-        let balance = balance_of(account, cursor.value()?.unwrap_or_default())?;
+        let balance = parse_balance(account, cursor.value()?.unwrap_or_default())?;
         if account % 16 == 0 && !index.contains_key(&index_key(account, balance))? {
             return Err(format!("account {account} is not in the index under {balance}").into());
         }
@@ -102,7 +103,7 @@ fn transfer(transaction: &mut Transaction, random: &mut fastrand::Rng) -> Outcom
         let mut accounts = transaction.tree("accounts")?;
         let mut balance = |account: u32| -> Outcome<u64> {
             let value = accounts.get(&account.to_be_bytes())?.ok_or("an account is gone")?;
-            balance_of(account, value)
+            parse_balance(account, value)
         };
         let old = [(from, balance(from)?), (to, balance(to)?)];
         let amount = random.u64(..=old[0].1);
@@ -170,7 +171,7 @@ fn main() -> Outcome<()> {
     println!("seed {seed}, {seconds} seconds");
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("store");
-    // A log this short has a checkpoint made every few thousand commits.
+    // A log this short causes a checkpoint every few thousand commits.
     let options = Options::new().capacity_bytes(8 << 30).log_limit_bytes(4 << 20);
     let store = options.open(&path)?;
     fill(&store)?;

@@ -1,12 +1,13 @@
 //! Checked access to the nodes in the data area.
 //!
-//! Every reference is checked against the length of the area before it is followed, so that a damaged store gives errors. The
-//! first four bytes of a node, its checksum, are not part of its body: a checkpoint writes them while readers read the body.
+//! Every reference is checked against the length of the area before it is followed, so a damaged store produces errors.
+//! The first four bytes of a node, its checksum, are not part of its body: a checkpoint writes them while readers read
+//! the body.
 
 //!
-//! Readers get shared references to bodies, and the writer exclusive ones, from one map. That this is right rests on the space
-//! bookkeeping of the whole crate, which [`WriteArena::new`] has the conditions of. What a damaged file may do to it is in the
-//! section on `unsafe` in ARCHITECTURE.md.
+//! Readers get shared references to bodies and the writer gets exclusive ones, all into one map. Soundness rests on the
+//! space bookkeeping of the whole crate; [`WriteArena::new`] states the conditions. The section on `unsafe` in
+//! ARCHITECTURE.md covers the consequences of a damaged file.
 
 #![expect(unsafe_code, reason = "slices of the mapped data area")]
 
@@ -22,13 +23,13 @@ use crate::storage::Data;
 /// The first unit that can hold a node: the header slots are before it.
 pub(crate) const FIRST_UNIT: u64 = 8192 / UNIT;
 
-/// The length of the data area of a store that was just made.
+/// The length of the data area of a new store.
 pub(crate) const FIRST_LEN: u64 = 1 << 16;
 
-/// Where the two header slots begin.
+/// The offsets of the two header slots.
 pub(crate) const HEADER_SLOTS: [u64; 2] = [0, 4096];
 
-/// Bytes of a header slot that have a meaning.
+/// The used bytes of a header slot.
 pub(crate) const HEADER_LEN: usize = 88;
 
 /// The hints of prefetch instructions.
@@ -48,26 +49,26 @@ use hint::{READ, WRITE};
 pub(crate) struct Arena {
     data: Arc<dyn Data>,
     base: NonNull<u8>,
-    /// How many bytes may be read: the area's length, kept here so that checking it costs no call.
+    /// The number of readable bytes: the area's length, kept here so that the bounds check costs no call.
     len: AtomicU64,
-    /// Which nodes of the store as it was opened were verified, if nodes are.
+    /// Set if nodes are verified: the nodes of the store as it was opened that have passed.
     verified: OnceLock<VerifiedNodes>,
 }
 
-/// Nodes of the store as it was opened, each of which is verified by its checksum when it is first read. Later nodes were made by a
-/// process that still has them in its memory.
+/// Tracks the nodes of the store as it was opened. Each is verified by its checksum when it is first read. Later nodes
+/// were made by a process that still has them in its memory.
 #[derive(Debug)]
 struct VerifiedNodes {
     /// Nodes up to this generation have checksums.
     sealed: Generation,
-    /// A bit for each unit in which a node begins that was verified.
+    /// A bit per unit, set once the node that begins there was verified.
     units: Box<[AtomicU64]>,
 }
 
 // SAFETY: `base` is the address of `data`, which is kept alive here and is `Send`; the address does not move.
 unsafe impl Send for Arena {}
-// SAFETY: through a shared `Arena` nodes are read, which are not written while anybody can reach them, and the checksum is
-// an atomic. Writing needs the one `WriteArena`.
+// SAFETY: through a shared `Arena`, nodes are only read. A node is not written while any thread can reach it, and its
+// checksum is an atomic. Writing needs the one `WriteArena`.
 unsafe impl Sync for Arena {}
 
 impl Arena {
@@ -81,14 +82,14 @@ impl Arena {
         self.data.as_ref()
     }
 
-    /// From now on, nodes up to this generation are verified by their checksums when they are first read. It is that of the checkpoint of
-    /// the header that counts.
+    /// From now on, verifies nodes up to this generation by their checksums when they are first read. The generation is
+    /// the one of the last checkpoint, which the valid header names.
     pub(crate) fn verify_nodes(&self, sealed: Generation) {
         let units = (self.len() / UNIT).div_ceil(64);
         self.verified.get_or_init(|| VerifiedNodes { sealed, units: (0..units).map(|_| AtomicU64::new(0)).collect() });
     }
 
-    /// Whether the node at `reference` is to be verified, and its checksum is wrong.
+    /// Returns whether the node at `reference` needs verification and has a wrong checksum.
     #[inline]
     fn is_damaged(&self, reference: u64, head: &[u8; BODY_HEAD]) -> bool {
         match self.verified.get() {
@@ -102,13 +103,14 @@ impl Arena {
 
     #[inline(never)]
     fn is_intact(&self, verified: &VerifiedNodes, reference: u64) -> bool {
-        // The space behind is newer than the header.
+        // Space behind the map was added after the header was written.
         let Some(units) = verified.units.get((reference / 64) as usize) else { return true };
         let bit = 1 << (reference % 64);
         if units.load(Ordering::Relaxed) & bit != 0 {
             return true;
         }
-        // What only commits between two checkpoints had was never sealed; readers of another process may hold it.
+        // A node that only commits between two checkpoints reach was never sealed; readers of another process may hold
+        // it.
         let is_intact = self.checksums(reference).is_ok_and(|(stored, right)| stored == right || stored == 0);
         if is_intact {
             units.fetch_or(bit, Ordering::Relaxed);
@@ -116,26 +118,26 @@ impl Arena {
         is_intact
     }
 
-    /// How many bytes may be read.
+    /// The number of readable bytes.
     #[inline]
     pub(crate) fn len(&self) -> u64 {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Sets the length of the area; at most that of the file.
+    /// Sets the length of the area, which must not exceed the file's.
     #[inline]
     pub(crate) fn set_len(&self, len: u64) {
         self.len.store(len.min(self.data.len()), Ordering::Relaxed);
     }
 
-    /// Whether the area has the bytes before `end`.
+    /// Returns whether the area has the bytes before `end`.
     #[inline]
     fn has(&self, end: u64) -> bool {
         end <= self.len() || self.has_grown(end)
     }
 
-    /// The same, by the length of the file. While another process writes, the length known here may be stale: two threads may store
-    /// a new and an older length in the wrong order.
+    /// Like [`has`](Self::has), but by the length of the file. While another process writes, the cached length may be
+    /// stale: two threads may store a new and an older length in the wrong order.
     #[cold]
     fn has_grown(&self, end: u64) -> bool {
         let len = self.data.len();
@@ -160,7 +162,7 @@ impl Arena {
         }
     }
 
-    /// As [`node`](Self::node), without an error message.
+    /// Like [`node`](Self::node), but returns `None` instead of an error.
     #[inline]
     pub(crate) fn peek(&self, reference: u64) -> Option<Node<'_>> {
         let head = self.peek_head(reference)?;
@@ -168,7 +170,7 @@ impl Arena {
         if len == 0 || !self.has(reference * UNIT + len as u64) || self.is_damaged(reference, head) {
             return None;
         }
-        // SAFETY: the node ends within the area, as was just checked, and these are the bytes behind its checksum.
+        // SAFETY: the node ends within the area, as was just checked, and these are the bytes after its checksum.
         let body = unsafe { self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) };
         Some(Node { head, body })
     }
@@ -187,7 +189,7 @@ impl Arena {
         if self.is_damaged(reference, head) {
             return Err(damaged(reference));
         }
-        // SAFETY: the value ends within the area, as was just checked, and begins behind the node's checksum.
+        // SAFETY: the value ends within the area, as was just checked, and begins after the node's checksum.
         Ok(unsafe { self.slice(start, len as usize) })
     }
 
@@ -205,14 +207,15 @@ impl Arena {
         Ok(Extent { start: reference, units })
     }
 
-    /// The kind and generation of the node at `reference`.
+    /// The generation of the node at `reference`.
     pub(crate) fn birth(&self, reference: u64) -> Result<Generation> {
         Ok(node::generation(self.head(reference)?))
     }
 
-    /// Prefetches the first lines of 64 bytes of a node that will be read, into all levels of cache. The hint for data that is used
-    /// once would keep a small tree out of the second and third level: with it 1.9 and not 3.3 million lookups a second were made
-    /// among a million random keys, 7.8 and not 13.4 among ten thousand, and as many among 20 million.
+    /// Prefetches the first lines of 64 bytes of a node that will be read, into all levels of cache. The hint for data
+    /// that is used once would keep a small tree out of the second and third level: with it, lookups drop from 3.3 to
+    /// 1.9 million a second among a million random keys and from 13.4 to 7.8 among ten thousand; among 20 million the
+    /// two are equal.
     #[inline]
     pub(crate) fn prefetch<const LINES: u64>(&self, reference: u64) {
         self.prefetch_with::<READ>(reference, LINES);
@@ -224,7 +227,7 @@ impl Arena {
         self.prefetch_with::<READ>(reference, lines);
     }
 
-    /// Prefetches the line that is `offset` bytes behind the start of a node.
+    /// Prefetches the line that is `offset` bytes after the start of a node.
     #[inline]
     pub(crate) fn prefetch_at(&self, reference: u64, offset: u64) {
         self.prefetch_with::<READ>(reference + offset / UNIT, 1);
@@ -254,18 +257,18 @@ impl Arena {
         let _ = (reference, lines);
     }
 
-    /// A node's checksum as it stands, and as it should be.
+    /// Returns the stored checksum of a node and the correct one.
     pub(crate) fn checksums(&self, reference: u64) -> Result<(u32, u32)> {
         let extent = self.extent(reference)?;
         let len = extent.units as usize * UNIT as usize - CHECKSUM_LEN;
-        // SAFETY: `extent` has found the node within the area, and these are the bytes behind its checksum.
+        // SAFETY: `extent` has found the node within the area, and these are the bytes after its checksum.
         let body = unsafe { self.slice(reference * UNIT + CHECKSUM_LEN as u64, len) };
         // SAFETY: the same.
         let stored = unsafe { self.checksum_cell(reference) };
         Ok((stored.load(Ordering::Relaxed), checksum(body)))
     }
 
-    /// Writes the checksum of a node that nobody changes any more.
+    /// Writes the checksum of a node that no longer changes.
     pub(crate) fn seal(&self, reference: u64) -> Result<()> {
         let (_, right) = self.checksums(reference)?;
         // SAFETY: `checksums` has found a node there.
@@ -284,13 +287,15 @@ impl Arena {
         Ok(bytes)
     }
 
-    /// Whether all bytes are 0.
+    /// Returns whether all bytes are 0.
     pub(crate) fn is_zero(&self) -> bool {
-        // SAFETY: these are the bytes of the area. Whoever asks holds the writer lock, and has not written anything yet.
+        // SAFETY: these are the bytes of the area. The caller holds the writer lock and has not written anything yet,
+        // so nothing changes them.
         unsafe { self.slice(0, self.len() as usize) }.iter().all(|byte| *byte == 0)
     }
 
-    /// Writes the header slot that is not the newest. One caller at a time: the one that makes the checkpoint.
+    /// Writes the header slot that is not the newest. Only the thread that makes the checkpoint calls this, so there is
+    /// one caller at a time.
     pub(crate) fn write_header(&self, slot: usize, bytes: &[u8; HEADER_LEN]) -> Result<()> {
         for (from, word) in bytes.as_chunks().0.iter().zip(self.header_words(slot)?) {
             word.store(u64::from_ne_bytes(*from), Ordering::Relaxed);
@@ -298,8 +303,8 @@ impl Arena {
         Ok(())
     }
 
-    /// A header slot as words: a process that opens the store for reading may read it while a checkpoint writes it. A half-written
-    /// slot has a wrong checksum, and is skipped.
+    /// A header slot as atomic words: a process that opens the store for reading may read it while a checkpoint writes
+    /// it. A half-written slot has a wrong checksum and is skipped.
     fn header_words(&self, slot: usize) -> Result<&[AtomicU64; HEADER_LEN / 8]> {
         const { assert!(HEADER_LEN.is_multiple_of(8)) };
         let at = HEADER_SLOTS[slot];
@@ -308,8 +313,9 @@ impl Arena {
         }
         // SAFETY: the slot is within the area, as was just checked.
         let first = unsafe { self.base.add(at as usize) };
-        // SAFETY: slots begin at multiples of 4096 of an area that is aligned to 64, and are only ever read and written
-        // as these atomics, but by `is_zero`, before anybody has opened the store. All bits are values.
+        // SAFETY: slots begin at multiples of 4096 in an area that is aligned to 64. They are only read and written as
+        // these atomics; the exception is `is_zero`, which runs before any process has opened the store. Every bit
+        // pattern is a valid value.
         Ok(unsafe { first.cast().as_ref() })
     }
 
@@ -326,7 +332,7 @@ impl Arena {
         let at = (reference * UNIT) as usize + CHECKSUM_LEN;
         // SAFETY: a unit begins at `reference` and ends within the area, as was just checked.
         let head = unsafe { self.base.add(at) };
-        // SAFETY: `BODY_HEAD` bytes from here are within that unit. Nobody writes the body of a node that can be reached.
+        // SAFETY: `BODY_HEAD` bytes from here are within that unit. The body of a reachable node is never written.
         Some(unsafe { head.cast::<[u8; BODY_HEAD]>().as_ref() })
     }
 
@@ -340,8 +346,8 @@ impl Arena {
         debug_assert!(start + len as u64 <= self.len());
         // SAFETY: the caller guarantees that `start` is within the area.
         let first = unsafe { self.base.add(start as usize) };
-        // SAFETY: so are the bytes up to `start + len`. The area lives as long as `self`, and nobody writes the body of a node that
-        // can be reached: the creator of the `WriteArena` guarantees it.
+        // SAFETY: so are the bytes up to `start + len`. The area lives as long as `self`. The body of a reachable node
+        // is never written, as the creator of the `WriteArena` guarantees.
         unsafe { std::slice::from_raw_parts(first.as_ptr(), len) }
     }
 
@@ -349,7 +355,7 @@ impl Arena {
     ///
     /// # Safety
     ///
-    /// A unit begins at `reference` and ends within the area, behind the headers.
+    /// A unit begins at `reference` and ends within the area, after the headers.
     unsafe fn checksum_cell(&self, reference: u64) -> &AtomicU32 {
         // SAFETY: the caller guarantees that the unit is within the area.
         let at = unsafe { self.base.add((reference * UNIT) as usize) };
@@ -359,7 +365,7 @@ impl Arena {
     }
 }
 
-/// The checksum of a node's body. Never 0, which says that a node was not sealed.
+/// The checksum of a node's body. Never 0, which marks a node that was not sealed.
 pub(crate) fn checksum(body: &[u8]) -> u32 {
     (xxhash_rust::xxh3::xxh3_64(body) as u32).max(1)
 }
@@ -374,7 +380,7 @@ fn outside(reference: u64) -> Error {
     Error::corrupt_at(reference.saturating_mul(UNIT), "a reference leads outside of the file")
 }
 
-/// The right to write nodes that nobody else can reach yet. There is one for each store, with the writer.
+/// The right to write nodes that no other thread or process can reach yet. Each store has one, held by the writer.
 #[derive(Debug)]
 pub(crate) struct WriteArena {
     arena: Arc<Arena>,
@@ -383,44 +389,45 @@ pub(crate) struct WriteArena {
 impl WriteArena {
     /// # Safety
     ///
-    /// Until this is dropped, nothing else writes to the area but headers and checksums: the caller holds the store's writer
-    /// lock, and makes no other `WriteArena` of the area.
+    /// Until this is dropped, nothing else writes to the area except headers and checksums: the caller holds the
+    /// store's writer lock, and makes no other `WriteArena` for the area.
     ///
-    /// The extents that are handed to [`fresh`](Self::fresh), [`copy_to`](Self::copy_to), [`copy_whole`](Self::copy_whole) and
-    /// `poison` are free space: no commit that a reader holds or may yet get reaches them, and no slice of them is alive. The
-    /// generations that are handed to [`own`](Self::own) are later than those of all these commits.
+    /// The extents passed to [`fresh`](Self::fresh), [`copy_to`](Self::copy_to), [`copy_whole`](Self::copy_whole) and
+    /// `poison` are free space: no commit that a reader holds or may yet get reaches them, and no slice of them is
+    /// alive. The generations passed to [`own`](Self::own) are later than the generations of all these commits.
     pub(crate) unsafe fn new(arena: Arc<Arena>) -> Self {
         Self { arena }
     }
 
-    /// An area of so many bytes of memory that nobody else has.
+    /// An area of `capacity` bytes of memory with no other owner.
     #[cfg(test)]
     pub(crate) fn in_memory(capacity: u64, len: u64) -> Self {
         use crate::storage::{MemoryStorage, Storage};
 
         let data = MemoryStorage::new(capacity).and_then(|storage| storage.data()).expect("memory can be had");
-        // SAFETY: the area is empty, and nobody else has it.
+        // SAFETY: the area is empty and has no other owner.
         unsafe { data.set_len(len) }.expect("the length is within the capacity");
-        // SAFETY: nobody else has the area, and tests look at nodes only while they change none.
+        // SAFETY: the area has no other owner, and tests look at nodes only while they change none.
         unsafe { Self::new(Arc::new(Arena::new(data))) }
     }
 
-    /// Makes the file at least `len` bytes long. How far the area reaches is another matter: [`Arena::set_len`] says it.
+    /// Makes the file at least `len` bytes long. [`Arena::set_len`] sets how much of it belongs to the area.
     pub(crate) fn grow_file(&mut self, len: u64) -> Result<()> {
         let data = self.arena.data();
         if len <= data.len() {
             return Ok(());
         }
-        // SAFETY: nobody but the one writer, which this is borrowed from exclusively, changes the length, and it becomes no less.
+        // SAFETY: only the one writer, which this borrows exclusively, changes the length, and the length does not
+        // shrink.
         unsafe { data.set_len(len) }
     }
 
-    /// Cuts the file off behind `len` bytes, of which the area has at most as many.
+    /// Truncates the file to `len` bytes. The area must not be longer than that.
     pub(crate) fn shorten_file(&mut self, len: u64) -> Result<()> {
         if len < self.arena.len() {
             return Err(Error::internal("the file is cut off within the data area"));
         }
-        // SAFETY: as above. The creator of this guarantees that no commit that counts reaches bytes which the area no longer has.
+        // SAFETY: as above. The creator of this guarantees that no valid commit reaches bytes beyond the area's end.
         unsafe { self.arena.data().set_len(len) }
     }
 
@@ -433,7 +440,7 @@ impl WriteArena {
         self.arena.node(reference)
     }
 
-    /// The body of a node that was made in generation `since` or later, and so cannot be reached by anybody but this writer.
+    /// The body of a node of generation `since` or later, which only this writer can reach.
     #[inline]
     pub(crate) fn own(&mut self, reference: u64, since: Generation) -> Result<&mut [u8]> {
         let node = self.arena.node(reference)?;
@@ -441,13 +448,12 @@ impl WriteArena {
             return Err(Error::corrupt_at(reference * UNIT, "a node of an earlier commit would be changed"));
         }
         let len = node.body.len();
-        // SAFETY: the node was found within the area. No commit that anybody else reads has nodes of this generation, as the
+        // SAFETY: the node was found within the area. No commit of another reader has nodes of this generation, as the
         // creator of this guarantees.
         Ok(unsafe { self.body_mut(reference, len) })
     }
 
-    /// A node that is only read, and the body of one about to be made in space that is free, with its head written, to copy
-    /// from the one to the other.
+    /// Returns a node to copy from, and the body of a new node in free space to copy it to, with its head written.
     pub(crate) fn copy_to(
         &mut self,
         from: u64,
@@ -465,7 +471,7 @@ impl WriteArena {
         Ok((self.arena.node(from)?, body))
     }
 
-    /// Makes a copy of a node in space that is free.
+    /// Copies a node into free space.
     pub(crate) fn copy_whole(&mut self, from: Extent, to: u64, kind: Kind, generation: Generation) -> Result<()> {
         let (node, body) = self.copy_to(from.start, Extent { start: to, ..from }, kind, generation)?;
         let source = node.body.get(COMMON..body.len()).ok_or_else(|| outside(from.start))?;
@@ -473,7 +479,7 @@ impl WriteArena {
         Ok(())
     }
 
-    /// The body of a node about to be made in space that is free, with its head written.
+    /// Returns the body of a new node in free space, with its head written.
     pub(crate) fn fresh(&mut self, extent: Extent, kind: Kind, generation: Generation) -> Result<&mut [u8]> {
         self.within(extent)?;
         // SAFETY: the extent is within the area, as was just checked.
@@ -485,7 +491,7 @@ impl WriteArena {
     }
 
     #[cfg(any(feature = "poison", debug_assertions))]
-    /// Overwrites space that has become free, so that whoever still looks there finds no node.
+    /// Overwrites space that has become free, so that a stale reference to it finds no node.
     pub(crate) fn poison(&mut self, extent: Extent) -> Result<()> {
         self.within(extent)?;
         // SAFETY: the extent is within the area, as was just checked, and free space, as the creator of this guarantees.
@@ -504,7 +510,7 @@ impl WriteArena {
     ///
     /// # Safety
     ///
-    /// They are within the area, and nothing reaches the node but what is borrowed from `self`.
+    /// They are within the area, and nothing reaches the node except what is borrowed from `self`.
     #[inline]
     unsafe fn body_mut(&mut self, reference: u64, len: usize) -> &mut [u8] {
         // SAFETY: the caller guarantees that the node lies within the area.

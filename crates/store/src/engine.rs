@@ -1,4 +1,4 @@
-//! What all handles, snapshots and transactions of one store share.
+//! The state that all handles, snapshots and transactions of one store share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,7 +21,7 @@ pub(crate) struct Engine {
     pub(crate) identity: u64,
     /// Whether this process only reads the commits that another process publishes or has published.
     pub(crate) is_follower: bool,
-    /// Of a store that was opened read-only while no process wrote: what lets writers in.
+    /// Set for a store that was opened read-only while no process wrote: lets writers in.
     pub(crate) idle_view: OnceLock<IdleView>,
     writer_lock: WriterLock,
     is_poisoned: AtomicBool,
@@ -57,18 +57,18 @@ impl Engine {
         }
     }
 
-    /// Waits for the writer's state, which one transaction or checkpoint has at a time.
+    /// Waits for the writer's state, which one transaction or checkpoint owns at a time.
     #[inline]
     pub(crate) fn lock_state(&self) -> Result<Box<State>> {
         if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire()) }
     }
 
-    /// The same, before all other waiting threads.
+    /// Like [`lock_state`](Self::lock_state), but goes before all other waiting threads.
     pub(crate) fn lock_state_first(&self) -> Result<Box<State>> {
         if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire_first()) }
     }
 
-    /// The writer's state, if no transaction or checkpoint has it.
+    /// Takes the writer's state if no transaction or checkpoint owns it.
     #[inline]
     pub(crate) fn try_lock_state(&self) -> Option<Box<State>> {
         self.writer_lock.try_acquire()
@@ -79,7 +79,7 @@ impl Engine {
         self.writer_lock.release(state);
     }
 
-    /// Makes sure that no other process writes; `None` if one does, or has since this one opened the store read-only.
+    /// Keeps other processes from writing. `None` if one does, or has since this process opened the store read-only.
     pub(crate) fn exclude_writers(&self) -> Result<Option<NoOtherWriter<'_>>> {
         match self.idle_view.get() {
             _ if self.is_follower => Ok(None),
@@ -108,7 +108,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Updates the length of the area to that which the writing process has published.
+    /// Updates the length of the area to the one that the writing process has published.
     #[inline]
     pub(crate) fn see_length(&self) {
         if self.is_follower {
@@ -120,11 +120,11 @@ impl Engine {
     }
 }
 
-/// No other process writes while this lives.
+/// A guard: no other process writes while this lives.
 #[derive(Debug)]
 pub(crate) enum NoOtherWriter<'e> {
-    /// This one has the store locked as long as it is open.
+    /// This process has the store locked for as long as it is open.
     Locked,
-    /// Writers are kept away for now.
+    /// This guard keeps writers out.
     Excluded(#[expect(dead_code, reason = "ends when it is dropped")] WritersExcluded<'e>),
 }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation on a store failed.
+/// The error of an operation on a store.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub enum Error {
     /// The files of the store do not follow its format.
     Corrupt {
-        /// What is wrong.
+        /// A description of the damage.
         what: String,
-        /// Where in the data file, in bytes, if that is known.
+        /// The offset in the data file, in bytes, if known.
         offset: Option<u64>,
     },
     /// An operation of the operating system failed.
@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// Something is larger than the format or an option allows.
     Limit {
-        /// What is too large.
+        /// The name of the limited quantity.
         what: &'static str,
         /// The maximum.
         limit: u64,
@@ -39,15 +39,15 @@ pub enum Error {
     Busy,
     /// The store was opened read-only.
     ReadOnly,
-    /// An earlier write or sync failed, so that it is not known what the disk holds. Open the store again.
+    /// An earlier write or sync failed, so the contents of the disk are unknown. Open the store again.
     Poisoned,
     /// There is no snapshot with this name, or the savepoint belongs to another transaction.
     NoSuchSnapshot(String),
-    /// A file or a snapshot with this name exists already.
+    /// A file or a snapshot with this name already exists.
     Exists(String),
-    /// The arguments of the call, or its time, are not allowed.
+    /// An argument is not allowed, or the call is not allowed at this time.
     Invalid(String),
-    /// A progress callback asked to stop.
+    /// A progress callback stopped the operation.
     Cancelled,
     /// A bug in this crate. Please report it.
     Internal(String),
@@ -66,7 +66,7 @@ impl Error {
         Self::Internal(what.into())
     }
 
-    /// For `map_err`: the error of the operation `op` on the file at `path`.
+    /// Returns a closure for `map_err` that makes the error of the operation `op` on the file at `path`.
     pub fn io(op: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { op, path: path.to_owned(), source: Arc::new(source) }
     }

@@ -1,12 +1,13 @@
-//! Runs of units: what nodes lie in and what free space is counted in.
+//! Runs of units, the granularity of nodes and of free space.
 
 /// Bytes of a unit. Nodes start at a multiple of it and take a whole number of units.
 pub(crate) const UNIT: u64 = 64;
 
-/// Bytes of the system's huge pages, which the data file is mapped by where it can be.
+/// The size of the system's huge pages, which map the data file where possible.
 pub(crate) const HUGE_PAGE: u64 = 2 << 20;
 
-/// Which write transaction, or part of one after a savepoint, made a node or a commit. Grows and never repeats.
+/// The write transaction that made a node or a commit. A savepoint begins another generation. Generations grow and
+/// never repeat.
 pub(crate) type Generation = u64;
 
 /// A run of units in the data area.
@@ -14,7 +15,7 @@ pub(crate) type Generation = u64;
 pub(crate) struct Extent {
     /// The first unit, counted from the start of the data area. Less than 2^40.
     pub(crate) start: u64,
-    /// How many there are, at least 1.
+    /// The number of units, at least 1.
     pub(crate) units: u32,
 }
 

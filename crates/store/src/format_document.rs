@@ -1,4 +1,4 @@
-//! Whether `docs/formats/store.md` says of the format what the code does.
+//! Tests that `docs/formats/store.md` agrees with the code.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::trie::MAX_KEY_LEN;
 
 const DOCUMENT: &str = include_str!("../../../docs/formats/store.md");
 
-/// The rows of the table whose first heading is this, without it and the line below.
+/// The rows of the table whose first heading is this, without the heading and the line below it.
 fn rows(heading: &str) -> Vec<Vec<&'static str>> {
     let cells = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
     let tables = DOCUMENT.lines().skip_while(|line| !line.starts_with(&format!("| {heading} |")));
@@ -24,7 +24,7 @@ fn rows(heading: &str) -> Vec<Vec<&'static str>> {
     rows
 }
 
-/// Where each field of a structure is and how long, in a table without gaps; and where the last one ends.
+/// The offset and length of each field of a structure, from a table without gaps, and the end of the last field.
 fn layout(structure: &str) -> (Vec<(usize, usize)>, usize) {
     let rows = rows(&format!("{structure}: offset"));
     let fields: Vec<(usize, usize)> =

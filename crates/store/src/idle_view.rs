@@ -1,12 +1,13 @@
-//! A store that was opened read-only while no process wrote to it: a private view of its files, beside which writers may come.
+//! A view of a store that was opened read-only while no process wrote to it. It is private, so writers may open the
+//! store beside it.
 //!
 //! | state | data file | writers |
 //! | --- | --- | --- |
-//! | the log is replayed, in memory | locked shared | are kept away |
-//! | the checkpoint of the header is held in the table of readers | not locked | keep what the checkpoint reaches |
-//! | the whole view is looked at, by [`IdleView::exclude_writers`] | locked shared, unless there is a writer | are kept away |
+//! | the log is replayed, in memory | locked shared | excluded |
+//! | the table of readers holds the header's checkpoint | not locked | allowed; they keep the nodes that the checkpoint reaches |
+//! | [`IdleView::exclude_writers`] has locked the whole view for a check | locked shared, unless there is a writer | excluded |
 //!
-//! Where the table of readers cannot be written to, the first state lasts until the store is closed.
+//! If the table of readers cannot be written to, the first state lasts until the store is closed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,18 +17,18 @@ use crate::readers::{Pin, Readers, SHARED_LEN};
 use crate::records::newest_header;
 use crate::storage::Storage;
 
-/// The view, and what holds its checkpoint.
+/// The view, and the pin of its checkpoint.
 #[derive(Debug)]
 pub(crate) struct IdleView {
     view: Arc<dyn Storage>,
     /// The number of its checkpoint.
     checkpoint: u64,
-    /// Locked while writers are kept away.
+    /// Locked while writers are excluded.
     exclusion: Mutex<()>,
     _held: Pin,
 }
 
-/// No writer has changed anything since the view was opened, and none comes while this lives.
+/// A guard: no writer has changed anything since the view was opened, and none comes while this lives.
 #[derive(Debug)]
 pub(crate) struct WritersExcluded<'v> {
     view: &'v IdleView,
@@ -35,8 +36,8 @@ pub(crate) struct WritersExcluded<'v> {
 }
 
 impl IdleView {
-    /// Holds the checkpoint of a private `view` of the store in `storage`, whose data file had `file_bytes`, and lets writers in. `None`
-    /// if that is not possible: then the view keeps them away.
+    /// Pins the checkpoint of a private `view` of the store in `storage`, whose data file had `file_bytes`, and lets
+    /// writers in. `None` if that is not possible: then the view excludes writers.
     pub(crate) fn new(
         storage: &dyn Storage,
         view: Arc<dyn Storage>,
@@ -48,14 +49,14 @@ impl IdleView {
         }
         let Some(shared) = storage.shared_for_readers(SHARED_LEN)? else { return Ok(None) };
         let header = newest_header(arena)?;
-        // Another version may have the table, or there may be too many readers.
+        // The table may belong to another version of the format, or there may be too many readers.
         let held = Readers::new(shared).and_then(|readers| readers.hold(&header.root, file_bytes));
         let Ok(held) = held else { return Ok(None) };
         view.let_writers_in()?;
         Ok(Some(Self { view, checkpoint: header.number, exclusion: Mutex::default(), _held: held }))
     }
 
-    /// Keeps writers away; `None` if there is one, or there was one since.
+    /// Excludes writers. `None` if there is a writer, or was one since the view was opened.
     pub(crate) fn exclude_writers(&self, arena: &Arena) -> Result<Option<WritersExcluded<'_>>> {
         let one_at_a_time = self.exclusion.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.view.keep_writers_out()? {
@@ -68,7 +69,7 @@ impl IdleView {
 
 impl Drop for WritersExcluded<'_> {
     fn drop(&mut self) {
-        // If it fails, writers are kept away until the store is closed.
+        // If this fails, writers stay excluded until the store is closed.
         let _ = self.view.view.let_writers_in();
     }
 }

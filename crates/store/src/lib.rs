@@ -50,7 +50,7 @@ pub use copy::CopyProgress;
 pub use copy::{Compaction, CompactionProgress};
 pub use error::{Error, Result};
 pub use inspect::{CheckReport, Problem};
-pub use inspect::{Held, Holder, Stats};
+pub use inspect::{HeldSpace, Holder, Stats};
 pub use inspect::{StoreUser, store_users};
 pub use options::{Durability, Options};
 pub use records::{RecordError, RecordReader, RecordWriter};
@@ -59,7 +59,7 @@ pub use repair::{RepairReport, repair, repair_with};
 pub use snapshot::Snapshot;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
-pub use storage::{Data, Lengths, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};
+pub use storage::{Data, Lengths, LogFile, MAX_PROCESSES, MemoryStorage, SharedMemory, Storage};
 #[cfg(any(test, feature = "simulation"))]
 pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;

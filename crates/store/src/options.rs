@@ -1,25 +1,25 @@
-//! How a store is opened.
+//! The options for opening a store.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::storage::DEFAULT_CAPACITY_BYTES;
 
-/// What a commit survives once it has returned.
+/// The durability of a commit: the failures that it survives once it has returned.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// A loss of power: the commit is in the log, and the log is synced.
+    /// Survives a loss of power: the commit is in the log, and the log is synced.
     #[default]
     Sync,
-    /// The end of the process. A loss of power only after a later sync: by a commit with [`Sync`](Self::Sync), by
-    /// [`Store::sync`](crate::Store::sync) or by a checkpoint.
+    /// Survives the end of the process. It survives a loss of power only after a later sync: by a commit with
+    /// [`Sync`](Self::Sync), by [`Store::sync`](crate::Store::sync) or by a checkpoint.
     Deferred,
-    /// Nothing, until the next checkpoint.
+    /// Survives nothing until the next checkpoint.
     Off,
 }
 
-/// How a store is opened.
+/// The options for opening a store.
 ///
 /// ```
 /// # fn main() -> lath_store::Result<()> {
@@ -64,13 +64,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The minimum and maximum of the log's default limit, which is twice the length of the data: 256 MiB and 1 GiB.
+    /// The bounds of the default limit of the log, which is twice the length of the data: 256 MiB and 1 GiB.
     pub const LOG_LIMIT_BYTES: RangeInclusive<u64> = 256 << 20..=1 << 30;
 
-    /// Default for [`checkpoint_space_bytes`](Self::checkpoint_space_bytes): 64 MiB.
+    /// The default for [`checkpoint_space_bytes`](Self::checkpoint_space_bytes): 64 MiB.
     pub const DEFAULT_CHECKPOINT_SPACE_BYTES: u64 = 64 << 20;
 
-    /// The defaults.
+    /// Returns the default options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,75 +82,79 @@ impl Options {
         self
     }
 
-    /// Whether a store that does not exist is created. The default is `true`; a store that is opened read-only is never created.
+    /// Sets whether a missing store is created. The default is `true`. A store that is opened read-only is never
+    /// created.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Whether the store is opened read-only. The default is `false`. Another process may write to it at the same time. No file
-    /// is created or changed, except for the lock file, in which readers register.
+    /// Sets whether the store is opened read-only. The default is `false`. Another process may write to it at the same
+    /// time. No file is created or changed, except for the lock file, in which readers register.
     ///
-    /// If no process has the store open, its files are read as they are. Commits that are only in the log are replayed in
-    /// memory, each time that the store is opened. Another process may open it for writing later: what was opened here stays at the
-    /// commit that was found. Only a reader that may not write to the lock file keeps writers away, until its last handle and
-    /// snapshot are dropped.
+    /// If no process has the store open, its files are read as they are, and commits that are only in the log are
+    /// replayed in memory at each opening. Another process may open the store for writing later; this handle then stays
+    /// at the commit that it found. Only a reader that may not write to the lock file keeps writers out, until its last
+    /// handle and snapshot are dropped.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Sets how many bytes of address space are reserved. The store cannot grow beyond them. The default is 1 TiB.
+    /// Sets the reserved address space in bytes, beyond which the store cannot grow. The default is 1 TiB.
     #[must_use]
     pub fn capacity_bytes(mut self, capacity_bytes: u64) -> Self {
         self.capacity_bytes = capacity_bytes;
         self
     }
 
-    /// Sets how long the log becomes before a checkpoint is made in the background. The default is twice the length of the data,
-    /// within [bounds](Self::LOG_LIMIT_BYTES). A longer log needs fewer checkpoints, each of which may write all of the data, but
-    /// opening the store after a crash takes longer: about a second for each 20 MiB of small entries.
+    /// Sets the length of the log at which a checkpoint is made in the background. The default is twice the length of
+    /// the data, within [bounds](Self::LOG_LIMIT_BYTES). A longer log needs fewer checkpoints, each of which may write
+    /// all of the data, but opening the store after a crash takes longer: about a second for each 20 MiB of small
+    /// entries.
     #[must_use]
     pub fn log_limit_bytes(mut self, log_limit_bytes: u64) -> Self {
         self.log_limit_bytes = Some(log_limit_bytes);
         self
     }
 
-    /// The maximum length of the log of a store with so much data.
+    /// The maximum length of the log of a store with this much data.
     pub(crate) fn log_limit(&self, data_bytes: u64) -> u64 {
         let (min, max) = Self::LOG_LIMIT_BYTES.into_inner();
         self.log_limit_bytes.unwrap_or((2 * data_bytes).clamp(min, max))
     }
 
-    /// Sets how much space of the file may wait for the next checkpoint before one is made in the background: that of nodes which only the last
-    /// one needs, if it is more than a quarter of the used space, too. Where changes come everywhere in the data, each checkpoint writes all
-    /// of it, and more space means fewer of them. While one is made, twice as much may wait.
+    /// Sets how much space of the file may wait for the next checkpoint before one is made in the background. This
+    /// space consists of nodes that only the last checkpoint needs; a checkpoint is made only if it also exceeds a
+    /// quarter of the used space. If changes are spread over all of the data, each checkpoint writes all of it, and
+    /// more space means fewer checkpoints. While one is made, twice as much may wait.
     #[must_use]
     pub fn checkpoint_space_bytes(mut self, checkpoint_space_bytes: u64) -> Self {
         self.checkpoint_space_bytes = checkpoint_space_bytes;
         self
     }
 
-    /// Whether each node that the store has when it is opened is verified by its checksum when it is first read, so that damage of the file is
-    /// [`Error::Corrupt`](crate::Error::Corrupt) and never a wrong answer. The default is `false`: then
-    /// [`Store::check`](crate::Store::check) finds it. It costs one pass over what is read, and a bit of memory for 64 bytes of the file.
+    /// Sets whether each node that the store has when it is opened is verified by its checksum when it is first read,
+    /// so that damage is [`Error::Corrupt`](crate::Error::Corrupt) and never a wrong answer. The default is `false`:
+    /// then only [`Store::check`](crate::Store::check) finds damage. Verification costs one pass over the nodes that
+    /// are read, and a bit of memory for each 64 bytes of the file.
     #[must_use]
     pub fn verify_nodes(mut self, verify: bool) -> Self {
         self.verify_nodes = verify;
         self
     }
 
-    /// Sets how long [`open`](Self::open) waits for other processes that have the store open in a way that excludes this one, before it returns
-    /// [`Error::Busy`](crate::Error::Busy). The default is not to wait.
+    /// Sets how long [`open`](Self::open) waits for other processes that have the store open in a way that excludes
+    /// this one, before it returns [`Error::Busy`](crate::Error::Busy). The default is not to wait.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// Whether a thread makes checkpoints when they are due. The default is `true`. Without it, only
+    /// Sets whether a thread makes checkpoints when they are due. The default is `true`. Without it, only
     /// [`Store::checkpoint`](crate::Store::checkpoint) and closing the store make checkpoints.
     #[must_use]
     pub fn background_checkpoints(mut self, enabled: bool) -> Self {

@@ -1,10 +1,10 @@
-//! The deferred puts of a transaction: many together are faster than one by one.
+//! The deferred puts of a transaction. Applying many together is faster than one by one.
 
 use crate::error::Result;
 use crate::node::Word;
 use crate::trie::{Writer, warm};
 
-/// The maximum number of puts that are carried out together.
+/// The maximum number of puts that are applied together.
 const MAX_PUTS: usize = 1024;
 
 /// The maximum number of bytes of their keys and values.
@@ -14,20 +14,20 @@ const MAX_BYTES: usize = 1 << 18;
 const WARM_AHEAD: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
-struct Put {
+struct DeferredPut {
     /// The first eight bytes of the key, which decide the order of most keys.
     head: u64,
     key: (u32, u32),
     value_end: u32,
 }
 
-/// Puts into one tree, in the order they were asked for.
+/// Puts into one tree, in the order of the calls.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// Which of the transaction's trees.
+    /// The index of the tree among the transaction's trees.
     pub(crate) tree: usize,
     bytes: Vec<u8>,
-    puts: Vec<Put>,
+    puts: Vec<DeferredPut>,
 }
 
 impl Pending {
@@ -53,23 +53,24 @@ impl Pending {
         let len = key.len().min(8);
         head[..len].copy_from_slice(&key[..len]);
         let value_end = self.bytes.len() as u32;
-        self.puts.push(Put { head: u64::from_be_bytes(head), key: (start, end), value_end });
+        self.puts.push(DeferredPut { head: u64::from_be_bytes(head), key: (start, end), value_end });
     }
 
-    fn key(&self, put: &Put) -> &[u8] {
+    fn key(&self, put: &DeferredPut) -> &[u8] {
         &self.bytes[put.key.0 as usize..put.key.1 as usize]
     }
 
-    /// Carries out all puts in the order of their keys, as neighbours share most of their path. Of equal keys the last one wins.
+    /// Applies all puts in key order, because neighbours share most of their path. If a key repeats, the last put wins.
     pub(crate) fn apply(&mut self, writer: &mut Writer, root: &mut Word) -> Result<()> {
         let mut puts = std::mem::take(&mut self.puts);
-        // A put without a byte of key and value begins where the next one does, but does not end there, unless it is the same.
+        // A put with an empty key and value begins at the same offset as the next one but does not end there, unless
+        // the next is the same.
         puts.sort_unstable_by(|a, b| {
             a.head.cmp(&b.head).then_with(|| self.key(a).cmp(self.key(b))).then_with(|| a.value_end.cmp(&b.value_end))
         });
         writer.discard_path();
         let entry = |index: usize| {
-            let put: &Put = &puts[index];
+            let put: &DeferredPut = &puts[index];
             (self.key(put), &self.bytes[put.key.1 as usize..put.value_end as usize])
         };
         let (mut done, mut warmed, mut result) = (0, 0, Ok(()));
@@ -98,7 +99,7 @@ mod tests {
     use crate::trie::find;
 
     #[test]
-    fn of_equal_keys_the_last_value_stays_where_puts_take_no_bytes() {
+    fn the_last_put_of_a_key_wins_with_empty_keys_and_values() {
         const LEN: u64 = 1 << 20;
         let mut writer = Writer::new(WriteArena::in_memory(LEN, LEN), Space::new(FIRST_UNIT, LEN / UNIT), 1);
         let mut root = Word::NONE;

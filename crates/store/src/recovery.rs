@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "makes the one object that may write to the data area")]
-//! Opening a store: the newest header, the free space, and then the log.
+//! Opens a store: finds the newest header and the free space, and then replays the log.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
@@ -19,17 +19,17 @@ use crate::readers::{self, Readers};
 use crate::records::{Header, VERSION, newest_header, record};
 use crate::root::Root;
 use crate::space::Space;
-use crate::space::reclaim::{Reclaimer, Retired};
+use crate::space::reclaim::{Reclaimer, RetiredNode};
 use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage};
 use crate::store::Store;
 use crate::transaction::Transaction;
 use crate::trie::Writer;
-use crate::writer::{Named, Published, State, sorted, walk_root, write_record_at};
+use crate::writer::{NamedSnapshot, PublishedCommit, State, sorted, walk_root, write_record_at};
 
-/// How long opening waits at a time for other processes.
+/// The interval at which opening checks whether other processes have released the store.
 const WAIT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// This many commits of the log are replayed in one transaction.
+/// The number of commits of the log that are replayed in one transaction.
 const REPLAY_BATCH: u64 = 256;
 
 impl Options {
@@ -55,7 +55,7 @@ impl Options {
 
     /// Opens a new store in memory, which is dropped with its last handle.
     ///
-    /// # Errors
+    /// # [`Error::Io`](crate::Error::Io) if there is not enough memory.
     /// [`Error::Io`](crate::Error::Io) if there is not enough memory.
     pub fn open_in_memory(&self) -> Result<Store> {
         self.open_storage(Arc::new(MemoryStorage::new(self.capacity_bytes.min(DEFAULT_CAPACITY_BYTES))?))
@@ -64,7 +64,7 @@ impl Options {
     /// Opens the store in `storage`.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The same as [`open`](Self::open).
     pub fn open_storage(&self, storage: Arc<dyn Storage>) -> Result<Store> {
         Store::open_with(storage, self.clone())
     }
@@ -74,7 +74,7 @@ impl Store {
     /// Opens the store at `path` with the default options, and creates it if it does not exist.
     ///
     /// # Errors
-    /// As [`Options::open`].
+    /// The same as [`Options::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().open(path)
     }
@@ -108,7 +108,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store for reading the commits that another process publishes, or published if it has ended and others still read.
+    /// Opens the store to read the commits that another process publishes, or published before it ended if other
+    /// readers remain.
     fn follow(storage: &dyn Storage, options: &Options) -> Result<Option<Self>> {
         let Some(shared) = storage.shared_with_others(readers::SHARED_LEN)? else { return Ok(None) };
         let readers = Readers::new(shared)?;
@@ -134,9 +135,10 @@ impl Store {
         }
         let readers = Readers::new(shared)?;
         let arena = Arc::new(Arena::new(storage.data()?));
-        // SAFETY: the writer lock was just taken, and `readers` keeps the shared memory, and with it the lock, until the store is
-        // closed. The state gets this object, and goes with the store. Its list of free space has what neither the newest commit
-        // nor a named snapshot nor a pinned commit reaches, and its generation is later than theirs.
+        // SAFETY: the writer lock was just taken, and `readers` keeps the shared memory, and with it the lock, until
+        // the store is closed. The state gets this object, and is dropped with the store. Its free space contains
+        // nothing that the newest commit, a named snapshot or a pinned commit reaches, and its generation is later than
+        // theirs.
         let mut write_arena = unsafe { WriteArena::new(Arc::clone(&arena)) };
         if is_new(&arena) {
             if has_log {
@@ -169,7 +171,8 @@ impl Store {
     }
 }
 
-/// The data area is synced before the log gets its first record, so an empty one with a log was emptied.
+/// The error of an empty data area beside a log. The data area is synced before the log gets its first record, so it
+/// was emptied.
 fn lost_data() -> Error {
     Error::corrupt(
         "the data file is missing or empty, and the log beside it has commits; put the data file back from a backup, save \
@@ -177,7 +180,7 @@ fn lost_data() -> Error {
     )
 }
 
-/// Whether nothing was ever written to the area.
+/// Returns whether nothing was ever written to the area.
 fn is_new(arena: &Arena) -> bool {
     arena.len() == 0 || (arena.len() <= FIRST_LEN && arena.is_zero())
 }
@@ -205,8 +208,8 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     let arena = &Arc::clone(write_arena.shared());
     let root = header.root;
     let named = root.named(arena)?;
-    let named: Vec<Named> =
-        named.into_iter().map(|(_, root)| Named { root, created: root.generation, dropped: None }).collect();
+    let named: Vec<NamedSnapshot> =
+        named.into_iter().map(|(_, root)| NamedSnapshot { root, created: root.generation, dropped: None }).collect();
     // Readers of other processes may hold commits of a writer that has ended.
     readers.take_over()?;
     let mut held = Vec::new();
@@ -215,11 +218,11 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     for value in sorted(held) {
         let root = match readers.held_root(value) {
             Some(root) => root,
-            None => Root::read(arena.node(Published::reference(value))?)?,
+            None => Root::read(arena.node(PublishedCommit::reference(value))?)?,
         };
-        published.push(Published { value, root });
+        published.push(PublishedCommit { value, root });
     }
-    // Nodes that several of them reach are held for the newest, which is the last one to need them.
+    // Nodes that several of these commits reach are parked under the newest, the last one to need them.
     published.sort_unstable_by_key(|published| std::cmp::Reverse(published.root.generation));
     let newest = published.iter().map(|published| published.root.generation).max();
     let generation = root.generation.max(newest.unwrap_or(0)) + 1;
@@ -227,21 +230,21 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     let map = header.free_map.filter(|_| header.is_clean);
     let free_map = map.map(|reference| arena.extent(reference)).transpose()?;
     let mut reclaimer = Reclaimer::new();
-    // The map has what the header's commit reaches, and no record of a commit.
-    let is_in_map = |published: &Published| published.record().is_none() && published.root == root;
+    // The map includes the nodes of the header's commit, and no root records.
+    let is_in_map = |published: &PublishedCommit| published.record().is_none() && published.root == root;
     let mut space = match map.filter(|_| published.iter().all(is_in_map)) {
         Some(reference) => Space::lazy(MappedValue::new(arena, reference)?)?,
         None => find_free(arena, header, &root, &named, &published, &mut reclaimer)?,
     };
     if let Some(map) = free_map {
-        // If readers hold nodes that are free in the map, it is not used here, but the header still refers to it.
+        // If readers hold nodes that are free in the map, the map is not used here, but the header still refers to it.
         space.mark_used(map);
     }
     let mut writer = Writer::new(write_arena, space, generation);
-    // Opening a store that is only read does not make its file longer, however dense it is.
+    // Opening a store without writing to it does not make its file longer, however dense it is.
     let extent = writer.allocate_tightly(1)?;
     let record = write_record_at(&mut writer, extent, &root)?;
-    published.push(Published { value: Published::table_value(record, root.sequence), root });
+    published.push(PublishedCommit { value: PublishedCommit::table_value(record, root.sequence), root });
     Ok(Box::new(State {
         writer,
         reclaimer,
@@ -260,13 +263,13 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     }))
 }
 
-/// The free space, found by visiting all used nodes.
+/// Finds the free space by visiting all used nodes.
 fn find_free(
     arena: &Arc<Arena>,
     header: &Header,
     root: &Root,
-    named: &[Named],
-    published: &[Published],
+    named: &[NamedSnapshot],
+    published: &[PublishedCommit],
     reclaimer: &mut Reclaimer,
 ) -> Result<Space> {
     let end = (arena.len() / UNIT).max(header.end);
@@ -274,13 +277,13 @@ fn find_free(
     for root in [root].into_iter().chain(named.iter().map(|named| &named.root)) {
         walk_root(arena, root, 0, &mut |extent| Ok(space.mark_used(extent)))?;
     }
-    // Nodes that only readers of other processes hold become free when they are released.
+    // Nodes that only readers of other processes hold become free when they release them.
     for published in published {
         let mut held = Vec::new();
         let mut hold = |extent: Extent| {
             let is_new = space.mark_used(extent);
             if is_new {
-                held.push(Retired { extent, birth: arena.birth(extent.start)? });
+                held.push(RetiredNode { extent, birth: arena.birth(extent.start)? });
             }
             Ok(is_new)
         };
@@ -304,7 +307,7 @@ fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     let mut open: Option<Transaction> = None;
     let mut done = durable;
     let last = engine.log.replay(durable, |sequence, bytes| {
-        // A named snapshot is of the commit before, which must be the last one of its transaction.
+        // A named snapshot keeps the commit before, so that commit must be the last one of its transaction.
         let mut keeps = false;
         record::replay(bytes, |operation| {
             keeps |= matches!(operation, record::Operation::KeepSnapshot(_));
@@ -329,7 +332,7 @@ fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     let mut state = match (open, idle) {
         (Some(transaction), _) => transaction.commit_replayed(done)?,
         (None, Some(state)) => {
-            engine.readers.publish(Published::table_value(record, durable), end * UNIT);
+            engine.readers.publish(PublishedCommit::table_value(record, durable), end * UNIT);
             state
         }
         (None, None) => return Err(Error::internal("the writer's state is lost during a replay")),
@@ -339,7 +342,7 @@ fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     Ok(())
 }
 
-/// Says what there is no space for on a full disk.
+/// Makes the error of a full disk say what the space is needed for.
 fn explain_full(error: Error) -> Error {
     match error {
         Error::Io { path, source, .. } if source.kind() == ErrorKind::StorageFull => {

@@ -1,12 +1,12 @@
-//! What a commit leaves: the roots of all trees.
+//! The root of a commit, from which all trees are reached.
 //!
-//! A root record is a node of one unit, by which readers find the trees of a commit:
+//! A root record is a node of one unit, from which readers find the trees of a commit:
 //!
 //! ```text
 //! body   12 catalog word u64 │ 20 sequence number u64 │ 28 snapshots word u64 │ 36 zeros
 //! ```
-//! The catalog is a tree from the names of trees to their root words; the snapshots are one from the names of snapshots to
-//! the generation, sequence number and catalog word of each.
+//! The catalog is a tree from the names of trees to their root words. The snapshots are a tree from the names of
+//! snapshots to the generation, sequence number and catalog word of each.
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
@@ -14,14 +14,14 @@ use crate::extent::Generation;
 use crate::node::{self, Kind, Node, Word};
 use crate::trie::{Cursor, find};
 
-/// The longest name of a tree or of a named snapshot.
+/// The maximum length of the name of a tree or of a named snapshot.
 pub(crate) const NAME_MAX: usize = 1024;
 
 /// A commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) generation: Generation,
-    /// Commits are numbered from 1 on; 0 is the store as it was made.
+    /// Commits are numbered from 1; 0 is the store as it was created.
     pub(crate) sequence: u64,
     pub(crate) catalog: Word,
     pub(crate) snapshots: Word,
@@ -80,7 +80,7 @@ impl Root {
         Ok(snapshots)
     }
 
-    /// What a named snapshot of this root is kept as.
+    /// The value under which a named snapshot of this root is stored.
     pub(crate) fn to_snapshot(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.generation.to_le_bytes());
@@ -109,7 +109,8 @@ pub(crate) fn parse_word(value: &[u8]) -> Result<Word> {
     }
 }
 
-/// Each entry takes more than eight bytes: if there are more, nodes are reached over and over.
+/// Limits the number of names by the size of the file: each entry takes more than eight bytes, so more of them mean
+/// that a damaged tree reaches nodes over and over.
 fn check_count(arena: &Arena, count: usize) -> Result<()> {
     if count as u64 > arena.len() / 8 {
         return Err(Error::corrupt("a catalog has more entries than the file has room for"));

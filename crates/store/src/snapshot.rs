@@ -1,4 +1,4 @@
-//! Snapshots: the store as one commit left it.
+//! Snapshots: read-only views of the store at one commit.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::readers::Pin;
 use crate::root::Root;
 use crate::tree::Tree;
 
-/// The store as one commit left it. It does not change while this lives.
+/// A read-only view of the store at one commit. It does not change while this lives.
 ///
-/// Taking a snapshot costs the same whatever the size of the store, blocks nobody and is blocked by nobody. Any number of threads
-/// can read from it. Until it is dropped, space that only its commit needs is not reused.
+/// Taking a snapshot takes the same time for any size of the store, and neither blocks other threads nor waits for
+/// them. Any number of threads can read from it. Until it is dropped, space that only its commit needs is not reused.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) root: Root,
@@ -26,7 +26,7 @@ impl Snapshot {
         Self { root, pin, engine }
     }
 
-    /// The tree with this name, if there is one.
+    /// Returns the tree with this name, if it exists.
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt).
@@ -35,34 +35,34 @@ impl Snapshot {
         Ok(root.map(|root| Tree::new(&self.engine.arena, root)))
     }
 
-    /// The names of all trees, in ascending order.
+    /// Returns the names of all trees, in ascending order.
     ///
     /// # Errors
-    /// As [`tree`](Self::tree).
+    /// The same as [`tree`](Self::tree).
     pub fn tree_names(&self) -> Result<Vec<String>> {
         Ok(self.root.trees(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The names of the snapshots that were kept by name when this commit was made, in ascending order.
+    /// Returns the names of the named snapshots that existed when this commit was made, in ascending order.
     ///
     /// # Errors
-    /// As [`tree`](Self::tree).
+    /// The same as [`tree`](Self::tree).
     pub fn snapshot_names(&self) -> Result<Vec<String>> {
         Ok(self.root.named(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The snapshot that was kept under this name, if there is one.
+    /// Returns the named snapshot with this name, if it existed when this commit was made.
     ///
     /// # Errors
-    /// As [`tree`](Self::tree).
+    /// The same as [`tree`](Self::tree).
     pub fn snapshot(&self, name: &str) -> Result<Option<Self>> {
         let named = self.root.named(&self.engine.arena)?;
         let root = named.into_iter().find(|(other, _)| other == name);
-        // The pin of this commit keeps the snapshots that it names, too.
+        // The pin of this commit keeps its named snapshots, too.
         Ok(root.map(|(_, root)| Self::new(Arc::clone(&self.engine), Arc::clone(&self.pin), root)))
     }
 
-    /// The number of the commit. Commits are counted from 1; 0 is the store as it was created.
+    /// Returns the number of the commit. Commits are counted from 1; 0 is the store as it was created.
     pub fn sequence(&self) -> u64 {
         self.root.sequence
     }

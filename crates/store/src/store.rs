@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
-use crate::writer::Published;
+use crate::writer::PublishedCommit;
 
 /// An ordered key-value store in a file: named trees, transactions over all of them, and snapshots.
 ///
@@ -48,8 +48,8 @@ impl Store {
         Self { engine, _background: background }
     }
 
-    /// Begins a write transaction. Waits for the transaction before it and, if writers are far ahead of a checkpoint that is being
-    /// made, for that checkpoint.
+    /// Begins a write transaction. Waits for the previous transaction to end and, if writers are far ahead of a running
+    /// checkpoint, for that checkpoint.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Poisoned`].
@@ -67,7 +67,7 @@ impl Store {
     /// Begins a write transaction without waiting.
     ///
     /// # Errors
-    /// [`Error::Busy`] if there is another; otherwise as [`begin`](Self::begin).
+    /// [`Error::Busy`] if another transaction is open; otherwise the same as [`begin`](Self::begin).
     pub fn try_begin(&self) -> Result<Transaction> {
         self.engine.check_writable()?;
         let state = self.engine.try_lock_state().ok_or(Error::Busy)?;
@@ -77,11 +77,11 @@ impl Store {
     /// Takes a snapshot of the last commit.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there are 4,096 snapshots already, [`Error::Corrupt`].
+    /// [`Error::Limit`] if 4,096 snapshots exist already, [`Error::Corrupt`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         let pin = self.engine.readers.pin()?;
         self.engine.see_length();
-        let root = Root::read(self.engine.arena.node(Published::reference(pin.value()))?)?;
+        let root = Root::read(self.engine.arena.node(PublishedCommit::reference(pin.value()))?)?;
         Ok(Snapshot::new(Arc::clone(&self.engine), Arc::new(pin), root))
     }
 
@@ -96,7 +96,7 @@ impl Store {
 
     /// Makes a checkpoint: writes all commits so far to the data file, so that the log starts again.
     ///
-    /// A thread that has a transaction open must not call this, as it would wait for itself.
+    /// A thread with an open transaction must not call this: it would wait for itself.
     ///
     /// # Errors
     /// [`Error::Io`], after which the store is poisoned.

@@ -1,4 +1,4 @@
-//! Reading one tree of a snapshot or a transaction.
+//! Reads one tree of a snapshot or a transaction.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -12,7 +12,7 @@ pub type Entry<'a> = (Vec<u8>, &'a [u8]);
 
 /// An ordered map from keys to values. Both are arbitrary bytes. It does not change while this lives.
 ///
-/// Keys are ordered byte by byte; a prefix of a key comes before it. Values are slices of the store itself, so that reading
+/// Keys are ordered byte by byte; a prefix of a key comes before it. Values are slices of the store itself, so reading
 /// one copies nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree<'a> {
@@ -25,7 +25,7 @@ impl<'a> Tree<'a> {
         Self { arena, root }
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), as for all methods that read.
@@ -34,8 +34,8 @@ impl<'a> Tree<'a> {
         find::get(self.arena, self.root, key)
     }
 
-    /// The values of many keys, in the order of `keys`. Their cache misses overlap, so that this is faster than as many calls of
-    /// [`get`](Self::get).
+    /// Returns the values of many keys, in the order of `keys`. Their cache misses overlap, so this is faster than as
+    /// many calls of [`get`](Self::get).
     ///
     /// ```
     /// # fn main() -> lath_store::Result<()> {
@@ -51,7 +51,7 @@ impl<'a> Tree<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// The same as [`get`](Self::get).
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<&'a [u8]>>> {
         let mut values = Vec::with_capacity(keys.len());
         for group in keys.chunks(warm::GROUP) {
@@ -63,27 +63,27 @@ impl<'a> Tree<'a> {
         Ok(values)
     }
 
-    /// Whether the tree has `key`.
+    /// Returns whether the tree has `key`.
     pub fn contains_key(&self, key: &[u8]) -> Result<bool> {
         Ok(self.get(key)?.is_some())
     }
 
-    /// The number of keys, in constant time.
+    /// Returns the number of keys, in constant time.
     pub fn len(&self) -> Result<u64> {
         count::total(self.arena, self.root)
     }
 
-    /// Whether the tree has no keys.
+    /// Returns whether the tree has no keys.
     pub fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
-    /// The number of keys less than `key`, in time proportional to the depth of the tree.
+    /// Returns the number of keys less than `key`, in time proportional to the depth of the tree.
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
         count::rank(self.arena, self.root, key)
     }
 
-    /// The number of keys in a range, in time proportional to the depth of the tree.
+    /// Returns the number of keys in a range, in time proportional to the depth of the tree.
     pub fn count<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<u64> {
         let above = match range.end_bound() {
             Bound::Unbounded => self.len()?,
@@ -98,21 +98,21 @@ impl<'a> Tree<'a> {
         Ok(above.saturating_sub(below))
     }
 
-    /// The key with `rank` keys before it, and its value, in time proportional to the depth of the tree.
+    /// Returns the key with `rank` keys before it, and its value, in time proportional to the depth of the tree.
     pub fn nth(&self, rank: u64) -> Result<Option<Entry<'a>>> {
         let mut cursor = self.cursor();
         cursor.inner.seek_rank(rank)?;
         cursor.entry()
     }
 
-    /// The first key and its value.
+    /// Returns the first key and its value.
     pub fn first(&self) -> Result<Option<Entry<'a>>> {
         let mut cursor = self.cursor();
         cursor.next()?;
         cursor.entry()
     }
 
-    /// The last key and its value.
+    /// Returns the last key and its value.
     pub fn last(&self) -> Result<Option<Entry<'a>>> {
         let mut cursor = self.cursor();
         cursor.seek_to_end();
@@ -120,31 +120,31 @@ impl<'a> Tree<'a> {
         cursor.entry()
     }
 
-    /// The first key that is not less than `key`, and its value.
+    /// Returns the first key that is not less than `key`, and its value.
     pub fn lower_bound(&self, key: &[u8]) -> Result<Option<Entry<'a>>> {
         let mut cursor = self.cursor();
         cursor.lower_bound(key)?;
         cursor.entry()
     }
 
-    /// The first key that is greater than `key`, and its value.
+    /// Returns the first key that is greater than `key`, and its value.
     pub fn upper_bound(&self, key: &[u8]) -> Result<Option<Entry<'a>>> {
         let mut cursor = self.cursor();
         cursor.upper_bound(key)?;
         cursor.entry()
     }
 
-    /// A cursor before the first key.
+    /// Returns a cursor before the first key.
     pub fn cursor(&self) -> Cursor<'a> {
         Cursor { inner: trie::Cursor::new(self.arena, self.root) }
     }
 
-    /// All keys and their values. The iterator is double-ended.
+    /// Iterates over all keys and their values. The iterator is double-ended.
     pub fn iter(&self) -> Range<'a> {
         self.range::<&[u8]>(..)
     }
 
-    /// The keys in a range and their values. The iterator is double-ended.
+    /// Iterates over the keys in a range and their values. The iterator is double-ended.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Range<'a> {
         let start = match range.start_bound() {
             Bound::Unbounded => Vec::new(),
@@ -159,16 +159,16 @@ impl<'a> Tree<'a> {
         Range { tree: *self, start, end, front: None, back: None, is_done: false }
     }
 
-    /// The keys that begin with `prefix` and their values. The iterator is double-ended.
+    /// Iterates over the keys that begin with `prefix` and their values. The iterator is double-ended.
     pub fn prefix(&self, prefix: &[u8]) -> Range<'a> {
         self.range(prefix_range(prefix))
     }
 }
 
-/// The range of the keys that begin with `prefix`, for [`Tree::range`] and [`Tree::count`].
+/// Returns the range of the keys that begin with `prefix`, for [`Tree::range`] and [`Tree::count`].
 pub fn prefix_range(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     let mut end = prefix.to_vec();
-    // The first key behind all of them: the last byte that is not 255 is increased, and those after it are dropped.
+    // The end of the range: increase the last byte that is not 255, and drop the bytes after it.
     while end.pop_if(|last| *last == u8::MAX).is_some() {}
     let end = match end.last_mut() {
         Some(last) => {
@@ -254,13 +254,13 @@ impl<'a> Cursor<'a> {
         self.inner.seek_after();
     }
 
-    /// The key at this position; `None` before the first key and after the last.
+    /// Returns the key at this position; `None` before the first key and after the last.
     #[inline]
     pub fn key(&self) -> Option<&[u8]> {
         self.inner.key()
     }
 
-    /// The value at this position; `None` before the first key and after the last.
+    /// Returns the value at this position; `None` before the first key and after the last.
     #[inline]
     pub fn value(&self) -> Result<Option<&'a [u8]>> {
         self.inner.value()
@@ -313,7 +313,7 @@ impl<'a> Range<'a> {
             None => {
                 let mut cursor = self.tree.cursor();
                 match &self.end {
-                    // The last key in the range is the one before the first key behind it.
+                    // The last key in the range is the one before the first key after it.
                     Some(end) => {
                         cursor.lower_bound(end)?;
                     }

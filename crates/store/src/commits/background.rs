@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use crate::engine::Engine;
 use crate::writer::Signal;
 
-/// The thread, which ends when this is dropped.
+/// The checkpoint thread. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Background {
     signal: Arc<Signal>,
@@ -19,7 +19,7 @@ impl Background {
         let weak = Arc::downgrade(engine);
         let waited_on = Arc::clone(&signal);
         let work = move || work(&waited_on, &weak);
-        // Without a thread checkpoints are made when the store is closed.
+        // If no thread can be spawned, checkpoints are made when the store is closed.
         let thread = std::thread::Builder::new().name("lath-checkpoint".to_owned()).spawn(work).ok();
         Self { signal, thread }
     }

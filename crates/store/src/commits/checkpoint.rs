@@ -1,4 +1,4 @@
-//! Checkpoints: the nodes of a commit are made durable, and then a header that refers to them.
+//! Checkpoints: make the nodes of a commit durable, and then a header that refers to them.
 
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -11,20 +11,20 @@ use crate::node::{Kind, value};
 use crate::records::{Header, VERSION};
 use crate::root::Root;
 use crate::trie::{Writer, len_with_reserve};
-use crate::writer::{Published, State, sorted, walk_root};
+use crate::writer::{PublishedCommit, State, sorted, walk_root};
 
-/// A checkpoint records which pieces of this size it has to sync.
+/// The size of the pieces in which a checkpoint tracks the ranges to sync.
 const PIECE_BYTES: u64 = 1 << 16;
 
 /// The bytes of both headers.
 const HEADERS: Range<u64> = 0..8192;
 
-/// The file is cut off at a multiple of a page, and not below the length of a new store.
+/// The file is truncated to a multiple of a page, and never below the length of a new store.
 pub(crate) const PAGE_UNITS: u64 = 4096 / UNIT;
 pub(crate) const MIN_UNITS: u64 = FIRST_LEN / UNIT;
 
 impl Engine {
-    /// Makes a checkpoint that includes the commit numbered `sequence`, unless there is one.
+    /// Makes a checkpoint that includes the commit numbered `sequence`, unless one exists.
     pub(crate) fn checkpoint_from(&self, sequence: u64) -> Result<()> {
         let state = self.lock_state()?;
         let durable = state.durable.sequence;
@@ -32,13 +32,13 @@ impl Engine {
         if durable >= sequence { Ok(()) } else { self.checkpoint() }
     }
 
-    /// Makes a checkpoint of the newest commit, unless there is one. Writers wait only at its beginning and end.
+    /// Makes a checkpoint of the newest commit, unless one exists. Writers wait only at its beginning and end.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         self.make_checkpoint(false)
     }
 
-    /// Cuts off the free space at the end of the file, after a durable header has the new length. A crash in between leaves a file
-    /// that is longer than necessary.
+    /// Truncates the free space at the end of the file, once a durable header has the new length. A crash in between
+    /// leaves a file that is longer than necessary.
     pub(crate) fn shorten(&self) -> Result<()> {
         self.make_checkpoint(true)
     }
@@ -50,12 +50,12 @@ impl Engine {
         }
         let mut state = self.lock_state_first()?;
         let is_shorter = shorten && self.trim_tail(&mut state);
-        // The map of free space of a clean close may keep the file from becoming shorter, too.
+        // The free map of a clean close may also keep the file from shrinking.
         if state.root == state.durable && !is_shorter && !(shorten && state.free_map.is_some()) {
             self.unlock_state(state);
             return Ok(());
         }
-        // The old map of free space, which is read on demand, is about to become free itself.
+        // The old free map, which is read on demand, is about to become free itself.
         state.writer.space.load_all();
         let (root, durable, end) = (state.root, state.durable, state.writer.space.end());
         state.checkpointing = Some(root);
@@ -84,11 +84,11 @@ impl Engine {
         if result.is_err() {
             self.poison();
         }
-        // If the file could not be cut off, it is longer than necessary, and nothing else is wrong.
+        // If truncation fails, the file is longer than necessary, and nothing else is wrong.
         result.and(cut)
     }
 
-    /// Gives up the free units at the end, and returns whether the file can be shorter then.
+    /// Drops the free units at the end of the area, and returns whether the file can become shorter.
     fn trim_tail(&self, state: &mut State) -> bool {
         let space = &mut state.writer.space;
         space.load_all();
@@ -97,11 +97,12 @@ impl Engine {
         space.shrink(end) && len_with_reserve(space.end() * UNIT) < self.arena.data().len()
     }
 
-    /// Cuts the file off behind the space and the reserve. No durable header has a later end, and no needed commit has nodes there.
+    /// Truncates the file after the area and its reserve. No durable header has a later end, and no needed commit has
+    /// nodes there.
     fn cut_off(&self, state: &mut State) -> Result<()> {
         let end = state.writer.space.end() * UNIT;
-        // From here on readers access nothing behind it.
-        self.readers.publish(Published::table_value(state.record, state.root.sequence), end);
+        // From here on, readers access nothing past the new end.
+        self.readers.publish(PublishedCommit::table_value(state.record, state.root.sequence), end);
         self.arena.set_len(end);
         let len = len_with_reserve(end).max(self.readers.held_bytes()).min(self.arena.data().len());
         state.writer.arena.shorten_file(len)
@@ -120,23 +121,25 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes durable the nodes of a root that are younger than the durable one, or everything, and then the header.
+    /// Syncs the nodes of a root that are younger than the durable one, or the whole file if `all`, and then writes and
+    /// syncs the header.
     fn write_checkpoint(&self, header: &Header, durable: &Root, all: bool) -> Result<()> {
         let sealed = self.seal(&header.root, durable)?;
         let data = self.arena.data();
         if all {
             data.sync()?;
         } else {
-            // Changes that writers make meanwhile are left to the next checkpoint.
+            // The next checkpoint includes changes that writers make meanwhile.
             data.sync_ranges(&sealed.ranges())?;
         }
         self.arena.write_header((header.number % 2) as usize, &header.to_bytes())?;
         data.sync_ranges(std::slice::from_ref(&HEADERS))
     }
 
-    /// Writes the checksums of the nodes created since the last checkpoint, and returns where they are.
-    fn seal(&self, root: &Root, durable: &Root) -> Result<Touched> {
-        let mut sealed = Touched::default();
+    /// Writes the checksums of the nodes created since the last checkpoint, and returns the pieces of the file that
+    /// contain them.
+    fn seal(&self, root: &Root, durable: &Root) -> Result<PieceSet> {
+        let mut sealed = PieceSet::default();
         let mut seal_young = |node: Extent| {
             let is_young = self.arena.birth(node.start)? > durable.generation;
             if is_young {
@@ -155,12 +158,12 @@ impl Engine {
         Ok(sealed)
     }
 
-    /// Writes the last checkpoint, with the map of free space, so that the next opening need not look for any.
+    /// Writes the last checkpoint, with the free map, so that the next opening need not rebuild it.
     pub(crate) fn close(&self) -> Result<()> {
         if self.options.read_only || self.is_poisoned() {
             return Ok(());
         }
-        // Where opening failed because the log could not be replayed, there is no state, and nothing is written.
+        // If opening failed because the log could not be replayed, there is no state, and nothing is written.
         let Some(state) = self.try_lock_state() else { return Ok(()) };
         self.unlock_state(state);
         self.checkpoint()?;
@@ -180,8 +183,9 @@ impl Engine {
         let pins = sorted(named.map(|named| named.root.generation).collect());
         let State { writer, reclaimer, records, free_map, record, .. } = state;
         let record = writer.shared().extent(*record)?;
-        // The map has only the nodes that the newest commit and its named snapshots reach. The next opening looks at the readers in
-        // other processes by itself. Until the new header is written, the nodes that they hold and the old map are in use.
+        // The map contains only the nodes that the newest commit and its named snapshots reach; the next opening looks
+        // for readers in other processes itself. The nodes that they hold and the old map are in use until the new
+        // header is written.
         let unneeded = reclaimer.unneeded(&pins).chain(records.unneeded(&[])).chain([record]).chain(free_map.take());
         let unneeded: Vec<Extent> = unneeded.collect();
         let reference = write_map(writer, unneeded)?;
@@ -199,11 +203,11 @@ impl Engine {
     }
 }
 
-/// Writes the map of free space into a value node, which is used in the map itself, and returns its reference. The `unneeded`
-/// extents are free in the map.
+/// Writes the free map into a value node, which the map itself counts as used, and returns its reference. The map
+/// counts the `unneeded` extents as free.
 fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
     let room = writer.space.saved_bytes_max() as u64 + 2 * UNIT;
-    // Allocating the node may enlarge the map: a little more room than it needs now.
+    // Allocating the node may enlarge the map, so allocate a little more room than it needs now.
     let extent = writer.allocate_tightly(value::units(room + room / 8 + (1 << 16))?)?;
     let mut bytes = writer.space.save(unneeded);
     let generation = writer.generation;
@@ -217,14 +221,14 @@ fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
     Ok(extent.start)
 }
 
-/// The pieces of the file that have certain nodes.
+/// A set of fixed-size pieces of the file.
 #[derive(Debug, Default)]
-struct Touched {
-    /// For each piece of `PIECE_BYTES` from the start of the file on.
+struct PieceSet {
+    /// A flag for each piece of `PIECE_BYTES` from the start of the file.
     pieces: Vec<bool>,
 }
 
-impl Touched {
+impl PieceSet {
     fn add(&mut self, node: Extent) {
         let first = (node.start * UNIT / PIECE_BYTES) as usize;
         let last = ((node.end() * UNIT - 1) / PIECE_BYTES) as usize;
@@ -249,8 +253,8 @@ impl Touched {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // Dropping cannot report an error. Synced commits are in the log or in the last checkpoint; a program that needs to know
-        // makes a checkpoint first.
+        // Dropping cannot report an error. Synced commits are in the log or in the last checkpoint; a program that
+        // needs to know makes a checkpoint first.
         let _ = self.close();
     }
 }

@@ -1,4 +1,4 @@
-//! When a checkpoint is due, and when writers wait for one.
+//! Decides when a checkpoint is due, and when writers wait for one.
 
 use crate::engine::Engine;
 use crate::extent::UNIT;
@@ -6,8 +6,8 @@ use crate::root::Root;
 use crate::writer::State;
 
 impl Engine {
-    /// Whether a checkpoint is due: if the log is long enough, or if the last checkpoint keeps more bytes than the options allow, and more
-    /// than a quarter of the used ones, from being reused.
+    /// Returns whether a checkpoint is due: the log is long enough, or the last checkpoint keeps more bytes from being
+    /// reused than the options allow and than a quarter of the used bytes.
     #[inline]
     pub(crate) fn is_checkpoint_due(&self, state: &State) -> bool {
         let parked = state.reclaimer.parked_units(state.durable.generation) * UNIT;
@@ -16,9 +16,9 @@ impl Engine {
         is_long || (parked > self.options.checkpoint_space_bytes && parked > used / 4)
     }
 
-    /// Whether new transactions wait for the end of the checkpoint that is being made: if it and the last one together keep more than twice
-    /// the bytes that the options allow, and more than half of the other used ones, from being reused. A file of 20 million keys, rewritten
-    /// as fast as possible, then grows to 1.7 times the size of its contents.
+    /// Returns whether new transactions wait for the running checkpoint: it and the last one together keep more bytes
+    /// from being reused than twice what the options allow and than half of the other used bytes. With this limit, a
+    /// file of 20 million keys that is rewritten as fast as possible grows to 1.7 times the size of its contents.
     pub(crate) fn is_far_ahead(&self, state: &State) -> bool {
         let Some(checkpointing) = state.checkpointing else { return false };
         let parked = |root: Root| state.reclaimer.parked_units(root.generation);

@@ -1,4 +1,4 @@
-//! How the changes of a transaction become the newest commit.
+//! Turns the changes of a transaction into the newest commit.
 
 use crate::engine::Engine;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::options::Durability;
 use crate::records::Operations;
 use crate::root::Root;
 use crate::trie::Mode;
-use crate::writer::{Named, Published, State, write_record};
+use crate::writer::{NamedSnapshot, PublishedCommit, State, write_record};
 
 /// A tree that a transaction uses.
 #[derive(Debug, Clone)]
@@ -28,11 +28,11 @@ impl OpenTree {
     }
 }
 
-/// A commit that is published and not yet as durable as it was asked to be.
+/// A published commit that may not be as durable as requested yet.
 #[derive(Debug)]
-pub(crate) struct Committed {
+pub(crate) struct UnfinishedCommit {
     sync: Option<Position>,
-    /// A commit that is not in the log and must be in a checkpoint first.
+    /// A commit that is missing from the log, so a checkpoint must include it first.
     gap: Option<u64>,
 }
 
@@ -45,7 +45,7 @@ impl Engine {
         snapshots: Word,
         operations: &Operations,
         durability: Durability,
-    ) -> Result<Committed> {
+    ) -> Result<UnfinishedCommit> {
         let sequence = state.root.sequence + 1;
         let (root, record) = new_root(state, trees, snapshots, sequence)?;
         let append = |bytes| match durability {
@@ -61,16 +61,16 @@ impl Engine {
         if position.is_none() {
             state.gap = Some(sequence);
         }
-        // From here on nothing fails: the commit is made.
+        // From here on nothing fails: the commit exists.
         self.make_newest(state, root, record);
         if self.is_checkpoint_due(state) {
             self.is_due.raise();
         }
         let gap = if durability == Durability::Off { None } else { state.gap };
-        Ok(Committed { sync: position.filter(|_| durability == Durability::Sync), gap })
+        Ok(UnfinishedCommit { sync: position.filter(|_| durability == Durability::Sync), gap })
     }
 
-    /// Makes the changes of a replay, up to the commit numbered `sequence`, the newest commit.
+    /// Turns the changes of a replay, up to the commit numbered `sequence`, into the newest commit.
     pub(crate) fn commit_replayed(
         &self,
         state: &mut State,
@@ -86,14 +86,14 @@ impl Engine {
     pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64) {
         let snapshots_differ = root.snapshots != state.root.snapshots;
         (state.root, state.record) = (root, record);
-        let value = Published::table_value(record, root.sequence);
-        state.published.push(Published { value, root });
+        let value = PublishedCommit::table_value(record, root.sequence);
+        state.published.push(PublishedCommit { value, root });
         self.readers.publish(value, state.writer.space.end() * UNIT);
         let mut updated = Ok(());
         if snapshots_differ {
             updated = update_named(state);
         }
-        // The commit is made. If damage keeps space from being freed, nothing more is written.
+        // The commit exists. If damage keeps space from being freed, nothing more is written.
         if updated.and_then(|()| state.reclaim(&self.readers)).is_err() {
             self.poison();
         }
@@ -108,11 +108,11 @@ impl Engine {
         if root == durable {
             return Ok(());
         }
-        self.finish_commit(Committed { sync: log, gap })
+        self.finish_commit(UnfinishedCommit { sync: log, gap })
     }
 
-    /// Waits until a commit is as durable as was asked for.
-    pub(crate) fn finish_commit(&self, committed: Committed) -> Result<()> {
+    /// Waits until a commit is as durable as requested.
+    pub(crate) fn finish_commit(&self, committed: UnfinishedCommit) -> Result<()> {
         let mut result = Ok(());
         if let Some(gap) = committed.gap {
             result = self.checkpoint_from(gap);
@@ -156,9 +156,9 @@ fn update_named(state: &mut State) -> Result<()> {
         }
     }
     for (_, root) in &named {
-        let is_known = |old: &Named| old.dropped.is_none() && old.root.generation == root.generation;
+        let is_known = |old: &NamedSnapshot| old.dropped.is_none() && old.root.generation == root.generation;
         if !state.named.iter().any(is_known) {
-            state.named.push(Named { root: *root, created: newest, dropped: None });
+            state.named.push(NamedSnapshot { root: *root, created: newest, dropped: None });
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Commits and checkpoints: changes become the newest root, and the newest root durable.
+//! Commits and checkpoints: publish changes as the newest root, and make roots durable.
 
 mod background;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! Copying a store to another place while it is written to.
+//! Copies a store to another place while it is written to.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -10,14 +10,15 @@ use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::tree::{Range, Tree};
 
-/// A transaction of the copy ends when its keys and values have this many bytes.
+/// A transaction of the copy ends once its keys and values have this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
 impl Snapshot {
-    /// Copies this snapshot, with all its trees and named snapshots, into a new store at `path`, while others read and write.
+    /// Copies this snapshot, with all its trees and named snapshots, into a new store at `path`, while others read and
+    /// write.
     ///
-    /// The copy is written in the order of the keys, so that it takes no more space than it needs. It appears at `path` once it is
-    /// complete, and is durable when this returns. After an error nothing of it is left.
+    /// The copy is written in key order, so it takes no more space than it needs. It appears at `path` once it is
+    /// complete, and is durable when this returns. After an error nothing remains of it.
     ///
     /// # Errors
     /// [`Error::Exists`](crate::Error::Exists) if there is a file at `path`; [`Error::Corrupt`](crate::Error::Corrupt),
@@ -26,10 +27,10 @@ impl Snapshot {
         self.backup_with(path, |_| ControlFlow::Continue(()))
     }
 
-    /// As [`backup`](Self::backup), and calls `progress` between transactions, which may stop the copy.
+    /// Like [`backup`](Self::backup), but calls `progress` between transactions, which may stop the copy.
     ///
     /// # Errors
-    /// As [`backup`](Self::backup), and [`Error::Cancelled`](crate::Error::Cancelled) if `progress` stops the copy.
+    /// The same as [`backup`](Self::backup), and [`Error::Cancelled`] if `progress` stops the copy.
     pub fn backup_with(
         &self,
         path: impl AsRef<Path>,
@@ -129,7 +130,7 @@ enum Change<'a> {
     Put(Vec<u8>, &'a [u8]),
 }
 
-/// What happens to the smallest key that is left.
+/// Takes the smallest remaining key from `old`, `new` or both, and returns its change.
 fn next_change<'a>(old: Option<&mut Entries<'_>>, new: &mut Entries<'a>) -> Result<Change<'a>> {
     let Some(old) = old else {
         let entry = new.next().transpose()?;

@@ -1,13 +1,14 @@
-//! Giving space back to the file system while the store is in use.
+//! Returns unused space to the file system while the store is in use.
 //!
-//! The used nodes would fit into the first part of the file. A ceiling is set at the end of that part: nothing is allocated above it,
-//! and write transactions move the nodes above it below it. Each moves a limited number of bytes, so that other writers get in
-//! between. These transactions change nothing that can be read: their commits have the number of the commit before and are not
-//! logged. Named snapshots are moved with the trees, so that shared nodes stay shared. After a checkpoint only readers need the
-//! old copies. Without readers the space above the ceiling is free, a header with the new end is written, and the file is cut off. So
-//! are the logs, behind the commits that no checkpoint has yet.
+//! All used nodes would fit into the first part of the file. Compaction sets a ceiling at the end of that part: nothing
+//! is allocated above it, and write transactions move the nodes above it below it. Each transaction moves a limited
+//! number of bytes, so that other writers get in between. These transactions change nothing that can be read: their
+//! commits have the number of the commit before, and are not logged. Named snapshots are moved with the trees, so
+//! shared nodes stay shared. After a checkpoint, only readers need the old copies. Without readers the space above the
+//! ceiling is free: a header with the new end is written, and the file is truncated. The logs are truncated as well,
+//! after the commits that no checkpoint has yet.
 //!
-//! After a crash at any point, the commit of the last checkpoint and the log are found, as always.
+//! After a crash at any point, recovery finds the last checkpoint and the log as usual.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -18,31 +19,32 @@ use crate::arena::FIRST_UNIT;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::inspect::Held;
+use crate::inspect::HeldSpace;
 use crate::node::Word;
 use crate::root::Root;
 use crate::store::Store;
-use crate::trie::relocate::{Moved, Relocation};
+use crate::trie::relocate::{Relocation, RelocationResult};
 use crate::trie::{Mode, Purpose};
 use crate::writer::{State, write_record};
 
-/// A transaction ends with the node with which it has moved this many bytes.
+/// A transaction ends after the node with which it has moved this many bytes.
 const STEP_BYTES: u64 = 8 << 20;
 
-/// A transaction that has visited this many nodes begins with no further tree.
+/// A transaction that has visited this many nodes starts no further tree.
 const STEP_NODES: u64 = 1 << 14;
 
-/// Time for others to begin a transaction, including the time to wake up.
+/// Time for other threads to begin a transaction, including the time to wake up.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Below the first ceiling, one part in this many of the used space is left free, because holes do not fit nodes exactly.
+/// The first ceiling leaves one part in this many of the used space free, because holes do not fit nodes exactly.
 const SLACK: u64 = 16;
 
-/// Another pass is made if the file can become shorter by one part in this many.
+/// Another pass runs if the file can shrink by one part in this many.
 const GAIN: u64 = 64;
 
-/// The maximum number of passes over all trees. If nodes do not fit, the next ceiling is higher. Lower ceilings than the first are
-/// not tried: nodes that do not fit below them make the file longer, and with many nodes nothing is gained.
+/// The maximum number of passes over all trees. If nodes do not fit, the next ceiling is higher. Ceilings below the
+/// first are not tried: nodes that do not fit below them make the file longer, and with many such nodes the pass gains
+/// nothing.
 const PASSES: usize = 6;
 
 /// The result of [`Store::compact`].
@@ -53,15 +55,15 @@ pub struct Compaction {
     pub before_bytes: u64,
     /// The length of the data file after.
     pub after_bytes: u64,
-    /// How many nodes were moved.
+    /// The number of nodes moved.
     pub moved_nodes: u64,
-    /// How many bytes they take.
+    /// The number of bytes moved.
     pub moved_bytes: u64,
     /// The free space in the file after.
     pub free_bytes: u64,
-    /// Space that is held and cannot be moved. Once it is released, the file can be made shorter still.
-    pub held: Vec<Held>,
-    /// Whether the compaction was completed, and not stopped by the progress callback.
+    /// Space that is held and cannot be moved. After its holders release it, another call can shorten the file further.
+    pub held: Vec<HeldSpace>,
+    /// Whether the compaction ran to completion. `false` if the progress callback stopped it.
     pub is_complete: bool,
 }
 
@@ -76,14 +78,15 @@ pub struct CompactionProgress {
 }
 
 impl Store {
-    /// Makes the data file about as short as its used space, while others read and write: moves nodes near the end to free space
-    /// near the start, and cuts off the end. The logs are cut off behind the commits that no checkpoint has yet.
+    /// Shortens the data file to about its used space, while others read and write: moves nodes near the end to free
+    /// space near the start, and truncates the file. The logs are truncated after the commits that no checkpoint has
+    /// yet.
     ///
-    /// Nodes that only a [`Snapshot`](crate::Snapshot) reaches stay where they are, and the file cannot be cut off before them.
-    /// [`Compaction::held`] says what holds them; after it is dropped, another call shortens the file. Snapshots that are kept by
-    /// name are moved with the trees.
+    /// Nodes that only a [`Snapshot`](crate::Snapshot) reaches stay where they are, and the file cannot become shorter
+    /// than their ends. [`Compaction::held`] lists their holders; after they are dropped, another call shortens the
+    /// file. Named snapshots are moved with the trees.
     ///
-    /// A thread that has a transaction open must not call this, as it would wait for itself.
+    /// A thread with an open transaction must not call this: it would wait for itself.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Corrupt`], [`Error::Io`]. Nothing is lost, and nodes that were moved stay moved.
@@ -91,15 +94,16 @@ impl Store {
         self.compact_with(|_| ControlFlow::Continue(()))
     }
 
-    /// As [`compact`](Self::compact), and calls `progress` between transactions, which may stop the compaction.
+    /// Like [`compact`](Self::compact), but calls `progress` between transactions, which may stop the compaction.
     ///
     /// # Errors
-    /// As [`compact`](Self::compact).
+    /// The same as [`compact`](Self::compact).
     pub fn compact_with(&self, mut progress: impl FnMut(&CompactionProgress) -> ControlFlow<()>) -> Result<Compaction> {
         self.engine.check_writable()?;
         let _one_at_a_time = self.engine.compaction.lock().unwrap_or_else(PoisonError::into_inner);
         let before_bytes = self.engine.arena.data().len();
-        let mut work = Work { progress: &mut progress, moved: Moved::default(), expected: 0, is_stopped: false };
+        let mut work =
+            Work { progress: &mut progress, moved: RelocationResult::default(), expected: 0, is_stopped: false };
         let done = self.engine.compact(&mut work);
         let lifted = self.engine.lift_ceiling();
         done.and(lifted)?;
@@ -117,38 +121,38 @@ impl Store {
     }
 }
 
-/// A compaction as a whole.
+/// The state of a compaction as a whole.
 struct Work<'p> {
     progress: &'p mut dyn FnMut(&CompactionProgress) -> ControlFlow<()>,
-    moved: Moved,
+    moved: RelocationResult,
     /// Units that will be moved.
     expected: u64,
     is_stopped: bool,
 }
 
-/// What is walked, and how far it was.
+/// A pass over all trees, and its position.
 struct Pass {
     ceiling: u64,
-    /// First long values only: later there are fewer long holes.
+    /// Long values come first: later there are fewer long holes.
     only_long: bool,
     targets: Vec<Target>,
     at: usize,
     low: Vec<u8>,
 }
 
-/// Something with nodes.
+/// A unit of work: a kind of tree to move.
 enum Target {
-    /// The trees of this name, of the newest commit and of snapshots kept by name.
+    /// The tree with this name, in the newest commit and in named snapshots.
     Tree(String),
-    /// Their catalogs.
+    /// The catalogs of all these commits.
     Catalogs,
-    /// The names of the snapshots.
+    /// The tree of snapshot names.
     Snapshots,
 }
 
 struct Step {
-    moved: Moved,
-    /// Whether there was no room for some.
+    moved: RelocationResult,
+    /// Whether some nodes found no room.
     is_full: bool,
 }
 
@@ -168,7 +172,7 @@ impl Engine {
             if work.is_stopped || (work.moved.nodes == before && !is_full) {
                 break;
             }
-            // What did not fit was put above the ceiling, behind the end of the file even.
+            // Nodes that did not fit were put above the ceiling, even past the end of the file.
             if is_full {
                 slack = (slack / 2).max(1);
             }
@@ -176,7 +180,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What to move below which ceiling, and about how many units that are; `None` if it is not worth while.
+    /// Plans a pass: what to move below which ceiling, and about how many units. `None` if it is not worthwhile.
     fn plan(&self, slack: u64) -> Result<Option<(Pass, u64)>> {
         let mut state = self.lock_state()?;
         let planned = state.reclaim(&self.readers).and_then(|()| plan(&mut state, slack));
@@ -184,7 +188,7 @@ impl Engine {
         planned
     }
 
-    /// Moves what is above the pass's ceiling; whether there was no room for some.
+    /// Moves the nodes above the pass's ceiling, and returns whether some found no room.
     fn run(&self, pass: &mut Pass, work: &mut Work<'_>) -> Result<bool> {
         while pass.at < pass.targets.len() {
             let step = self.step(pass)?;
@@ -205,7 +209,7 @@ impl Engine {
                     }
                     return Ok(true);
                 }
-                // What was copied because of what is below it left holes, for as long as the last checkpoint needs it.
+                // Nodes copied only because their children moved left holes, which the last checkpoint still needs.
                 self.checkpoint()?;
             }
             std::thread::sleep(PAUSE);
@@ -213,7 +217,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// One transaction.
+    /// Runs one transaction.
     fn step(&self, pass: &mut Pass) -> Result<Step> {
         let mut state = self.lock_state()?;
         if self.is_poisoned() {
@@ -275,7 +279,7 @@ impl Engine {
         Ok(Step { moved, is_full })
     }
 
-    /// Has nodes be made wherever there is room, as before.
+    /// Lifts the ceiling, so nodes are allocated anywhere again.
     fn lift_ceiling(&self) -> Result<()> {
         let mut state = self.lock_state()?;
         state.writer.space.set_ceiling(None);
@@ -309,11 +313,10 @@ impl Pass {
         self.low.clear();
     }
 
-    /// Moves some more of what is to be moved. The roots, of which the newest commit's is the last, are then as they have
-    /// to be.
+    /// Moves the next part of the target. Updates the roots, the last of which is the newest commit's.
     fn advance(&mut self, arena: &crate::arena::Arena, moving: &mut Relocation<'_>, roots: &mut [Root]) -> Result<()> {
         let mut words = HashMap::new();
-        // Which trees have been moved, from the first to the last.
+        // The range of indexes of the trees that were moved.
         let mut changed: Option<(usize, usize)> = None;
         while moving.visits() < STEP_NODES && !moving.is_done() {
             match self.targets.get(self.at) {
@@ -331,7 +334,7 @@ impl Pass {
                         }
                     }
                 }
-                // A transaction looks at the nodes of a catalog once. There are no long values in one.
+                // A transaction visits the nodes of a catalog once. Catalogs have no long values.
                 Some(Target::Catalogs) if !words.is_empty() => break,
                 Some(Target::Catalogs | Target::Snapshots) if self.only_long => {}
                 Some(Target::Catalogs) => {
@@ -349,7 +352,7 @@ impl Pass {
                 None => break,
             }
             match moving.rest() {
-                // What several commits have is moved in one go.
+                // Nodes that several commits share are moved together.
                 Some(low) => {
                     self.low = low;
                     break;

@@ -13,7 +13,8 @@ use crate::store::Store;
 /// The suffixes of a store's log files.
 const LOG_SUFFIXES: [&str; 2] = ["-log0", "-log1"];
 
-/// How many numbers are searched for leftovers. Higher ones are used only while as many processes copy to one path.
+/// The number of temporary names that are searched for leftovers. Higher numbers are used only while that many
+/// processes copy to one path.
 const LEFTOVERS_SEARCHED: u32 = 4;
 
 /// The maximum number of temporary folders for one path.
@@ -38,7 +39,7 @@ impl<'p> CopyCounter<'p> {
         Self { progress, written_bytes: 0 }
     }
 
-    /// Called between transactions.
+    /// Adds copied bytes. Called between transactions.
     ///
     /// # Errors
     /// [`Error::Cancelled`] if the callback stops the copy.
@@ -51,14 +52,14 @@ impl<'p> CopyCounter<'p> {
     }
 }
 
-/// A store in a temporary folder beside its final path. If it is dropped before it is finished, the folder is removed.
+/// A store in a temporary folder beside its final path. Dropping it unfinished removes the folder.
 ///
-/// The folder is called `.NAME.lath-0.partial`, or has another number, and is locked. The system drops the lock however the process
-/// ends, so a folder whose lock is free is a leftover of a killed process. The next copy removes it.
+/// The folder is called `.NAME.lath-0.partial`, or has another number, and is locked. The system releases the lock
+/// however the process ends, so a folder with a free lock is a leftover of a killed process. The next copy removes it.
 #[derive(Debug)]
 pub(crate) struct CopyTarget {
     path: PathBuf,
-    /// The folder of `path`, opened before anything is created.
+    /// The folder that contains `path`, opened before anything is created.
     parent: File,
     temporary: PathBuf,
     store: Option<Store>,
@@ -75,7 +76,7 @@ impl CopyTarget {
         };
         for suffix in LOG_SUFFIXES {
             let log = with_suffix(path, suffix);
-            // It may be the only thing that is left of a store whose data file is lost.
+            // The log may be all that is left of a store whose data file is lost.
             if log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
                 return Err(Error::Exists(log.display().to_string()));
             }
@@ -96,12 +97,12 @@ impl CopyTarget {
         self.store.as_ref().ok_or(Error::Poisoned)
     }
 
-    /// Moves the store to its final path. The last thing done to it was a checkpoint.
+    /// Moves the store to its final path. The caller has just made a checkpoint.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is a file by now, [`Error::Io`].
     pub(crate) fn finish(mut self) -> Result<()> {
-        // After a checkpoint everything is in the data file. Log and lock file are created when it is opened again.
+        // After a checkpoint everything is in the data file. Opening the store creates its log and lock files again.
         drop(self.store.take());
         let data = self.temporary.join(self.path.file_name().unwrap_or_default());
         put_in_place(&data, &self.path)?;
@@ -124,7 +125,7 @@ impl Drop for CopyTarget {
 /// Renames a file without replacing another.
 fn put_in_place(from: &Path, to: &Path) -> Result<()> {
     let linked = match fs::hard_link(from, to) {
-        // Some file systems have no links. There another file may appear between these two steps, and is replaced.
+        // Some file systems have no hard links. There, a file that appears between these two steps is replaced.
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists && fs::symlink_metadata(to).is_err() => {
             fs::rename(from, to)
         }
@@ -155,7 +156,7 @@ fn create_folder(path: &Path) -> io::Result<(PathBuf, File)> {
         }
         match File::open(&folder) {
             Ok(lock) if hold(&lock, &folder) => return Ok((folder, lock)),
-            // Another process took it for a leftover before it was locked, and removed it.
+            // Another process took the folder for a leftover before it was locked, and removed it.
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
@@ -167,17 +168,18 @@ fn create_folder(path: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Whether the folder is locked and still there. On file systems without locks nobody takes it for a leftover either.
+/// Returns whether the folder is locked and still exists. On file systems without locks, other processes cannot take it
+/// for a leftover either.
 fn hold(lock: &File, folder: &Path) -> bool {
     !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) && is_at(lock, folder)
 }
 
 fn remove_leftover(folder: &Path) {
-    // Links and files are not ours.
+    // This crate creates neither links nor files under such names.
     if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         return;
     }
-    // While the lock is held, nobody else removes it.
+    // While the lock is held, no other process removes the folder.
     if let Ok(lock) = File::open(folder)
         && lock.try_lock().is_ok()
         && is_at(&lock, folder)
@@ -186,7 +188,7 @@ fn remove_leftover(folder: &Path) {
     }
 }
 
-/// Whether `path` leads to the open `file`, rather than to nothing or to another one.
+/// Returns whether `path` leads to the open `file`.
 fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Backups and compaction: the nodes of a store at other places.
+//! Backup and compaction: copies and moves the nodes of a store.
 
 mod backup;
 mod compact;

@@ -1,4 +1,4 @@
-//! Checking a store: every node that a root reaches, and every unit of the file.
+//! Checks a store: every node that a root reaches, and every unit of the file.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
@@ -15,18 +15,18 @@ use crate::space::Space;
 use crate::store::Store;
 use crate::trie::find::Branch;
 use crate::trie::{MAX_KEY_LEN, count};
-use crate::writer::{Published, State, sorted};
+use crate::writer::{PublishedCommit, State, sorted};
 
-/// Further problems are only counted.
+/// Problems beyond this number are only counted.
 const PROBLEMS_MAX: usize = 1000;
 
-/// Something that is wrong with a store.
+/// One problem found in a store.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where in the data file, in bytes, if that is known: the start of a node, of a header, or of space.
+    /// The offset in the data file, in bytes, if known: the start of a node, of a header, or of a range of space.
     pub offset: Option<u64>,
-    /// What is wrong.
+    /// A description of the problem.
     pub what: String,
 }
 
@@ -45,18 +45,18 @@ impl std::fmt::Display for Problem {
 pub struct CheckReport {
     /// The first 1,000 problems, in the order in which they were found.
     pub problems: Vec<Problem>,
-    /// How many more problems there are.
+    /// The number of further problems.
     pub omitted: u64,
-    /// How many nodes were checked, including those of values.
+    /// The number of nodes checked, including value nodes.
     pub nodes: u64,
-    /// How many keys the newest commit has in all trees.
+    /// The number of keys in all trees of the newest commit.
     pub keys: u64,
-    /// How many bytes these nodes take.
+    /// The number of bytes in these nodes.
     pub node_bytes: u64,
 }
 
 impl CheckReport {
-    /// Whether there are no problems.
+    /// Returns whether no problem was found.
     pub fn is_sound(&self) -> bool {
         self.problems.is_empty()
     }
@@ -78,15 +78,15 @@ impl CheckReport {
 }
 
 impl Store {
-    /// Checks everything that the newest commit, named snapshots and the commits that readers hold reach: checksums, the order of
-    /// keys, counts, and that no two nodes overlap. Then checks that exactly the reached space counts as used. Waits for an open
-    /// transaction and for a checkpoint that is being made, and lets none begin meanwhile.
+    /// Checks everything that the newest commit, named snapshots and the commits held by readers reach: checksums, the
+    /// order of keys, counts, and that no two nodes overlap. Then checks that exactly the reached space counts as used.
+    /// Waits for an open transaction and for a running checkpoint, and keeps new ones from beginning meanwhile.
     ///
-    /// Nodes that were written since the last checkpoint have no checksum yet. Of a store that was opened read-only and to which another
-    /// process writes, or has written since, only the newest commit is checked, and not the space.
+    /// Nodes that were written since the last checkpoint have no checksum yet. If the store was opened read-only and
+    /// another process writes to it, or has written since, this checks only the newest commit, and not the space.
     ///
     /// # Errors
-    /// Only if the store cannot be checked. The problems found are in the report.
+    /// Returns an error only if the store cannot be checked. The report contains the problems found.
     pub fn check(&self) -> Result<CheckReport> {
         let Some(_no_writer) = self.engine.exclude_writers()? else {
             let snapshot = self.snapshot()?;
@@ -94,7 +94,7 @@ impl Store {
             checker.check_root(&snapshot.root, true);
             return Ok(checker.report);
         };
-        // A checkpoint writes a header without the writer lock: a half-written one would be called damaged.
+        // A checkpoint writes a header without the writer lock, and a half-written header would be reported as damaged.
         let _no_checkpoint = self.engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.engine.lock_state()?;
         let report = check_state(&self.engine.arena, &mut state);
@@ -106,8 +106,8 @@ impl Store {
 fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
     let mut checker = Checker::new(arena, state.durable.generation);
     checker.check_headers();
-    // First what has been sealed as far as it is as old as the durable commit, then what only readers hold; each from the
-    // newest on, which has most of the nodes that several reach.
+    // Commits with sealed nodes, up to the durable generation, come first, then commits that only readers hold. Each
+    // group starts with the newest, which has most of the shared nodes.
     let named = |is_there: bool| {
         state.named.iter().filter(move |named| named.dropped.is_none() == is_there).map(|named| named.root)
     };
@@ -121,7 +121,7 @@ fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
         roots.iter().filter(|root| **root != state.root).for_each(|root| checker.check_root(root, false));
         checker.durable = 0;
     }
-    let records = state.published.iter().filter_map(Published::record).chain([state.record]);
+    let records = state.published.iter().filter_map(PublishedCommit::record).chain([state.record]);
     for record in sorted(records.collect()) {
         checker.check_record(record);
     }
@@ -129,14 +129,15 @@ fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
     checker.report
 }
 
-/// A node still to be checked.
+/// A node that is still to be checked.
 struct Visit {
     word: Word,
-    /// The path to it.
+    /// The path to the node.
     path: Arc<[u8]>,
-    /// The next byte of its keys is at least the first, and less than the second. A key may end here if there is no first.
+    /// Bounds for the next byte of its keys: at least the first, and less than the second. If there is no first, a key
+    /// may end here.
     bounds: (Option<u8>, Option<u8>),
-    /// No node is younger than the one that refers to it.
+    /// The generation of the referring node: no child is younger.
     birth_max: Generation,
     is_root: bool,
 }
@@ -159,9 +160,9 @@ struct Checker<'a> {
     starts: Space,
     /// Whether nothing was reached from an earlier root.
     is_first_root: bool,
-    /// Where this root led to nodes that earlier ones have.
+    /// Nodes of this root that earlier roots reach as well.
     shared: HashSet<u64>,
-    /// Whether all that is reached was.
+    /// Whether every node could be visited.
     is_complete: bool,
     report: CheckReport,
 }
@@ -185,7 +186,7 @@ impl<'a> Checker<'a> {
         self.report.add(Some(reference.saturating_mul(UNIT)), what);
     }
 
-    /// Says that a node cannot be looked into, so that what is below it is not reached.
+    /// Reports a node that cannot be read, so the nodes below it are not reached.
     fn report_unreadable(&mut self, reference: u64, error: Error) {
         self.is_complete = false;
         match error {
@@ -194,7 +195,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A slot was never used, or holds a header: it is written in one sector.
+    /// A slot was either never used or holds a header, because a header is written in one sector.
     fn check_headers(&mut self) {
         for (slot, at) in HEADER_SLOTS.into_iter().enumerate() {
             match self.arena.header(slot).and_then(|bytes| Ok((bytes, Header::parse(&bytes)?))) {
@@ -244,7 +245,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Looks at all nodes of a tree, and says how many keys it has that no root before had in the same node.
+    /// Checks all nodes of a tree, and returns the number of its keys in nodes that no earlier root has.
     fn check_tree(&mut self, root: Word, birth_max: Generation) -> u64 {
         let path: Arc<[u8]> = Arc::from([]);
         let mut pending = Vec::new();
@@ -277,7 +278,7 @@ impl<'a> Checker<'a> {
         keys
     }
 
-    /// Looks at what all nodes have; the node's generation, and whether it has not been looked at before.
+    /// Checks the properties that all nodes have. Returns the node's generation, and whether this is its first visit.
     fn enter(&mut self, reference: u64, birth_max: Generation) -> Option<(Generation, bool)> {
         let found = self.arena.extent(reference).and_then(|extent| Ok((extent, self.arena.birth(reference)?)));
         let (extent, birth) = match found {
@@ -400,7 +401,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Whether what counts as used is what was reached, and what waits to be free.
+    /// Checks that the used space is exactly the reached nodes and the nodes that wait to become free.
     fn check_space(&mut self, state: &mut State) {
         let space = &mut state.writer.space;
         for run in self.reached.used_outside(space, 10).1 {
@@ -418,7 +419,7 @@ impl<'a> Checker<'a> {
         let retired = state.writer.retired.iter().chain(&state.writer.retired_records).map(|item| item.extent);
         let dead = state.reclaimer.unneeded(&[]).chain(state.records.unneeded(&[]));
         for extent in dead.chain(retired).chain(state.free_map) {
-            // A commit that counts may reach it.
+            // A valid commit may reach it.
             if !self.starts.is_used(Extent { units: 1, ..extent }) && !self.reached.mark_used(extent) {
                 self.problem(extent.start, "space of replaced nodes overlaps a node");
             }

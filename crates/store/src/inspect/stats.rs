@@ -1,64 +1,65 @@
-//! How a store's space is used, and what keeps it from becoming free.
+//! Space usage of a store, and the holders that keep space from becoming free.
 
 use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
 use crate::store::Store;
 use crate::writer::State;
 
-/// What keeps space from becoming free.
+/// A holder of space, which keeps it from becoming free.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
-    /// The last checkpoint, or the one being made: until the next one.
+    /// The last checkpoint, or the running one, until the next checkpoint.
     Checkpoint,
-    /// A [`Snapshot`](crate::Snapshot) in this or another process: until it is dropped.
+    /// A [`Snapshot`](crate::Snapshot) in this or another process, until it is dropped.
     Reader,
-    /// The snapshot that is kept under this name: until it is dropped.
+    /// The named snapshot with this name, until it is dropped.
     Snapshot(String),
 }
 
 /// Space that is kept from becoming free.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
-    /// What keeps it. Of several holders this is the one that lasts longest: named snapshots come before readers.
+pub struct HeldSpace {
+    /// The holder. If there are several, the one that lasts longest: a named snapshot rather than a reader.
     pub by: Holder,
     /// The number of the held commit.
     pub sequence: u64,
-    /// How many bytes would become free, or be held by an older commit, if this one were not held.
+    /// The number of bytes that would become free, or be held by an older commit, without this holder.
     pub bytes: u64,
 }
 
-/// The result of [`Store::stats`]. All of it but the log is in the data file.
+/// The result of [`Store::stats`]. All sizes except the log's are of the data file.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
     /// The length of the data area, including its headers and its free space.
     pub file_bytes: u64,
-    /// Free space, where the next nodes are written.
+    /// The bytes of free space, where the next nodes are written.
     pub free_bytes: u64,
-    /// The part of the free space that is at the end of the file.
+    /// The part of the free space at the end of the file.
     pub trailing_free_bytes: u64,
-    /// Space that is not part of the newest commit and not free yet: that in `held`, and nodes replaced since.
+    /// Space that is neither free nor part of the newest commit: the held space, and nodes replaced since.
     pub dead_bytes: u64,
     /// The bytes of both logs that the next opening after a crash would read.
     pub log_bytes: u64,
-    /// The length of the files of both logs, with what they keep for later commits.
+    /// The length of both log files, including the space they keep for later commits.
     pub log_file_bytes: u64,
     /// The number of the newest commit.
     pub sequence: u64,
-    /// The number of the oldest commit that a reader holds, if any is older than the newest one.
+    /// The number of the oldest commit that a reader holds, if it is older than the newest commit.
     pub oldest_reader: Option<u64>,
     /// The held space, from the oldest commit to the newest.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldSpace>,
 }
 
 impl Store {
-    /// How the store's space is used, and what keeps it from becoming free. Takes little time, but waits for an open
-    /// transaction.
+    /// Reports the space usage of the store, and the holders that keep space from becoming free. Takes little time, but
+    /// waits for an open transaction.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`](crate::Error::ReadOnly), because only the writing process knows; [`Error::Corrupt`](crate::Error::Corrupt).
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly), because only the writing process has these figures;
+    /// [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn stats(&self) -> Result<Stats> {
         let _no_writer = self.engine.exclude_writers()?.ok_or(Error::ReadOnly)?;
         let mut state = self.engine.lock_state()?;
@@ -74,14 +75,14 @@ impl Store {
         let readers = older.filter(|published| pinned.contains(&published.value));
         let oldest_reader = readers.map(|published| published.root.sequence).min();
         let names = state.root.named(&self.engine.arena)?;
-        let mut held: Vec<(Generation, Held)> = Vec::new();
+        let mut held: Vec<(Generation, HeldSpace)> = Vec::new();
         for parked in state.reclaimer.parked().chain(state.records.parked()) {
             let bytes = parked.units * UNIT;
             match held.iter_mut().find(|(pin, _)| *pin == parked.pin) {
                 Some((_, held)) => held.bytes += bytes,
                 None => {
                     let (by, sequence) = holder(state, &names, parked.pin);
-                    held.push((parked.pin, Held { by, sequence, bytes }));
+                    held.push((parked.pin, HeldSpace { by, sequence, bytes }));
                 }
             }
         }
@@ -103,7 +104,7 @@ impl Store {
     }
 }
 
-/// What holds the commit of this generation, and the commit's number.
+/// Returns the holder of the commit of this generation, and the commit's number.
 fn holder(state: &State, names: &[(String, crate::root::Root)], pin: Generation) -> (Holder, u64) {
     if let Some((name, root)) = names.iter().find(|(_, root)| root.generation == pin) {
         return (Holder::Snapshot(name.clone()), root.sequence);
@@ -112,7 +113,7 @@ fn holder(state: &State, names: &[(String, crate::root::Root)], pin: Generation)
         return (Holder::Checkpoint, root.sequence);
     }
     let readers = state.published.iter().map(|published| published.root);
-    // A dropped snapshot stays as long as a reader sees its name.
+    // A dropped snapshot remains for as long as a reader sees its name.
     let dropped = state.named.iter().map(|named| named.root);
     let root = readers.chain(dropped).find(|root| root.generation == pin);
     (Holder::Reader, root.map_or(0, |root| root.sequence))

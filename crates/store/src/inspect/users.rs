@@ -1,4 +1,4 @@
-//! Which processes have the files of a store open, for messages.
+//! Lists the processes that have the files of a store open, for messages.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreUser {
-    /// Its number.
+    /// The process number.
     pub process: u32,
-    /// How it was started, cut off after 80 characters.
+    /// The command line, truncated to 80 characters.
     pub command: String,
-    /// Whether it may write.
+    /// Whether the process may write.
     pub is_writer: bool,
 }
 
@@ -22,27 +22,27 @@ impl fmt::Display for StoreUser {
     }
 }
 
-/// The processes that have the store at `path` open, as far as the system tells this one: none where it tells nothing. Not that one
-/// of them keeps others out.
+/// Lists the processes that have the store at `path` open, as far as the operating system shows them to this process.
+/// Empty on systems that do not show them. A listed process does not necessarily exclude others.
 pub fn store_users(path: impl AsRef<Path>) -> Vec<StoreUser> {
     let Ok(path) = path.as_ref().canonicalize() else { return Vec::new() };
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let users = processes.flatten().filter_map(|entry| {
         let process = entry.file_name().to_str()?.parse().ok()?;
         let is_writer = opened_for_writing(&entry.path(), &path)?;
-        Some(StoreUser { process, command: command_of(&entry.path()), is_writer })
+        Some(StoreUser { process, command: command_line(&entry.path()), is_writer })
     });
     users.collect()
 }
 
-/// Whether a process may write to a file; `None` if it has not opened it.
+/// Returns whether a process may write to a file; `None` if it has not opened the file.
 fn opened_for_writing(process: &Path, path: &PathBuf) -> Option<bool> {
     let mut found = None;
     for descriptor in std::fs::read_dir(process.join("fd")).ok()?.flatten() {
         if std::fs::read_link(descriptor.path()).is_ok_and(|target| target == *path) {
             let info = std::fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
             let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).map_or("0", str::trim);
-            // The last octal digit has the access: 0 to read, 1 to write, 2 both.
+            // The last octal digit is the access mode: 0 to read, 1 to write, 2 both.
             let writes = flags.chars().last().is_some_and(|digit| matches!(digit, '1' | '2'));
             found = Some(found.unwrap_or(false) || writes);
         }
@@ -50,7 +50,7 @@ fn opened_for_writing(process: &Path, path: &PathBuf) -> Option<bool> {
     found
 }
 
-fn command_of(process: &Path) -> String {
+fn command_line(process: &Path) -> String {
     let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).replace('\0', " ");
     match line.trim() {

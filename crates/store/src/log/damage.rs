@@ -1,22 +1,22 @@
-//! Telling a damaged log from one whose last records were never finished.
+//! Tells a damaged log from one whose last records were never finished.
 //!
-//! A loss of power may leave any part of what was not synced: records that are whole behind others that are not. They say until where
-//! the file was durable when they were written ([`Past`](super::record::Past)):
+//! A loss of power may leave any part of the unsynced bytes, including intact records after torn ones. Each record says
+//! how far the file was durable when the record was written ([`Past`](super::record::Past)):
 //!
-//! | found | what it is |
+//! | found | meaning |
 //! | --- | --- |
-//! | no whole record behind the end of the good ones | the end of the log |
-//! | one that was written before what lies at the end was durable | a write that the power failed in |
-//! | one that was written when what lies at the end was durable | damage: commits that were acknowledged are lost |
-//! | the second file follows a commit that the first does not have, and was synced, and so the first before it | the same |
+//! | no intact record after the end of the valid ones | the end of the log |
+//! | a record written before the bytes at the end were durable | a write interrupted by the loss of power |
+//! | a record written after the bytes at the end were durable | damage: acknowledged commits are lost |
+//! | the second file follows a commit that the first lacks, and was synced, so the first was synced before it | damage, as above |
 //!
-//! Damage of the records that were synced last cannot be told from the end of the log, as nothing was written after them.
+//! Damage to the records of the last sync looks like the end of the log, because nothing was written after them.
 
 use super::scan::Scan;
 use crate::error::{Error, Result};
 
-/// Returns an error that says what is lost, if the log is damaged. `scans` are the two files, read as far as records were replayed; `after`
-/// is the commit that the log begins behind, and `last` the last one that was replayed.
+/// Returns an error that describes the loss if the log is damaged. `scans` are the two files, read as far as records
+/// were replayed; `after` is the commit before the log's first, and `last` the last one that was replayed.
 pub(super) fn check(scans: &mut [(usize, Scan<'_>)], after: u64, last: u64) -> Result<()> {
     let mut lost_to = last;
     let mut ends = [0; 2];
@@ -68,7 +68,7 @@ mod tests {
         vec![sequence as u8; 20 + sequence as usize]
     }
 
-    /// Where the records from this one on begin that are as `payload` says.
+    /// The offset of the records from this one on, whose lengths follow [`payload`].
     fn start(first: u64, sequence: u64) -> usize {
         (first..sequence).map(|sequence| HEADER + payload(sequence).len()).sum()
     }
@@ -88,7 +88,7 @@ mod tests {
         (log, found, last)
     }
 
-    /// Appends records; each is synced if `syncs`.
+    /// Appends records, and syncs each if `syncs`.
     fn append(log: &Log, sequences: impl IntoIterator<Item = u64>, syncs: bool) {
         for sequence in sequences {
             let position = log.append(sequence, &[&payload(sequence)]).unwrap();

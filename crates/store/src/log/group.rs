@@ -1,15 +1,16 @@
-//! Syncing for many committers at once.
+//! Group commit: many committers share one sync.
 //!
-//! A sync covers all records that were appended before it began, and takes about as long for eight as for one. Left alone,
-//! committers would form two alternating groups: those that came during a sync would lead the next one while the others are still
-//! making their next commits. So the next sync waits for all committers that took part in the last round, by a record that was
-//! synced or one that arrived meanwhile. The committer that completes the group leads, so that no thread has to be woken for it.
-//! The first waiting committer is the timekeeper: after half of the time of a sync it leads without the others. If that happens
-//! repeatedly, more and more rounds do not wait. A single committer never waits.
+//! A sync covers all records that were appended before it began, and takes about as long for eight as for one. Left
+//! alone, committers would form two alternating groups: those that arrive during a sync would lead the next one while
+//! the others still make their next commits. So the next sync waits for all committers that took part in the last
+//! round, by a record that was synced or one that arrived meanwhile. The committer that completes the group leads, so
+//! no thread has to be woken for it. The first waiting committer is the timekeeper: after half of the time of a sync it
+//! leads without the others. If that happens repeatedly, more and more rounds do not wait. A single committer never
+//! waits.
 //!
-//! Eight committers at once make 24,400 commits a second with this, and 15,400 without. Tried and rejected: one waiting thread
-//! spins until the end of the sync, so that its processor does not sleep. A sync was a fifth shorter on an idle machine, and commits
-//! were many times slower on a busy one.
+//! Eight concurrent committers make 24,400 commits a second with this, and 15,400 without. Tried and rejected: one
+//! waiting thread spins until the end of the sync, so that its processor does not sleep. A sync was a fifth shorter on
+//! an idle machine, and commits were many times slower on a busy one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,36 +20,36 @@ use std::time::{Duration, Instant};
 use super::Position;
 use crate::error::{Error, Result};
 
-/// After each timeout in a row, twice as many rounds do not wait, up to two to this power.
+/// Each timeout in a row doubles the number of rounds that do not wait, up to two to this power.
 const MAX_TIMEOUTS: u32 = 6;
 
-/// Which records are durable, and which thread syncs the next ones.
+/// Group commit: tracks the durable records, and elects the thread that syncs next.
 #[derive(Debug, Default)]
 pub(super) struct GroupSync {
     state: Mutex<State>,
-    /// The last record that is durable, here or in a checkpoint. Stored while the state is locked.
+    /// The last record that is durable, in the log or in a checkpoint. Stored while the state is locked.
     synced: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The file that records are appended to; what the other one holds is older and must be durable first.
+    /// The file that records are appended to. The other file holds older records, which must be durable first.
     current: usize,
     /// The last record of each file.
     appended: [u64; 2],
     is_syncing: bool,
     is_poisoned: bool,
-    /// The threads whose records are not durable, in the order of their arrival, without the one that syncs.
+    /// The threads whose records are not durable yet, in order of arrival, without the one that syncs.
     waiting: Vec<Waiter>,
     next_ticket: u64,
-    /// The ticket of the timekeeper while no sync is in progress, and how many threads waited when it began.
+    /// The timekeeper's ticket and the number of waiting threads when its wait began. `None` during a sync.
     timekeeper: Option<(u64, usize)>,
-    /// How many threads took part in the last round.
+    /// The number of threads that took part in the last round.
     expected: usize,
-    /// How long the last two syncs took.
+    /// The durations of the last two syncs.
     took: [Duration; 2],
     timeouts: u32,
-    /// How many of the next rounds do not wait.
+    /// The number of next rounds that do not wait.
     rounds_without_wait: u32,
 }
 
@@ -64,7 +65,8 @@ impl State {
         self.rounds_without_wait > 0 || self.waiting.len() >= self.expected
     }
 
-    /// How long to wait for the others: by the faster of the last two syncs, as one may have been slow by chance.
+    /// The time to wait for other threads: half of the faster of the last two syncs, as one may have been slow by
+    /// chance.
     fn wait_time(&self) -> Duration {
         self.took[0].min(self.took[1]) / 2
     }
@@ -90,8 +92,8 @@ impl State {
         self.waiting.retain(|waiter| waiter.ticket != ticket);
     }
 
-    /// Removes the threads whose records are durable from the list. Returns the threads to wake: those, and first one of the others,
-    /// the next timekeeper, or all if there will be no further sync.
+    /// Removes the threads whose records are durable from the list. Returns the threads to wake. The first of the other
+    /// threads, the next timekeeper, comes first; if there will be no further sync, all threads are woken.
     fn take_woken(&mut self, synced: u64) -> Vec<Thread> {
         let mut woken = Vec::with_capacity(self.waiting.len());
         let is_poisoned = self.is_poisoned;
@@ -119,7 +121,7 @@ impl GroupSync {
         self.synced.load(Ordering::Acquire) >= sequence
     }
 
-    /// Starts anew with records that may or may not be durable.
+    /// Starts over with records that may or may not be durable.
     pub(super) fn reset(&self, current: usize, appended: [u64; 2], synced: u64) {
         let mut state = self.state();
         (state.current, state.appended) = (current, appended);
@@ -139,21 +141,21 @@ impl GroupSync {
         state.appended[current] = sequence;
     }
 
-    /// Called when a durable checkpoint has all records up to this one.
+    /// Called when a durable checkpoint includes all records up to this one.
     pub(super) fn retire(&self, durable: u64) {
         let state = self.state();
         let synced = self.synced.load(Ordering::Acquire).max(durable);
         self.mark_synced(state, synced);
     }
 
-    /// Makes every later call an error.
+    /// Makes every later call fail.
     pub(super) fn poison(&self) {
         let mut state = self.state();
         state.is_poisoned = true;
         self.mark_synced(state, self.synced.load(Ordering::Acquire));
     }
 
-    /// Publishes which records are durable, and wakes the threads that wait for them.
+    /// Marks the records up to `synced` as durable, and wakes the threads that wait for them.
     fn mark_synced(&self, mut state: MutexGuard<'_, State>, synced: u64) {
         self.synced.store(synced, Ordering::Release);
         let woken = state.take_woken(synced);
@@ -165,7 +167,7 @@ impl GroupSync {
         if self.state().is_poisoned { Err(Error::Poisoned) } else { Ok(()) }
     }
 
-    /// Makes a record durable. The leader calls `sync_files` with the files that have records which are not durable, the older one
+    /// Makes a record durable. The leader calls `sync_files` with the files that have undurable records, the older file
     /// first.
     pub(super) fn sync(
         &self,
@@ -193,7 +195,8 @@ impl GroupSync {
         result
     }
 
-    /// Waits until the record is durable, or until this thread leads the next sync. Then returns the state, with a sync in progress.
+    /// Waits until the record is durable, or until this thread leads the next sync. In the latter case returns the
+    /// state, with a sync in progress.
     fn wait(&self, sequence: u64) -> Result<Option<MutexGuard<'_, State>>> {
         if self.is_synced(sequence) {
             return Ok(None);

@@ -1,6 +1,7 @@
-//! The redo log: commits in their order, in two files used in turn.
+//! The redo log: commits in order, in two files used in turn.
 //!
-//! A file is a sequence of records from byte 0 on. Anything may follow: zeros that were written ahead, or records of an earlier use.
+//! A file is a sequence of records from byte 0 on. Anything may follow: zeros that were written ahead, or records of an
+//! earlier use.
 //!
 //! ```text
 //!   0          8          16         24         32         40         48
@@ -15,17 +16,17 @@
 //!   previous   sequence of the record that was logged before
 //! ```
 //!
-//! Records of stores of version 1 have neither "LOG" nor the two fields behind the length.
+//! Records of version 1 have neither "LOG" nor the two fields after the length.
 //!
-//! Records of an earlier use of a file have another salt, so they are never taken for records of the present one. Bytes behind the
-//! last valid record when a store is opened are of an unfinished commit, or of commits that a recovery skipped. They are cut off
-//! durably before the first append, because the salt stays the same.
+//! Records of an earlier use of a file have another salt, so they are never taken for current ones. Bytes after the
+//! last valid record when a store is opened belong to an unfinished commit, or to commits that a recovery skipped. They
+//! are durably truncated before the first append, because the salt stays the same.
 //!
-//! At the start of a checkpoint later records go to the other file ([`Log::switch`]); when the checkpoint is durable the
-//! first file may be overwritten ([`Log::retire`]).
+//! At the start of a checkpoint, later records go to the other file ([`Log::switch`]); once the checkpoint is durable,
+//! the first file may be overwritten ([`Log::retire`]).
 //!
-//! Files keep their length and grow by written zeros, so that in the steady state a sync writes the record's pages and no metadata.
-//! Medians of a write and its sync, all variants in turn on one ext4 disk:
+//! Files keep their length and grow by written zeros, so in the steady state a sync writes the record's pages and no
+//! metadata. Medians of a write and its sync, all variants in turn on one ext4 disk:
 //!
 //! | file | 512 bytes | 12 KiB |
 //! | --- | --- | --- |
@@ -35,11 +36,11 @@
 //! | written before, `O_DSYNC` | 172 µs | 181 µs |
 //! | written before, `O_DIRECT` and `O_DSYNC` | 158 µs | 166 µs |
 //!
-//! The last two write to the disk while the writer lock is held, so that committers could not share a sync. The last one writes whole
-//! sectors, and so rewrites durable records.
+//! The last two write to the disk while the writer lock is held, so committers could not share a sync. The last one
+//! writes whole sectors, and so rewrites durable records.
 //!
-//! Records that need a sync anyway wait in memory, and the sync writes them by one call: eight committers at once make 22,700 commits a
-//! second with that and 20,800 without.
+//! Records that need a sync anyway are buffered in memory, and the sync writes them with one call: eight concurrent
+//! committers make 22,700 commits a second with that and 20,800 without.
 
 mod damage;
 mod group;
@@ -59,20 +60,20 @@ use self::scan::Scan;
 use crate::error::{Error, Result};
 use crate::storage::{LogFile, Storage};
 
-/// Records up to this long are written by one call, from a buffer; longer ones part by part.
+/// Records up to this long are assembled in a buffer and written by one call; longer ones are written part by part.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Limits of the zeros that are written past the end of a growing file, which are half of its length. The next sync writes them; the
-/// maximum takes some milliseconds.
+/// Limits of the zeros that are written past the end of a growing file, whose number is half of its length. The next
+/// sync writes them; the maximum takes some milliseconds.
 const MIN_AHEAD_BYTES: u64 = 1 << 16;
 const MAX_AHEAD_BYTES: u64 = 1 << 20;
 
-/// The length that a retired file is cut to: the default minimum length of the log between checkpoints.
+/// The length that a retired file is truncated to: the default minimum length of the log between checkpoints.
 const KEPT_BYTES: u64 = 1 << 28;
 
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// A record in the log, as [`Log::sync`] takes it.
+/// The position of a record in the log, for [`Log::sync`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position(u64);
 
@@ -93,30 +94,30 @@ struct Writer {
     current: usize,
     uses: [Use; 2],
     last_sequence: u64,
-    /// Records at the end of the current file that are yet to be written there, before it is synced.
+    /// Records at the end of the current file that are buffered, to be written before it is synced.
     unwritten: Vec<u8>,
     buffer: Vec<u8>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// It is not known where the valid records end.
+    /// The end of the valid records is not known yet.
     #[default]
     Unread,
-    /// Bytes behind the valid records are to be cut off.
+    /// The end is known, and the bytes after it are still to be truncated.
     Read,
     Writable,
 }
 
-/// The present use of a file.
+/// The current use of a file.
 #[derive(Debug, Default)]
 struct Use {
     salt: u64,
-    /// Where the next record goes.
+    /// The offset of the next record.
     end: u64,
-    /// Until where the file is durable.
+    /// The file is durable up to this offset.
     synced_end: u64,
-    /// The length of the file: up to here a write needs no new space.
+    /// The length of the file. Writes up to here need no new space.
     file_bytes: u64,
     last_sequence: u64,
     /// Whether a replay would need the file. Not set for the current file.
@@ -134,10 +135,10 @@ impl Log {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `f` with the records `after + 1`, `after + 2` and so on, up to the first that is missing or damaged. Returns the last
-    /// number, or `after`; the next append follows it. Writes nothing.
+    /// Calls `f` with the records `after + 1`, `after + 2` and so on, up to the first that is missing or damaged.
+    /// Returns the last number, or `after`; the next append follows it. Writes nothing.
     ///
-    /// [`Error::Corrupt`] after the last record, if it can be told that later ones were durable and are lost.
+    /// Returns [`Error::Corrupt`] after the last record if later records were provably durable and are lost.
     pub(crate) fn replay(&self, after: u64, mut f: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<u64> {
         let mut writer = self.writer();
         let mut scans = Vec::with_capacity(2);
@@ -178,17 +179,18 @@ impl Log {
         Ok(last)
     }
 
-    /// Appends a commit's record, which consists of the parts in order, and writes it. Its number must be larger than all before it; a
-    /// replay needs every number after the checkpoint's. One caller at a time: the writer.
+    /// Appends a commit's record, the concatenation of `parts`, and writes it. Its number must be larger than all
+    /// before it; a replay needs every number after the checkpoint's. Only the writer calls this, so there is one
+    /// caller at a time.
     ///
-    /// After an error the record is not in the log, and the next append takes its place. If that cannot be ensured, the log is
-    /// poisoned.
+    /// After an error the record is not in the log, and the next append takes its place. If that cannot be ensured, the
+    /// log is poisoned.
     pub(crate) fn append(&self, sequence: u64, parts: &[&[u8]]) -> Result<Position> {
         self.append_record(sequence, parts, false)
     }
 
-    /// The same for a record that will be [synced](Self::sync): if the file has room for it already, the sync writes it, with all
-    /// others. If that fails, the log is poisoned.
+    /// Like [`append`](Self::append), for a record that will be [synced](Self::sync). If the file already has room for
+    /// the record, the sync writes it together with all others. If that fails, the log is poisoned.
     pub(crate) fn append_for_sync(&self, sequence: u64, parts: &[&[u8]]) -> Result<Position> {
         self.append_record(sequence, parts, true)
     }
@@ -254,9 +256,9 @@ impl Log {
         written.inspect_err(|_| self.group.poison())
     }
 
-    /// Makes all records up to this one durable. Any number of threads may call it at once; they share syncs.
+    /// Makes all records up to this one durable. Threads that call this concurrently share syncs.
     ///
-    /// After a failed sync it is not known what the disk holds, so no later one succeeds.
+    /// After a failed sync the contents of the disk are unknown, so all later syncs fail.
     pub(crate) fn sync(&self, position: Position) -> Result<()> {
         self.group.sync(position, |needed| {
             let written = {
@@ -277,18 +279,18 @@ impl Log {
         })
     }
 
-    /// The last record, unless there is none.
+    /// The last record, if there is one.
     pub(crate) fn last_position(&self) -> Option<Position> {
         Some(self.writer().last_sequence).filter(|sequence| *sequence > 0).map(Position)
     }
 
-    /// [`Error::Poisoned`] if a sync has failed, or a write that could not be undone.
+    /// Returns [`Error::Poisoned`] after a failed sync, or a failed write that could not be undone.
     pub(crate) fn check(&self) -> Result<()> {
         self.group.check()
     }
 
-    /// Directs later records to the other file, at the start of a checkpoint, and returns whether it did. It does not if the other
-    /// file's records are not in a durable checkpoint yet, or if the current file has no records.
+    /// Directs later records to the other file, at the start of a checkpoint, and returns whether it did. It does not
+    /// if the other file's records are not in a durable checkpoint yet, or if the current file has no records.
     pub(crate) fn switch(&self) -> Result<bool> {
         self.group.check()?;
         let mut writer = self.writer();
@@ -306,7 +308,8 @@ impl Log {
         Ok(true)
     }
 
-    /// Called when a checkpoint with all commits up to `durable` is durable: a file without later commits may be overwritten.
+    /// Called when a checkpoint of all commits up to `durable` is durable: a file without later commits may be
+    /// overwritten.
     pub(crate) fn retire(&self, durable: u64) -> Result<()> {
         self.group.retire(durable);
         let mut writer = self.writer();
@@ -326,7 +329,8 @@ impl Log {
         Ok(())
     }
 
-    /// Empties both files if a durable checkpoint has all their commits, so that the next opening has nothing to read.
+    /// Empties both files if a durable checkpoint includes all their commits, so that the next opening has nothing to
+    /// read.
     pub(crate) fn clear(&self, durable: u64) -> Result<()> {
         self.group.check()?;
         let mut writer = self.writer();
@@ -345,7 +349,7 @@ impl Log {
         Ok(())
     }
 
-    /// Cuts off what the files keep for later records.
+    /// Truncates the space that the files keep for later records.
     pub(crate) fn shorten(&self) -> Result<()> {
         self.group.check()?;
         let mut writer = self.writer();
@@ -361,19 +365,19 @@ impl Log {
         Ok(())
     }
 
-    /// The length of both files, including what they keep for later records.
+    /// The length of both files, including the space they keep for later records.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.writer().uses.iter().map(|used| used.file_bytes).sum()
     }
 
-    /// Bytes that a replay would read.
+    /// The number of bytes that a replay would read.
     pub(crate) fn size_bytes(&self) -> u64 {
         let writer = self.writer();
         let needed = |index: &usize| *index == writer.current || writer.uses[*index].is_needed;
         (0..2).filter(needed).map(|index| writer.uses[index].end).sum()
     }
 
-    /// Durably cuts off the bytes that the replay did not use.
+    /// Durably truncates the bytes that the replay did not use.
     fn make_writable(&self, writer: &mut Writer) -> Result<()> {
         match writer.stage {
             Stage::Unread => return Err(Error::internal("the log is written to before it is replayed")),
@@ -385,7 +389,8 @@ impl Log {
                 file.set_len(used.end)?;
                 used.file_bytes = used.end;
             }
-            // Even where nothing is cut off here: a process that was killed may have done it, or `clear`, and not synced.
+            // Sync even if this truncates nothing: a process that was killed may have truncated the file here or in
+            // `clear`, without a sync.
             if let Err(error) = file.sync() {
                 self.group.poison();
                 return Err(error);
@@ -396,7 +401,7 @@ impl Log {
         Ok(())
     }
 
-    /// A random number, which no earlier use of a file has with high probability.
+    /// A random number, which with high probability differs from all earlier uses of a file.
     fn new_salt(&self) -> u64 {
         loop {
             let salt = RandomState::new().hash_one(self.store);
@@ -407,8 +412,8 @@ impl Log {
     }
 }
 
-/// Calls `f` with all records of two log files whose store's identity is not known, in the order of their numbers. Only their lengths
-/// and numbers can be checked, as the identity seeds the checksums.
+/// Calls `f` with all records of two log files of a store with unknown identity, in the order of their numbers. Only
+/// their lengths and numbers can be checked, because the identity seeds the checksums.
 pub(crate) fn unverified_records(storage: &dyn Storage, mut f: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
     let files = [storage.log(0)?, storage.log(1)?];
     let mut order = Vec::with_capacity(2);
@@ -427,7 +432,7 @@ pub(crate) fn unverified_records(storage: &dyn Storage, mut f: impl FnMut(u64, &
     Ok(())
 }
 
-/// Writes the record, which begins at `start`, and returns where it ends.
+/// Writes the record at `start`, and returns its end.
 fn write_record(file: &dyn LogFile, buffer: &mut Vec<u8>, start: u64, head: &Head, parts: &[&[u8]]) -> Result<u64> {
     let record_bytes = record::len(head.past, parts);
     if record_bytes <= BUFFER_BYTES {
@@ -446,9 +451,9 @@ fn write_record(file: &dyn LogFile, buffer: &mut Vec<u8>, start: u64, head: &Hea
     Ok(end)
 }
 
-/// If the last record, which begins at `start`, made the file longer, writes zeros behind it. A sync after a write to space that was written
-/// before does not write metadata. Where the next record is likely to be longer than the zeros, none are written: its sync writes metadata
-/// all the same.
+/// If the last record, which begins at `start`, made the file longer, writes zeros after it. A sync after a write to
+/// previously written space does not write metadata. If the next record is likely to be longer than the zeros, none are
+/// written: its sync writes metadata all the same.
 fn write_ahead(file: &dyn LogFile, used: &mut Use, start: u64) {
     if used.end <= used.file_bytes {
         return;
@@ -459,7 +464,7 @@ fn write_ahead(file: &dyn LogFile, used: &mut Use, start: u64) {
         return;
     }
     while used.file_bytes < used.end + ahead {
-        // Only speed depends on this: a disk that is full will say so when a record needs the space.
+        // Only speed depends on this: on a full disk, the record that needs the space reports the error.
         if file.write_at(used.file_bytes, &ZEROS).is_err() {
             return;
         }

@@ -8,42 +8,45 @@ pub(super) const SHORT_HEADER_BYTES: usize = 32;
 /// Bytes before the payload of a record that has a [`Past`].
 pub(super) const HEADER_BYTES: usize = 48;
 
-/// Payloads are shorter than 2 to this power; the bits above it in the field of the length are [`MARK`] if there is a [`Past`].
+/// Payloads are shorter than 2 to this power. The bits above it in the length field are [`MARK`] if the record has a
+/// [`Past`].
 const LENGTH_BITS: u32 = 40;
 
 /// In the upper bits of the length: a [`Past`] follows.
 const MARK: u64 = u64::from_le_bytes(*b"\0\0\0\0\0LOG");
 
-/// Where the bytes of [`MARK`] are in a header, and what they are.
+/// The offset and the bytes of [`MARK`] in a header.
 pub(super) const MARK_AT: usize = 29;
 pub(super) const MARK_BYTES: &[u8; 3] = b"LOG";
 
-/// What was known of the log when a record was written. A record that is whole and behind one that is not tells by this whether the latter
-/// was damaged or never finished.
+/// The state of the log when a record was written. If an intact record follows a broken one, this tells whether the
+/// broken one was damaged or never finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Past {
-    /// All bytes of this use of the file before this one were durable; if there are any, so was all of the other file.
+    /// All bytes of this use of the file before this one were durable. If there are any, all of the other file was
+    /// durable as well.
     pub(super) synced_end: u64,
-    /// The sequence number of the record that was logged before this one, in either file, or of the commit that the log began behind.
+    /// The number of the record that was logged before this one, in either file, or of the commit before the log's
+    /// first.
     pub(super) previous: u64,
 }
 
-/// What stands before a payload.
+/// The header of a record, before its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) checksum: u64,
-    /// Which use of the file the record belongs to; never 0.
+    /// Identifies the use of the file that the record belongs to; never 0.
     pub(super) salt: u64,
     pub(super) sequence: u64,
     pub(super) payload_bytes: u64,
-    /// Not in records of stores of version 1.
+    /// Absent in records of version 1.
     pub(super) past: Option<Past>,
 }
 
-/// What a record says beside its payload.
+/// The fields of a record other than its payload.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
-    /// The identity of the store, which seeds the checksum, so that records of another store's log are not taken for records of this one.
+    /// The identity of the store, which seeds the checksum, so that another store's records are never accepted.
     pub(super) store: u64,
     pub(super) salt: u64,
     pub(super) sequence: u64,
@@ -51,7 +54,7 @@ pub(super) struct Head {
 }
 
 impl Header {
-    /// The header of a record of these parts.
+    /// Makes the header of a record with these parts.
     pub(super) fn new(head: &Head, parts: &[&[u8]]) -> Self {
         let mut header = Self::without_checksum(head, parts);
         let mut hash = header.begin_checksum(head.store);
@@ -67,7 +70,7 @@ impl Header {
         Self { checksum: 0, salt: head.salt, sequence: head.sequence, payload_bytes, past: head.past }
     }
 
-    /// The header at the start of `bytes`; `None` if they are too short for one.
+    /// Reads the header at the start of `bytes`; `None` if they are too short.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (words, _) = bytes.as_chunks::<8>();
         let word = |index: usize| words.get(index).map(|word| u64::from_le_bytes(*word));
@@ -80,12 +83,12 @@ impl Header {
         Some(Self { checksum, salt, sequence, payload_bytes, past })
     }
 
-    /// Its length in bytes.
+    /// The length in bytes.
     pub(super) fn len(&self) -> usize {
         header_len(self.past)
     }
 
-    /// The bytes; only the first [`len`](Self::len) of them count.
+    /// The bytes, of which the first [`len`](Self::len) are used.
     fn write(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         let mark = if self.past.is_some() { MARK } else { 0 };
@@ -102,7 +105,7 @@ impl Header {
         self.write()[..self.len()].to_vec()
     }
 
-    /// The checksum of the fields after it; what the caller adds is the payload.
+    /// Starts the checksum with the fields that follow it; the caller adds the payload.
     pub(super) fn begin_checksum(&self, store: u64) -> Xxh3 {
         let mut hash = Xxh3::with_seed(store);
         hash.update(&self.write()[8..self.len()]);
@@ -114,12 +117,12 @@ fn header_len(past: Option<Past>) -> usize {
     if past.is_some() { HEADER_BYTES } else { SHORT_HEADER_BYTES }
 }
 
-/// Bytes of a record of these parts, which has a [`Past`] or not.
+/// The length in bytes of a record with these parts, with or without a [`Past`].
 pub(super) fn len(past: Option<Past>, parts: &[&[u8]]) -> usize {
     parts.iter().fold(header_len(past), |sum, part| sum.saturating_add(part.len()))
 }
 
-/// Puts a whole record behind `bytes`.
+/// Appends a whole record to `bytes`.
 pub(super) fn assemble(bytes: &mut Vec<u8>, head: &Head, parts: &[&[u8]]) {
     let start = bytes.len();
     let header = Header::without_checksum(head, parts);

@@ -1,29 +1,30 @@
-//! Reading the records of one file, for as long as they verify.
+//! Reads the records of one file, up to the first that does not verify.
 
 use super::record::{HEADER_BYTES, Header, MARK_AT, MARK_BYTES, Past, SHORT_HEADER_BYTES};
 use crate::error::Result;
 use crate::storage::LogFile;
 
-/// Bytes read at a time. Records longer than this are verified in pieces before memory is taken for them.
+/// Bytes read at a time. Longer records are verified in pieces before memory is allocated for them.
 const WINDOW_BYTES: usize = 1 << 18;
 
-/// How many times its length of a file is hashed at most in the search for later records, so that no bytes make it endless.
+/// Limits the search for later records: it hashes at most this many times the length of the file, so that no input
+/// makes it endless.
 const MAX_SEARCHED: u64 = 8;
 
-/// The good records at the start of a file, in order.
+/// The valid records at the start of a file, in order.
 pub(super) struct Scan<'a> {
     file: &'a dyn LogFile,
     file_bytes: u64,
-    /// The identity of the store, which seeds the checksums; without it no checksum is compared.
+    /// The identity of the store, which seeds the checksums. Without it, no checksum is compared.
     store: Option<u64>,
-    /// Where the next record begins, which is where the good ones end.
+    /// The offset of the next record, and thus the end of the valid ones.
     end: u64,
-    /// Of the first record, which all others share.
+    /// The salt of the first record, which all others share.
     salt: Option<u64>,
     last_sequence: u64,
-    /// What the first record says of the log before it.
+    /// The [`Past`] of the first record.
     first_past: Option<Past>,
-    /// How many bytes of the file were durable, by any of the records.
+    /// The number of bytes of the file that were durable, according to its records so far.
     synced_end: u64,
     window: Vec<u8>,
     window_start: u64,
@@ -45,12 +46,12 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The byte after the last record that [`next`](Self::next) gave.
+    /// The offset after the last record that [`next`](Self::next) returned.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// What the records of the file are marked with; 0 before the first.
+    /// The salt of the file's records; 0 before the first.
     pub(super) fn salt(&self) -> u64 {
         self.salt.unwrap_or(0)
     }
@@ -60,12 +61,12 @@ impl<'a> Scan<'a> {
         self.last_sequence
     }
 
-    /// What the first record of the file says of the log before it.
+    /// The [`Past`] of the first record of the file.
     pub(super) fn first_past(&self) -> Option<Past> {
         self.first_past
     }
 
-    /// How many bytes of the file were durable, by what the records so far say.
+    /// The number of bytes of the file that were durable, according to the records so far.
     pub(super) fn synced_end(&self) -> u64 {
         self.synced_end
     }
@@ -76,14 +77,14 @@ impl<'a> Scan<'a> {
         Ok(self.verify(self.end, &header)?.then_some(header.sequence))
     }
 
-    /// The sequence number and the payload of the next record; none where the file ends, or something lies there that is no
-    /// record of this use of the file.
+    /// Returns the number and the payload of the next record. `None` at the end of the file, and where no record of
+    /// this use of the file follows.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
         let Some(header) = self.header()? else { return Ok(None) };
         if !self.verify(self.end, &header)? {
             return Ok(None);
         }
-        // Verified, so the record lies within the file and the length is true.
+        // The checksum is right, so the record lies within the file and its length is true.
         let payload_bytes = header.payload_bytes as usize;
         let start = self.end + header.len() as u64;
         if self.end == 0 {
@@ -97,8 +98,9 @@ impl<'a> Scan<'a> {
         Ok(Some((header.sequence, payload)))
     }
 
-    /// Looks for whole records behind the end of the good ones, of commits after this one, and calls `f` with their headers. Records of an
-    /// earlier use of the file have other salts, or, where the salt is not known, commits that are in a checkpoint.
+    /// Searches for intact records after the end of the valid ones, of commits after this one, and calls `f` with their
+    /// headers. Records of an earlier use of the file have other salts or, if the salt is not known, commits that are
+    /// in a checkpoint.
     pub(super) fn find_later(&mut self, after: u64, mut f: impl FnMut(&Header)) -> Result<()> {
         let mut at = self.end;
         let mut budget = self.file_bytes.saturating_mul(MAX_SEARCHED);
@@ -132,7 +134,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// The header at the end, if it may be one.
+    /// The header at the end, if these bytes may be one.
     fn header(&mut self) -> Result<Option<Header>> {
         let left = self.file_bytes.saturating_sub(self.end);
         if left < SHORT_HEADER_BYTES as u64 {
@@ -149,7 +151,7 @@ impl<'a> Scan<'a> {
         Ok((belongs && fits).then_some(header))
     }
 
-    /// Whether the checksum of a record is right that begins here and lies within the file.
+    /// Returns whether the record at `start`, which lies within the file, has the right checksum.
     fn verify(&mut self, start: u64, header: &Header) -> Result<bool> {
         let Some(store) = self.store else { return Ok(true) };
         let mut hash = header.begin_checksum(store);
@@ -164,7 +166,7 @@ impl<'a> Scan<'a> {
         Ok(hash.digest() == header.checksum)
     }
 
-    /// Bytes of the file, which the caller has seen to lie within it.
+    /// Reads bytes of the file. The caller has checked that they lie within it.
     fn bytes(&mut self, start: u64, count: usize) -> Result<&[u8]> {
         let end = start + count as u64;
         if start < self.window_start || end > self.window_start + self.window.len() as u64 {

@@ -1,4 +1,4 @@
-//! How many commits a second the log makes durable.
+//! Measures how many commits a second the log makes durable.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use super::Log;
 use crate::storage::{FileStorage, Storage};
 
-/// Log that a store lets grow before a checkpoint.
+/// The length of the log at which a store makes a checkpoint.
 const CHECKPOINT_BYTES: u64 = 32 << 20;
 
-/// Commits and syncs a second of this many threads, which share nothing but the log and the right to write.
+/// Commits and syncs a second by this many threads, which share nothing but the log and the writer lock.
 fn commits_per_second(storage: &dyn Storage, payload: &[u8], threads: usize) -> f64 {
     let log = Log::open(storage, 0, 1).unwrap();
     log.replay(0, |_, _| Ok(())).unwrap();

@@ -12,7 +12,7 @@ const STORE: u64 = 0x5eed;
 
 type Records = Vec<(u64, Vec<u8>)>;
 
-/// The log after a replay, and what the replay gave.
+/// Opens the log and replays it. Returns it with the records of the replay.
 fn open(storage: &dyn Storage, after: u64) -> (Log, Records) {
     let log = Log::open(storage, STORE, 1).unwrap();
     let mut records = Records::new();
@@ -34,7 +34,7 @@ fn simulated() -> SimulatedStorage {
     SimulatedStorage::new(4096).unwrap()
 }
 
-/// A payload that says which record it belongs to.
+/// A payload that identifies its record.
 fn payload(sequence: u64, len: usize) -> Vec<u8> {
     let mut random = Rng::with_seed(sequence);
     (0..len).map(|_| random.u8(..)).collect()
@@ -46,7 +46,7 @@ fn append(log: &Log, sequence: u64, len: usize) -> Result<Position> {
     log.append(sequence, &[head, &[], tail])
 }
 
-/// Records 1 to 12 in both files, 1 to 5 in the first; with them the bytes that each file uses.
+/// Records 1 to 12 in both files, 1 to 5 in the first, and the number of bytes that each file uses.
 fn small_log() -> (SimulatedStorage, Records, [usize; 2]) {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
@@ -70,7 +70,7 @@ fn contents(storage: &dyn Storage, index: usize) -> Vec<u8> {
 }
 
 /// Storage with these logs.
-fn storage_of(logs: [&[u8]; 2]) -> MemoryStorage {
+fn storage_with_logs(logs: [&[u8]; 2]) -> MemoryStorage {
     let storage = MemoryStorage::new(4096).unwrap();
     for (index, bytes) in logs.into_iter().enumerate() {
         storage.log(index).unwrap().write_at(0, bytes).unwrap();
@@ -112,7 +112,7 @@ fn a_shortened_log_has_its_records_and_takes_more() {
     log.shorten().unwrap();
     assert_eq!((len(0), len(1)), (40 * 100_032, 5 * 100_032), "no checkpoint has the records of the first file");
     log.retire(40).unwrap();
-    // One that is not written yet.
+    // A record that is not written yet.
     log.append(46, &[]).unwrap();
     let waiting = log.append_for_sync(47, &[b"waiting"]).unwrap();
     log.shorten().unwrap();
@@ -175,7 +175,12 @@ fn every_truncation_leaves_a_prefix() {
         for len in 0..=used_bytes {
             let mut cut = [&logs[0][..], &logs[1][..]];
             cut[index] = &cut[index][..len];
-            check_damaged(&storage_of(cut), &records, &format!("file {index} cut to {len} bytes"), len == used_bytes);
+            check_damaged(
+                &storage_with_logs(cut),
+                &records,
+                &format!("file {index} cut to {len} bytes"),
+                len == used_bytes,
+            );
         }
     }
 }
@@ -191,21 +196,21 @@ fn every_damaged_byte_leaves_a_prefix() {
                 let mut damaged = logs.clone();
                 damaged[index][at] ^= change;
                 let what = format!("byte {at} of file {index} changed by {change:#x}");
-                check_damaged(&storage_of([&damaged[0], &damaged[1]]), &records, &what, false);
+                check_damaged(&storage_with_logs([&damaged[0], &damaged[1]]), &records, &what, false);
             }
         }
     }
 }
 
-/// A damaged log gives a prefix, and can be gone on with: then there are the prefix and the new records, and none of those
-/// that were lost.
+/// Checks that a damaged log gives a prefix and can be extended: then it has the prefix and the new records, and none
+/// of the lost ones.
 fn check_damaged(storage: &MemoryStorage, records: &Records, what: &str, is_whole: bool) {
     let (log, mut found) = open(storage, 0);
     assert!(records.starts_with(&found), "{what}: not a prefix");
     assert_eq!(found == *records, is_whole, "{what}: {} records", found.len());
     for _ in 0..3 {
         let next = (found.len() + 1) as u64;
-        // As long as the one that was lost, so that what is left of the old log follows exactly.
+        // As long as the lost record, so that the rest of the old log follows exactly.
         let new = vec![0xee; 5 + 7 * next as usize];
         log.append(next, &[&new]).unwrap();
         found.push((next, new));
@@ -300,8 +305,12 @@ fn a_record_of_another_use_of_the_file_is_not_taken() {
         let head = super::record::Head { store: STORE, salt, sequence, past: None };
         super::record::assemble(&mut log, &head, &[b"payload"]);
     }
-    assert_eq!(replayed(&storage_of([&log, &[]]), 0).len(), 2);
-    assert_eq!(replayed(&storage_of([&log[..78], &log[78..]]), 0).len(), 3, "at the start of a file any salt is right");
+    assert_eq!(replayed(&storage_with_logs([&log, &[]]), 0).len(), 2);
+    assert_eq!(
+        replayed(&storage_with_logs([&log[..78], &log[78..]]), 0).len(),
+        3,
+        "at the start of a file any salt is right"
+    );
 }
 
 #[test]
@@ -521,7 +530,7 @@ fn committers_share_syncs_and_return_when_they_are_durable() {
     assert!(syncs < threads * commits / 2, "{syncs} syncs for {} commits", threads * commits);
 }
 
-/// Appends, syncs, switches, checkpoints, failures, crashes and reopenings, against a vector of payloads.
+/// Appends, syncs, switches, checkpoints, failures, crashes and reopenings, compared with a vector of payloads.
 #[test]
 fn random_histories_lose_nothing_that_was_synced() {
     let mut random = Seeded::new("random histories of a log lose nothing that was synced");
@@ -535,12 +544,13 @@ fn random_histories_lose_nothing_that_was_synced() {
 fn random_history(random: &mut Rng) -> usize {
     let mut storage = simulated();
     let (mut log, _) = open(&storage, 0);
-    // Payload of record n + 1; how many are surely durable, and written; what the last durable checkpoint has.
+    // The payload of record n + 1; the numbers of certainly durable and of written records; the last record in a
+    // durable checkpoint.
     let mut records: Vec<Vec<u8>> = Vec::new();
     let (mut synced, mut written, mut checkpoint, mut checkpoint_begun) = (0, 0, 0, None);
     let mut position = None;
     let mut lost = 0;
-    // Payloads of few lengths make records of different uses of a file lie at the same places.
+    // Payloads with few distinct lengths put records of different uses of a file at the same offsets.
     let lens = [0, 40, 480, 3000];
     for _ in 0..random.usize(..80) {
         match random.u8(..16) {
@@ -560,7 +570,7 @@ fn random_history(random: &mut Rng) -> usize {
                 if let Some(position) = position {
                     log.sync(position).unwrap();
                     synced = records.len();
-                    // What a checkpoint has need not be written.
+                    // Records in a checkpoint need not be in the log.
                     written = if records.len() > checkpoint { records.len() } else { written };
                 }
             }

@@ -1,4 +1,4 @@
-//! Making and changing inner nodes.
+//! Creates and changes inner nodes.
 
 use super::inner::{PREFIX, children_at};
 use super::{Inner, Word, put_u16, u16_at};
@@ -17,7 +17,7 @@ pub(crate) fn write(body: &mut [u8], total: u64, prefix: &[u8], dividers: &[u8],
     }
 }
 
-/// Makes in `body` a copy of `from`, which may have another prefix.
+/// Copies `from` into `body`, possibly with another prefix.
 pub(crate) fn copy(from: &Inner<'_>, body: &mut [u8], prefix: &[&[u8]; 2]) {
     let prefix_len = prefix[0].len() + prefix[1].len();
     set_total(body, from.total());
@@ -30,8 +30,8 @@ pub(crate) fn copy(from: &Inner<'_>, body: &mut [u8], prefix: &[&[u8]; 2]) {
     body[children_at(prefix_len, from.count() - 1)..][..words.len()].copy_from_slice(words);
 }
 
-/// Makes in `body` a copy of `from` in which `children`, with `dividers` between them, replace those in `replaced`. The
-/// first of the dividers is the one before the first new child and is left out where that is the node's first child.
+/// Copies `from` into `body` with `children`, and `dividers` between them, in place of the children in `replaced`. The
+/// first divider precedes the first new child, and is left out if that is the node's first child.
 pub(crate) fn copy_with(
     from: &Inner<'_>,
     body: &mut [u8],
@@ -42,7 +42,7 @@ pub(crate) fn copy_with(
     let prefix = from.prefix();
     let old = from.dividers();
     let words = from.words();
-    // Child `i` has divider `i - 1` before it; whichever child comes first loses it.
+    // Child `i` has divider `i - 1` before it; the first child has none.
     let before = replaced.start.saturating_sub(1);
     let first_goes = replaced.start == 0 && children.is_empty();
     let after = &old[replaced.end - usize::from(!first_goes)..];
@@ -75,7 +75,7 @@ fn set_total(body: &mut [u8], total: u64) {
     body[12..20].copy_from_slice(&total.to_le_bytes());
 }
 
-/// Adds to how many keys are below an owned node; how many those are then.
+/// Adds to the number of keys below an owned node, and returns the sum.
 pub(crate) fn add_to_total(body: &mut [u8], delta: i64) -> u64 {
     let mut total = [0; 8];
     total.copy_from_slice(&body[12..20]);

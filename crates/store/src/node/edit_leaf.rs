@@ -1,4 +1,4 @@
-//! Making and changing leaves.
+//! Creates and changes leaves.
 
 use super::leaf::{EXTERNAL, HASHES, INLINE_MAX, LONG};
 use super::{Leaf, Slot, put_u16, u16_at};
@@ -13,12 +13,12 @@ pub(crate) fn entry_len(suffix_len: usize, value: Slot<'_>) -> usize {
     2 + if suffix_len >= usize::from(LONG) { 2 } else { 0 } + suffix_len + value_len
 }
 
-/// Bytes of the body of a leaf with so many keys, such a prefix and such a heap.
+/// Bytes of the body of a leaf with this many keys, a prefix and a heap of these lengths.
 pub(crate) fn body_len(count: usize, prefix_len: usize, heap_len: usize) -> usize {
     HASHES + 3 * count + prefix_len + heap_len
 }
 
-/// Writes leaves from entries in order into a fresh node.
+/// Writes entries in order into a fresh leaf.
 #[derive(Debug)]
 pub(crate) struct LeafWriter<'a> {
     body: &'a mut [u8],
@@ -28,7 +28,7 @@ pub(crate) struct LeafWriter<'a> {
 }
 
 impl<'a> LeafWriter<'a> {
-    /// For `count` entries whose keys begin with `prefix`, in a body that has room for all of them.
+    /// Starts a leaf of `count` entries whose keys begin with `prefix`, in a body that has room for all of them.
     pub(crate) fn new(body: &'a mut [u8], count: usize, prefix: &[u8]) -> Self {
         put_u16(body, 12, count);
         put_u16(body, 14, prefix.len());
@@ -42,7 +42,7 @@ impl<'a> LeafWriter<'a> {
         write_entry(&mut self.body[at..], suffix, value);
     }
 
-    /// Adds an entry whose suffix and inline value lie behind each other, or whose value node is at `external`.
+    /// Adds an entry. `tail` is its suffix followed by its inline value; `external` is its value node otherwise.
     fn push_tail(&mut self, hash: u8, suffix_len: usize, tail: &[u8], external: u64) {
         if external != 0 || suffix_len >= usize::from(LONG) {
             let (suffix, value) = tail.split_at(suffix_len);
@@ -56,7 +56,7 @@ impl<'a> LeafWriter<'a> {
         entry[2..].copy_from_slice(tail);
     }
 
-    /// Makes room for an entry of `len` bytes; where it goes.
+    /// Makes room for an entry of `len` bytes, and returns its offset.
     fn place(&mut self, hash: u8, len: usize) -> usize {
         self.heap_len += len;
         self.body[HASHES + self.written] = hash;
@@ -71,7 +71,7 @@ impl<'a> LeafWriter<'a> {
     }
 }
 
-/// Makes in `body` a copy of `from` with one more key at `index`. The body has room for it.
+/// Copies `from` into `body` with one more key at `index`. The body has room for it.
 pub(crate) fn copy_with(from: &Leaf<'_>, body: &mut [u8], index: usize, hash: u8, suffix: &[u8], value: Slot<'_>) {
     let count = from.count() + 1;
     let (hashes, places, prefix, heap) = (from.hashes(), from.places(), from.prefix(), from.heap());
@@ -93,7 +93,7 @@ pub(crate) fn copy_with(from: &Leaf<'_>, body: &mut [u8], index: usize, hash: u8
     put_u16(body, 16, heap_len);
 }
 
-/// Makes in `body`, which is as long as what is in use or longer, a copy of `from`.
+/// Copies `from` into `body`, which is at least as long as the used bytes.
 pub(crate) fn copy(from: &Leaf<'_>, body: &mut [u8]) {
     let head_len = body_len(from.count(), from.prefix().len(), 0);
     let heap = from.heap();
@@ -108,13 +108,14 @@ pub(crate) fn copy(from: &Leaf<'_>, body: &mut [u8]) {
     body[end - heap.len()..].copy_from_slice(heap);
 }
 
-/// Puts one more key at `index` into a leaf that has `entry_len + 3` bytes to spare.
+/// Inserts a key at `index` into a leaf that has `entry_len + 3` bytes to spare.
 pub(crate) fn insert(body: &mut [u8], index: usize, hash: u8, suffix: &[u8], value: Slot<'_>) {
     let count = usize::from(u16_at(body, 12));
     let prefix_len = usize::from(u16_at(body, 14));
     let heap_len = usize::from(u16_at(body, 16)) + entry_len(suffix.len(), value);
     let places = HASHES + count;
-    // From the back: the prefix and the places behind the new one move by a hash and a place, the places before by a hash.
+    // From the back: the prefix and the places after the new one move by a hash and a place, the places before by a
+    // hash.
     body.copy_within(places + 2 * index..places + 2 * count + prefix_len, places + 2 * index + 3);
     body.copy_within(HASHES + index..places + 2 * index, HASHES + index + 1);
     body[HASHES + index] = hash;
@@ -125,7 +126,7 @@ pub(crate) fn insert(body: &mut [u8], index: usize, hash: u8, suffix: &[u8], val
     put_u16(body, 16, heap_len);
 }
 
-/// Takes the key at `index` out of a leaf; its entry stays in the heap as dead bytes.
+/// Removes the key at `index` from a leaf; its entry stays in the heap as dead bytes.
 pub(crate) fn remove(body: &mut [u8], index: usize, entry_len: usize) {
     let count = usize::from(u16_at(body, 12));
     let prefix_len = usize::from(u16_at(body, 14));
@@ -137,7 +138,7 @@ pub(crate) fn remove(body: &mut [u8], index: usize, entry_len: usize) {
     put_u16(body, 18, dead);
 }
 
-/// Overwrites the value at `index` by one that takes as many bytes and is of the same kind.
+/// Overwrites the value at `index` with one of the same length and kind.
 pub(crate) fn overwrite(body: &mut [u8], index: usize, suffix_len: usize, value: Slot<'_>) {
     let count = usize::from(u16_at(body, 12));
     let place = usize::from(u16_at(body, HASHES + count + 2 * index));
@@ -174,13 +175,13 @@ fn write_entry(to: &mut [u8], suffix: &[u8], value: Slot<'_>) {
     }
 }
 
-/// Entries that are moved from leaves to others.
+/// Entries that are moved between leaves.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    /// Each key, and behind it its value if it is inline.
+    /// Each key, followed by its value if the value is inline.
     bytes: Vec<u8>,
     items: Vec<Item>,
-    /// Whether there are keys whose length takes two bytes more.
+    /// Whether there are keys whose length takes two more bytes.
     has_long: bool,
 }
 
@@ -191,7 +192,7 @@ const BYTES_MAX: usize = 1 << 25;
 struct Item {
     hash: u8,
     key: (u32, u32),
-    /// The end of an inline value, which begins where the key ends.
+    /// The end of an inline value, which begins at the end of the key.
     value_end: u32,
     /// Bytes that this entry and those before it take in a leaf without a prefix.
     size_to: u32,
@@ -210,7 +211,7 @@ impl Entries {
         self.items.len()
     }
 
-    /// Adds a key, given in two parts, behind the others.
+    /// Appends a key, given in two parts.
     pub(crate) fn push(&mut self, hash: u8, key: [&[u8]; 2], value: Slot<'_>) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key[0]);
@@ -226,7 +227,8 @@ impl Entries {
         self.close(hash, start, end, external);
     }
 
-    /// Adds the keys of `leaf` in `range`. `path` is the part of the path to the leaf that counts as part of the keys here.
+    /// Appends the keys of `leaf` in `range`. `path` is the part of the path to the leaf that counts as part of the
+    /// keys here.
     pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>, range: std::ops::Range<usize>, path: &[u8]) -> Result<()> {
         let prefix = leaf.prefix();
         self.items.reserve(range.len() + 1);
@@ -242,13 +244,13 @@ impl Entries {
         Ok(())
     }
 
-    /// An error if the keys are not in order, as in a damaged leaf: building nodes of them relies on that.
+    /// Returns an error if the keys are not in order, as in a damaged leaf. Building nodes relies on the order.
     pub(crate) fn check_order(&self) -> Result<()> {
         let is_in_order = self.bytes.len() <= BYTES_MAX && (1..self.len()).all(|at| self.key(at - 1) < self.key(at));
         if is_in_order { Ok(()) } else { Err(Error::corrupt("the keys of a leaf are not in order")) }
     }
 
-    /// Adds the entry whose bytes have been added.
+    /// Completes the entry whose bytes have been added.
     fn close(&mut self, hash: u8, start: usize, end: usize, external: u64) {
         let value_end = self.bytes.len();
         let value_len = if external == 0 { value_end - end } else { 8 };
@@ -270,13 +272,14 @@ impl Entries {
         (place < end as usize).then(|| self.bytes[place])
     }
 
-    /// Bytes that the entries before `index` take in a leaf without a prefix, but for the two more that a long key takes.
+    /// Bytes that the entries before `index` take in a leaf without a prefix, not counting the two additional bytes of
+    /// a long key.
     pub(crate) fn size_before(&self, index: usize) -> usize {
         index.checked_sub(1).map_or(0, |last| self.items[last].size_to as usize)
     }
 
-    /// Bytes of the body of a leaf of the entries in `range`, without the first `skip` bytes of their keys and with those in a
-    /// prefix of `prefix_len` bytes.
+    /// Bytes of the body of a leaf with the entries in `range`. The first `skip` bytes of their keys are left out, and
+    /// the next `prefix_len` bytes form the leaf's prefix.
     pub(crate) fn leaf_len(&self, range: &std::ops::Range<usize>, skip: usize, prefix_len: usize) -> usize {
         let left_out = skip + prefix_len;
         let long = if self.has_long {
@@ -289,7 +292,7 @@ impl Entries {
         HASHES + prefix_len + all - range.len() * left_out + long
     }
 
-    /// Writes the entries in `range` into a leaf, as [`leaf_len`](Self::leaf_len) has it.
+    /// Writes the entries in `range` into a leaf of the length that [`leaf_len`](Self::leaf_len) returns.
     pub(crate) fn write_leaf(&self, body: &mut [u8], range: std::ops::Range<usize>, skip: usize, prefix_len: usize) {
         let prefix = &self.key(range.start)[skip..skip + prefix_len];
         let mut writer = LeafWriter::new(body, range.len(), prefix);

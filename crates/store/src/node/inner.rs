@@ -1,12 +1,12 @@
-//! Inner nodes: which child has the keys whose next byte is this one.
+//! Inner nodes: map the next byte of a key to a child.
 //!
 //! ```text
 //! body   12 keys below u64 │ 20 prefix length u16 │ 22 dividers u16 │ 24 prefix │ dividers, one byte each │ padding to
 //!        a multiple of 8 from the node's start │ children, one word each, one more than there are dividers
 //! ```
-//! Below a child are the keys that have, behind the path to the node, the prefix and then a byte that is at least the divider
-//! before the child and less than the one after it; a key that ends there belongs to the first child. A child that is an inner
-//! node has that byte as the first of its own prefix: so every inner node below the root has a prefix.
+//! The keys below a child continue, after the path to the node, with the prefix and then a byte that is at least the
+//! divider before the child and less than the one after it. A key that ends there belongs to the first child. A child
+//! that is an inner node has that byte as the first of its own prefix, so every inner node below the root has a prefix.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ use lath_kernels::bytesearch;
 use super::{CHECKSUM_LEN, Node, Word};
 use crate::error::{Error, Result};
 
-/// Where the prefix begins.
+/// The offset of the prefix.
 pub(crate) const PREFIX: usize = 24;
 
-/// The maximum number of dividers, which are different bytes.
+/// The maximum number of dividers, which are distinct bytes.
 pub(crate) const MAX_DIVIDERS: usize = 256;
 
-/// An inner node whose parts are known to lie within the node.
+/// An inner node whose parts were checked to lie within the node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inner<'a> {
     body: &'a [u8],
@@ -30,12 +30,12 @@ pub(crate) struct Inner<'a> {
     children: usize,
 }
 
-/// Where the children begin.
+/// The offset of the children.
 pub(super) fn children_at(prefix_len: usize, dividers: usize) -> usize {
     (CHECKSUM_LEN + PREFIX + prefix_len + dividers).next_multiple_of(8) - CHECKSUM_LEN
 }
 
-/// Bytes of the body of a node with such a prefix and so many dividers.
+/// Bytes of the body of a node with a prefix of this length and this many dividers.
 pub(crate) fn body_len(prefix_len: usize, dividers: usize) -> usize {
     children_at(prefix_len, dividers) + 8 * (dividers + 1)
 }
@@ -46,7 +46,7 @@ impl<'a> Inner<'a> {
         Self::from_node(node).ok_or_else(|| Error::corrupt("the parts of an inner node do not fit into it"))
     }
 
-    /// As [`parse`](Self::parse), without an error message.
+    /// Like [`parse`](Self::parse), but returns `None` instead of an error.
     #[inline]
     pub(crate) fn from_node(node: Node<'a>) -> Option<Self> {
         let head = node.head;
@@ -57,7 +57,7 @@ impl<'a> Inner<'a> {
         fit.then_some(Self { body: node.body, prefix_len, dividers, children })
     }
 
-    /// How many keys are below.
+    /// The number of keys below.
     pub(crate) fn total(&self) -> u64 {
         let mut total = [0; 8];
         total.copy_from_slice(&self.body[12..20]);
@@ -74,13 +74,13 @@ impl<'a> Inner<'a> {
         &self.body[PREFIX + self.prefix_len..PREFIX + self.prefix_len + self.dividers]
     }
 
-    /// How many children there are, at least 1.
+    /// The number of children, at least 1.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.dividers + 1
     }
 
-    /// The child at `index`, below [`count`](Self::count).
+    /// The child at `index`, which is less than [`count`](Self::count).
     #[inline]
     pub(crate) fn child(&self, index: usize) -> Word {
         let mut bits = [0; 8];
@@ -88,7 +88,7 @@ impl<'a> Inner<'a> {
         Word::from_bits(u64::from_le_bytes(bits))
     }
 
-    /// How many keys some of the children have, where their words say it.
+    /// The key counts of some of the children, where their words have them.
     #[inline]
     pub(crate) fn counts(&self, children: Range<usize>) -> impl Iterator<Item = Option<u64>> {
         let (words, _) = self.words()[8 * children.start..8 * children.end].as_chunks::<8>();
@@ -99,11 +99,12 @@ impl<'a> Inner<'a> {
         &self.body[self.children..self.children + 8 * (self.dividers + 1)]
     }
 
-    /// Which child has the keys that go on with `byte`, or end.
+    /// The index of the child for keys that continue with `byte`, or end.
     #[inline]
-    pub(crate) fn index_of(&self, byte: Option<u8>) -> usize {
+    pub(crate) fn child_index(&self, byte: Option<u8>) -> usize {
         let start = PREFIX + self.prefix_len;
-        // The dividers are all bytes but 0: nothing waits for them, nor for a search, until it turns out to be so.
+        // If the dividers are all bytes except 0, the index is the byte. The branch is predicted, so nothing waits for
+        // the dividers or for a search.
         if self.dividers == MAX_DIVIDERS - 1 && self.body.get(start) == Some(&1) {
             return usize::from(byte.unwrap_or(0));
         }
@@ -128,9 +129,9 @@ mod tests {
                 edit_inner::write(&mut body, 1, prefix, &dividers, &children);
                 let children = children_at(prefix.len(), dividers.len());
                 let inner = Inner { body: &body, prefix_len: prefix.len(), dividers: dividers.len(), children };
-                assert_eq!(inner.index_of(None), 0);
+                assert_eq!(inner.child_index(None), 0);
                 for byte in 0..=255 {
-                    let index = inner.index_of(Some(byte));
+                    let index = inner.child_index(Some(byte));
                     assert_eq!(
                         index,
                         dividers.iter().filter(|divider| **divider <= byte).count(),

@@ -1,9 +1,9 @@
-//! What the bytes of a node mean.
+//! The layout of nodes.
 //!
 //! ```text
 //! all nodes     0 checksum u32 │ 4 kind u8 │ 5 0 u8 │ 6 units u16 │ 8 generation u64 │ 16 …
 //! ```
-//! The body begins behind the checksum; offsets in this module count from the body's start. Integers are little-endian.
+//! The body begins after the checksum; offsets in this module count from the body's start. Integers are little-endian.
 
 pub(crate) mod edit_inner;
 pub(crate) mod edit_leaf;
@@ -21,10 +21,10 @@ use crate::extent::{Generation, UNIT};
 /// Bytes of the checksum before a node's body.
 pub(crate) const CHECKSUM_LEN: usize = 4;
 
-/// Bytes of the body that are within the node's first unit, and so in every node.
+/// Bytes of the body within the node's first unit, which every node has.
 pub(crate) const BODY_HEAD: usize = UNIT as usize - CHECKSUM_LEN;
 
-/// Where in the body what all nodes have ends.
+/// The end of the part of the body that all nodes have.
 pub(crate) const COMMON: usize = 12;
 
 /// A node that was found within the data area.
@@ -37,14 +37,14 @@ pub(crate) struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// How many units it takes.
+    /// The number of units of the node.
     #[inline]
     pub(crate) fn units(&self) -> u32 {
         ((self.body.len() + CHECKSUM_LEN) / UNIT as usize) as u32
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Leaf = 1,

@@ -8,13 +8,13 @@ use super::{BODY_HEAD, CHECKSUM_LEN, COMMON};
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
 
-/// Bytes of a node before the value, its checksum among them.
+/// Bytes of a node before the value, including its checksum.
 pub(crate) const HEAD: usize = CHECKSUM_LEN + COMMON + 8;
 
-/// The longest value.
+/// The maximum length of a value.
 pub(crate) const MAX_LEN: u64 = 1 << 32;
 
-/// Bytes of the value in the node with this head.
+/// The length of the value in the node with this head.
 pub(crate) fn len(head: &[u8; BODY_HEAD]) -> u64 {
     let mut len = [0; 8];
     len.copy_from_slice(&head[COMMON..COMMON + 8]);

@@ -1,9 +1,9 @@
-//! A reference to a child and how many keys are below it, in eight bytes.
+//! A reference to a child and the number of keys below it, in eight bytes.
 
-/// References are below this.
+/// References are less than this.
 pub(crate) const REFERENCE_LIMIT: u64 = 1 << 40;
 
-/// How many keys are below is kept up to here; a larger number stands in the child itself, an inner node.
+/// Counts of keys up to this are in the word; the child itself, an inner node, has a larger one.
 pub(crate) const COUNT_LIMIT: u64 = (1 << 24) - 1;
 
 /// ```text
@@ -41,7 +41,7 @@ impl Word {
         self.reference() == 0
     }
 
-    /// How many keys are below, unless they are so many that only the child says it.
+    /// The number of keys below, unless it is too large for the word, so that only the child has it.
     #[inline]
     pub(crate) fn count(self) -> Option<u64> {
         let count = self.0 >> 40;

@@ -1,7 +1,7 @@
-//! Which root is current, and which roots are still read: a table in memory that all processes with the store open share.
+//! The table of readers: the current root and the pinned roots, in memory that all processes with the store open share.
 //!
 //! ```text
-//! byte     0  magic         "LathRdr2"; 0 in memory that nobody has used
+//! byte     0  magic         "LathRdr2"; 0 in unused memory
 //!          8  incarnations  the number of owners so far
 //!         16  high water    slots from this number on were never owned
 //!         64  current       the published root; 0 = none yet
@@ -25,13 +25,14 @@
 //!         │  incarnation, counted from 1                │ process │
 //! ```
 //!
-//! All words are of 64 bits in the machine's byte order; slots and the published root have cache lines of their own. The
-//! memory does not outlive the last process that has it, so nothing in it was left by an earlier start of the machine.
+//! All words have 64 bits in the machine's byte order; each slot and the published root have cache lines of their own.
+//! The memory does not outlive the last process that maps it, so nothing in it was left by an earlier boot of the
+//! machine.
 //!
-//! Readers pin without waiting for the writer ([`protocol`] has the argument): a slot that was used once is kept for the next pin. A process
-//! that ends without releasing its slots leaves its pins behind. They go when the writer notices that they stay, and asks the
-//! system whether that process lives, or when another process takes its number. An incarnation never comes again, so that what
-//! was once found dead can be told from a slot's next owner.
+//! Readers pin without waiting for the writer ([`protocol`] has the argument): a slot that was used once is kept for
+//! the next pin. A process that ends without releasing its slots leaves its pins behind. They are released when the
+//! writer notices that they stay and the system reports that the process has ended, or when another process takes its
+//! number. Incarnations never repeat, so a pin of a dead process cannot be confused with one of the slot's next owner.
 
 mod memory;
 #[cfg(all(test, feature = "loom"))]
@@ -52,21 +53,22 @@ use self::protocol::{INCARNATION_SHIFT, Table, held_slot, process_number};
 use crate::error::{Error, Result};
 use crate::node::Word;
 use crate::root::Root;
-use crate::storage::{MAX_PROCESSES, Shared};
+use crate::storage::{MAX_PROCESSES, SharedMemory};
 
-/// Slots of a table of [`SHARED_LEN`]: pins that there can be at a time, over all processes.
+/// Slots of a table of [`SHARED_LEN`]: the maximum number of concurrent pins over all processes.
 pub(crate) const SLOTS: usize = 4096;
 
-/// Bytes of shared memory to ask for.
+/// The number of bytes of shared memory to request.
 pub(crate) const SHARED_LEN: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
 
-/// The unit in which slots say how long the data file is.
+/// The unit of the data file's length in slots.
 const PIECE_BYTES: u64 = 1 << 16;
 
-/// The number of scans between two questions to the system whether the owners of old pins are alive.
+/// The number of scans between two queries to the system about the owners of old pins.
 const SCANS_BETWEEN_QUESTIONS: u32 = 256;
 
-/// How long a new writer waits for readers in the middle of taking a snapshot, which normally takes nanoseconds.
+/// The number of rounds that a new writer waits for readers in the middle of taking a snapshot, which normally takes
+/// nanoseconds.
 const SETTLING_ROUNDS: u32 = 500;
 const SETTLING_PAUSE: Duration = Duration::from_millis(10);
 
@@ -86,30 +88,30 @@ struct Part {
     watch: Mutex<Watch>,
 }
 
-/// What the writer has seen of other processes' pins.
+/// The writer's observations of other processes' pins.
 #[derive(Default)]
 struct Watch {
     scans: u32,
-    /// Pins that were there at the last question, by slot.
-    seen: Vec<Seen>,
+    /// The pins at the last query, by slot.
+    seen: Vec<ObservedPin>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct ObservedPin {
     slot: usize,
     owner: u64,
     value: u64,
 }
 
 impl Readers {
-    /// Registers this process under a free number. There must be no other `Readers` of the same `shared`, as the system does not report
-    /// an opening's own locks.
+    /// Registers this process under a free number. There must be no other `Readers` of the same `shared`, because the
+    /// system does not report a handle's own locks.
     ///
     /// # Errors
     ///
     /// [`Error::Limit`] if all process numbers are taken, [`Error::Invalid`] if the memory is too small or of another
-    /// version, or what locking comes to.
-    pub(crate) fn new(shared: Arc<dyn Shared>) -> Result<Self> {
+    /// version, or the error of a failed lock.
+    pub(crate) fn new(shared: Arc<dyn SharedMemory>) -> Result<Self> {
         let memory = Memory::new(Arc::clone(&shared))?;
         let table = memory.table();
         if !table.is_ours() {
@@ -123,7 +125,7 @@ impl Readers {
             }
         }
         let owner = table.new_owner(process);
-        // Whoever else had this number has ended: what it left is nobody's.
+        // Any earlier process with this number has ended, so its slots are free.
         table.each_owned(|slot, other| {
             if process_number(other) == process {
                 table.take_over(slot, other, owner);
@@ -133,8 +135,8 @@ impl Readers {
         Ok(Self { part: Arc::new(Part { memory, owner, free, owned, watch }) })
     }
 
-    /// Makes a root the current one. Only the writer calls this, after it has written all nodes that the root reaches within the first
-    /// `data_len` bytes of the data area. `data_len` may become less only when no pinned root needs more.
+    /// Makes a root the current one. Only the writer calls this, after it has written all nodes that the root reaches
+    /// within the first `data_len` bytes of the data area. `data_len` may shrink only when no pinned root needs more.
     pub(crate) fn publish(&self, value: u64, data_len: u64) {
         self.table().publish(value, data_len);
     }
@@ -144,7 +146,7 @@ impl Readers {
         Some(self.table().current()).filter(|&value| value != 0)
     }
 
-    /// How many bytes of the data area readers may access: at least those that the pinned roots need.
+    /// The number of bytes of the data area that readers may access: at least as many as the pinned roots need.
     pub(crate) fn data_len(&self) -> u64 {
         self.table().data_len()
     }
@@ -153,22 +155,23 @@ impl Readers {
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`] if none was published, [`Error::Limit`] if there are as many pins as there can be.
+    /// [`Error::Internal`] if no root was published, [`Error::Limit`] if all slots are taken.
     #[inline]
     pub(crate) fn pin(&self) -> Result<Pin> {
         let slot = self.part.take_slot()?;
         let value = self.table().pin(slot as usize);
-        // From here on the slot goes back in any case.
+        // From here on the slot is returned in any case.
         let pin = Pin { part: Arc::clone(&self.part), slot, value };
         if value == 0 { Err(Error::internal("a snapshot is taken before a commit is published")) } else { Ok(pin) }
     }
 
-    /// Holds the checkpoint with this root, in a data file of so many bytes, which a reader has found while no writer had the store open. The
-    /// caller keeps writers away until this returns. There is no record of the root: it is in the table.
+    /// Pins the checkpoint with this root, in a data file of `file_bytes`, which a reader has found while no writer had
+    /// the store open. The caller excludes writers until this returns. The root has no record, so the table stores the
+    /// root itself.
     ///
     /// # Errors
     ///
-    /// [`Error::Limit`] if there are as many pins as there can be.
+    /// [`Error::Limit`] if all slots are taken.
     pub(crate) fn hold(&self, root: &Root, file_bytes: u64) -> Result<Pin> {
         let slot = self.part.take_slot()?;
         let held = [root.generation, root.sequence, root.catalog.bits(), root.snapshots.bits()];
@@ -184,7 +187,8 @@ impl Readers {
         Some(Root { generation, sequence, catalog, snapshots })
     }
 
-    /// The length in bytes that the data file has to keep for readers of checkpoints: their view has memory in the place of what was free.
+    /// The length in bytes that the data file has to keep for readers of checkpoints: their view has memory in place of
+    /// what was free.
     pub(crate) fn held_bytes(&self) -> u64 {
         let mut bytes = 0;
         let table = self.table();
@@ -196,11 +200,12 @@ impl Readers {
         bytes
     }
 
-    /// Replaces `out` by all roots that are read or may yet be pinned: the current one and the pinned ones, in no order and possibly
-    /// with duplicates.
+    /// Replaces `out` by all roots that are read or may yet be pinned: the current one and the pinned ones, in no order
+    /// and possibly with duplicates.
     ///
-    /// Only the writer calls this. The proof is in [`protocol`]. Pins of ended processes are released after some hundreds of calls, as
-    /// only then the system is asked about them; [`release_dead`](Self::release_dead) does it at once.
+    /// Only the writer calls this. The proof is in [`protocol`]. Pins of ended processes are released after some
+    /// hundreds of calls, because the system is queried only then; [`release_dead`](Self::release_dead) releases them
+    /// at once.
     pub(crate) fn pinned(&self, out: &mut Vec<u64>) {
         out.clear();
         out.extend(self.current());
@@ -211,7 +216,7 @@ impl Readers {
     ///
     /// # Errors
     ///
-    /// If the system does not report which processes are alive.
+    /// Returns an error if the system does not report which processes are alive.
     pub(crate) fn release_dead(&self) -> Result<usize> {
         self.part.release_dead()
     }
@@ -220,8 +225,8 @@ impl Readers {
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if a process stays in the middle of taking a snapshot for seconds, because it was stopped there.
-    /// Otherwise as [`release_dead`](Self::release_dead).
+    /// [`Error::Busy`] if a process was stopped in the middle of taking a snapshot, and stays there for seconds.
+    /// Otherwise the same as [`release_dead`](Self::release_dead).
     pub(crate) fn take_over(&self) -> Result<()> {
         for _ in 0..SETTLING_ROUNDS {
             self.release_dead()?;
@@ -253,9 +258,9 @@ impl Part {
         let mut seen = Vec::new();
         let mut questions = Questions::default();
         table.each_pin(|slot, owner, value| {
-            let pin = Seen { slot, owner, value };
+            let pin = ObservedPin { slot, owner, value };
             let is_old = owner != self.owner && owner != 0 && watch.seen.contains(&pin);
-            // A system that does not answer leaves the pin where it is.
+            // If the query fails, the pin stays.
             if is_old && questions.is_dead(self.memory.shared(), owner).unwrap_or(false) {
                 table.take_over(slot, owner, self.owner);
             } else {
@@ -283,10 +288,11 @@ impl Part {
         failed.map_or(Ok(released), Err)
     }
 
-    /// A slot of this process: a free one, or a new one.
+    /// Takes a slot for this process: a free one, or a new one.
     ///
-    /// Threads that kept their last slots for themselves, to spare the lock, took snapshots no faster: 56 to 58 ns each, and 55 to
-    /// 56 with the lock, in one, two and four threads on two cores. They all change the count of references to this anyway.
+    /// Caching the last slot in each thread, to avoid the lock, did not make snapshots faster: 56 to 58 ns each, and 55
+    /// to 56 with the lock, in one, two and four threads on two cores. All threads change the reference count of this
+    /// value anyway.
     #[inline]
     fn take_slot(&self) -> Result<u32> {
         let free = lock(&self.free).pop();
@@ -318,14 +324,14 @@ impl fmt::Debug for Part {
 impl Drop for Part {
     #[inline]
     fn drop(&mut self) {
-        // No pin is left, as each has this value.
+        // No pin is left, as each holds a reference to this value.
         for slot in lock(&self.owned).drain(..) {
             self.memory.table().release(slot as usize);
         }
     }
 }
 
-/// A root that stays as it is, with all that it reaches, as long as this lives.
+/// A pinned root. While this lives, the root and all nodes that it reaches stay unchanged.
 pub(crate) struct Pin {
     part: Arc<Part>,
     slot: u32,
@@ -353,21 +359,21 @@ impl Drop for Pin {
     }
 }
 
-/// Whether a pin with this value holds a checkpoint, of which there is no record.
+/// Returns whether a pin with this value holds a checkpoint, which has no root record.
 pub(crate) fn is_held(value: u64) -> bool {
     held_slot(value).is_some()
 }
 
-/// Each owner is asked about once.
+/// Caches the answers, so that each owner is queried once.
 #[derive(Default)]
 struct Questions {
-    /// Not by process number: one that was found dead may have been given away since.
+    /// By owner, not by process number: the number of a dead process may have been reused since.
     answers: Vec<(u64, bool)>,
 }
 
 impl Questions {
-    /// Whether the owner, whom the caller has seen have a slot before, has ended.
-    fn is_dead(&mut self, shared: &dyn Shared, owner: u64) -> Result<bool> {
+    /// Returns whether `owner`, which has had a slot before, has ended.
+    fn is_dead(&mut self, shared: &dyn SharedMemory, owner: u64) -> Result<bool> {
         if let Some(&(_, is_dead)) = self.answers.iter().find(|answer| answer.0 == owner) {
             return Ok(is_dead);
         }

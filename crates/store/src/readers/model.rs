@@ -1,8 +1,8 @@
 #![expect(unsafe_code, reason = "nodes are cells that the protocol under test protects")]
-//! The protocol in every order of steps, and with every store that a load may see: `just loom`.
+//! Checks the protocol in every order of steps, and with every store that a load may see: `just loom`.
 //!
-//! Nodes are cells. Loom stops where one is read while it is written, or where nothing orders both; and a node that was freed
-//! is overwritten, so that who got it too late reads something else than its root.
+//! Nodes are cells. Loom fails if one is read while it is written, or if nothing orders the two. A freed node is
+//! overwritten, so a reader that reaches it too late reads something else than its root.
 
 use std::sync::atomic::Ordering;
 
@@ -14,15 +14,16 @@ use loom::thread;
 
 use super::protocol::{Header, Slot, Table, Word};
 
-/// A word of the protocol as it is, or without its fences, or without the order between its stores and what came before.
+/// A word of the protocol as it is, or without its fences, or without the order between its stores and earlier
+/// operations.
 #[derive(Debug, Default)]
-struct Modelled<const FENCES: bool, const ORDER: bool>(AtomicU64);
+struct ModelWord<const FENCES: bool, const ORDER: bool>(AtomicU64);
 
-type Right = Modelled<true, true>;
-type WithoutFences = Modelled<false, true>;
-type WithoutOrder = Modelled<true, false>;
+type Right = ModelWord<true, true>;
+type WithoutFences = ModelWord<false, true>;
+type WithoutOrder = ModelWord<true, false>;
 
-impl<const FENCES: bool, const ORDER: bool> Word for Modelled<FENCES, ORDER> {
+impl<const FENCES: bool, const ORDER: bool> Word for ModelWord<FENCES, ORDER> {
     fn load(&self, order: Ordering) -> u64 {
         self.0.load(order)
     }
@@ -50,20 +51,22 @@ impl<const FENCES: bool, const ORDER: bool> Word for Modelled<FENCES, ORDER> {
     }
 }
 
-/// What stands in a node that was freed.
+/// The value in a freed node.
 const FREED: u64 = u64::MAX;
 
 const WRITER: u64 = 1 << 10;
 const DEAD: u64 = 2 << 10 | 1;
 
-/// The memory of a store whose roots are nodes of no children: root `n << 8 | i` is node `i`, which holds that number.
+/// The memory of a store whose roots are nodes without children: root `n << 8 | i` is node `i`, which holds that
+/// number.
 struct Store<W> {
     header: Header<W>,
     slots: Vec<Slot<W>>,
     nodes: Vec<UnsafeCell<u64>>,
 }
 
-// SAFETY: cells are touched by what has pinned their root, and by the writer where nobody has; loom stops where that is not so.
+// SAFETY: a cell is accessed by readers that have pinned its root, and by the writer if no reader has; loom fails if
+// that is violated.
 unsafe impl<W: Sync> Sync for Store<W> {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl<W: Send> Send for Store<W> {}
@@ -83,23 +86,23 @@ impl<W: Word + Default> Store<W> {
 
     fn write(&self, root: u64, value: u64) {
         self.nodes[(root & 0xFF) as usize].with_mut(|node| {
-            // SAFETY: loom has checked that nobody else touches the node.
+            // SAFETY: loom has checked that no other thread accesses the node.
             unsafe { *node = value }
         });
     }
 
-    /// Pins the current root, reads it, and lets it go.
+    /// Pins the current root, reads it, and releases it.
     fn read(&self, slot: usize) {
         let root = self.table().pin(slot);
         let found = self.nodes[(root & 0xFF) as usize].with(|node| {
-            // SAFETY: loom has checked that nobody writes the node.
+            // SAFETY: loom has checked that no thread writes the node.
             unsafe { *node }
         });
         assert_eq!(found, root, "a reader got a node that was freed");
         self.table().unpin(slot);
     }
 
-    /// Reads in a slot that is first claimed and then released, if one is free.
+    /// Reads in a slot that is claimed first and released after, if one is free.
     fn read_in_any(&self, owner: u64) {
         let table = self.table();
         if let Some(slot) = table.claim(owner) {
@@ -122,7 +125,7 @@ impl Writer {
         Self { live: Vec::new(), free: (0..nodes).rev().collect(), published: 0 }
     }
 
-    /// Publishes a new root, and frees what nobody needs from then on.
+    /// Publishes a new root, and frees the nodes that no reader needs from then on.
     fn commit<W: Word + Default>(&mut self, store: &Store<W>) {
         let Some(node) = self.free.pop() else { return };
         self.published += 1;
@@ -141,8 +144,7 @@ impl Writer {
     }
 }
 
-/// Runs the model in every order of steps in which threads are interrupted no more than three times, or as many times as
-/// `LOOM_MAX_PREEMPTIONS` says.
+/// Runs the model in every order of steps with at most three preemptions, or `LOOM_MAX_PREEMPTIONS`.
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
@@ -200,7 +202,7 @@ fn a_slot_goes_from_one_reader_to_the_next() {
             .collect();
         writer.commit(&store);
         readers.into_iter().for_each(|reader| reader.join().expect("readers stop the test themselves"));
-        // Whoever has read is gone: one root is left.
+        // All readers are gone: one root is left.
         writer.commit(&store);
         assert_eq!(writer.live.len(), 1);
     });
@@ -216,7 +218,7 @@ fn a_dead_pin_is_cleared_once_and_a_living_one_never() {
         assert_eq!(store.table().pin(slot), writer.live[0]);
         writer.commit(&store);
         assert_eq!(writer.live.len(), 2);
-        // The heir of the process number clears the slot and reads in it, while the writer clears it too.
+        // The next process with the same number clears the slot and reads in it, while the writer clears it too.
         let heir = {
             let store = Arc::clone(&store);
             thread::spawn(move || {

@@ -1,4 +1,5 @@
-//! The operations on the words of the table, their order, and why no reader accesses nodes that the writer reuses.
+//! The operations on the words of the table and their order, with the proof that no reader accesses nodes that the
+//! writer reuses.
 //!
 //! ```text
 //! writer                                      reader
@@ -12,52 +13,53 @@
 //!
 //! Claim: if W2 does not find `v ≠ new` in any slot, no reader reads the nodes of `v`, now or later.
 //!
-//! Take a reader that gets to R4 with `v`. Fences are in one order S that all threads agree on.
+//! Take a reader that reaches R4 with `v`. Fences are in one order S that all threads agree on.
 //!
-//! - WF before RF in S: what was stored before WF is seen by loads after RF, so R3 loads `new` or a later root, not `v`: the
-//!   reader does not get to R4. (A root that was published again is current again, and may be read.)
-//! - RF before WF in S: what was stored before RF is seen by loads after WF, so W2 loads this reader's `v`, and the writer
-//!   keeps its nodes, or what the slot held later. Then R5 has stored 0, after all of R4. What the slot holds from then on is
-//!   stored by this thread, later, or by one that got the slot from it (by `owner`, released by the one and acquired by the
-//!   other, or by a lock of their process), and always by a release: so W2, which acquires, comes after all of R4, and W3
-//!   disturbs nothing.
+//! - WF before RF in S: loads after RF see the stores before WF, so R3 loads `new` or a later root, not `v`: the reader
+//!   does not reach R4. (A root that was published again is current again, and may be read.)
+//! - RF before WF in S: loads after WF see the stores before RF, so W2 loads either this reader's `v`, and the writer
+//!   keeps its nodes, or a later value of the slot. In the second case R5 has stored 0, after all of R4. Later values
+//!   of the slot are stored by this thread, or by one that got the slot from it (by `owner`, released by the one and
+//!   acquired by the other, or by a lock of their process), and always by a release. W2 acquires, so it comes after all
+//!   of R4, and W3 disturbs nothing.
 //!
-//! Later publications only have a later WF. R3 acquires what W1 released, so R4 sees W0. The high-water mark is raised before
-//! R2 and read after WF, so for RF before WF no slot that counts lies behind it.
+//! Later publications only have a later WF. R3 acquires what W1 released, so R4 sees W0. The high-water mark is raised
+//! before R2 and read after WF, so for RF before WF no slot in use lies beyond it.
 //!
-//! A new writer does not know which roots its predecessor kept. A slot whose owner is between R2 and R4 may have a root that was
-//! freed long ago. `settled` marks such slots: it equals `value` only from R4 to R5 (it is cleared before `value`). The new writer waits
-//! until all slots are settled.
+//! A new writer does not know which roots its predecessor kept. A slot whose owner is between R2 and R4 may have a root
+//! that was freed long ago. `settled` marks such slots: it equals `value` only from R4 to R5 (it is cleared before
+//! `value`). The new writer waits until all slots are settled.
 //!
-//! Owners: only the owner stores `value`. A free slot is claimed by exchanging 0 in `owner` for the claimer. The slot of an ended
-//! owner is taken over by exchanging that owner for the cleaner, which then clears value and owner. Of several cleaners one
-//! succeeds; if it ends in between, the slot has an ended owner again. As owners are never reused, an exchange never affects a slot
-//! that has got another owner meanwhile.
+//! Owners: only the owner stores `value`. A free slot is claimed by exchanging 0 in `owner` for the claimer. The slot
+//! of an ended owner is taken over by exchanging that owner for the cleaner, which then clears value and owner. If
+//! there are several cleaners, one succeeds; if it ends in between, the slot has an ended owner again. Owners are never
+//! reused, so an exchange never affects a slot that has got another owner meanwhile.
 
 use std::sync::atomic::Ordering;
 
 /// The magic number of tables with this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr2");
 
-/// Where the slots begin, in bytes.
+/// The offset of the slots, in bytes.
 pub(super) const SLOTS_AT: usize = 256;
 
-/// Bits of an owner that are the process number.
+/// The number of low bits of an owner that contain the process number.
 pub(super) const INCARNATION_SHIFT: u32 = 10;
 
-/// Words of a slot that say what a held checkpoint is.
+/// The number of words in a slot that describe a held checkpoint.
 pub(super) const HELD_WORDS: usize = 4;
 
-/// In the place of a reference, the value of a slot that holds a checkpoint; no node has it. The slot's number is above.
+/// In place of a reference, the value of a slot that holds a checkpoint; no node has this reference. The bits above
+/// contain the slot's number.
 const HELD: u64 = 1;
 const SLOT_SHIFT: u32 = 40;
 
-/// The slot that holds a checkpoint, and not a published root, if it has this value.
+/// The slot that holds a checkpoint rather than a published root, if this is such a value.
 pub(super) fn held_slot(value: u64) -> Option<usize> {
     (value & ((1 << SLOT_SHIFT) - 1) == HELD).then_some((value >> SLOT_SHIFT) as usize)
 }
 
-/// A word that threads share: `AtomicU64`, or what a model of memory has for it.
+/// A word that threads share: `AtomicU64`, or its counterpart in a model checker.
 pub(super) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
@@ -109,10 +111,10 @@ struct Identity<W> {
     high_water: W,
 }
 
-/// Written by the writer only.
+/// Written only by the writer.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-struct Published<W> {
+struct Publication<W> {
     current: W,
     data_len: W,
 }
@@ -121,7 +123,7 @@ struct Published<W> {
 #[repr(C)]
 pub(super) struct Header<W> {
     identity: Identity<W>,
-    published: Published<W>,
+    published: Publication<W>,
 }
 
 #[derive(Debug, Default)]
@@ -131,7 +133,7 @@ pub(super) struct Slot<W> {
     owner: W,
     system_id: W,
     settled: W,
-    /// What a held checkpoint is.
+    /// The root of a held checkpoint.
     held: [W; HELD_WORDS],
 }
 
@@ -152,13 +154,13 @@ impl<'a, W: Word> Table<'a, W> {
         Self { header, slots }
     }
 
-    /// Marks unused memory, and returns whether the memory has this layout.
+    /// Initializes unused memory, and returns whether the memory has this layout.
     pub(super) fn is_ours(&self) -> bool {
         let marked = self.header.identity.magic.compare_exchange(0, MAGIC, Ordering::AcqRel, Ordering::Acquire);
         marked.is_ok() || marked == Err(MAGIC)
     }
 
-    /// An owner that never was before, of the process with this number.
+    /// A new owner, never used before, for the process with this number.
     pub(super) fn new_owner(&self, process: u32) -> u64 {
         let incarnation = self.header.identity.incarnations.fetch_add(1, Ordering::Relaxed) + 1;
         incarnation << INCARNATION_SHIFT | u64::from(process)
@@ -183,7 +185,8 @@ impl<'a, W: Word> Table<'a, W> {
         self.header.published.data_len.load(Ordering::Relaxed)
     }
 
-    /// R1 to R3, in a slot of the caller that holds nothing: the current root, which the slot now pins, or 0 if there is none.
+    /// R1 to R3, in a slot of the caller that holds nothing. Returns the current root, which the slot now pins, or 0 if
+    /// there is none.
     #[inline]
     pub(super) fn pin(&self, slot: usize) -> u64 {
         let word = &self.slots[slot].value;
@@ -191,7 +194,7 @@ impl<'a, W: Word> Table<'a, W> {
         while value != 0 {
             word.store(value, Ordering::Release);
             W::fence();
-            // Only a publication in between makes this another round.
+            // Only a publication in between causes another round.
             let now = self.current();
             if now == value {
                 self.slots[slot].settled.store(value, Ordering::Release);
@@ -203,8 +206,9 @@ impl<'a, W: Word> Table<'a, W> {
         0
     }
 
-    /// Has a slot of the caller, which holds nothing, hold a checkpoint while no writer has the store open; the slot's value. A writer that
-    /// comes later acquires the words with the value, and nobody changes them while it is there.
+    /// Stores a checkpoint in a slot of the caller that holds nothing, while no writer has the store open, and returns
+    /// the slot's value. A later writer acquires the words with the value, and they do not change while the value is
+    /// there.
     pub(super) fn hold(&self, slot: usize, held: [u64; HELD_WORDS], pieces: u32) -> u64 {
         let value = HELD | (slot as u64) << SLOT_SHIFT;
         let Slot { value: word, settled, held: words, system_id, .. } = &self.slots[slot];
@@ -216,13 +220,13 @@ impl<'a, W: Word> Table<'a, W> {
         value
     }
 
-    /// The words of a slot that was found to hold a checkpoint; zeros for a slot that is not there.
+    /// The words of a slot that was found to hold a checkpoint; zeros if the slot does not exist.
     pub(super) fn held(&self, slot: usize) -> [u64; HELD_WORDS] {
         let word = |at: usize| self.slots.get(slot).map_or(0, |slot| slot.held[at].load(Ordering::Relaxed));
         std::array::from_fn(word)
     }
 
-    /// The pieces of the data file that such a slot needs.
+    /// The number of pieces of the data file that such a slot needs.
     pub(super) fn held_pieces(&self, slot: usize) -> u32 {
         self.slots.get(slot).map_or(0, |slot| (slot.system_id.load(Ordering::Relaxed) >> 32) as u32)
     }
@@ -239,7 +243,7 @@ impl<'a, W: Word> Table<'a, W> {
         self.slots[slot].settled.store(0, Ordering::Release);
     }
 
-    /// Whether a reader is between R2 and R4.
+    /// Returns whether a reader is between R2 and R4.
     pub(super) fn is_unsettled(&self) -> bool {
         W::fence();
         self.used().iter().any(|slot| {
@@ -248,8 +252,8 @@ impl<'a, W: Word> Table<'a, W> {
         })
     }
 
-    /// WF and W2: calls `each` with each slot that pins a root, its owner and the root. The owner is read after the root: if it has
-    /// ended later, no reader has the pin.
+    /// WF and W2: calls `each` with each slot that pins a root, its owner and the root. The owner is read after the
+    /// root: if it has ended later, no reader has the pin.
     pub(super) fn each_pin(&self, mut each: impl FnMut(usize, u64, u64)) {
         W::fence();
         for (number, slot) in self.used().iter().enumerate() {
@@ -307,7 +311,7 @@ impl<'a, W: Word> Table<'a, W> {
         self.slots[slot].system_id.load(Ordering::Relaxed) as u32
     }
 
-    /// The slots below the high-water mark, which is taken for no more than there are.
+    /// The slots below the high-water mark, which is limited to the number of slots.
     fn used(&self) -> &'a [Slot<W>] {
         let count = self.header.identity.high_water.load(Ordering::Acquire);
         &self.slots[..self.slots.len().min(count as usize)]

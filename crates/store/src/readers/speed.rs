@@ -1,4 +1,4 @@
-//! What a pin takes, and a scan.
+//! Measures the time of a pin and of a scan.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn pins_and_scans() {
     let storage = MemoryStorage::new(1 << 20).unwrap();
     let readers = Readers::new(storage.shared(SHARED_LEN).unwrap()).unwrap();
     readers.publish(128, 1 << 20);
-    // Batches are short and many, so that some are not interrupted.
+    // Many short batches, so that some are not interrupted.
     let nanoseconds = |name: &str, work: &mut dyn FnMut()| {
         let best = (0..1000).map(|_| {
             let start = Instant::now();

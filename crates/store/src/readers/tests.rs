@@ -8,9 +8,9 @@ use lath_testkit::Seeded;
 use super::protocol::SLOTS_AT;
 use super::{Readers, SCANS_BETWEEN_QUESTIONS, SHARED_LEN, SLOTS, lock};
 use crate::error::{Error, Result};
-use crate::storage::{MemoryStorage, Shared, Storage};
+use crate::storage::{MemoryStorage, SharedMemory, Storage};
 
-/// A machine whose processes can be killed: their numbers become free, and what they wrote stays.
+/// A machine whose processes can be killed: their numbers become free, and their writes stay.
 #[derive(Debug, Clone)]
 struct Machine {
     storage: MemoryStorage,
@@ -25,13 +25,13 @@ impl Machine {
         Self { storage, len: SLOTS_AT + slots * 64, killed: Arc::default(), questions: Arc::default() }
     }
 
-    /// A new process.
+    /// Starts a process.
     fn start(&self) -> Arc<Readers> {
         let shared = self.storage.shared(self.len).unwrap();
         Arc::new(Readers::new(Arc::new(Process { shared, machine: self.clone() })).unwrap())
     }
 
-    /// Ends a process that has no time to clean up.
+    /// Ends a process without cleanup.
     fn kill(&self, readers: Arc<Readers>) {
         lock(&self.killed).insert(process(&readers));
         std::mem::forget(readers);
@@ -44,13 +44,13 @@ fn process(readers: &Readers) -> u32 {
 
 #[derive(Debug)]
 struct Process {
-    shared: Arc<dyn Shared>,
+    shared: Arc<dyn SharedMemory>,
     machine: Machine,
 }
 
-// SAFETY: as the memory that this passes on; processes count as dead only when the test has forgotten them.
+// SAFETY: the same as the memory that this forwards to; a process counts as dead only once the test has forgotten it.
 #[expect(unsafe_code, reason = "implements a storage trait")]
-unsafe impl Shared for Process {
+unsafe impl SharedMemory for Process {
     fn base(&self) -> NonNull<u8> {
         self.shared.base()
     }
@@ -73,7 +73,7 @@ unsafe impl Shared for Process {
     }
 }
 
-/// What slots pin, in order; the current root, which is always listed once more, stands first there.
+/// The pinned roots, in slot order. The current root, which is listed once more, comes first.
 fn pinned(readers: &Readers) -> Vec<u64> {
     let mut out = vec![u64::MAX; 3];
     readers.pinned(&mut out);
@@ -87,7 +87,7 @@ fn root_value(reference: u64, sequence: u64) -> u64 {
     reference | sequence << 40
 }
 
-fn reference_of(value: u64) -> u64 {
+fn node_index(value: u64) -> u64 {
     value & ((1 << 40) - 1)
 }
 
@@ -103,7 +103,7 @@ fn there_is_nothing_to_pin_until_a_root_is_published() {
     assert_eq!(readers.pin().unwrap().value(), root_value(128, 1));
 }
 
-/// The processes that have pins, by their numbers in the system.
+/// The system numbers of the processes that have pins.
 fn owners(readers: &Readers) -> Vec<u32> {
     let (table, mut owners) = (readers.table(), Vec::new());
     table.each_pin(|slot, _, _| owners.push(table.system_id(slot)));
@@ -123,7 +123,7 @@ fn pins_are_listed_as_long_as_they_live() {
     assert_eq!(pinned(&writer), [1, 1, 2]);
     drop(first);
     assert_eq!(pinned(&writer), [1, 2]);
-    // Where a pin is dropped does not matter.
+    // A pin may be dropped in any thread.
     std::thread::spawn(move || drop(second)).join().unwrap();
     assert_eq!(pinned(&writer), [2]);
     assert_eq!(owners(&reader), [std::process::id()]);
@@ -160,7 +160,7 @@ fn slots_are_used_again() {
     for _ in 0..1000 {
         let _pins = [readers.pin().unwrap(), readers.pin().unwrap(), readers.pin().unwrap()];
     }
-    // Other threads use the same ones.
+    // Other threads reuse the same slots.
     for _ in 0..100 {
         let readers = Arc::clone(&readers);
         std::thread::spawn(move || drop([readers.pin().unwrap(), readers.pin().unwrap()])).join().unwrap();
@@ -228,7 +228,7 @@ fn who_gets_the_number_of_a_killed_process_clears_its_slots() {
     assert_eq!(process(&heir), number);
     assert!(pinned(&writer).is_empty());
     let pin = heir.pin().unwrap();
-    // A number that lives again says nothing about the incarnation before, and the other way round.
+    // A number that is alive again says nothing about the incarnation before, and vice versa.
     assert_eq!(writer.release_dead().unwrap(), 0);
     assert_eq!(pinned(&writer), [1]);
     drop(pin);
@@ -251,8 +251,8 @@ fn memory_that_is_too_small_or_of_another_version_is_refused() {
 }
 
 #[expect(unsafe_code, reason = "writes to memory that nobody else has")]
-fn write_magic(shared: &dyn Shared, magic: u64) {
-    // SAFETY: the memory is longer and aligned, and nobody else touches it.
+fn write_magic(shared: &dyn SharedMemory, magic: u64) {
+    // SAFETY: the memory is longer and aligned, and no other thread or process accesses it.
     unsafe { shared.base().cast::<u64>().write(magic) }
 }
 
@@ -261,11 +261,11 @@ fn the_table_has_its_length() {
     assert_eq!(SHARED_LEN, 256 + SLOTS * 64);
 }
 
-/// What stands in a node that was freed.
+/// The value in a freed node.
 const FREED: u64 = u64::MAX;
 
-/// Roots are nodes that hold their own value. The writer frees a root's node as soon as nobody pins it, and uses it again;
-/// readers of two processes must only ever see what they pinned.
+/// Roots are nodes that hold their own value. The writer frees a root's node as soon as no reader pins it, and uses it
+/// again; readers of two processes must only ever see the root that they pinned.
 #[test]
 fn readers_never_see_a_freed_node() {
     let machine = Machine::new(64);
@@ -284,18 +284,18 @@ fn readers_never_see_a_freed_node() {
                 let mut pins = Vec::new();
                 while !is_over.load(Ordering::Relaxed) {
                     let pin = readers.pin().unwrap();
-                    let node = &nodes[reference_of(pin.value()) as usize];
+                    let node = &nodes[node_index(pin.value()) as usize];
                     for _ in 0..random.usize(..20) {
                         assert_eq!(node.load(Ordering::Relaxed), pin.value());
                     }
-                    // Some stay for long.
+                    // Some pins live long.
                     if random.u8(..) == 0 && pins.len() < 3 {
                         pins.push(pin);
                     } else if random.u8(..) == 0 {
                         pins.clear();
                     }
                     for pin in &pins {
-                        assert_eq!(nodes[reference_of(pin.value()) as usize].load(Ordering::Relaxed), pin.value());
+                        assert_eq!(nodes[node_index(pin.value()) as usize].load(Ordering::Relaxed), pin.value());
                     }
                     pin_counts[thread].fetch_add(1, Ordering::Relaxed);
                 }
@@ -305,7 +305,7 @@ fn readers_never_see_a_freed_node() {
     let mut live = vec![root_value(1, 0)];
     let mut free: Vec<u64> = (2..40).collect();
     let mut out = Vec::new();
-    // However the system shares its time out, all have their turns; who fails ends at once.
+    // Every thread gets its iterations however the system schedules; a thread that fails ends at once.
     let has_turns_left = || pin_counts.iter().any(|count| count.load(Ordering::Relaxed) < 2000);
     for sequence in 1.. {
         let is_enough = sequence > 30_000 && !has_turns_left();
@@ -321,8 +321,8 @@ fn readers_never_see_a_freed_node() {
         live.retain(|&root| {
             let is_needed = root == value || out.contains(&root);
             if !is_needed {
-                nodes[reference_of(root) as usize].store(FREED, Ordering::Relaxed);
-                free.insert(0, reference_of(root));
+                nodes[node_index(root) as usize].store(FREED, Ordering::Relaxed);
+                free.insert(0, node_index(root));
             }
             is_needed
         });
@@ -351,7 +351,7 @@ fn a_killed_reader_process_lets_go() {
         let pin = readers.pin().unwrap();
         println!("\npinned {}", pin.value());
         std::io::stdout().flush().unwrap();
-        // Until the parent kills this, or ends itself.
+        // Wait until the parent kills this process, or ends itself.
         std::io::stdin().read_line(&mut String::new()).unwrap();
         return;
     }
@@ -386,7 +386,7 @@ fn a_new_writer_waits_for_a_reader_who_is_taking_a_snapshot() {
     writer.publish(7, 64);
     let pin = reader.pin().unwrap();
     assert!(!writer.table().is_unsettled());
-    // As it is for the moment in which the reader has named a root and not yet seen whether it is still current.
+    // The state in which the reader has stored a root and not yet checked that it is still current.
     writer.table().unsettle(pin.slot as usize);
     assert!(writer.table().is_unsettled());
     let settles = std::thread::spawn({

@@ -1,5 +1,5 @@
-//! Values that are records of fields, for those who keep structures in a store: fields one after the other, integers little-endian, and a
-//! checksum.
+//! Values that are records of fields, for programs that keep structures in a store: the fields in sequence, integers
+//! little-endian, and a checksum.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     xxh3_64(bytes) as u32
 }
 
-/// A record being written.
+/// Writes a record.
 ///
 /// ```
 /// use lath_store::{RecordReader, RecordWriter};
@@ -31,26 +31,26 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// Adds a number: 4 bytes.
+    /// Appends a number of 4 bytes.
     pub fn u32(&mut self, value: u32) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    /// Adds a number: 8 bytes.
+    /// Appends a number of 8 bytes.
     pub fn u64(&mut self, value: u64) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    /// Adds bytes behind their length of 32 bits; no value of a store is longer.
+    /// Appends bytes, preceded by their 32-bit length; no value of a store is longer.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.u32(bytes.len() as u32);
         self.bytes.extend_from_slice(bytes);
         self
     }
 
-    /// The record: its fields, and 4 bytes of the XXH3 of all of them. The writer is empty again.
+    /// Returns the record: its fields, and 4 bytes of the XXH3 of all of them. Resets the writer.
     pub fn finish(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.bytes);
         let checksum = checksum(&bytes);
@@ -59,7 +59,7 @@ impl RecordWriter {
     }
 }
 
-/// A record being read, field by field in the order in which they were written.
+/// Reads a record, field by field in the order in which they were written.
 #[derive(Debug)]
 pub struct RecordReader<'a> {
     what: &'static str,
@@ -67,7 +67,7 @@ pub struct RecordReader<'a> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Checks the checksum. Errors call the record `what`.
+    /// Verifies the checksum. Errors call the record `what`.
     ///
     /// # Errors
     /// If the checksum is wrong.
@@ -79,7 +79,7 @@ impl<'a> RecordReader<'a> {
         }
     }
 
-    /// The next field, a number of 4 bytes.
+    /// Reads the next field, a number of 4 bytes.
     ///
     /// # Errors
     /// If the record is too short.
@@ -87,7 +87,7 @@ impl<'a> RecordReader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// The next field, a number of 8 bytes.
+    /// Reads the next field, a number of 8 bytes.
     ///
     /// # Errors
     /// If the record is too short.
@@ -95,7 +95,7 @@ impl<'a> RecordReader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// The next field, bytes behind their length.
+    /// Reads the next field, bytes preceded by their length.
     ///
     /// # Errors
     /// If the record is too short.
@@ -106,7 +106,7 @@ impl<'a> RecordReader<'a> {
         Ok(bytes)
     }
 
-    /// The next field, bytes that are a name.
+    /// Reads the next field, bytes that are a name.
     ///
     /// # Errors
     /// If the record is too short, or the name is not UTF-8.
@@ -115,7 +115,7 @@ impl<'a> RecordReader<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| RecordError(format!("{what} has a name that is not UTF-8")))
     }
 
-    /// Whether all fields were read.
+    /// Returns whether all fields were read.
     pub fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
@@ -131,7 +131,7 @@ impl<'a> RecordReader<'a> {
     }
 }
 
-/// What is wrong with a record.
+/// A malformed record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordError(String);
 

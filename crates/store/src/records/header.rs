@@ -6,8 +6,8 @@
 //! 56 snapshots word u64 │ 64 end of the data in units u64 │ 72 free map: value node u64, or 0
 //! 80 checksum u64, XXH3 of what is before
 //! ```
-//! Slot 0 begins at byte 0, slot 1 at byte 4,096. The valid slot with the higher number counts. A slot fits into a disk's
-//! sector, and while one is written nobody needs it.
+//! Slot 0 begins at byte 0, slot 1 at byte 4,096. The valid slot with the higher number is the current one. A slot fits
+//! into a disk's sector, and a checkpoint always writes the slot that is not current.
 
 use crate::arena::{Arena, HEADER_LEN};
 use crate::error::{Error, Result};
@@ -16,26 +16,27 @@ use crate::root::Root;
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATHKV\r\n";
 
-/// The version of the format that is written. Records of the log say what was durable when they were written, and did not in version 1.
+/// The version of the format that is written. Since version 2, records of the log say what was durable when they were
+/// written.
 pub(crate) const VERSION: u32 = 2;
 
 const CLEAN: u32 = 1;
 
-/// Numbers of checkpoints and commits, and generations, are no larger.
+/// The maximum for numbers of checkpoints and commits, and for generations.
 const LIMIT: u64 = 1 << 56;
 
-/// A checkpoint.
+/// The header of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// Of the format; [`VERSION`] of a header that is to be written.
+    /// The version of the format; [`VERSION`] in a header that is to be written.
     pub(crate) version: u32,
-    /// Random, given when the store is made.
+    /// A random number, chosen when the store is created.
     pub(crate) identity: u64,
     pub(crate) number: u64,
     pub(crate) root: Root,
-    /// No node of the root is at this unit or later.
+    /// The end of the root's nodes, in units.
     pub(crate) end: u64,
-    /// Where a clean close left the map of free space.
+    /// The free map, if a clean close has written one.
     pub(crate) free_map: Option<u64>,
     pub(crate) is_clean: bool,
 }
@@ -64,7 +65,7 @@ impl Header {
         bytes
     }
 
-    /// The header in a slot; `None` if what is there is none.
+    /// Parses the header in a slot; `None` if the slot has none.
     pub(crate) fn parse(bytes: &[u8; HEADER_LEN]) -> Result<Option<Self>> {
         let field = |at: usize| {
             let mut value = [0; 8];
@@ -85,7 +86,7 @@ impl Header {
             catalog: Word::from_bits(field(48)),
             snapshots: Word::from_bits(field(56)),
         };
-        // Numbers that only ever grow by one do not get there, and could not grow on.
+        // Numbers that grow by one do not reach these limits, and could not grow any further.
         let limits = [(24, LIMIT), (32, LIMIT), (40, LIMIT), (64, REFERENCE_LIMIT)];
         if limits.iter().any(|&(at, limit)| field(at) > limit) {
             return Err(Error::corrupt("a header has a number that is larger than any can be"));

@@ -1,4 +1,4 @@
-//! Headers, the operations of the log, and records of fields, as bytes.
+//! Byte formats of headers, of the operations in the log, and of records of fields.
 
 mod field_record;
 pub(crate) mod header;

@@ -1,4 +1,4 @@
-//! The operations of a transaction, as the log has them.
+//! The operations of a transaction, as the log stores them.
 //!
 //! A commit's record is a sequence of operations. Lengths are LEB128 numbers. Trees are named once per record and numbered from 0.
 //!
@@ -32,14 +32,14 @@ pub(crate) struct Operations {
     is_recorded: bool,
 }
 
-/// A place among the operations of a transaction.
+/// A position in the operations of a transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OperationsMark {
     bytes: usize,
     trees: usize,
 }
 
-/// An operation read back.
+/// An operation that was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation<'a> {
     Put { tree: &'a str, key: &'a [u8], value: &'a [u8] },
@@ -52,17 +52,17 @@ pub(crate) enum Operation<'a> {
 }
 
 impl Operations {
-    /// No operations yet. They are recorded if `is_recorded`.
+    /// Starts without operations. Later ones are recorded if `is_recorded`.
     pub(crate) fn new(is_recorded: bool) -> Self {
         Self { is_recorded, ..Self::default() }
     }
 
-    /// The present end of the operations.
+    /// The current end of the operations.
     pub(crate) fn mark(&self) -> OperationsMark {
         OperationsMark { bytes: self.bytes.len(), trees: self.trees.len() }
     }
 
-    /// Drops the operations behind a mark.
+    /// Drops the operations after a mark.
     pub(crate) fn truncate(&mut self, mark: OperationsMark) {
         self.bytes.truncate(mark.bytes);
         self.trees.truncate(mark.trees);
@@ -130,7 +130,7 @@ impl Operations {
         }
     }
 
-    /// Whether this many more bytes are recorded. A record that becomes too long is dropped.
+    /// Returns whether this many more bytes are recorded. A record that becomes too long is dropped.
     fn has_room(&mut self, more: usize) -> bool {
         if self.is_recorded && self.bytes.len() + more > LIMIT {
             self.is_recorded = false;

@@ -1,4 +1,4 @@
-//! A store whose data file is missing or empty: its log may have some commits, or all of them.
+//! Repairs a store whose data file is missing or empty: its log may have some or all of its commits.
 
 use super::RepairReport;
 use crate::copy::CopyCounter;
@@ -10,7 +10,7 @@ use crate::records::record;
 use crate::storage::Storage;
 use crate::store::Store;
 
-/// Does all commits of the log again on `target`, which is empty.
+/// Replays all commits of the log on `target`, which is empty.
 pub(super) fn salvage_store(
     storage: &dyn Storage,
     target: &Store,
@@ -54,7 +54,7 @@ fn problem(what: String) -> Problem {
 }
 
 fn redo(bytes: &[u8], target: &Store) -> Result<()> {
-    // No operation is done unless all can be read.
+    // No operation is applied unless all can be read.
     record::replay(bytes, |_| Ok(()))?;
     let mut transaction = target.begin()?;
     record::replay(bytes, |operation| transaction.apply(operation))?;

@@ -1,4 +1,4 @@
-//! Copying the intact part of a damaged store.
+//! Copies the intact part of a damaged store.
 
 mod log_only;
 mod roots;
@@ -21,40 +21,41 @@ use crate::storage::{FileStorage, Storage};
 use crate::store::Store;
 use crate::transaction::Transaction;
 
-/// A transaction of the new store ends when its keys and values have this many bytes.
+/// A transaction of the new store ends once its keys and values have this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
 /// The result of [`repair`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct RepairReport {
-    /// How many keys were copied from the last checkpoint, before the log was replayed.
+    /// The number of keys copied from the last checkpoint, before the log was replayed.
     pub keys: u64,
-    /// How many named snapshots were copied from the last checkpoint.
+    /// The number of named snapshots copied from the last checkpoint.
     pub snapshots: u64,
-    /// How many commits of the log were then replayed.
+    /// The number of commits of the log that were then replayed.
     pub commits: u64,
-    /// The damage. Everything below a damaged node is lost, unless the log has it.
+    /// The damage found. Everything below a damaged node is lost, unless the log has it.
     pub problems: Vec<Problem>,
 }
 
-/// Copies the intact part of the store at `damaged`, which is not changed, into a new store at `target`: the keys of the last
-/// checkpoint and of its named snapshots whose nodes have the right checksums. Then replays the log.
+/// Copies the intact part of the store at `damaged`, which is not changed, into a new store at `target`: the keys of
+/// the last checkpoint and of its named snapshots in nodes with correct checksums. Then replays the log.
 ///
-/// If both headers are damaged, the last checkpoint is searched for among all nodes of the file, and the log is replayed if one of
-/// the headers still has the store's identity. If the data file is missing or empty, only the log is replayed.
+/// If both headers are damaged, searches all nodes of the file for the last checkpoint, and replays the log if one of
+/// the headers still has the store's identity. If the data file is missing or empty, only replays the log.
 ///
 /// # Errors
-/// [`Error::Exists`] if there is a file at `target` or the log of a store beside it, [`Error::Busy`] if the damaged store is open
-/// for writing, [`Error::Corrupt`] if no checkpoint can be found, [`Error::Io`]. After an error nothing is left at `target`.
+/// [`Error::Exists`] if there is a file at `target` or the log of a store beside it, [`Error::Busy`] if the damaged
+/// store is open for writing, [`Error::Corrupt`] if no checkpoint can be found, [`Error::Io`]. After an error nothing
+/// remains at `target`.
 pub fn repair(damaged: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<RepairReport> {
     repair_with(damaged, target, |_| ControlFlow::Continue(()))
 }
 
-/// As [`repair`], and calls `progress` between transactions, which may stop the repair.
+/// Like [`repair`], but calls `progress` between transactions, which may stop the repair.
 ///
 /// # Errors
-/// As [`repair`], and [`Error::Cancelled`] if `progress` stops the repair.
+/// The same as [`repair`], and [`Error::Cancelled`] if `progress` stops the repair.
 pub fn repair_with(
     damaged: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -96,7 +97,7 @@ fn salvage_store(
         named.push((lossy_name(name), Root::from_snapshot(value)?));
         Ok(())
     })?;
-    // In the order of their commits, so that only the differences from one to the next are written.
+    // In the order of their commits, so that only the differences between consecutive commits are written.
     named.sort_by_key(|(_, root)| root.sequence);
     for (name, root) in &named {
         salvage.begin(Some(name));
@@ -115,7 +116,8 @@ fn salvage_store(
     Ok(report)
 }
 
-/// Replays the log's commits after the checkpoint on `target`; the problem that ends the replay early, if there is one.
+/// Replays the log's commits after the checkpoint on `target`, and counts them. Returns a problem if the replay ended
+/// early, or if later commits may be lost.
 fn replay(
     storage: &dyn Storage,
     start: &StartingPoint,
@@ -125,7 +127,7 @@ fn replay(
 ) -> Result<Option<Problem>> {
     let after = start.root.sequence;
     for identity in &start.identities {
-        // With another identity the log has no valid records.
+        // Under another identity the log has no valid records.
         let log = Log::open(storage, *identity, VERSION)?;
         let replayed = log.replay(after, |_, bytes| {
             let mut transaction = target.begin()?;
@@ -147,7 +149,7 @@ fn replay(
     Ok((!start.has_header).then_some(Problem { offset: None, what }))
 }
 
-/// Makes `target` have the intact keys of a commit and no others; how many.
+/// Makes `target` have the intact keys of a commit and no others, and returns their number.
 fn salvage_commit(
     salvage: &mut Salvage<'_>,
     root: &Root,
@@ -180,13 +182,13 @@ fn lossy_name(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// Makes a tree of the new store have the keys that it is given and no others.
+/// Makes a tree of the new store have exactly the given keys.
 struct TreeCopy<'t, 'p> {
     target: &'t Store,
     name: &'t str,
     counter: &'t mut CopyCounter<'p>,
     open: Option<Transaction>,
-    /// How many bytes the open transaction has written.
+    /// The number of bytes that the open transaction has written.
     bytes: usize,
     /// The smallest key that may come next.
     next: Vec<u8>,

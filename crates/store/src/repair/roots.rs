@@ -1,4 +1,4 @@
-//! The commit to begin from: a header's, or that of a record which is found among the nodes.
+//! Finds the commit to start from: a header's, or the newest root record among the nodes.
 
 use std::cmp::Reverse;
 
@@ -10,10 +10,10 @@ use crate::node::Kind;
 use crate::records::newest_header;
 use crate::root::Root;
 
-/// Numbers of commits and generations are no larger.
+/// The maximum for numbers of commits and generations.
 const LIMIT: u64 = 1 << 56;
 
-/// Where in a header the store's identity is.
+/// The bytes of the store's identity in a header.
 const IDENTITY: std::ops::Range<usize> = 16..24;
 
 #[derive(Debug)]
@@ -21,13 +21,13 @@ pub(super) struct StartingPoint {
     pub(super) root: Root,
     /// Nodes up to this generation have checksums.
     pub(super) sealed: Generation,
-    /// The log is the one of a store with one of these identities.
+    /// The possible identities of the store, one of which seeds the log's checksums.
     pub(super) identities: Vec<u64>,
-    /// Whether it is a header's.
+    /// Whether the commit comes from a header.
     pub(super) has_header: bool,
 }
 
-/// The newest checkpoint that can be found.
+/// Finds the newest checkpoint.
 pub(super) fn find(arena: &Arena) -> Result<StartingPoint> {
     match newest_header(arena) {
         Ok(header) => {
@@ -39,8 +39,8 @@ pub(super) fn find(arena: &Arena) -> Result<StartingPoint> {
     }
 }
 
-/// Looks at every unit for the record of a commit. The newest whose catalogs have checksums, all of them right, was a
-/// checkpoint: what is younger has none.
+/// Searches every unit for the root record of a commit. The newest whose catalogs have checksums, all of them correct,
+/// was a checkpoint: younger nodes have none.
 fn search(arena: &Arena) -> Result<StartingPoint> {
     let mut roots: Vec<Root> = (FIRST_UNIT..arena.len() / UNIT).filter_map(|unit| record_at(arena, unit)).collect();
     roots.sort_unstable_by_key(|root| Reverse((root.sequence, root.generation)));
@@ -50,7 +50,7 @@ fn search(arena: &Arena) -> Result<StartingPoint> {
         root.ok_or_else(|| Error::corrupt_at(0, "neither of the two headers is one, and no commit's record is"))?;
     let mut identities = Vec::new();
     for slot in 0..2 {
-        // Often it is another part of the header that is damaged.
+        // Often the damage is in another part of the header.
         if let Ok(bytes) = arena.header(slot)
             && let Some(identity) = bytes[IDENTITY].as_array()
         {
@@ -61,7 +61,7 @@ fn search(arena: &Arena) -> Result<StartingPoint> {
     Ok(StartingPoint { root, sealed: u64::MAX, identities, has_header: false })
 }
 
-/// What is in a unit if it can be the record of a commit.
+/// Reads the unit as the root record of a commit, if it can be one.
 fn record_at(arena: &Arena, unit: u64) -> Option<Root> {
     let node = arena.node(unit).ok().filter(|node| Kind::from_head(node.head) == Some(Kind::Root))?;
     let root = Root::read(node).ok()?;

@@ -1,4 +1,4 @@
-//! The keys of a tree that are whole.
+//! Collects the intact keys of a tree.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::node::Word;
 use crate::trie::MAX_KEY_LEN;
 use crate::trie::find::{Branch, resolve_value};
 
-/// Takes a key and its value.
-pub(super) type Found<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
+/// A callback that takes a key and its value.
+pub(super) type KeyVisitor<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
 
 #[derive(Debug)]
 pub(super) struct Salvage<'a> {
@@ -20,12 +20,12 @@ pub(super) struct Salvage<'a> {
     /// Nodes up to this generation have checksums.
     sealed: Generation,
     seen: HashSet<u64>,
-    /// Of which snapshot trees are walked, if of one that is kept by name.
+    /// The name of the snapshot whose trees are visited, if it is a named one.
     snapshot: Option<String>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// A node to be looked at: the path to it, and the generation of what refers to it.
+/// A node to visit: the path to it, and the generation of the node that refers to it.
 struct Visit {
     reference: u64,
     path: Arc<[u8]>,
@@ -37,14 +37,14 @@ impl<'a> Salvage<'a> {
         Self { arena, sealed, seen: HashSet::new(), snapshot: None, problems: Vec::new() }
     }
 
-    /// Goes on with another commit, which may share nodes with the one before.
+    /// Continues with another commit, which may share nodes with the one before.
     pub(super) fn begin(&mut self, snapshot: Option<&str>) {
         self.seen.clear();
         self.snapshot = snapshot.map(str::to_owned);
     }
 
-    /// Calls `found` with the keys and values below `root` that are whole. No node is of a generation after `birth_max`.
-    pub(super) fn walk(&mut self, root: Word, birth_max: Generation, found: &mut Found<'_>) -> Result<()> {
+    /// Calls `found` with the intact keys and values below `root`. No node may be of a generation after `birth_max`.
+    pub(super) fn walk(&mut self, root: Word, birth_max: Generation, found: &mut KeyVisitor<'_>) -> Result<()> {
         let mut pending = vec![Visit { reference: root.reference(), path: Arc::from([]), birth_max }];
         while let Some(Visit { reference, path, birth_max }) = pending.pop() {
             if reference == 0 {
@@ -83,7 +83,7 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Whether a node has the right checksum and was not met before; the generation in which it was made.
+    /// Verifies that a node has the right checksum and was not visited before, and returns its generation.
     fn verify(&mut self, reference: u64, birth_max: Generation) -> Result<Generation> {
         let (stored, right) = self.arena.checksums(reference)?;
         let birth = self.arena.birth(reference)?;

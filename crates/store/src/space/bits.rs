@@ -1,13 +1,14 @@
 //! Runs of bits in words: bit `i` is bit `i % 64` of word `i / 64`.
 
-/// The parts of a run of at most 64 bits from `start` on in its first and in the following word.
+/// Splits a run of at most 64 bits from `start` into its masks in its first and in the following word.
 #[inline]
 fn masks(start: u64, len: u32) -> (usize, u64, u64) {
     let mask = ((1u128 << len) - 1) << (start % 64);
     ((start / 64) as usize, mask as u64, (mask >> 64) as u64)
 }
 
-/// A word and the next. There is a spare one behind the last, so that runs are handled alike whether they cross words or not.
+/// A word and the next. There is a spare word after the last, so that runs are handled alike whether they cross words
+/// or not.
 #[inline]
 fn pair(words: &mut [u64], word: usize) -> &mut [u64; 2] {
     match words[word..].first_chunk_mut() {
@@ -16,7 +17,7 @@ fn pair(words: &mut [u64], word: usize) -> &mut [u64; 2] {
     }
 }
 
-/// The whole run cut into (word, mask).
+/// Splits a run into pairs of word and mask.
 fn pieces(start: u64, len: u64) -> impl Iterator<Item = (usize, u64)> {
     let end = start + len;
     let mut at = start;
@@ -31,7 +32,7 @@ fn pieces(start: u64, len: u64) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// Sets a run of bits if all of them are clear, and says whether they were.
+/// Sets a run of bits if all of them are clear, and returns whether they were.
 #[inline]
 pub(super) fn set_if_clear(words: &mut [u64], start: u64, len: u32) -> bool {
     if len > 64 {
@@ -110,10 +111,10 @@ pub(super) fn last_set(words: &[u64], end: u64) -> Option<u64> {
     Some(at as u64 * 64 + 63 - u64::from(word.leading_zeros()))
 }
 
-/// The runs of clear bits of a region, in order: for each its first bit and the one after its last.
+/// Lists the runs of clear bits of a region, in order: the first bit of each and the one after its last.
 ///
-/// Every change from one bit to the next is an edge, and edges of a word are written down four at a time whether they are
-/// there or not, as how many there are cannot be predicted: 1.1 ns a hole less than a loop over runs.
+/// A change from one bit to the next is an edge. The loop over the edges of a word always writes four at a time,
+/// because their number is unpredictable: this takes 1.1 ns a hole less than a loop over runs.
 #[derive(Debug)]
 pub(super) struct ClearRuns {
     edges: Box<[u16]>,
@@ -125,7 +126,7 @@ impl ClearRuns {
         Self { edges: vec![0; words * 64 + 8].into() }
     }
 
-    /// The first bit and the one after the last of each run of at least `MIN_LEN` bits, up to 64.
+    /// Lists the first bit and the one after the last of each run of at least `MIN_LEN` bits, up to 64.
     pub(super) fn list<const MIN_LEN: u32>(&mut self, words: &[u64]) -> &[[u16; 2]] {
         let mut count = 0;
         let (mut before, mut starts) = (1, 0);
@@ -161,7 +162,7 @@ impl ClearRuns {
     }
 }
 
-/// Where in a word begin `LEN` bits in a row that are set, some of them maybe in the next word.
+/// The positions in a word at which `LEN` set bits in a row begin, some of which may be in the next word.
 #[inline]
 fn window_starts<const LEN: u32>(word: u64, next: u64) -> u64 {
     let mut starts = u128::from(next) << 64 | u128::from(word);
@@ -174,7 +175,7 @@ fn window_starts<const LEN: u32>(word: u64, next: u64) -> u64 {
     starts as u64
 }
 
-/// The bits of a word that are in one of the windows of `LEN` bits that begin there or in the word before.
+/// The bits of a word that belong to a window of `LEN` bits that begins there or in the word before.
 #[inline]
 fn windows<const LEN: u32>(starts_before: u64, starts: u64) -> u64 {
     let mut bits = u128::from(starts) << 64 | u128::from(starts_before);

@@ -1,10 +1,11 @@
-//! What one map has and another lacks.
+//! Compares two maps.
 
 use super::{REGION, REGION_WORDS, Space, bits};
 use crate::extent::Extent;
 
 impl Space {
-    /// What is used here and not in `other`: how many units, and the first `limit` runs of them, cut at regions.
+    /// Counts the units that are used here and not in `other`, and lists the first `limit` runs of them, cut at
+    /// regions.
     pub(crate) fn used_outside(&mut self, other: &mut Self, limit: usize) -> (u64, Vec<Extent>) {
         let (mut total, mut runs) = (0, Vec::new());
         for region in 0..self.regions.len() {

@@ -1,20 +1,20 @@
-//! The holes of the region that is being filled, by length, so that each request finds the one that fits it best.
+//! The holes of the current region by length: each request takes the smallest hole that fits.
 
-/// Holes as they were when the region was listed, less what was taken from here since. Whoever else takes units of the region
-/// makes entries stale, so that a hole is looked at in the bitmap before it is used.
+/// The holes at the time when the region was listed, less the units taken from here since. Other allocations in the
+/// region make entries stale, so the bitmap is checked before a hole is used.
 #[derive(Debug)]
 pub(super) struct Holes {
-    /// Which region this is about.
+    /// The number of the region.
     pub(super) region: usize,
     /// `exact[n]`: first units, within the region, of the holes of n units.
     exact: [Vec<u16>; LONG as usize],
-    /// Which of `exact` have any.
+    /// A bit for each list of `exact` that is not empty.
     filled: u64,
     /// First unit and length of longer holes.
     long: Vec<(u16, u16)>,
 }
 
-/// Holes from this many units on are kept together.
+/// Holes of at least this many units are kept in one list.
 const LONG: u32 = 64;
 
 impl Holes {
@@ -38,7 +38,7 @@ impl Holes {
         }
     }
 
-    /// Takes `units` out of the smallest hole that has them, and says where in the region they lie.
+    /// Takes `units` from the smallest hole that has them, and returns their first unit within the region.
     #[inline]
     pub(super) fn take(&mut self, units: u32) -> Option<u32> {
         if units < LONG {
@@ -59,7 +59,7 @@ impl Holes {
         self.take_long(units)
     }
 
-    /// Where [`take`](Self::take) would find fewer units than `LONG` next, or likely would.
+    /// The first unit that [`take`](Self::take) would probably return for fewer units than `LONG`.
     #[inline]
     pub(super) fn peek(&self, units: u32) -> Option<u32> {
         debug_assert!(units < LONG, "only short holes are told easily");
@@ -71,7 +71,7 @@ impl Holes {
     }
 
     fn take_long(&mut self, units: u32) -> Option<u32> {
-        // The last one first: the rest of a hole that was begun lies there, so that a run is used up before the next.
+        // The last hole first: the rest of a partly used hole is there, so a run is used up before the next.
         let at = self.long.iter().rposition(|&(_, last)| u32::from(last) + 1 >= units)?;
         let (start, last) = self.long.swap_remove(at);
         let left = u32::from(last) + 1 - units;

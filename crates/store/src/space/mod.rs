@@ -1,15 +1,17 @@
-//! Which units of the data area are used, where the next node goes, and when the units of a retired node are free again.
+//! The space map: tracks used units, allocates nodes, and frees the units of retired nodes.
 //!
-//! The map is a bitmap in memory, a bit per unit, divided into regions of 2 MiB. The writer fills one region after another, always
-//! the one in which most units became free since it was last filled. Within a region each request gets the hole that fits best. So
-//! nodes that are written together lie within 2 MiB, and short holes are left over. Leftovers that are still unused do not count for
-//! the choice of the next region: otherwise regions with little but leftovers would be chosen again and again.
+//! The map is a bitmap in memory, a bit per unit, divided into regions of 2 MiB. The writer fills one region after
+//! another, always the one in which most units became free since it was last filled. Within a region each request gets
+//! the hole that fits best. So nodes that are written together lie within 2 MiB, and short holes are left over.
+//! Leftovers that are still unused do not count for the choice of the next region: otherwise regions with little but
+//! leftovers would be chosen again and again.
 //!
-//! Each of three classes of nodes has its own current region. Nodes of more than 16 units are the upper nodes of a trie; they live
-//! for one transaction and leave long holes to each other. Nodes of up to four units are the inner nodes above leaves, which every
-//! search visits: close together they take fewer TLB entries, and a search among 20 million random keys takes 6 % less time.
+//! Each of three classes of nodes has its own current region. Nodes of more than 16 units are the upper nodes of a
+//! trie; they live for one transaction and leave long holes to each other. Nodes of up to four units are the inner
+//! nodes above leaves, which every search visits: close together they take fewer TLB entries, and a search among 20
+//! million random keys takes 6 % less time.
 //!
-//! The `simulation` module has the workload that this was tuned for, and the figures.
+//! The `simulation` module contains the workload that this was tuned for, and the figures.
 
 mod bits;
 mod difference;
@@ -23,25 +25,25 @@ use crate::extent::Extent;
 use bits::ClearRuns;
 use holes::Holes;
 use regions::{REGION, Region, Regions};
-use saved::Saved;
+use saved::SavedMap;
 
 /// Words of a region's bitmap.
 const REGION_WORDS: usize = REGION as usize / 64;
 
-/// Up to this many units a node counts as small: the inner nodes above leaves.
+/// Nodes of up to this many units are small: the inner nodes above leaves.
 const SMALL_MAX: u32 = 4;
 
-/// Up to this many it counts as medium; leaves do.
+/// Nodes of up to this many units are medium: the leaves.
 const MEDIUM_MAX: u32 = 16;
 
-/// Requests for more are searched for across regions only.
+/// Larger requests are only searched for across regions.
 const WITHIN_REGION_MAX: u32 = REGION / 4;
 
-/// One in this many units of a region must be free for it to be filled; otherwise the file grows. With 10 a file is 2 % smaller and a
-/// transaction dirties a sixth more pages; with 5 it is 4 % larger and dirties an eighth fewer.
+/// A region is filled only if one in this many of its units is free; otherwise the file grows. With 10 a file is 2 %
+/// smaller and a transaction dirties a sixth more pages; with 5 it is 4 % larger and dirties an eighth fewer.
 const SPARSE: u32 = 7;
 
-/// How many regions are tried without success before the file grows.
+/// The number of regions that are tried without success before the file grows.
 const TRIES: usize = 8;
 
 /// Classes of nodes by size. Nodes of one class share regions.
@@ -70,11 +72,12 @@ impl Class {
 /// The units of the data area, used and free. Owned by the writer.
 #[derive(Debug)]
 pub(crate) struct Space {
-    /// A set bit is a used unit, one before `first`, or one from `end` on. A word more than the regions have.
+    /// A set bit is a used unit, one before `first`, or one from `end` on. There is one more word than the regions
+    /// have.
     words: Vec<u64>,
     regions: Regions,
     /// The saved map with the regions that are not loaded yet.
-    saved: Option<Saved>,
+    saved: Option<SavedMap>,
     first: u64,
     end: u64,
     free: u64,
@@ -83,14 +86,14 @@ pub(crate) struct Space {
     holes: [Holes; CLASSES],
     runs: ClearRuns,
     freed_twice: u64,
-    /// Where the next search across regions begins if it does not look at all of them.
+    /// The start of the next search across regions, if it does not cover all of them.
     spanning_from: usize,
-    /// What was released since the arena last asked, to be overwritten.
+    /// The extents released since the arena last asked for them, which it overwrites.
     #[cfg(any(feature = "poison", debug_assertions))]
     released: Vec<Extent>,
 }
 
-/// The parts of the units from `start` to `end` that lie in one region each.
+/// Splits the units from `start` to `end` by region.
 fn by_region(start: u64, end: u64) -> impl Iterator<Item = (usize, u64, u32)> {
     let mut at = start;
     std::iter::from_fn(move || {
@@ -101,7 +104,7 @@ fn by_region(start: u64, end: u64) -> impl Iterator<Item = (usize, u64, u32)> {
 }
 
 impl Space {
-    /// The units from `first` to before `end`, all free.
+    /// A map of the units from `first` to before `end`, all free.
     pub(crate) fn new(first: u64, end: u64) -> Self {
         let mut space = Self::empty(first);
         space.grow(end);
@@ -138,7 +141,7 @@ impl Space {
         }
     }
 
-    /// The unit after the last.
+    /// The end of the area: the unit after the last.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
@@ -162,8 +165,8 @@ impl Space {
         }
     }
 
-    /// As [`allocate`](Self::allocate), but searches everywhere before it returns `None`, for when the file cannot grow. While there is
-    /// a [ceiling](Self::set_ceiling), `allocate` does the same.
+    /// Like [`allocate`](Self::allocate), but searches everywhere before it returns `None`, for when the file cannot
+    /// grow. While there is a [ceiling](Self::set_ceiling), `allocate` does the same.
     pub(crate) fn allocate_anywhere(&mut self, units: u32) -> Option<u64> {
         self.allocate_elsewhere(units, true)
     }
@@ -186,7 +189,7 @@ impl Space {
         None
     }
 
-    /// Where the next small or medium node of this size will probably be allocated.
+    /// The unit at which the next small or medium node of this size will probably be allocated.
     #[inline]
     pub(crate) fn expect(&self, units: u32) -> Option<u64> {
         let class = Class::for_units(units);
@@ -197,7 +200,7 @@ impl Space {
         Some(holes.region as u64 * u64::from(REGION) + u64::from(holes.peek(units)?))
     }
 
-    /// As [`allocate_anywhere`](Self::allocate_anywhere), below `limit`.
+    /// Like [`allocate_anywhere`](Self::allocate_anywhere), below `limit`.
     pub(crate) fn allocate_below(&mut self, units: u32, limit: u64) -> Option<u64> {
         let ceiling = self.ceiling;
         self.set_ceiling(Some(limit));
@@ -241,11 +244,12 @@ impl Space {
         let limit = self.limit();
         let end = limit.div_ceil(REGION.into()) as usize;
         let class = Class::for_units(units);
-        // A small file is dense as a whole when a region of its size would be.
+        // A small file counts as dense by the same fraction as a region.
         let whole = (self.end - self.first).min(REGION.into()) as u32;
         let small_file = self.regions.len() <= 4;
-        // Large nodes prefer regions that large nodes filled last, as medium ones leave few holes for them. If there is none, any
-        // sparse region is used before the file grows: after a checkpoint a fifth of each region may be free.
+        // Large nodes prefer regions that large nodes filled last, because medium ones leave few holes for them. If
+        // there is none, any sparse region is used before the file grows: after a checkpoint a fifth of each region may
+        // be free.
         let (own, other) = match (thorough, class) {
             (true, _) => (units, units),
             (false, Class::Large) if !small_file => (whole / 4, whole / SPARSE),
@@ -254,7 +258,7 @@ impl Space {
         let suits = |region: &Region, least: u32| region.free >= least.max(units) && u32::from(region.longest) >= units;
         let suits_best = |region: &Region| suits(region, own) && (region.class == class || region.free == REGION);
         let found = if self.ceiling.is_some() {
-            // The space above is to become free: the nearer to the start, the better.
+            // The space above is to become free, so take the region nearest to the start.
             self.regions.first(end, units, |region| suits(region, units))
         } else {
             self.regions
@@ -262,7 +266,7 @@ impl Space {
                 .or_else(|| self.regions.freest(end, class, thorough, |region| suits(region, other)))
         };
         let Some(region) = found else { return false };
-        // Every hole is of use for small nodes.
+        // Small nodes can use every hole.
         if class != Class::Small {
             self.regions.mark_full(self.holes[class as usize].region);
         }
@@ -273,7 +277,8 @@ impl Space {
         holes.region = region;
         let below = (limit - region as u64 * u64::from(REGION)).min(REGION.into()) as u32;
         let words = &self.words[region * REGION_WORDS..][..REGION_WORDS];
-        // Shorter holes are of no use for the class. A region of leaves has two thousand holes, and a tenth of them fit a leaf.
+        // Shorter holes are of no use for the class. A region of leaves has two thousand holes, and a tenth of them fit
+        // a leaf.
         let (least, runs) = match class {
             Class::Small => (1, self.runs.list::<1>(words)),
             Class::Medium => (SMALL_MAX + 1, self.runs.list::<{ SMALL_MAX + 1 }>(words)),
@@ -292,8 +297,8 @@ impl Space {
         true
     }
 
-    /// Makes the units of a node free. Units that are free already are [counted](Self::freed_twice), and units outside of the area are
-    /// ignored: both can be the result of damaged nodes.
+    /// Frees the units of a node. Units that are free already are [counted](Self::freed_twice), and units outside of
+    /// the area are ignored: both can be the result of damaged nodes.
     #[inline]
     pub(crate) fn release(&mut self, extent: Extent) {
         if extent.start < self.first || extent.end() > self.end {
@@ -312,13 +317,14 @@ impl Space {
         self.released.push(extent);
     }
 
-    /// How many units were released that were free already: 0 unless the store is damaged or the writer has a bug.
+    /// The number of units that were released while free: 0 unless the store is damaged or the writer has a bug.
     pub(crate) fn freed_twice(&self) -> u64 {
         self.freed_twice
     }
 
-    /// Releases many extents. They lie anywhere, so the words of some are loaded before any is changed: then the loads overlap. That
-    /// takes 21 and not 47 ns for each in an area of 8 GiB, and 6.9 and not 7.5 in one of 512 MiB, whose bitmap fits the cache.
+    /// Releases many extents. They lie anywhere, so the words of several are loaded before any is changed, and the
+    /// loads overlap. That takes 21 instead of 47 ns for each in an area of 8 GiB, and 6.9 instead of 7.5 in one of 512
+    /// MiB, whose bitmap fits the cache.
     pub(crate) fn release_all(&mut self, extents: impl Iterator<Item = Extent> + Clone) {
         const AHEAD: usize = 16;
         let mut some = extents;
@@ -339,14 +345,14 @@ impl Space {
         }
     }
 
-    /// The extents that were released since the last call.
+    /// Returns the extents that were released since the last call.
     #[cfg(any(feature = "poison", debug_assertions))]
     pub(crate) fn take_released(&mut self) -> Vec<Extent> {
         std::mem::take(&mut self.released)
     }
 
-    /// Marks the units of a node that was found by visiting trees. Returns `false`, and marks nothing, if any of them is used already or
-    /// outside of the area: then two references lead to them, or a wrong one.
+    /// Marks the units of a node that was found by visiting trees. Returns `false`, and marks nothing, if any of them
+    /// is already used or outside of the area: then two references lead to them, or a reference is wrong.
     pub(crate) fn mark_used(&mut self, extent: Extent) -> bool {
         if extent.units == 0 || self.is_used(extent) {
             return false;
@@ -359,7 +365,7 @@ impl Space {
         true
     }
 
-    /// Whether any of these units is used or outside of the area.
+    /// Returns whether any of these units is used or outside of the area.
     pub(crate) fn is_used(&mut self, extent: Extent) -> bool {
         extent.start < self.first
             || extent.end() > self.end
@@ -373,7 +379,7 @@ impl Space {
     pub(crate) fn grow(&mut self, end: u64) {
         self.add_regions(end);
         for (region, start, units) in by_region(self.end, end) {
-            // Bits behind the end are set, so these units are freed like others.
+            // Bits past the end are set, so these units are freed like others.
             self.load(region);
             bits::clear(&mut self.words, start, units);
             self.regions.give(region, units);
@@ -397,7 +403,7 @@ impl Space {
         self.regions.reset_longest();
     }
 
-    /// How many units from this one on are used.
+    /// The number of used units from this one on.
     pub(crate) fn used_from(&mut self, unit: u64) -> u64 {
         let mut free = 0;
         for (region, start, units) in by_region(unit.max(self.first), self.end) {

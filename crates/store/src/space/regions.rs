@@ -1,32 +1,34 @@
-//! How much is free in each region, and which has the most.
+//! Free space by region, and the region with the most.
 
 use super::Class;
 
 /// Units of a region: 2 MiB of the file, 4 KiB of the bitmap.
 pub(crate) const REGION: u32 = 1 << 15;
 
-/// Regions whose largest count of free units is kept together.
+/// The number of regions in a group, for which one maximum of free units is kept.
 const GROUP: usize = 256;
 
-/// How many groups a search looks into. Together they cover 2 GiB; in larger files it finds one of the freest regions.
+/// The number of groups that a search looks into. Together they cover 2 GiB; in larger files the search finds one of
+/// the freest regions.
 const GROUPS_SEARCHED: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Region {
-    /// Exactly how many units are free.
+    /// The exact number of free units.
     pub(super) free: u32,
-    /// How many units were free when the region was last left as full, in holes too short for its class.
+    /// The number of free units when the region was last left as full, in holes too short for its class.
     pub(super) left: u32,
-    /// No run of free units within the region is longer.
+    /// An upper bound on the length of the runs of free units within the region.
     pub(super) longest: u16,
-    /// Whether the bitmap has the region's bits, rather than the saved map.
+    /// Whether the region's bits are in the bitmap, rather than in the saved map.
     pub(super) loaded: bool,
-    /// Which nodes it was last filled with.
+    /// The class of nodes that last filled it.
     pub(super) class: Class,
 }
 
 impl Region {
-    /// How many units became free since the region was last left as full. Small nodes use the short holes, too.
+    /// The number of units that became free since the region was last left as full. For small nodes, which use the
+    /// short holes as well, all free units.
     fn units_for(&self, class: Class) -> u32 {
         if class == Class::Small { self.free } else { self.free.saturating_sub(self.left) }
     }
@@ -35,7 +37,7 @@ impl Region {
 #[derive(Debug, Default)]
 pub(super) struct Regions {
     all: Vec<Region>,
-    /// For each group, at least as many units as its freest region has free.
+    /// For each group, an upper bound on the free units of its regions.
     bounds: Vec<u32>,
 }
 
@@ -80,7 +82,7 @@ impl Regions {
         self.all[region].longest = units as u16;
     }
 
-    /// Forgets what was found of the longest runs.
+    /// Resets the bounds on the longest runs.
     pub(super) fn reset_longest(&mut self) {
         self.all.iter_mut().for_each(|region| region.longest = REGION as u16);
     }
@@ -100,8 +102,8 @@ impl Regions {
         self.all[region].loaded = true;
     }
 
-    /// The region with the most units for `class` of those before `end` that `suits` accepts. Looks at all of them if `thorough`,
-    /// otherwise at those of a few groups.
+    /// The region before `end` with the most units for `class` that `suits` accepts. Searches all regions if
+    /// `thorough`, otherwise a few groups.
     pub(super) fn freest(
         &mut self,
         end: usize,
@@ -131,7 +133,7 @@ impl Regions {
         best.map(|(_, region)| region)
     }
 
-    /// The first region before `end` that `suits` accepts, which it does of none with less than `units` free.
+    /// The first region before `end` that `suits` accepts. `suits` accepts no region with less than `units` free.
     pub(super) fn first(&self, end: usize, units: u32, suits: impl Fn(&Region) -> bool) -> Option<usize> {
         let all = &self.all[..end.min(self.all.len())];
         let group = |(group, members): (usize, &[Region])| {

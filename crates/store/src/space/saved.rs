@@ -1,4 +1,4 @@
-//! The free map as a clean close writes it, and regions that are read from it when they are first needed.
+//! The free map as a clean close writes it. Its regions are read when they are first needed.
 //!
 //! ```text
 //! 0   u32  checksum: low half of XXH3 of the bytes from 4 to the end of the directory
@@ -11,8 +11,8 @@
 //!     the bitmaps, of 4,096 bytes, of the regions in which some units are free and others used
 //! ```
 //!
-//! Bit `i` of a bitmap is bit `i % 8` of byte `i / 8`; it is set where the unit is used, or lies before the first or after the
-//! last. Opening reads the directory only: 8 bytes for each 2 MiB of the file.
+//! Bit `i` of a bitmap is bit `i % 8` of byte `i / 8`. It is set if the unit is used, or lies before the first or after
+//! the last. Opening reads only the directory: 8 bytes for each 2 MiB of the file.
 
 use std::fmt;
 
@@ -27,25 +27,25 @@ const HEADER_BYTES: usize = 24;
 const ENTRY_BYTES: usize = 8;
 const REGION_BYTES: usize = REGION_WORDS * 8;
 
-/// Stands for "no bitmap".
+/// No bitmap.
 const NONE: u32 = u32::MAX;
 
-/// A saved map of which some regions have not been read.
-pub(super) struct Saved {
+/// A saved map with regions that have not been read yet.
+pub(super) struct SavedMap {
     source: Box<dyn AsRef<[u8]> + Send + Sync>,
-    /// For each region which bitmap of the file is its, and that one's checksum.
+    /// For each region, the index of its bitmap in the file, and the bitmap's checksum.
     bitmaps: Vec<(u32, u32)>,
-    /// Where the bitmaps begin.
+    /// The offset of the bitmaps.
     offset: usize,
-    /// How many regions are still to be read.
+    /// The number of regions still to be read.
     unread: usize,
-    /// Regions whose bits were not what was written.
+    /// Regions whose bits have the wrong checksum or contradict the directory.
     damaged: Vec<usize>,
 }
 
-impl fmt::Debug for Saved {
+impl fmt::Debug for SavedMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Saved").field("unread", &self.unread).field("damaged", &self.damaged).finish_non_exhaustive()
+        f.debug_struct("SavedMap").field("unread", &self.unread).field("damaged", &self.damaged).finish_non_exhaustive()
     }
 }
 
@@ -57,8 +57,8 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-impl Saved {
-    /// The bits of a region, if they are as they were written and agree with the directory.
+impl SavedMap {
+    /// Reads the bits of a region, if they are intact and agree with the directory.
     fn read(&self, region: usize, free: u32, range: (u64, u64)) -> Option<[u64; REGION_WORDS]> {
         let mut words = [u64::MAX; REGION_WORDS];
         let (bitmap, checksum) = self.bitmaps[region];
@@ -84,12 +84,12 @@ impl Saved {
 }
 
 impl Space {
-    /// A bound on the length of what [`save`](Self::save) makes.
+    /// An upper bound on the length of the output of [`save`](Self::save).
     pub(crate) fn saved_bytes_max(&self) -> usize {
         HEADER_BYTES + self.regions.len() * (ENTRY_BYTES + REGION_BYTES)
     }
 
-    /// The map as bytes. The units of `also_free`, which are used here, are free in it.
+    /// Returns the map as bytes. It counts the units of `also_free`, which are used here, as free.
     pub(crate) fn save(&mut self, also_free: impl IntoIterator<Item = Extent>) -> Vec<u8> {
         self.load_all();
         let mut also_free: Vec<_> =
@@ -127,7 +127,7 @@ impl Space {
         out
     }
 
-    /// What [`save`](Self::save) wrote, read in full.
+    /// Reads the output of [`save`](Self::save) in full.
     #[cfg(test)]
     pub(crate) fn restore(bytes: &[u8]) -> Result<Self> {
         let mut space = Self::lazy(bytes.to_vec())?;
@@ -138,8 +138,8 @@ impl Space {
         }
     }
 
-    /// Reads what [`save`](Self::save) wrote. Regions are read when they are first used, so the bytes must not change until
-    /// [`is_loaded`](Self::is_loaded). A damaged region counts as completely used, and is listed by
+    /// Reads the output of [`save`](Self::save). Regions are read when they are first used, so the bytes must not
+    /// change until [`is_loaded`](Self::is_loaded). A damaged region counts as completely used, and is listed by
     /// [`damaged_regions`](Self::damaged_regions).
     pub(crate) fn lazy(source: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
         let bytes = source.as_ref();
@@ -176,14 +176,14 @@ impl Space {
         }
         // Zeroed memory costs nothing until it is touched.
         let words = vec![0; count * REGION_WORDS + 1];
-        let saved = Saved { source: Box::new(source), bitmaps, offset, unread: count, damaged: Vec::new() };
+        let saved = SavedMap { source: Box::new(source), bitmaps, offset, unread: count, damaged: Vec::new() };
         let mut space = Self::empty(0);
         (space.words, space.regions, space.first, space.end) = (words, regions, first, end);
         (space.free, space.saved) = (free, Some(saved));
         Ok(space)
     }
 
-    /// Whether all regions of the saved map were read.
+    /// Returns whether all regions of the saved map were read.
     pub(crate) fn is_loaded(&self) -> bool {
         self.saved.as_ref().is_none_or(|saved| saved.unread == 0)
     }
@@ -227,7 +227,7 @@ impl Space {
         self.regions.set_loaded(region);
     }
 
-    /// Which of a region's units lie between the first and the last, counted within it.
+    /// The units of a region between the first and the last of the area, counted within the region.
     pub(super) fn range(&self, region: usize) -> (u64, u64) {
         range(self.first, self.end, region)
     }

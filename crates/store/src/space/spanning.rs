@@ -1,12 +1,12 @@
-//! The search for long runs, which may lie across regions.
+//! Searches for long runs, which may cross regions.
 
 use super::{REGION, REGION_WORDS, Space, bits};
 
-/// How many regions one search looks at, unless it is told to look everywhere: 8 GiB of the file, 60 µs to a millisecond.
+/// The number of regions that one search covers, unless it is thorough: 8 GiB of the file, 60 µs to a millisecond.
 const SEARCHED: usize = 4096;
 
 impl Space {
-    /// The first of `units` adjacent free units.
+    /// Finds `units` adjacent free units, and returns the first.
     pub(super) fn find_spanning(&mut self, units: u32, thorough: bool) -> Option<u64> {
         let limit = self.limit();
         let count = limit.div_ceil(REGION.into()) as usize;
@@ -16,7 +16,7 @@ impl Space {
             self.spanning_from = from + SEARCHED;
         }
         let units = u64::from(units);
-        // Where the free run begins that reaches up to the current region.
+        // The start of the free run that ends at the current region.
         let mut open: Option<u64> = None;
         for region in (from..from + searched).map(|at| at % count) {
             let first = region as u64 * u64::from(REGION);

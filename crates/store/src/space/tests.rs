@@ -2,7 +2,7 @@ use super::*;
 use crate::error::Error;
 use std::collections::BTreeMap;
 
-/// The same store of units, kept the slow way.
+/// A slow model of the space map.
 struct Model {
     first: u64,
     used: Vec<bool>,
@@ -287,7 +287,7 @@ fn damage_to_a_saved_map_is_an_error_or_costs_space_only() {
                     assert!(!space.is_used(Extent { start, units: 10 }), "byte {at}");
                 }
                 assert_eq!(opened.damaged_regions().len(), 1);
-                // What is released into a damaged region can be used again.
+                // Units released into a damaged region can be used again.
                 let before = opened.free_units();
                 nodes.iter().for_each(|&start| opened.release(Extent { start, units: 10 }));
                 assert_eq!(opened.free_units(), before + 60_000);

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
-use super::{Data, Lengths, LogFile, Shared, Storage, check_process};
+use super::{Data, Lengths, LogFile, SharedMemory, Storage, check_process};
 use crate::error::{Error, Result};
 
-/// What errors name in place of a file.
+/// The path in errors.
 const MEMORY: &str = "memory";
 
-/// A store in the memory of this process. All stores that are opened on one value or its clones are the same store, as if each
+/// A store in the memory of this process. All stores opened from one value or its clones are the same store, as if each
 /// were in a process of its own.
 #[derive(Debug, Clone)]
 pub struct MemoryStorage {
@@ -27,7 +27,7 @@ pub struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// An empty store that can grow to `capacity_bytes`. It takes memory only as it grows.
+    /// Creates an empty store that can grow to `capacity_bytes`. It takes memory only as it grows.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl MemoryStorage {
         })
     }
 
-    /// Whether somebody has the shared memory.
+    /// Returns whether any handle has the shared memory.
     fn is_open(&self) -> bool {
         lock(&self.table).strong_count() > 0
     }
@@ -49,23 +49,23 @@ impl MemoryStorage {
 
 #[cfg(any(test, feature = "simulation"))]
 impl MemoryStorage {
-    /// Whether somebody has the right to write.
+    /// Returns whether any handle has the writer lock.
     pub(super) fn is_written_to(&self) -> bool {
         lock(&self.table).upgrade().is_some_and(|table| *lock(&table.is_writing))
     }
 
-    /// Gives `other` shared memory with the contents of this one's, and returns the handle that keeps it; none where this
-    /// store is not open.
-    pub(super) fn copy_shared_into(&self, other: &Self) -> Result<Option<Arc<dyn Shared>>> {
+    /// Gives `other` shared memory with the contents of this one's, and returns the handle that keeps it; `None` if
+    /// this store is not open.
+    pub(super) fn copy_shared_into(&self, other: &Self) -> Result<Option<Arc<dyn SharedMemory>>> {
         let Some(table) = lock(&self.table).upgrade() else { return Ok(None) };
         let len = table.map.len();
         let survivor = other.shared(len)?;
         for at in (0..len).step_by(size_of::<u64>()) {
             let [from, to] = [table.map.as_mut_ptr(), survivor.base().as_ptr()].map(|base| {
-                // SAFETY: both maps are that long.
+                // SAFETY: both maps are longer than that.
                 let word = unsafe { base.add(at) };
-                // SAFETY: the word is within a map that lives longer than this function, at a multiple of eight bytes from its
-                // start, and all who have it use it as an atomic.
+                // SAFETY: the word is within a map that lives longer than this function, at a multiple of eight bytes
+                // from its start, and all handles access it as an atomic.
                 unsafe { AtomicU64::from_ptr(word.cast()) }
             });
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -84,7 +84,7 @@ unsafe impl Storage for MemoryStorage {
         Ok(self.logs[index].clone())
     }
 
-    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
+    fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>> {
         let mut last = lock(&self.table);
         let table = match last.upgrade() {
             Some(table) if table.map.len() >= len => table,
@@ -98,12 +98,12 @@ unsafe impl Storage for MemoryStorage {
         Ok(Arc::new(MemoryShared { table, len, own: Mutex::default() }))
     }
 
-    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         if self.is_open() { self.shared(len).map(Some) } else { Ok(None) }
     }
 
     fn private(&self) -> Result<Arc<dyn Storage>> {
-        // Nobody takes the writer lock while these are held: not of this table, and not of a new one.
+        // While these guards are held, no handle can take the writer lock, neither of this table nor of a new one.
         let last = lock(&self.table);
         let table = last.upgrade();
         let is_writing = table.as_ref().map(|table| lock(&table.is_writing));
@@ -112,10 +112,10 @@ unsafe impl Storage for MemoryStorage {
         }
         let copy = Self::new(self.data.capacity())?;
         let len = self.data.len();
-        // SAFETY: the copy is new, so that nobody else changes its length or uses its bytes.
+        // SAFETY: the copy is new, so no other handle changes its length or uses its bytes.
         unsafe { copy.data.set_len(len)? };
-        // SAFETY: both maps are longer than that, and nobody uses the copy. Nobody writes to this one, as nobody has the writer
-        // lock.
+        // SAFETY: both maps are longer than that, and the copy has no users yet. No handle has the writer lock, so
+        // nothing writes to this one.
         unsafe { std::ptr::copy_nonoverlapping(self.data.map.as_ptr(), copy.data.map.as_mut_ptr(), len as usize) };
         for (from, to) in self.logs.iter().zip(&copy.logs) {
             to.change(|bytes| from.bytes.read().unwrap_or_else(PoisonError::into_inner).clone_into(bytes));
@@ -141,20 +141,20 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct MemoryData {
     map: MmapRaw,
     len: AtomicU64,
-    /// What lasts as long as the area: the locked file that is mapped.
+    /// Keeps the locked file that is mapped for as long as the area.
     _file: Option<Box<dyn Debug + Send + Sync>>,
 }
 
 impl MemoryData {
-    /// The first `len` bytes of the map are in use; at most all of them.
+    /// Makes an area of the map, of which the first `len` bytes are in use. `len` is at most the map's length.
     pub(super) fn new(map: MmapRaw, len: u64, file: Option<Box<dyn Debug + Send + Sync>>) -> Self {
         let len = AtomicU64::new(len.min(map.len() as u64));
         Self { map, len, _file: file }
     }
 }
 
-// SAFETY: the map is page-aligned, keeps its address and its length, and belongs to this value; `len` starts within it, and only
-// `set_len` changes it, up to the map's length.
+// SAFETY: the map is page-aligned, keeps its address and its length, and belongs to this value; `len` starts within it,
+// and only `set_len` changes it, up to the map's length.
 unsafe impl Data for MemoryData {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
@@ -176,7 +176,8 @@ unsafe impl Data for MemoryData {
         if len < old_len {
             // SAFETY: `len` is below the map's length, which was checked above.
             let from = unsafe { self.map.as_mut_ptr().add(len as usize) };
-            // SAFETY: the bytes up to `old_len` are inside the map, and the caller guarantees that nobody reads or writes them.
+            // SAFETY: the bytes up to `old_len` are inside the map, and the caller guarantees that no thread reads or
+            // writes them.
             unsafe { from.write_bytes(0, (old_len - len) as usize) };
         }
         Ok(())
@@ -239,7 +240,7 @@ impl LogFile for MemoryLog {
     }
 }
 
-/// What the handles of one store share.
+/// The state that the handles of one store share.
 #[derive(Debug)]
 struct Table {
     map: MmapRaw,
@@ -255,7 +256,7 @@ impl Table {
     }
 }
 
-/// One handle: a process, as far as the table knows.
+/// One handle, which the table treats as a process.
 #[derive(Debug)]
 struct MemoryShared {
     table: Arc<Table>,
@@ -269,9 +270,9 @@ struct Own {
     is_writing: bool,
 }
 
-// SAFETY: the map is page-aligned, keeps its address and its length as long as the table lives, and is lent to nobody else; the
-// locks are flags and sets below mutexes of the table.
-unsafe impl Shared for MemoryShared {
+// SAFETY: the map is page-aligned, keeps its address and its length as long as the table lives, and is not lent out
+// otherwise; the locks are flags and sets in mutexes of the table.
+unsafe impl SharedMemory for MemoryShared {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.table.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }

@@ -1,7 +1,7 @@
-//! Where the bytes of a store are: in files, in memory, or on a simulated disk.
+//! Storage for the bytes of a store: files, memory, or a simulated disk.
 //!
-//! A store has one data area, which is mapped and written through the mapping, two logs, which are written by calls, and a
-//! table of readers, which is mapped and never synced.
+//! A store has one data area, which is mapped and written through the mapping, two logs, which are written by calls,
+//! and a table of readers, which is mapped and never synced.
 
 #![expect(unsafe_code, reason = "the traits have conditions that the store's unsafe code relies on")]
 #![expect(
@@ -30,70 +30,72 @@ pub use self::memory::MemoryStorage;
 #[cfg(any(test, feature = "simulation"))]
 pub use self::simulated::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 
-/// The maximum number of processes that share a [`Shared`].
+/// The maximum number of processes that share a [`SharedMemory`].
 pub const MAX_PROCESSES: u32 = 1024;
 
 /// The files of a store.
 ///
 /// # Safety
 ///
-/// The store turns addresses that it gets from here into references. An implementation guarantees:
+/// The store turns addresses from here into references. An implementation guarantees:
 ///
 /// - All calls of [`data`](Self::data) lead to the same bytes, and all calls of [`shared`](Self::shared) and
-///   [`shared_with_others`](Self::shared_with_others) to the same table, whichever process calls. Two values with the same
-///   data area have the same table, so that whoever holds its [writer lock](Shared::try_lock_writer) is the only one that
-///   writes to the data area.
-/// - A [`private`](Self::private) view has a data area of its own, which no later write to the original changes, unless it has
-///   [let writers in](Self::let_writers_in).
+///   [`shared_with_others`](Self::shared_with_others) to the same table, in all processes. Two values with the same
+///   data area have the same table, so only the holder of its [writer lock](SharedMemory::try_lock_writer) writes to
+///   the data area.
+/// - A [`private`](Self::private) view has a data area of its own, which no later write to the original changes, unless
+///   it has [let writers in](Self::let_writers_in).
 pub unsafe trait Storage: fmt::Debug + Send + Sync {
-    /// The data area. Opened for writing by one caller at a time; [`Error::Busy`] if another caller has it open for writing, or
-    /// has a [`private`](Self::private) view of it.
+    /// Opens the data area. One caller at a time may open it for writing: [`Error::Busy`] if another caller has it open
+    /// for writing, or has a [`private`](Self::private) view of it.
     fn data(&self) -> Result<Arc<dyn Data>>;
 
-    /// One of the two logs, 0 or 1; created empty if it is not there.
+    /// Opens one of the two logs, 0 or 1. Creates an empty one if it does not exist.
     fn log(&self, index: usize) -> Result<Arc<dyn LogFile>>;
 
-    /// At least `len` bytes of memory that is shared with other processes, and with other calls of this function, each of which counts
-    /// as a process. If nobody else has it, it is zeroed.
-    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>>;
+    /// Returns at least `len` bytes of memory that is shared with other processes, and with other calls of this
+    /// function, each of which counts as a process. It is zeroed if no other process has it.
+    fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>>;
 
-    /// The same memory if somebody else has it. Otherwise nothing is created or changed, and this may return `None`.
-    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+    /// Returns the same memory if another process has it. Otherwise nothing is created or changed, and this may return
+    /// `None`.
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         self.shared(len).map(Some)
     }
 
-    /// The same memory, for a reader that makes sure of what it reads before a writer comes; `None` where this process may not write
-    /// there, or the memory would have to be made in the name of another user.
-    fn shared_for_readers(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+    /// Returns the same memory, for a reader that registers what it reads before a writer comes. `None` if this process
+    /// may not write there, or if the memory would have to be created on behalf of another user.
+    fn shared_for_readers(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         self.shared(len).map(Some)
     }
 
-    /// A private view of the closed store: writes to it go to memory and are dropped with it, and no file is created or changed. As long
-    /// as the view's data area lives, nobody can open this store's data area for writing, unless the view
-    /// [lets writers in](Self::let_writers_in).
+    /// Opens a private view of the closed store: writes to it go to memory and are dropped with it, and no file is
+    /// created or changed. As long as the view's data area lives, this store's data area cannot be opened for writing,
+    /// unless the view [lets writers in](Self::let_writers_in).
     ///
     /// [`Error::Busy`] if the data area is open for writing, [`Error::Invalid`] if the storage has no such views.
     fn private(&self) -> Result<Arc<dyn Storage>> {
         Err(Error::Invalid("this storage can be opened read-only only beside a writer".to_owned()))
     }
 
-    /// Whether this is a private view that has to keep writers away, because what it shows changes with the original.
+    /// Returns whether this is a private view that has to exclude writers, because its contents change with the
+    /// original.
     fn keeps_writers_out(&self) -> bool {
         false
     }
 
-    /// Lets writers of the original in. What they change, but for pages that this view has written to, changes here, too: the caller makes
-    /// sure that they keep what it reads.
+    /// Lets writers of the original in. Their changes appear here too, except in pages that this view has written to:
+    /// the caller makes sure that they keep the nodes it reads.
     fn let_writers_in(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Keeps writers away again, unless there is one; whether they are.
+    /// Excludes writers again, unless there is one, and returns whether they are excluded.
     fn keep_writers_out(&self) -> Result<bool> {
         Ok(true)
     }
 
-    /// The lengths of the data area and the logs. Creates none of them.
+    /// Returns the lengths of the data area and the logs. Creates none of them.
     fn lengths(&self) -> Result<Lengths> {
         let logs = [self.log(0)?.len()?, self.log(1)?.len()?];
         Ok(Lengths { logs, data: self.data()?.len() })
@@ -105,12 +107,13 @@ pub unsafe trait Storage: fmt::Debug + Send + Sync {
 pub struct Lengths {
     /// The length of the data area.
     pub data: u64,
-    /// The lengths of the logs, which are read before that of the data area: a log is never written before the data area exists.
+    /// The lengths of the logs. They are read before the length of the data area: a log is never written before the
+    /// data area exists.
     pub logs: [u64; 2],
 }
 
 impl Lengths {
-    /// Whether a log is not empty.
+    /// Returns whether a log is not empty.
     pub(crate) fn has_log(&self) -> bool {
         self.logs.iter().any(|len| *len > 0)
     }
@@ -118,41 +121,44 @@ impl Lengths {
 
 /// The data area: bytes at addresses that do not move.
 ///
-/// What is written through [`base`](Self::base) may become durable at any time and in any order, sector by sector, and is
-/// durable for certain once a [`sync`](Self::sync) that began later has returned.
+/// Writes through [`base`](Self::base) may become durable at any time and in any order, sector by sector. They are
+/// certainly durable once a [`sync`](Self::sync) that began later has returned.
 ///
 /// # Safety
 ///
 /// An implementation guarantees, for as long as a value lives:
 ///
-/// - [`base`](Self::base) always returns the same address, a multiple of 64. From there on [`capacity`](Self::capacity)
-///   bytes, which do not change in number, belong to this area alone, in one allocation or mapping.
+/// - [`base`](Self::base) always returns the same address, a multiple of 64. The [`capacity`](Self::capacity) bytes
+///   from there on, a constant number, belong to this area alone, in one allocation or mapping.
 /// - The first [`len`](Self::len) of them can be read by any thread and, unless the area was opened for reading only,
-///   written by the holder of the store's writer lock. `len` is never more than `capacity`, and becomes less only by
+///   written by the holder of the store's writer lock. `len` is never more than `capacity`, and shrinks only by
 ///   [`set_len`](Self::set_len).
-/// - The implementation itself makes no references to these bytes, and writes only to those that `set_len` adds or drops.
+/// - The implementation itself makes no references to these bytes, and writes only to the bytes that `set_len` adds or
+///   drops.
 pub unsafe trait Data: fmt::Debug + Send + Sync {
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
 
-    /// The present length in bytes, also if another process has changed it. For files this is a system call.
+    /// Returns the current length in bytes, even if another process has changed it. For files this is a system call.
     fn len(&self) -> u64;
 
-    /// The length to which the area can grow.
+    /// Returns the length to which the area can grow.
     fn capacity(&self) -> u64;
 
     /// Grows the area by zeroed bytes that the disk has room for, or shortens it.
     ///
     /// # Safety
     ///
-    /// No other call of this function for the same area is in progress, in any process. If `len` is less than the present
-    /// length, nothing refers to the bytes from `len` on, and nothing reads or writes them until the area has grown again.
+    /// No other call of this function for the same area is in progress, in any process. If `len` is less than the
+    /// current length, nothing refers to the bytes from `len` on, and nothing reads or writes them until the area has
+    /// grown again.
     unsafe fn set_len(&self, len: u64) -> Result<()>;
 
     /// Makes all writes before the call durable.
     fn sync(&self) -> Result<()>;
 
-    /// Makes all writes to these ranges before the call durable, and possibly others. The ranges are disjoint and in order.
+    /// Makes all writes to these ranges before the call durable, and possibly others. The ranges are disjoint and in
+    /// order.
     fn sync_ranges(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         self.sync()
@@ -161,13 +167,14 @@ pub unsafe trait Data: fmt::Debug + Send + Sync {
 
 /// An append-mostly file, written by calls.
 pub trait LogFile: fmt::Debug + Send + Sync {
-    /// The length in bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> Result<u64>;
 
     /// Fills `bytes` from `offset` on.
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()>;
 
-    /// Writes `bytes` at `offset`, and grows the file if they end behind it. The write survives the end of the process.
+    /// Writes `bytes` at `offset`, and grows the file if they end past its end. The write survives the end of the
+    /// process.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 
     /// Shortens or grows the file.
@@ -177,34 +184,34 @@ pub trait LogFile: fmt::Debug + Send + Sync {
     fn sync(&self) -> Result<()>;
 }
 
-/// Memory that several processes share, and the locks that belong to it.
+/// Memory that several processes share, and its locks.
 ///
 /// # Safety
 ///
 /// An implementation guarantees, for as long as a value lives:
 ///
-/// - [`base`](Self::base) always returns the same address, a multiple of 64. From there on [`len`](Self::len) bytes, which do
-///   not change in number, can be read and written by any thread.
-/// - All who have this memory, in whichever process, access it only by atomic operations on words of 64 bits.
+/// - [`base`](Self::base) always returns the same address, a multiple of 64. The [`len`](Self::len) bytes from there
+///   on, a constant number, can be read and written by any thread.
+/// - All users of this memory, in all processes, access it only by atomic operations on words of 64 bits.
 /// - [`try_lock_writer`](Self::try_lock_writer), [`lock_process`](Self::lock_process) and
-///   [`is_process_alive`](Self::is_process_alive) exclude and report as they say: readers and writers rely on that when they
-///   decide which nodes nobody reads any more.
-pub unsafe trait Shared: fmt::Debug + Send + Sync {
-    /// The address of the first byte.
+///   [`is_process_alive`](Self::is_process_alive) exclude and report as documented: readers and writers rely on that
+///   when they decide which nodes have no readers any more.
+pub unsafe trait SharedMemory: fmt::Debug + Send + Sync {
+    /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> usize;
 
-    /// Takes the writer lock unless somebody has it, this value included; whether it did. The lock is released when this value
-    /// is dropped or its process ends.
+    /// Takes the writer lock, unless this or another value has it, and returns whether it did. The lock is released
+    /// when this value is dropped or its process ends.
     fn try_lock_writer(&self) -> Result<bool>;
 
-    /// Registers this process as alive under the number `process`, below [`MAX_PROCESSES`], until this value is dropped or the
-    /// process ends; `false` if another process has that number.
+    /// Registers this process as alive under the number `process`, below [`MAX_PROCESSES`], until this value is dropped
+    /// or the process ends. Returns `false` if another process has that number.
     fn lock_process(&self, process: u32) -> Result<bool>;
 
-    /// Whether a process is registered under this number.
+    /// Returns whether a process is registered under this number.
     fn is_process_alive(&self, process: u32) -> Result<bool>;
 }
 

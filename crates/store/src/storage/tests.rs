@@ -1,11 +1,11 @@
-//! What every kind of storage does alike.
+//! The behaviour that all kinds of storage share.
 #![allow(unsafe_code, reason = "storage gives out addresses")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lath_testkit::Seeded;
 
-use super::{Data, MAX_PROCESSES, MemoryStorage, Shared, SimulatedStorage, Storage};
+use super::{Data, MAX_PROCESSES, MemoryStorage, SharedMemory, SimulatedStorage, Storage};
 use crate::error::{Error, Result};
 
 /// Calls `check` with an empty store of each kind.
@@ -22,27 +22,29 @@ pub(super) fn read(data: &dyn Data, offset: u64, len: usize) -> Vec<u8> {
     assert!(offset + len as u64 <= data.len());
     let from = data.base().as_ptr().wrapping_add(offset as usize);
     let mut bytes = vec![0; len];
-    // SAFETY: the range is inside the area, and tests write to it from one thread at a time; the vector is apart from it.
+    // SAFETY: the range is inside the area, and tests write to it from one thread at a time; the vector does not
+    // overlap it.
     unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), len) };
     bytes
 }
 
 pub(super) fn set_len(data: &dyn Data, len: u64) -> Result<()> {
-    // SAFETY: tests change an area by one thread at a time, and keep no reference to its bytes.
+    // SAFETY: tests change an area from one thread at a time, and keep no reference to its bytes.
     unsafe { data.set_len(len) }
 }
 
 pub(super) fn write(data: &dyn Data, offset: u64, bytes: &[u8]) {
     assert!(offset + bytes.len() as u64 <= data.len());
     let to = data.base().as_ptr().wrapping_add(offset as usize);
-    // SAFETY: the range is inside the area, and no reference to it is alive; `bytes` lies elsewhere.
+    // SAFETY: the range is inside the area, and no reference to it is alive; `bytes` does not overlap it.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
 }
 
-fn word(shared: &dyn Shared, index: usize) -> &AtomicU64 {
+fn word(shared: &dyn SharedMemory, index: usize) -> &AtomicU64 {
     assert!(index * 8 + 8 <= shared.len());
     let word = shared.base().as_ptr().cast::<u64>().wrapping_add(index);
-    // SAFETY: the memory is aligned to 64 bytes, long enough, lives as long as `shared` and is used as atomics only.
+    // SAFETY: the memory is aligned to 64 bytes, long enough, lives as long as `shared` and is accessed only as
+    // atomics.
     unsafe { AtomicU64::from_ptr(word) }
 }
 

@@ -39,7 +39,8 @@ struct Mark {
 
 /// Changes to any number of trees that become visible to others all at once, or not at all.
 ///
-/// One transaction at a time is open. It sees its own changes, and dropping it without [`commit`](Self::commit) undoes them.
+/// Only one transaction is open at a time. It sees its own changes, and dropping it without [`commit`](Self::commit)
+/// undoes them.
 ///
 /// ```
 /// # fn main() -> lath_store::Result<()> {
@@ -93,7 +94,7 @@ impl Transaction {
         self.state.as_deref().ok_or_else(ended)
     }
 
-    /// The tree with this name, which is created if it does not exist.
+    /// Returns the tree with this name, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Limit`] for a name longer than 1,024 bytes.
@@ -106,10 +107,10 @@ impl Transaction {
         Ok(TreeMut { transaction: self, index })
     }
 
-    /// The tree with this name, if there is one.
+    /// Returns the tree with this name, if it exists.
     ///
     /// # Errors
-    /// As [`tree`](Self::tree).
+    /// The same as [`tree`](Self::tree).
     pub fn existing_tree(&mut self, name: &str) -> Result<Option<TreeMut<'_>>> {
         let index = self.look_up(name)?;
         Ok(self.trees[index].exists.then_some(TreeMut { transaction: self, index }))
@@ -118,7 +119,7 @@ impl Transaction {
     /// Removes a tree with all its keys, and returns whether it existed.
     ///
     /// # Errors
-    /// As [`tree`](Self::tree).
+    /// The same as [`tree`](Self::tree).
     pub fn drop_tree(&mut self, name: &str) -> Result<bool> {
         self.flush()?;
         let index = self.look_up(name)?;
@@ -135,10 +136,10 @@ impl Transaction {
         Ok(true)
     }
 
-    /// The names of all trees, in ascending order.
+    /// Returns the names of all trees, in ascending order.
     ///
     /// # Errors
-    /// As [`tree`](Self::tree).
+    /// The same as [`tree`](Self::tree).
     pub fn tree_names(&self) -> Result<Vec<String>> {
         let state = self.state()?;
         let mut names: std::collections::BTreeSet<String> =
@@ -153,8 +154,8 @@ impl Transaction {
         Ok(names.into_iter().collect())
     }
 
-    /// Keeps the last commit before this transaction as a snapshot with this name, until
-    /// [`drop_snapshot`](Self::drop_snapshot) drops it.
+    /// Keeps the last commit before this transaction as a named snapshot, until [`drop_snapshot`](Self::drop_snapshot)
+    /// drops it.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is a snapshot with this name.
@@ -175,10 +176,10 @@ impl Transaction {
         Ok(())
     }
 
-    /// Drops the snapshot with this name, and returns whether it existed.
+    /// Drops the named snapshot, and returns whether it existed.
     ///
     /// # Errors
-    /// As [`tree`](Self::tree).
+    /// The same as [`tree`](Self::tree).
     pub fn drop_snapshot(&mut self, name: &str) -> Result<bool> {
         let mut snapshots = self.snapshots;
         let mut was_there = false;
@@ -194,7 +195,7 @@ impl Transaction {
         Ok(was_there)
     }
 
-    /// Marks the present state, for [`rollback`](Self::rollback).
+    /// Marks the current state, for [`rollback`](Self::rollback).
     ///
     /// # Errors
     /// [`Error::Invalid`] if an operation failed halfway, so that the transaction can only be undone.
@@ -240,8 +241,8 @@ impl Transaction {
     /// Makes the changes visible to others, with the store's durability.
     ///
     /// # Errors
-    /// After [`Error::Io`] the changes are undone, unless a sync failed: then the store is poisoned, and it is not known whether
-    /// the changes survive.
+    /// After [`Error::Io`] the changes are undone, unless a sync failed: then the store is poisoned, and the changes
+    /// may or may not survive.
     pub fn commit(self) -> Result<()> {
         let durability = self.durability;
         self.commit_with(durability)
@@ -250,7 +251,7 @@ impl Transaction {
     /// Makes the changes visible to others, with this durability.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// The same as [`commit`](Self::commit).
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
         self.check()?;
         self.flush()?;
@@ -275,7 +276,7 @@ impl Transaction {
         }
     }
 
-    /// Repeats an operation that the log has.
+    /// Repeats an operation from the log.
     pub(crate) fn apply(&mut self, operation: Operation<'_>) -> Result<()> {
         match operation {
             Operation::Put { tree, key, value } => self.tree(tree)?.put(key, value),
@@ -288,7 +289,7 @@ impl Transaction {
         }
     }
 
-    /// Ends a transaction that repeated the commits up to `sequence`.
+    /// Ends a transaction that replayed the commits up to `sequence`.
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
         self.flush()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
@@ -301,7 +302,7 @@ impl Transaction {
         drop(self);
     }
 
-    /// Carries out the deferred puts.
+    /// Applies the deferred puts.
     #[inline]
     fn flush(&mut self) -> Result<()> {
         if self.pending.is_empty() { Ok(()) } else { self.flush_pending() }
@@ -375,7 +376,8 @@ impl Drop for Transaction {
     }
 }
 
-/// Frees the nodes below `words` that were created in generation `since` or later. Nobody else ever reached them.
+/// Frees the nodes below `words` that were created in generation `since` or later. Only this transaction ever reached
+/// them.
 fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result<()> {
     let arena = Arc::clone(state.writer.shared());
     let mut extents = Vec::new();
@@ -388,8 +390,9 @@ fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result
     extents.into_iter().try_for_each(|extent| state.writer.release(extent))
 }
 
-/// Removes the nodes from the lists of retired ones that were added after they had the lengths `first`. The transaction reaches
-/// them again, except for those created in generation `since` or later and replaced after a savepoint, which are freed.
+/// Removes the nodes that were added to the lists of retired nodes since their lengths were `first`. The transaction
+/// reaches these nodes again, except for nodes created in generation `since` or later and replaced after a savepoint,
+/// which are freed.
 fn restore_retired(state: &mut State, first: [usize; 2], since: Generation) -> Result<()> {
     let writer = &mut state.writer;
     let mut items = writer.retired.split_off(first[0]);

@@ -1,4 +1,4 @@
-//! Changing one tree within a transaction.
+//! Changes to one tree within a transaction.
 
 use super::Transaction;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::trie::{self, Mode, Purpose};
 /// Longer values are put at once: copying them takes longer than finding the key.
 const MAX_DEFERRED_VALUE_LEN: usize = 4096;
 
-/// A tree within a transaction, to read and to change.
+/// A tree within a transaction, for reading and writing.
 #[derive(Debug)]
 pub struct TreeMut<'t> {
     pub(super) transaction: &'t mut Transaction,
@@ -17,10 +17,10 @@ pub struct TreeMut<'t> {
 }
 
 impl<'t> TreeMut<'t> {
-    /// As [`as_tree`](Self::as_tree), for as long as the transaction is borrowed.
+    /// Like [`as_tree`](Self::as_tree), for as long as the transaction is borrowed.
     ///
     /// # Errors
-    /// As [`as_tree`](Self::as_tree).
+    /// The same as [`as_tree`](Self::as_tree).
     pub fn into_tree(self) -> Result<Tree<'t>> {
         let Self { transaction, index } = self;
         transaction.flush()?;
@@ -29,7 +29,7 @@ impl<'t> TreeMut<'t> {
         Ok(Tree::new(state.writer.shared(), transaction.trees[index].root))
     }
 
-    /// The tree with all changes so far, for reading.
+    /// Returns the tree with all changes so far, for reading.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the transaction has ended.
@@ -39,7 +39,7 @@ impl<'t> TreeMut<'t> {
         Ok(Tree::new(state.writer.shared(), self.transaction.trees[self.index].root))
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -47,28 +47,28 @@ impl<'t> TreeMut<'t> {
         self.as_tree()?.get(key)
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// The same as [`get`](Self::get).
     pub fn len(&mut self) -> Result<u64> {
         self.as_tree()?.len()
     }
 
-    /// Whether the tree has no keys.
+    /// Returns whether the tree has no keys.
     pub fn is_empty(&self) -> bool {
         let pending = &self.transaction.pending;
         self.transaction.trees[self.index].root.is_none() && (pending.is_empty() || pending.tree != self.index)
     }
 
-    /// Puts `value` at `key`, replacing the value that was there.
+    /// Puts `value` at `key`, replacing any old value.
     ///
-    /// This is the fast way to write. As it does not report whether the key is new, the transaction may carry it out later,
-    /// together with other puts and in the order of their keys, but always before it reads or ends. Where keys come in random
-    /// order, that is several times as fast as [`upsert`](Self::upsert).
+    /// This is the fast way to write. It does not report whether the key is new, so the transaction may apply it later,
+    /// together with other puts and in key order, but always before it reads or ends. For random keys, that is several
+    /// times as fast as [`upsert`](Self::upsert).
     ///
     /// # Errors
-    /// As [`upsert`](Self::upsert).
+    /// The same as [`upsert`](Self::upsert).
     #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         trie::check_lengths(key, value)?;
@@ -87,11 +87,11 @@ impl<'t> TreeMut<'t> {
         if transaction.pending.is_full() { transaction.flush_pending() } else { Ok(()) }
     }
 
-    /// Puts `value` at `key`, replacing the value that was there, and returns whether the key is new.
+    /// Puts `value` at `key`, replacing any old value, and returns whether the key is new.
     ///
     /// # Errors
-    /// [`Error::Limit`] for a key of more than 32 KiB or a value of more than 4 GiB, which leaves everything as it was. After any
-    /// other error the transaction can only be undone.
+    /// [`Error::Limit`] for a key of more than 32 KiB or a value of more than 4 GiB, which leaves everything unchanged.
+    /// After any other error the transaction can only be undone.
     #[inline]
     pub fn upsert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.put_mode(key, value, Mode::Replace)
@@ -100,7 +100,7 @@ impl<'t> TreeMut<'t> {
     /// Puts `value` at `key` if the key is new, and returns whether it is.
     ///
     /// # Errors
-    /// As [`upsert`](Self::upsert).
+    /// The same as [`upsert`](Self::upsert).
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.put_mode(key, value, Mode::Keep)
     }
@@ -117,7 +117,7 @@ impl<'t> TreeMut<'t> {
         Ok(is_new)
     }
 
-    /// Removes `key`, and returns whether it was there.
+    /// Removes `key`, and returns whether it existed.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`]. After an error the transaction can only be undone.
@@ -132,11 +132,11 @@ impl<'t> TreeMut<'t> {
         Ok(was_there)
     }
 
-    /// Removes all keys from `low` on, up to but not including `high` if there is one, and returns how many there were. Whole
-    /// subtrees are removed at once.
+    /// Removes all keys from `low` up to but not including `high`, if given, and returns their number. Whole subtrees
+    /// are removed at once.
     ///
     /// # Errors
-    /// As [`remove`](Self::remove).
+    /// The same as [`remove`](Self::remove).
     pub fn remove_range(&mut self, low: &[u8], high: Option<&[u8]>) -> Result<u64> {
         if high.is_some_and(|high| high <= low) {
             return Ok(0);
@@ -152,11 +152,11 @@ impl<'t> TreeMut<'t> {
         Ok(removed)
     }
 
-    /// Puts entries in ascending order of keys behind all keys of the tree, and returns their number.
+    /// Puts entries in ascending order of keys after all keys of the tree, and returns their number.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if a key is not greater than the one before it; the entries before it are in the tree. Otherwise as
-    /// [`upsert`](Self::upsert).
+    /// [`Error::Invalid`] if a key is not greater than the one before it; the entries before it are in the tree.
+    /// Otherwise the same as [`upsert`](Self::upsert).
     pub fn append<K: AsRef<[u8]>, V: AsRef<[u8]>>(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
         let mut last = self.as_tree()?.last()?.map(|(key, _)| key);
         let mut count = 0;

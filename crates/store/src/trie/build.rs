@@ -1,4 +1,4 @@
-//! Subtrees from sorted keys.
+//! Builds subtrees from sorted keys.
 
 use std::ops::Range;
 
@@ -8,29 +8,29 @@ use crate::error::Result;
 use crate::node::edit_leaf::Entries;
 use crate::node::{Kind, Word, edit_inner, inner};
 
-/// Children with a divider before each but the first.
+/// Children, with a divider before each but the first.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) dividers: Vec<u8>,
     pub(super) children: Vec<Word>,
 }
 
-/// How many bytes the keys in `range` have in common behind their first `skip`.
+/// The number of bytes that the keys in `range` have in common after their first `skip`.
 pub(super) fn common_len(entries: &Entries, range: &Range<usize>, skip: usize) -> usize {
     let (first, last) = (entries.key(range.start), entries.key(range.end - 1));
     lath_kernels::bytes::common_prefix_len(&first[skip..], &last[skip..])
 }
 
-/// The prefix that a leaf of these keys has, and the length of its body.
+/// The prefix length and the body length of a leaf with these keys.
 fn leaf_shape(entries: &Entries, range: &Range<usize>, skip: usize) -> (usize, usize) {
-    // One key alone has no prefix: the next one would most likely not share it.
+    // A single key gets no prefix: the next one would most likely not share it.
     let prefix_len = if range.len() > 1 { common_len(entries, range, skip) } else { 0 };
     (prefix_len, entries.leaf_len(range, skip, prefix_len))
 }
 
 impl Writer {
-    /// A subtree of the keys in `range`, of which the first `skip` bytes are the path to it. `appending` keys are expected to
-    /// be followed by larger ones.
+    /// Builds a subtree of the keys in `range`, whose first `skip` bytes are the path to it. If `appending`, larger
+    /// keys are expected to follow.
     pub(super) fn build(
         &mut self,
         entries: &Entries,
@@ -67,7 +67,7 @@ impl Writer {
         Ok(Word::new(extent.start, count as u64))
     }
 
-    /// Children for keys that are alike in their first `at` bytes and not all in the next.
+    /// Divides keys into children. The keys share their first `at` bytes and differ in the next.
     pub(super) fn partition(
         &mut self,
         entries: &Entries,
@@ -97,8 +97,8 @@ impl Writer {
     }
 }
 
-/// Where to divide keys that are not all alike in the byte at `at`: between two that differ in it, and so that both halves
-/// take about the same number of bytes; after as many as possible if larger keys are expected to follow.
+/// Chooses where to divide keys that differ in the byte at `at`: between two that differ there, so that both halves
+/// have about the same number of bytes; after as many as possible if larger keys are expected to follow.
 fn cut(entries: &Entries, piece: &Range<usize>, at: usize, appending: bool) -> usize {
     let start = entries.size_before(piece.start);
     let size_to = |index: usize| entries.size_before(index) - start - (index - piece.start) * at;
@@ -116,7 +116,7 @@ fn cut(entries: &Entries, piece: &Range<usize>, at: usize, appending: bool) -> u
     }
 }
 
-/// The first index in `range` from which on `is_there` holds, or its end.
+/// The first index in `range` at which `is_there` holds, or the end. From that index on it holds everywhere.
 fn first_at(range: Range<usize>, is_there: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (range.start, range.end);
     while low < high {

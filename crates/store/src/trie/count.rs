@@ -1,4 +1,4 @@
-//! Ranks: how many keys are before a key, and which key is the n-th.
+//! Ranks: counts the keys before a key, and finds the n-th key.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::node::{Inner, Word};
 
-/// How many keys are below `word`.
+/// The number of keys below `word`.
 pub(crate) fn total(arena: &Arena, word: Word) -> Result<u64> {
     if word.is_none() {
         return Ok(0);
@@ -19,7 +19,7 @@ pub(crate) fn total(arena: &Arena, word: Word) -> Result<u64> {
 }
 
 fn sum_counts(arena: &Arena, inner: &Inner<'_>, children: Range<usize>) -> Result<u64> {
-    // Counts in words are short enough for the sum of a node's to fit.
+    // Counts in words are short enough for the sum over a node to fit.
     let (mut sum, mut are_all) = (0, true);
     for count in inner.counts(children.clone()) {
         sum += count.unwrap_or(0);
@@ -31,7 +31,7 @@ fn sum_counts(arena: &Arena, inner: &Inner<'_>, children: Range<usize>) -> Resul
     children.into_iter().try_fold(0_u64, |sum, index| Ok(sum.saturating_add(total(arena, inner.child(index))?)))
 }
 
-/// How many keys are below the children before the one at `index`, summed on the side where there are fewer of them.
+/// The number of keys below the children before the one at `index`, summed on the side with fewer children.
 fn total_before(arena: &Arena, inner: &Inner<'_>, index: usize) -> Result<u64> {
     if index <= inner.count() / 2 {
         return sum_counts(arena, inner, 0..index);
@@ -39,7 +39,7 @@ fn total_before(arena: &Arena, inner: &Inner<'_>, index: usize) -> Result<u64> {
     Ok(inner.total().saturating_sub(sum_counts(arena, inner, index..inner.count())?))
 }
 
-/// How many keys below `root` are less than `key`.
+/// The number of keys below `root` that are less than `key`.
 pub(crate) fn rank(arena: &Arena, root: Word, key: &[u8]) -> Result<u64> {
     if root.is_none() {
         return Ok(0);
@@ -61,7 +61,7 @@ pub(crate) fn rank(arena: &Arena, root: Word, key: &[u8]) -> Result<u64> {
                     return Ok(if rest < prefix { before } else { before.saturating_add(inner.total()) });
                 };
                 rest = behind;
-                let index = inner.index_of(rest.first().copied());
+                let index = inner.child_index(rest.first().copied());
                 let child = inner.child(index);
                 prefetch_way(arena, child, rest);
                 before = before.saturating_add(total_before(arena, &inner, index)?);
@@ -71,16 +71,16 @@ pub(crate) fn rank(arena: &Arena, root: Word, key: &[u8]) -> Result<u64> {
     }
 }
 
-/// The position of a key that was found by its rank.
-pub(crate) struct Ranked {
+/// The path to a key that was found by its rank.
+pub(crate) struct RankPath {
     /// The index of the child at every inner node on the path.
     pub(crate) indexes: Vec<usize>,
     /// The index within the leaf.
     pub(crate) position: usize,
 }
 
-/// The path to the key with `rank` keys before it; `None` if there are fewer keys.
-pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Ranked>> {
+/// Finds the key with `rank` keys before it; `None` if there are fewer keys.
+pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<RankPath>> {
     if root.is_none() {
         return Ok(None);
     }
@@ -89,7 +89,7 @@ pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Rank
         match Branch::at(arena, reference)? {
             Branch::Leaf(leaf) => {
                 let position = usize::try_from(rank).ok().filter(|rank| *rank < leaf.count());
-                return Ok(position.map(|position| Ranked { indexes, position }));
+                return Ok(position.map(|position| RankPath { indexes, position }));
             }
             Branch::Inner(inner) => {
                 if inner.prefix().is_empty() && !indexes.is_empty() {

@@ -1,7 +1,7 @@
-//! Moving over the keys of a tree in order.
+//! Moves over the keys of a tree in order.
 
 use super::MAX_KEY_LEN;
-use super::count::{self, Ranked};
+use super::count::{self, RankPath};
 use super::find::{Branch, locate, no_progress, prefetch, prefetch_way, resolve_value};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
@@ -9,8 +9,8 @@ use crate::extent::UNIT;
 use crate::node::leaf::{EntryParts, SHORT, behind, short_entry};
 use crate::node::{Inner, Leaf, Word, units_for};
 
-/// How many leaves are prefetched ahead of the one that is read, each as many times. Prefetching each once, or first its first lines
-/// and then the others, is a tenth to a fifth slower.
+/// The number of leaves prefetched ahead of the current one; each is prefetched this many times. Prefetching each once,
+/// or first its first lines and then the others, is a tenth to a fifth slower.
 const AHEAD: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
@@ -35,23 +35,24 @@ pub(crate) struct Cursor<'a> {
     place: Place,
     steps: Vec<Step<'a>>,
     leaf: Option<Leaf<'a>>,
-    /// Of the leaf: the places of the entries behind the one here, and the heap.
+    /// In the leaf: the places of the entries after the current one, and the heap.
     ahead: &'a [u8],
     heap: &'a [u8],
-    /// The value, or the value node that has it, or 0.
+    /// The inline value, and the value node, or 0.
     value: &'a [u8],
     value_node: u64,
-    /// The key and, at a leaf, room behind it. Its first `base` bytes are those of all keys of the leaf.
+    /// The key and, at a leaf, room after it. All keys of the leaf share its first `base` bytes.
     key: Vec<u8>,
     base: usize,
     key_len: usize,
-    /// How far the cursor has moved forward, in units of nodes: each leaf counts after its keys, each inner node before them. In an
-    /// intact tree this is never more than the file has; in a damaged one nodes may be reached over and over.
+    /// The distance that the cursor has moved forward, in units of nodes: each leaf counts after its keys, each inner
+    /// node before them. In an intact tree this never exceeds the units of the file; in a damaged one nodes may be
+    /// reached over and over.
     passed_units: i64,
 }
 
 impl<'a> Cursor<'a> {
-    /// Before the first key.
+    /// A cursor before the first key.
     pub(crate) fn new(arena: &'a Arena, root: Word) -> Self {
         Self {
             arena,
@@ -70,13 +71,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The key here.
+    /// The key at the cursor.
     #[inline]
     pub(crate) fn key(&self) -> Option<&[u8]> {
         (self.place == Place::At).then(|| &self.key[..self.key_len])
     }
 
-    /// The value here.
+    /// The value at the cursor.
     #[inline]
     pub(crate) fn value(&self) -> Result<Option<&'a [u8]>> {
         if self.place != Place::At {
@@ -109,7 +110,7 @@ impl<'a> Cursor<'a> {
                         return if rest < prefix { self.first_below(reference) } else { self.next_leaf() };
                     };
                     rest = behind;
-                    let index = inner.index_of(rest.first().copied());
+                    let index = inner.child_index(rest.first().copied());
                     self.enter(inner, index, reference)?;
                     let child = inner.child(index);
                     reference = child.reference();
@@ -130,7 +131,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves to the key with `rank` keys before it, and returns whether there is one.
     pub(crate) fn seek_rank(&mut self, rank: u64) -> Result<bool> {
-        let Some(Ranked { indexes, position }) = count::select(self.arena, self.root, rank)? else {
+        let Some(RankPath { indexes, position }) = count::select(self.arena, self.root, rank)? else {
             self.seek_after();
             return Ok(false);
         };
@@ -152,7 +153,7 @@ impl<'a> Cursor<'a> {
         if self.load()? { Ok(true) } else { self.next_far() }
     }
 
-    /// The same where the next key is not in this leaf.
+    /// Like [`next`](Self::next), if the next key is not in this leaf.
     #[inline(never)]
     fn next_far(&mut self) -> Result<bool> {
         match self.place {
@@ -208,7 +209,7 @@ impl<'a> Cursor<'a> {
         Branch::at(self.arena, reference)
     }
 
-    /// Goes on below an inner node.
+    /// Descends below an inner node.
     #[inline]
     fn enter(&mut self, inner: Inner<'a>, index: usize, reference: u64) -> Result<()> {
         if inner.prefix().is_empty() && !self.steps.is_empty() {
@@ -255,7 +256,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes to the first key of the leaf behind where the steps lead.
+    /// Moves to the first key of the leaf that follows the current steps.
     fn next_leaf(&mut self) -> Result<bool> {
         if let Some(leaf) = &self.leaf {
             self.passed_units += units(leaf);
@@ -274,7 +275,7 @@ impl<'a> Cursor<'a> {
         Ok(false)
     }
 
-    /// Prefetches the leaves behind the next one, also across the ends of inner nodes.
+    /// Prefetches the leaves after the next one, also across the ends of inner nodes.
     fn load_ahead(&self) {
         let [.., above, step] = &self.steps[..] else {
             if let [step] = &self.steps[..] {
@@ -324,7 +325,7 @@ impl<'a> Cursor<'a> {
         if self.passed_units.unsigned_abs() > self.arena.len() / UNIT { Err(endless()) } else { Ok(()) }
     }
 
-    /// The cursor is after the last key until it enters another leaf, which fails if that is damaged.
+    /// Makes the cursor count as after the last key until it enters another leaf, which fails if that leaf is damaged.
     fn forget_leaf(&mut self) {
         self.leaf = None;
         self.seek_after();
@@ -356,7 +357,8 @@ impl<'a> Cursor<'a> {
 
     /// Loads the next entry of the leaf, if there is one.
     ///
-    /// The cursor keeps slices of the leaf's parts. Finding them in the leaf each time made a scan of a million keys a sixth slower.
+    /// The cursor keeps slices of the leaf's parts. Finding them in the leaf each time made a scan of a million keys a
+    /// sixth slower.
     #[inline]
     fn load(&mut self) -> Result<bool> {
         let Some((place, ahead)) = self.ahead.split_first_chunk() else { return Ok(false) };
@@ -364,7 +366,7 @@ impl<'a> Cursor<'a> {
         if let Some((room, suffix_len, value)) = short_entry(self.heap, *place)
             && let Some(to) = self.key.get_mut(self.base..self.base + SHORT)
         {
-            // A copy of a length that the compiler knows is a load and a store.
+            // A copy of constant length is a load and a store.
             to.copy_from_slice(room);
             self.key_len = self.base + suffix_len;
             (self.value, self.value_node) = (value, 0);
@@ -373,7 +375,7 @@ impl<'a> Cursor<'a> {
         self.load_any()
     }
 
-    /// As [`load`](Self::load), of entries of any kind.
+    /// Like [`load`](Self::load), for entries of any kind.
     #[inline(never)]
     fn load_any(&mut self) -> Result<bool> {
         let Some(leaf) = &self.leaf else { return Ok(false) };
@@ -463,7 +465,7 @@ mod tests {
         writer.push(0, b"key", Slot::Inline(b"value"));
         writer.finish();
         let body = arena.fresh(Extent { start: FIRST_UNIT + 1, units: 1 }, Kind::Inner, 1).unwrap();
-        // What the outer children refer to is no node.
+        // The outer children refer to no node.
         let nothing = Word::new(FIRST_UNIT + 2, 1);
         edit_inner::write(body, 3, b"", b"gp", &[nothing, leaf, nothing]);
         let mut cursor = Cursor::new(arena.shared(), Word::new(FIRST_UNIT + 1, 3));
@@ -482,7 +484,7 @@ mod tests {
     fn going_to_and_fro_is_no_way_at_all() {
         let mut writer = Writer::new(arena(), Space::new(FIRST_UNIT, LEN / UNIT), 1);
         let mut root = Word::NONE;
-        // Behind the first bytes are trees of different depth, with leaves of different size at their ends.
+        // The first bytes lead to trees of different depth, with leaves of different size at their ends.
         let keys =
             (0..1_000_u32).map(|i| [&[(i % 3) as u8][..], &vec![7; (i % 3 * 5) as usize], &i.to_be_bytes()].concat());
         let mut keys: Vec<Vec<u8>> = keys.collect();
@@ -494,7 +496,7 @@ mod tests {
         let mut cursor = Cursor::new(writer.shared(), root);
         for key in &keys[..keys.len() - 1] {
             assert!(cursor.seek(key).unwrap());
-            // More turns than the file has units, so that being wrong by one at the end of a leaf adds up.
+            // More rounds than the file has units, so that an error of one at the end of a leaf adds up.
             for _ in 0..LEN / UNIT + 100 {
                 assert!(cursor.next().unwrap() && cursor.prev().unwrap());
             }

@@ -1,7 +1,7 @@
-//! The way from a root down to where a key is or would be.
+//! Descends from a root to the position of a key.
 //!
-//! When keys come in order, the path is kept from one key to the next, as neighbours share most of it. Changes below a node on the
-//! path are written into it once, when the path leaves it.
+//! If keys come in order, the path is kept from one key to the next, because neighbours share most of it. Changes below
+//! a node on the path are written into it once, when the path leaves it.
 
 use lath_kernels::bytes::common_prefix_len;
 
@@ -12,21 +12,21 @@ use crate::error::Result;
 use crate::extent::Extent;
 use crate::node::leaf::behind;
 use crate::node::{Inner, Kind, Word, edit_inner, generation};
-use crate::space::reclaim::Retired;
+use crate::space::reclaim::RetiredNode;
 
-/// Where the path ends.
+/// The end of a path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     /// The tree is empty.
     Empty,
-    /// In this leaf, behind the first `depth` bytes of the key.
+    /// In this leaf, after the first `depth` bytes of the key.
     Leaf { reference: u64, depth: usize },
     /// At this inner node: the key matches only the first `matched` bytes of its prefix.
     Inner { reference: u64, depth: usize, matched: usize },
 }
 
 impl Writer {
-    /// Finds the path to `key`, from the root or from where it leaves the path to the key before.
+    /// Finds the path to `key`, from the root or from where it leaves the previous key's path.
     pub(super) fn descend(&mut self, root: &mut Word, key: &[u8]) -> Result<End> {
         let shared = if self.path.steps.is_empty() { 0 } else { common_prefix_len(&self.path.key, key) };
         while self.path.steps.last().is_some_and(|step| step.end > shared) {
@@ -53,7 +53,7 @@ impl Writer {
                         return Ok(End::Inner { reference, depth, matched });
                     }
                     let end = depth + prefix.len();
-                    let index = inner.index_of(key.get(end).copied());
+                    let index = inner.child_index(key.get(end).copied());
                     let child = inner.child(index);
                     prefetch_way(arena, child, &key[end..]);
                     self.path.steps.push(Step { reference, index, depth, end, is_owned: false, child: None, delta: 0 });
@@ -63,12 +63,13 @@ impl Writer {
         }
     }
 
-    /// Makes the lowest step lead to the child for `key`. Returns the child and the number of bytes of the key before it.
+    /// Makes the lowest step lead to the child for `key`. Returns the child and the number of bytes of the key before
+    /// it.
     fn redirect(&mut self, key: &[u8]) -> Result<(u64, usize)> {
         self.write_child()?;
         let Some(step) = self.path.steps.last_mut() else { return Ok((0, 0)) };
         let inner = Inner::parse(self.arena.node(step.reference)?)?;
-        step.index = inner.index_of(key.get(step.end).copied());
+        step.index = inner.child_index(key.get(step.end).copied());
         Ok((inner.child(step.index).reference(), step.end))
     }
 
@@ -120,7 +121,7 @@ impl Writer {
 
     /// Copies the nodes on the path that this writer does not own.
     pub(super) fn own_path(&mut self) -> Result<()> {
-        // Above a node that is owned all are.
+        // All nodes above an owned node are owned.
         let owned = self.path.steps.iter().rposition(|step| step.is_owned).map_or(0, |at| at + 1);
         for at in owned..self.path.steps.len() {
             let old = self.path.steps[at].reference;
@@ -129,7 +130,7 @@ impl Writer {
             if birth < self.generation {
                 let extent = self.allocate_units(units)?;
                 self.arena.copy_whole(Extent { start: old, units }, extent.start, Kind::Inner, self.generation)?;
-                self.retired.push(Retired { extent: Extent { start: old, units }, birth });
+                self.retired.push(RetiredNode { extent: Extent { start: old, units }, birth });
                 self.path.steps[at].reference = extent.start;
             }
             self.path.steps[at].is_owned = true;
@@ -137,7 +138,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Records that the lowest step's child is `child` now, if it has changed, and that there are `delta` more keys below.
+    /// Records that the lowest step's child is now `child`, if it has changed, and that there are `delta` more keys
+    /// below.
     pub(super) fn record_change(&mut self, root: &mut Word, child: Option<Word>, delta: i64) -> Result<()> {
         match self.path.steps.last_mut() {
             Some(step) => {

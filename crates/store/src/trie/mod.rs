@@ -1,4 +1,4 @@
-//! The trie: what is done with the nodes.
+//! The trie: operations on nodes.
 
 pub(crate) mod build;
 pub(crate) mod count;
@@ -21,13 +21,13 @@ pub(crate) use cursor::Cursor;
 pub(crate) use put::{Mode, check_lengths};
 pub(crate) use writer::{Purpose, Writer, len_with_reserve};
 
-/// The longest key.
+/// The maximum length of a key.
 pub(crate) const MAX_KEY_LEN: usize = 32 * 1024;
 
-/// A leaf that would have more bytes of body than this is split, if it has more than one key.
+/// A leaf whose body would have more bytes than this is split, if it has more than one key.
 ///
-/// Each insertion copies a leaf, and each key found is found in one.
+/// Each insertion copies a leaf, and each lookup searches one.
 pub(crate) const LEAF_MAX: usize = 764;
 
-/// A leaf with fewer bytes in use than this is joined with its neighbour.
+/// A leaf with fewer used bytes than this is joined with its neighbour.
 pub(crate) const LEAF_MIN: usize = LEAF_MAX / 4;

@@ -1,4 +1,4 @@
-//! The path from a root down to where a key is or would be.
+//! The path from a root to the position of a key.
 
 use crate::node::Word;
 
@@ -15,11 +15,11 @@ pub(super) struct Step {
     pub(super) is_owned: bool,
     /// The changed word of that child. Only the lowest step has one.
     pub(super) child: Option<Word>,
-    /// How many more keys there are below than the node says.
+    /// The number of keys below minus the count stored in the node.
     pub(super) delta: i64,
 }
 
-/// The inner nodes on the way, the root first.
+/// The inner nodes on the path, the root first.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     pub(super) steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! Putting a key and its value.
+//! Puts a key and its value.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::node::edit_leaf::{self, Entries, entry_len};
 use crate::node::leaf::hash;
 use crate::node::{Inner, Kind, Leaf, Slot, Word, edit_inner, inner, value};
 
-/// What to do if the key exists.
+/// The treatment of a key that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Replace its value.
@@ -20,7 +20,7 @@ pub(crate) enum Mode {
     Keep,
 }
 
-/// An error if a key or its value is too long.
+/// Returns an error if a key or its value is too long.
 #[inline]
 pub(crate) fn check_lengths(key: &[u8], bytes: &[u8]) -> Result<()> {
     if key.len() > MAX_KEY_LEN {
@@ -41,7 +41,7 @@ impl Writer {
         Ok(is_new)
     }
 
-    /// As [`put`](Self::put), from the path to the key before. After the last key the path must be
+    /// Like [`put`](Self::put), from the path to the previous key. After the last key the path must be
     /// [closed](Self::close_path).
     pub(crate) fn put_next(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
         check_lengths(key, bytes)?;
@@ -112,7 +112,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// Replaces the value at `index` of a leaf, where the key is whose bytes behind the path are `rest`.
+    /// Replaces the value at `index` of a leaf. The bytes of its key after the path are `rest`.
     fn replace(&mut self, root: &mut Word, reference: u64, index: usize, rest: &[u8], bytes: &[u8]) -> Result<()> {
         let slot = self.place(bytes)?;
         self.own_path()?;
@@ -141,8 +141,8 @@ impl Writer {
         self.retire_value(old)
     }
 
-    /// Rebuilds a leaf without the keys in `gone` and, in their place, with the key whose hash, bytes behind the path and value are
-    /// `new`. If the keys do not fit into one leaf, builds several.
+    /// Rebuilds a leaf with the key `new`, given by hash, bytes after the path and value, in place of the keys in
+    /// `gone`. If the keys do not fit into one leaf, builds several.
     pub(super) fn rebuild(
         &mut self,
         root: &mut Word,
@@ -189,7 +189,7 @@ impl Writer {
         self.replace_children(root, step.index..step.index + 1, parts, delta)
     }
 
-    /// Replaces children of the lowest step by others, which begin with the same divider. More than one is left.
+    /// Replaces children of the lowest step by others, which begin with the same divider. More than one child remains.
     pub(super) fn replace_children(
         &mut self,
         root: &mut Word,
@@ -213,7 +213,7 @@ impl Writer {
         self.record_change(root, None, delta)
     }
 
-    /// A leaf with one key, whose bytes behind the path are `rest`.
+    /// Makes a leaf with one key, whose bytes after the path are `rest`.
     fn leaf_of_one(&mut self, key: &[u8], rest: &[u8], slot: Slot<'_>) -> Result<Word> {
         let extent = self.allocate(edit_leaf::body_len(1, 0, entry_len(rest.len(), slot)))?;
         let body = self.arena.fresh(extent, Kind::Leaf, self.generation)?;
@@ -238,7 +238,7 @@ impl Writer {
         let old = Inner::parse(self.arena.node(reference)?)?;
         let (total, prefix) = (old.total(), old.prefix().to_vec());
         let branch = prefix[matched];
-        // A key that ends here, or goes on with a lower byte, is before all that is below the node.
+        // A key that ends here, or continues with a lower byte, comes before all keys below the node.
         let (first_is_new, divider) = match rest.first() {
             Some(byte) if *byte > branch => (false, *byte),
             _ => (true, branch),

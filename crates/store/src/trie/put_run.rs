@@ -1,7 +1,7 @@
-//! Putting many keys in ascending order: the keys of one leaf are put together.
+//! Puts many keys in ascending order: the keys of one leaf are put together.
 //!
-//! Putting a single key into an owned leaf takes some 400 instructions. Rebuilding the leaf once for all its new keys takes 80 for
-//! each key: ascending keys, 512 a transaction, are put at 5.2 and not 1.9 million a second.
+//! Putting a single key into an owned leaf takes some 400 instructions. Rebuilding the leaf once for all its new keys
+//! takes 80 for each key: ascending keys, 512 a transaction, are put at 5.2 instead of 1.9 million a second.
 
 use std::ops::Range;
 
@@ -16,8 +16,9 @@ use crate::node::{Inner, Leaf, Word};
 const MIN_RUN: usize = 4;
 
 impl Writer {
-    /// Puts the first of the entries in `range`, whose keys are in order, and those after it that go into the same leaf. Returns how many. Of
-    /// equal keys the last one stays. After the last entry the path must be [closed](Self::close_path).
+    /// Puts the first of the entries in `range`, whose keys are in order, and those after it that belong in the same
+    /// leaf. Returns their number. If a key repeats, the last entry wins. After the last entry the path must be
+    /// [closed](Self::close_path).
     pub(crate) fn put_run<'k>(
         &mut self,
         root: &mut Word,
@@ -26,7 +27,7 @@ impl Writer {
     ) -> Result<usize> {
         let (key, bytes) = entry(range.start);
         let end = self.descend(root, key)?;
-        // Random keys rarely share a leaf. One comparison detects that, as keys that share a path are neighbours.
+        // Random keys rarely share a leaf. One comparison detects that, because keys that share a path are neighbours.
         let may_run =
             |depth| range.len() >= MIN_RUN && entry(range.start + MIN_RUN - 1).0.get(..depth) == Some(&key[..depth]);
         if let End::Leaf { reference, depth } = end
@@ -43,7 +44,7 @@ impl Writer {
         Ok(1)
     }
 
-    /// How many of the keys in `range` belong in the leaf at the end of the path to the first.
+    /// The number of keys in `range` that belong in the leaf at the end of the path to the first.
     fn run_len<'k>(&self, range: &Range<usize>, depth: usize, key: impl Fn(usize) -> &'k [u8]) -> Result<usize> {
         let divider = match self.path.steps.last() {
             None => None,

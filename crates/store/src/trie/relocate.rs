@@ -1,12 +1,13 @@
-//! Moving nodes towards the start of the file.
+//! Moves nodes towards the start of the file.
 //!
-//! A relocation visits the keys of a range. Nodes that end above a ceiling are copied below it, and so are the nodes that refer to
-//! copied ones. Nodes that named snapshots share are moved once for all of them: the same range of every tree that may have them is
-//! visited, and finds the copies. So whether a node is moved must not depend on the path to it: a node belongs to the range if its
-//! first possible key does, and a value if its key does.
+//! A relocation visits the keys of a range. It copies nodes that end above a ceiling below it, and so the nodes that
+//! refer to copied ones. Nodes that named snapshots share are moved once for all of them: visiting the same range of
+//! every tree that may have them finds the copies. So whether a node is moved must not depend on the path to it: a node
+//! belongs to the range if its first possible key does, and a value if its key does.
 //!
-//! The copy of a node of a named snapshot keeps the node's generation, because the snapshot reaches no younger nodes. The next
-//! checkpoint would expect a checksum in it, so the copy gets one at once, and that checkpoint syncs the whole file.
+//! The copy of a node of a named snapshot keeps the node's generation, because the snapshot reaches no younger nodes.
+//! The next checkpoint would expect a checksum in it, so the copy gets one at once, and that checkpoint syncs the whole
+//! file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,19 +19,19 @@ use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
 use crate::node::{Inner, Kind, Leaf, Slot, Word, edit_inner, edit_leaf, inner, units_for, value};
-use crate::space::reclaim::Retired;
+use crate::space::reclaim::RetiredNode;
 
 /// The number of keys of a tree that one call visits.
 const KEYS: u64 = 1 << 16;
 
-/// Values of more units need a long hole: if there is none below the ceiling, any before them will do, and if there is none
-/// of those either, others may yet find room.
+/// Values of more units need a long hole. If there is none below the ceiling, any hole before the value will do; if
+/// there is none of those either, shorter values may still find room.
 const LONG: u32 = 64;
 
-/// After this many long values without room no more are tried: each is a search of the whole map.
+/// After this many long values without room, no more are tried: each takes a search of the whole map.
 const STUCK_MAX: u32 = 64;
 
-/// What one transaction moves.
+/// The state of moving nodes in one transaction.
 #[derive(Debug)]
 pub(crate) struct Relocation<'w> {
     writer: &'w mut Writer,
@@ -46,21 +47,21 @@ pub(crate) struct Relocation<'w> {
     high: Option<Vec<u8>>,
     /// The new words for values of a catalog.
     words: HashMap<u64, u64>,
-    /// The present references of nodes that several trees may share.
+    /// The current references of nodes that several trees may share.
     seen: HashMap<u64, u64>,
-    /// How many units may yet be moved.
+    /// The number of units that may still be moved.
     budget: u64,
-    /// The first key whose node was not moved because of the budget or of missing room.
+    /// The first key whose node was not moved, for lack of budget or of room.
     left: Option<Vec<u8>>,
     is_full: bool,
     stuck: u32,
     visits: u64,
-    moved: Moved,
+    moved: RelocationResult,
 }
 
-/// What was moved.
+/// The result of a relocation.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Moved {
+pub(crate) struct RelocationResult {
     pub(crate) nodes: u64,
     pub(crate) units: u64,
     /// The new extents of nodes of named snapshots.
@@ -72,7 +73,7 @@ struct Frame<'a> {
     word: Word,
     birth: Generation,
     inner: Inner<'a>,
-    /// The child that is looked at next.
+    /// The index of the next child to visit.
     next: usize,
     /// Bytes of the path before this node's prefix.
     above: usize,
@@ -80,15 +81,15 @@ struct Frame<'a> {
     changed: Vec<(usize, Word)>,
 }
 
-/// A value in a leaf, as it is now.
+/// The current value of a leaf's entry.
 enum Change {
     Value(u64),
     Word(u64),
 }
 
 impl<'w> Relocation<'w> {
-    /// Moves at most `budget` units, and the node with which they are exceeded. `kept` is the generation of the newest snapshot
-    /// kept by name, or 0.
+    /// Moves at most `budget` units, plus the node that exceeds them. `kept` is the generation of the newest named
+    /// snapshot, or 0.
     pub(crate) fn new(writer: &'w mut Writer, ceiling: u64, kept: Generation, budget: u64) -> Self {
         let arena = Arc::clone(writer.shared());
         writer.space.set_ceiling(Some(ceiling));
@@ -107,7 +108,7 @@ impl<'w> Relocation<'w> {
             is_full: false,
             stuck: 0,
             visits: 0,
-            moved: Moved::default(),
+            moved: RelocationResult::default(),
         }
     }
 
@@ -139,27 +140,27 @@ impl<'w> Relocation<'w> {
         (self.words, self.left) = (words, None);
     }
 
-    /// Where the rest of the range begins, and after that the next range; `None` behind the last key.
+    /// The start of the rest of the range, and then of the next range; `None` after the last key.
     pub(crate) fn rest(&mut self) -> Option<Vec<u8>> {
         self.left.take().or_else(|| self.high.take())
     }
 
-    /// Whether a node could not be moved because there was no room.
+    /// Returns whether a node could not be moved because there was no room.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Whether no more nodes are moved.
+    /// Returns whether no more nodes are moved.
     pub(crate) fn is_done(&self) -> bool {
         self.is_full || self.moved.units >= self.budget
     }
 
-    /// How many nodes were visited, without values.
+    /// The number of nodes visited, without values.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
 
-    pub(crate) fn finish(self) -> Moved {
+    pub(crate) fn finish(self) -> RelocationResult {
         self.moved
     }
 
@@ -264,7 +265,7 @@ impl<'w> Relocation<'w> {
         Ok(moved_word(frame.word, to.start))
     }
 
-    /// Moves a leaf and the values that it refers to, and returns its new reference. Leaves the path longer than it was.
+    /// Moves a leaf and the values that it refers to, and returns its new reference. Leaves `path` longer than it was.
     fn leaf(&mut self, reference: u64, birth: Generation, leaf: &Leaf<'_>, path: &mut Vec<u8>) -> Result<u64> {
         let extent = self.arena.extent(reference)?;
         path.extend_from_slice(leaf.prefix());
@@ -317,8 +318,8 @@ impl<'w> Relocation<'w> {
         Ok(to.start)
     }
 
-    /// Moves the value of `key`, and returns its new reference if it was moved. The leaf, which takes `leaf` units, must then be moved
-    /// too, so room for it is allocated first.
+    /// Moves the value of `key`, and returns its new reference if it was moved. The leaf, which takes `leaf` units,
+    /// must then be moved too, so room for it is allocated first.
     fn value(&mut self, reference: u64, key: &[u8], leaf: u32, room: &mut Option<Extent>) -> Result<Option<u64>> {
         if let Some(&now) = self.seen.get(&reference) {
             return Ok((now != reference).then_some(now));
@@ -358,10 +359,10 @@ impl<'w> Relocation<'w> {
         start.map(|start| Extent { start, units: value.units })
     }
 
-    /// Room below the ceiling for the node of `key`, unless enough was moved.
+    /// Allocates room below the ceiling for the node of `key`, unless enough was moved.
     fn room(&mut self, units: u32, key: &[u8]) -> Option<Extent> {
         if !self.is_done() {
-            // Where there was no room for what had to be copied, the ceiling was lifted.
+            // The ceiling was raised if a node that must be copied found no room below it.
             let space = &mut self.writer.space;
             let start = if space.ceiling() == Some(self.ceiling) { space.allocate(units) } else { None };
             match start {
@@ -399,7 +400,7 @@ impl<'w> Relocation<'w> {
         self.seen.insert(from.start, to.start);
         self.moved.kept.insert(from.start, to);
         // Named snapshots will refer to the copy. Only commits with the old references to them need the node.
-        self.writer.retired_records.push(Retired { extent: from, birth });
+        self.writer.retired_records.push(RetiredNode { extent: from, birth });
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Removing a key.
+//! Removes a key.
 
 use super::build::Parts;
 use super::descend::End;
@@ -10,7 +10,7 @@ use crate::node::edit_leaf::{self, Entries, entry_len};
 use crate::node::{Inner, Kind, Leaf, Word, edit_inner, inner};
 
 impl Writer {
-    /// Removes `key`, and returns whether it was there.
+    /// Removes `key`, and returns whether it existed.
     pub(crate) fn remove(&mut self, root: &mut Word, key: &[u8]) -> Result<bool> {
         self.discard_path();
         let End::Leaf { reference, depth } = self.descend(root, key)? else { return Ok(false) };
@@ -56,7 +56,8 @@ impl Writer {
         self.rebuild(root, reference, range, None, false)
     }
 
-    /// Joins a leaf, without the keys in `range`, with a neighbour that has room for the rest, and returns whether there is one.
+    /// Joins the remaining keys of a leaf, without the keys in `range`, with a neighbour that has room for them, and
+    /// returns whether there is one.
     fn join(&mut self, root: &mut Word, reference: u64, range: &std::ops::Range<usize>) -> Result<bool> {
         let Some(step) = self.path.steps.last().copied() else { return Ok(false) };
         let parent = Inner::parse(self.arena.node(step.reference)?)?;
@@ -65,7 +66,7 @@ impl Writer {
             let other = parent.child(neighbour).reference();
             let Branch::Leaf(other_leaf) = Branch::at(self.arena.shared(), other)? else { continue };
             let leaf = Leaf::parse(self.arena.node(reference)?)?;
-            // What the two take together, should they have no prefix in common.
+            // The bytes of both together, in case they have no prefix in common.
             let bytes = |leaf: &Leaf<'_>| leaf.used_len() + leaf.prefix().len() * leaf.count();
             if bytes(&leaf) + bytes(&other_leaf) > LEAF_MAX {
                 continue;
@@ -104,8 +105,8 @@ impl Writer {
         }
     }
 
-    /// Replaces children of the lowest step by one or none. A node that has one child then is replaced by it, and a node without
-    /// children is removed.
+    /// Replaces children of the lowest step by one or none. A node with one remaining child is replaced by it, and a
+    /// node without children is removed.
     pub(super) fn shrink_children(
         &mut self,
         root: &mut Word,
@@ -137,7 +138,7 @@ impl Writer {
         }
     }
 
-    /// The subtree at `word`, as it is with `prefix` before all its keys.
+    /// Prepends `prefix` to all keys of the subtree at `word`.
     fn lengthen(&mut self, word: Word, prefix: &[u8]) -> Result<Word> {
         let reference = word.reference();
         match Branch::at(self.arena.shared(), reference)? {

@@ -1,4 +1,4 @@
-//! Removing a range of keys: whole subtrees where the range covers them.
+//! Removes a range of keys, by whole subtrees where the range covers them.
 
 use super::cursor::Cursor;
 use super::descend::End;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::node::{Inner, Leaf, Word};
 
 impl Writer {
-    /// Removes the keys from `low` on, up to but not including `high` if there is one, and returns their number.
+    /// Removes the keys from `low` up to but not including `high`, if given, and returns their number.
     pub(crate) fn remove_range(&mut self, root: &mut Word, low: &[u8], high: Option<&[u8]>) -> Result<u64> {
         let mut removed = 0;
         loop {
@@ -22,7 +22,7 @@ impl Writer {
         }
     }
 
-    /// Removes `key`, which is there, and what of the range behind it lies with it in a leaf or in subtrees beside it.
+    /// Removes `key`, which exists, and the keys of the range after it in the same leaf or in subtrees beside it.
     fn remove_from(&mut self, root: &mut Word, key: &[u8], high: Option<&[u8]>) -> Result<u64> {
         self.discard_path();
         let End::Leaf { reference, depth } = self.descend(root, key)? else { return Err(lost()) };
@@ -31,7 +31,8 @@ impl Writer {
         let end = match high {
             None => leaf.count(),
             Some(high) if high.starts_with(&key[..depth]) => leaf.lower_bound(high, depth)?.0,
-            // The range reaches beyond the leaf: its end is greater than `key` and differs from it before the leaf's part.
+            // The range extends beyond the leaf: its end is greater than `key` and differs from it before the leaf's
+            // part.
             Some(_) => leaf.count(),
         };
         if first > 0 || end < leaf.count() {
@@ -51,8 +52,8 @@ impl Writer {
         self.remove_subtrees(root, reference, high)
     }
 
-    /// Removes the leaf at the end of the path, all of whose keys are in the range, or the largest subtree in the range whose first
-    /// leaf it is, and the subtrees beside it that are completely in the range.
+    /// Removes the leaf at the end of the path, all of whose keys are in the range, or the largest subtree in the range
+    /// whose first leaf it is, and the subtrees beside it that are completely in the range.
     fn remove_subtrees(&mut self, root: &mut Word, leaf: u64, high: Option<&[u8]>) -> Result<u64> {
         // Goes up as long as the path leads through first children and the subtree ends before the range does.
         let mut top = leaf;
@@ -88,8 +89,8 @@ impl Writer {
         Ok(removed)
     }
 
-    /// Whether the last key below a node is before the end of the range. The path to the node has `depth` bytes, and is the present
-    /// one or a part of it.
+    /// Returns whether the last key below a node is before the end of the range. The path to the node has `depth`
+    /// bytes, and is the current one or a part of it.
     fn ends_before(&self, reference: u64, depth: usize, high: Option<&[u8]>) -> Result<bool> {
         let Some(high) = high else { return Ok(true) };
         let arena = self.arena.shared();

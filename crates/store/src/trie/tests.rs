@@ -19,7 +19,7 @@ fn writer() -> Writer {
     Writer::new(arena, Space::new(FIRST_UNIT, FIRST_UNIT), 1)
 }
 
-/// Ends a transaction: nothing is owned any more, and what it retired is free.
+/// Ends a transaction: afterwards no node is owned, and the retired nodes are free.
 fn commit(writer: &mut Writer) {
     writer.generation += 1;
     for item in std::mem::take(&mut writer.retired) {
@@ -163,7 +163,7 @@ fn agrees_with_a_btreemap() {
     }
 }
 
-/// Keys in no order, with beginnings of different length in common.
+/// Unordered keys with common prefixes of different lengths.
 fn small_keys() -> impl Iterator<Item = Vec<u8>> {
     let key = |number: u32| {
         let start = &b"a prefix "[..usize::from(number % 60 > 20) * 9];
@@ -226,7 +226,7 @@ fn changing_damaged_nodes_is_an_error_at_worst() {
 
 #[test]
 fn leaves_whose_keys_are_in_no_order_are_not_made_anew() {
-    // The first and the last have more in common than there is of the second; or are the same.
+    // The common prefix of the first and the last key is longer than the second key, or the two are equal.
     for keys in [["common start 1", "common start 2", "c", "common start 9"], ["aa", "ab", "ab", "aa"]] {
         let mut writer = writer();
         let extent = writer.allocate_units(16).unwrap();

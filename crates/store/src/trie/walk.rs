@@ -1,4 +1,4 @@
-//! Visiting all nodes of a tree.
+//! Visits all nodes of a tree.
 
 use super::find::{Branch, LEAF_LINES};
 use crate::arena::Arena;
@@ -6,11 +6,13 @@ use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
 use crate::node::{Slot, Word};
 
-/// How many nodes are prefetched together. Their cache misses, one after the other, would take longer than everything else.
+/// The number of nodes that are prefetched together. Their cache misses, one after the other, would take longer than
+/// everything else.
 const GROUP: usize = 16;
 
-/// Calls `visit` with every node below `root`, parents before their children. It returns whether to visit the nodes below. Value nodes
-/// are visited too, with `false` as the second argument. Nodes created before generation `since` are not prefetched.
+/// Calls `visit` with every node below `root`, parents before their children. It returns whether to visit the nodes
+/// below. Value nodes are visited too, with `false` as the second argument. Nodes created before generation `since` are
+/// not prefetched.
 pub(crate) fn walk(
     arena: &Arena,
     root: Word,

@@ -1,7 +1,7 @@
-//! Loading the paths to many keys at once.
+//! Loads the paths to many keys at once.
 //!
-//! The path to a key is a chain of loads, each of which waits for the one before. The paths to sixteen keys are sixteen chains,
-//! whose cache misses overlap.
+//! The path to a key is a chain of loads, each of which waits for the one before. The paths to sixteen keys are sixteen
+//! chains, whose cache misses overlap.
 
 use super::MAX_KEY_LEN;
 use super::find::{Branch, LEAF_LINES, is_leaf, prefetch};
@@ -9,10 +9,11 @@ use crate::arena::Arena;
 use crate::node::Word;
 use crate::node::leaf::behind;
 
-/// How many paths are followed at a time: as many as most processors have loads in flight.
+/// The number of paths that are followed at a time: the number of loads that most processors have in flight.
 pub(crate) const GROUP: usize = 16;
 
-/// Loads the nodes on the path to each key into the cache. Damaged nodes are skipped; the search that follows reports them.
+/// Loads the nodes on the path to each key into the cache. Damaged nodes are skipped; the search that follows reports
+/// them.
 pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k [u8]>) {
     let mut keys = keys.fuse();
     loop {
@@ -41,7 +42,7 @@ pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k
     }
 }
 
-/// How many lines of a leaf are prefetched before its length is known.
+/// The number of lines of a leaf that are prefetched before its length is known.
 const FIRST_LINES: u64 = 4;
 
 /// The next node on the path, which is being loaded, or 0 at its end.
@@ -59,7 +60,7 @@ fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
     };
     let Some(behind) = behind(rest, inner.prefix()) else { return 0 };
     *rest = behind;
-    let child = inner.child(inner.index_of(behind.first().copied()));
+    let child = inner.child(inner.child_index(behind.first().copied()));
     if is_leaf(child) {
         arena.prefetch::<FIRST_LINES>(child.reference());
     } else {

@@ -1,4 +1,4 @@
-//! Space for new nodes, and which nodes the writer owns.
+//! Allocates space for new nodes, and tracks which nodes the writer owns.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::node::edit_leaf::Entries;
 use crate::node::leaf::INLINE_MAX;
 use crate::node::{Kind, Slot, generation, units_for, value};
 use crate::space::Space;
-use crate::space::reclaim::Retired;
+use crate::space::reclaim::RetiredNode;
 
-/// The data area grows by at least this much at a time, and by this fraction of what it is.
+/// The data area grows by at least this much at a time, and by this fraction of its length.
 const GROWTH_MIN: u64 = 1 << 20;
 const GROWTH_FRACTION: u64 = 32;
 const GROWTH_MAX: u64 = 64 << 20;
@@ -23,7 +23,7 @@ const PAGE: u64 = 4096;
 const RESERVE_FRACTION: u64 = 16;
 const RESERVE_MAX: u64 = 4 << 20;
 
-/// The length of the file for a data area of `end` bytes: with a reserve behind it.
+/// The length of the file for a data area of `end` bytes, including the reserve.
 pub(crate) fn len_with_reserve(end: u64) -> u64 {
     let reserve = if end < GROWTH_MIN { 0 } else { (end / (RESERVE_FRACTION - 1)).min(RESERVE_MAX) };
     (end + reserve).next_multiple_of(PAGE)
@@ -35,12 +35,12 @@ pub(crate) fn len_without_reserve(len: u64) -> u64 {
     (len - reserve) / UNIT * UNIT
 }
 
-/// Why nodes are created, which decides whether they may use the reserve on a full disk.
+/// The reason for creating nodes, which decides whether they may use the reserve on a full disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The log is replayed: its nodes fitted before, but in other places.
+    /// A replay of the log: its nodes fitted before, but in other places.
     Replay,
-    /// Removing makes room.
+    /// A removal, which makes room.
     Removal,
     Other,
 }
@@ -53,10 +53,10 @@ pub(crate) struct Writer {
     /// The generation of new nodes. Nodes of this generation or later are changed in place, others are copied.
     pub(crate) generation: Generation,
     purpose: Purpose,
-    /// Nodes that this transaction no longer reaches, but an earlier root or savepoint may.
-    pub(crate) retired: Vec<Retired>,
+    /// Nodes that this transaction no longer reaches, but that an earlier root or savepoint may reach.
+    pub(crate) retired: Vec<RetiredNode>,
     /// The same for nodes that are not part of any named snapshot: records of commits, and the tree of named snapshots.
-    pub(crate) retired_records: Vec<Retired>,
+    pub(crate) retired_records: Vec<RetiredNode>,
     pub(super) path: Path,
     pub(super) entries: Entries,
 }
@@ -105,22 +105,23 @@ impl Writer {
         let _ = self.arena.grow_file(len_with_reserve(end).min(capacity));
     }
 
-    /// Space for a node whose body has `len` bytes.
+    /// Allocates space for a node whose body has `len` bytes.
     pub(super) fn allocate(&mut self, body_len: usize) -> Result<Extent> {
         self.allocate_units(units_for(body_len))
     }
 
     pub(crate) fn allocate_units(&mut self, units: u32) -> Result<Extent> {
         let Some(start) = self.space.allocate(units) else { return self.make_room(units, None) };
-        // The next node goes to a place that is no longer in the cache. Loading 4 million random keys takes 2.4 s of processor time
-        // with this prefetch and 3.0 s without.
+        // The next node goes to a place that is no longer in the cache. Loading 4 million random keys takes 2.4 s of
+        // processor time with this prefetch and 3.0 s without.
         if let Some(next) = self.space.expect(units) {
             self.arena.shared().prefetch_to_write(next, units.into());
         }
         Ok(Extent { start, units })
     }
 
-    /// The same for a single large node: searches everywhere before the file grows, and lets it grow by no more than necessary.
+    /// Like [`allocate`](Self::allocate), for a single large node: searches everywhere before the file grows, and lets
+    /// it grow by no more than necessary.
     pub(crate) fn allocate_tightly(&mut self, units: u32) -> Result<Extent> {
         match self.space.allocate_anywhere(units) {
             Some(start) => Ok(Extent { start, units }),
@@ -153,10 +154,10 @@ impl Writer {
         }
     }
 
-    /// Space in the last holes, where the data area cannot grow as it usually does.
+    /// Allocates in the last holes, when the data area cannot grow as it usually does.
     fn allocate_last(&mut self, units: u32) -> Option<u64> {
         if self.purpose == Purpose::Other {
-            // Without a reserve the store may become too full for what is in its log.
+            // Without a reserve, the store may become too full to replay its log.
             let has_reserve = self.space.end() * UNIT <= len_without_reserve(self.arena.shared().data().len());
             return if has_reserve { self.space.allocate_anywhere(units) } else { None };
         }
@@ -171,7 +172,8 @@ impl Writer {
         self.space.allocate_anywhere(units)
     }
 
-    /// Makes the data area long enough for a node of `units` at its end, and the file long enough for a reserve behind it.
+    /// Makes the data area long enough for a node of `units` at its end, and the file long enough for a reserve after
+    /// it.
     fn grow(&mut self, units: u32, bytes: Option<u64>) -> Result<()> {
         let data = self.arena.shared().data();
         let end = self.space.end() * UNIT;
@@ -208,7 +210,7 @@ impl Writer {
         self.space.grow(end / UNIT);
     }
 
-    /// Whether the node at `reference` is changed in place.
+    /// Returns whether the node at `reference` is changed in place.
     #[inline]
     pub(super) fn owns(&self, reference: u64) -> Result<bool> {
         Ok(generation(self.arena.node(reference)?.head) >= self.generation)
@@ -221,7 +223,7 @@ impl Writer {
         if birth >= self.generation {
             self.release(extent)
         } else {
-            self.retired.push(Retired { extent, birth });
+            self.retired.push(RetiredNode { extent, birth });
             Ok(())
         }
     }
@@ -234,7 +236,7 @@ impl Writer {
         result
     }
 
-    /// Frees a node that nobody but this transaction ever reached.
+    /// Frees a node that only this transaction ever reached.
     pub(crate) fn release(&mut self, extent: Extent) -> Result<()> {
         self.space.release(extent);
         self.poison_freed()

@@ -1,4 +1,4 @@
-//! How writers tell the checkpoint thread that there is something to do.
+//! Wakes the checkpoint thread.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ struct Requests {
     end: bool,
 }
 
-/// What the checkpoint thread waits for.
+/// A signal that the checkpoint thread waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     requests: Mutex<Requests>,
@@ -16,7 +16,7 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// Says that a checkpoint is due.
+    /// Signals that a checkpoint is due.
     pub(crate) fn raise(&self) {
         self.change(|requests| requests.checkpoint = true);
     }
@@ -31,7 +31,7 @@ impl Signal {
         self.changed.notify_one();
     }
 
-    /// Waits until a checkpoint is due, or returns `false` when the thread is to end.
+    /// Waits until a checkpoint is due, or returns `false` when the thread should end.
     pub(crate) fn wait(&self) -> bool {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         while !requests.checkpoint && !requests.end {

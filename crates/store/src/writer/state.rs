@@ -15,12 +15,12 @@ use crate::trie::walk::walk;
 
 /// A commit that readers may hold, and its value in the table of readers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Published {
+pub(crate) struct PublishedCommit {
     pub(crate) value: u64,
     pub(crate) root: Root,
 }
 
-impl Published {
+impl PublishedCommit {
     /// The value in the table of readers for the commit whose root record is at `reference`.
     #[inline]
     pub(crate) fn table_value(reference: u64, sequence: u64) -> u64 {
@@ -40,13 +40,13 @@ impl Published {
 
 /// A named snapshot, the commit that created it and, once it is dropped, the commit that dropped it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named {
+pub(crate) struct NamedSnapshot {
     pub(crate) root: Root,
     pub(crate) created: Generation,
     pub(crate) dropped: Option<Generation>,
 }
 
-/// The state that one writer at a time has.
+/// The state that one writer at a time owns.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) writer: Writer,
@@ -57,16 +57,16 @@ pub(crate) struct State {
     pub(crate) root: Root,
     /// The node with the record of `root`.
     pub(crate) record: u64,
-    /// The commit that would be found after a crash, before the log is replayed.
+    /// The commit that a crash would leave, before the log is replayed.
     pub(crate) durable: Root,
-    /// The commit of the checkpoint that is being made.
+    /// The commit of the running checkpoint.
     pub(crate) checkpointing: Option<Root>,
-    pub(crate) named: Vec<Named>,
+    pub(crate) named: Vec<NamedSnapshot>,
     /// Commits that readers may hold, the newest last.
-    pub(crate) published: Vec<Published>,
+    pub(crate) published: Vec<PublishedCommit>,
     /// The first generation since the store was opened. Nodes that were retired earlier are on no list.
     pub(crate) opened: Generation,
-    /// The map of free space that the durable header refers to, kept until another header is durable.
+    /// The free map that the durable header refers to, kept until another header is durable.
     pub(crate) free_map: Option<Extent>,
     /// The last commit that is not in the log. Until a checkpoint has it, a replay cannot reach later commits.
     pub(crate) gap: Option<u64>,
@@ -83,8 +83,8 @@ impl State {
         readers.chain([self.durable]).chain(self.checkpointing)
     }
 
-    /// Whether a commit that is needed has this named snapshot.
-    fn is_visible(&self, named: &Named) -> bool {
+    /// Returns whether a needed commit has this named snapshot.
+    fn is_visible(&self, named: &NamedSnapshot) -> bool {
         let Some(dropped) = named.dropped else { return true };
         self.pinned_roots().any(|root| (named.created..dropped).contains(&root.generation))
     }
@@ -95,7 +95,7 @@ impl State {
         readers.pinned(&mut self.held);
         let (held, newest, record) = (&self.held, self.root.generation, self.record);
         self.published.retain(|published| published.record() == Some(record) || held.contains(&published.value));
-        // The record that the last writer made of the newest commit, and that a reader still holds: no tree reaches it.
+        // The record of the newest commit that the previous writer made and a reader still holds: no tree reaches it.
         let has_older_record = self.published.iter().any(|published| {
             published.root.generation == newest && published.record().is_some_and(|other| other != record)
         });
@@ -103,7 +103,8 @@ impl State {
         self.records.retire(&mut self.writer.retired_records, newest);
 
         let all = std::mem::take(&mut self.named);
-        let (named, gone): (Vec<Named>, Vec<Named>) = all.into_iter().partition(|named| self.is_visible(named));
+        let (named, gone): (Vec<NamedSnapshot>, Vec<NamedSnapshot>) =
+            all.into_iter().partition(|named| self.is_visible(named));
         self.named = named;
         let roots = self.pinned_roots().map(|root| root.generation);
         let roots = roots.filter(|pin| *pin != newest || has_older_record);
@@ -148,7 +149,8 @@ impl State {
         Ok(())
     }
 
-    /// The nodes that only a dropped snapshot of an earlier opening reaches. They are on no list of retired nodes.
+    /// The nodes that only a dropped snapshot from before the store was opened reaches. They are on no list of retired
+    /// nodes.
     fn only_reached_by(&self, dropped: Root) -> Result<Vec<Extent>> {
         let mut reached = Space::new(crate::arena::FIRST_UNIT, self.writer.space.end());
         self.walk_all(&mut |extent| Ok(reached.mark_used(extent)))?;
@@ -234,7 +236,7 @@ pub(crate) fn write_record(writer: &mut Writer, root: &Root) -> Result<u64> {
     write_record_at(writer, extent, root)
 }
 
-/// The same in space that was allocated for it.
+/// Like [`write_record`], in space that was allocated for it.
 pub(crate) fn write_record_at(writer: &mut Writer, extent: Extent, root: &Root) -> Result<u64> {
     root.write(writer.arena.fresh(extent, Kind::Root, root.generation)?);
     Ok(extent.start)

@@ -1,13 +1,13 @@
-//! The lock of the writer's state: one transaction or checkpoint has it at a time.
+//! The lock of the writer's state, which one transaction or checkpoint holds at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::state::State;
 
-/// How often a thread checks whether the lock is free before it sleeps. That takes ten to twenty microseconds, as long as a small
-/// transaction. Eight committers at once make 22,700 commits a second with this number and 21,600 with a tenth of it: a thread
-/// that sleeps often finds on waking that another one was faster.
+/// The number of checks whether the lock is free before a thread sleeps. They take ten to twenty microseconds, as long
+/// as a small transaction. Eight concurrent committers make 22,700 commits a second with this number and 21,600 with a
+/// tenth of it: a thread that sleeps often finds on waking that another one was faster.
 const SPINS: u32 = 1000;
 
 /// The lock and, while it is free, the state. A store that was opened read-only beside a writer has no state.
@@ -23,7 +23,7 @@ pub(crate) struct WriterLock {
 struct Slot {
     state: Option<Box<State>>,
     sleepers: usize,
-    /// How many threads wait in [`acquire_first`](WriterLock::acquire_first).
+    /// The number of threads that wait in [`acquire_first`](WriterLock::acquire_first).
     first: usize,
 }
 
@@ -46,9 +46,10 @@ impl WriterLock {
         }
     }
 
-    /// Waits for the lock, and gets it before all threads that wait in [`acquire`](Self::acquire). For checkpoints, which need it
-    /// rarely and briefly. Otherwise a writer that begins its next transaction as soon as the last has ended would keep them
-    /// waiting: a file of 20 million keys that was rewritten became 3.3 times as long as its contents.
+    /// Waits for the lock, and gets it before all threads that wait in [`acquire`](Self::acquire). For checkpoints,
+    /// which need it rarely and briefly. Otherwise a writer that begins its next transaction as soon as the last has
+    /// ended would keep them waiting: a file of 20 million keys that was rewritten became 3.3 times as long as its
+    /// contents.
     pub(crate) fn acquire_first(&self) -> Box<State> {
         let mut slot = self.slot();
         slot.first += 1;
@@ -74,7 +75,7 @@ impl WriterLock {
         None
     }
 
-    /// The state, if the lock is free and no other thread goes first.
+    /// Returns the state, if the lock is free and no other thread goes first.
     pub(crate) fn try_acquire(&self) -> Option<Box<State>> {
         let mut slot = self.slot();
         self.take_unless(slot.first > 0, &mut slot)
@@ -99,12 +100,12 @@ impl WriterLock {
     pub(crate) fn release(&self, state: Box<State>) {
         let mut slot = self.slot();
         slot.state = Some(state);
-        // The others need not try while a thread goes first.
+        // While a thread goes first, the others need not try.
         self.is_free.store(slot.first == 0, Ordering::Relaxed);
         let (sleepers, first) = (slot.sleepers, slot.first);
         drop(slot);
         if first > 0 {
-            // It is not known which of the sleepers that is.
+            // Wake all sleepers, because that thread may be any of them.
             self.released.notify_all();
         } else if sleepers > 0 {
             self.released.notify_one();

@@ -1,4 +1,4 @@
-//! Copies of stores that are written to.
+//! Backups of stores that are written to.
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +90,7 @@ fn a_copy_that_fails_leaves_nothing() {
     transaction.commit().unwrap();
     drop(store);
     let mut bytes = std::fs::read(&path).unwrap();
-    // Leaves far behind the first batch are none any more.
+    // Damage leaves far after the first batch.
     let used = bytes.iter().rposition(|byte| *byte == 7).unwrap();
     bytes[used / 4 * 3..][..4096].fill(9);
     std::fs::write(&path, &bytes).unwrap();
@@ -136,7 +136,7 @@ fn what_a_killed_copy_has_left_goes_with_the_next() {
     let (path, leftover) = (folder.path().join("copy"), folder.path().join(".copy.lath-0.partial"));
     std::fs::create_dir(&leftover).unwrap();
     std::fs::write(leftover.join("copy"), "half").unwrap();
-    // Another process is at work in this one.
+    // Another process is using this folder.
     let used = folder.path().join(".copy.lath-1.partial");
     std::fs::create_dir(&used).unwrap();
     let lock = std::fs::File::open(&used).unwrap();

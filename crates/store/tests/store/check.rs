@@ -1,4 +1,4 @@
-//! What a check says of stores that are sound.
+//! Checks of intact stores.
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! Stores made shorter while they are used.
+//! Compaction of stores that are in use.
 #[allow(dead_code, reason = "other tests use the rest")]
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ fn put(store: &Store, tree: &str, entries: &Entries) {
     transaction.commit().unwrap();
 }
 
-/// Keeps one key of so many.
+/// Keeps one in `one_of` keys.
 fn thin_out(store: &Store, tree: &str, entries: &mut Entries, one_of: usize, random: &mut Rng) {
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree(tree).unwrap();
@@ -55,16 +55,16 @@ fn some_entries(random: &mut Rng, count: usize) -> Entries {
     (0..count).map(|_| entry(random)).collect()
 }
 
-fn entries_of(snapshot: &Snapshot, tree: &str) -> Entries {
+fn read_entries(snapshot: &Snapshot, tree: &str) -> Entries {
     let tree = snapshot.tree(tree).unwrap().unwrap();
     tree.iter().map(|entry| entry.map(|(key, value)| (key, value.to_vec())).unwrap()).collect()
 }
 
 fn assert_has(store: &Store, tree: &str, entries: &Entries) {
-    assert!(entries_of(&store.snapshot().unwrap(), tree) == *entries, "{tree} has changed");
+    assert!(read_entries(&store.snapshot().unwrap(), tree) == *entries, "{tree} has changed");
 }
 
-/// What the nodes take that anybody needs.
+/// The bytes of the nodes that any commit or holder needs.
 fn live_bytes(store: &Store) -> u64 {
     let stats = store.stats().unwrap();
     stats.file_bytes - stats.free_bytes - stats.dead_bytes
@@ -74,13 +74,13 @@ fn length(path: &Path) -> u64 {
     std::fs::metadata(path).unwrap().len()
 }
 
-/// How long a file of so many bytes of nodes may be when it is compact: of what is used a quarter is free at most, and a
-/// fifteenth of both is the reserve.
+/// The maximum length of a compact file with this many bytes of nodes: free space is at most a quarter of the used
+/// space, and the reserve is a fifteenth of both.
 fn about(live: u64) -> u64 {
     (live * 5 / 4 * 16 / 15).max(1 << 16)
 }
 
-/// Compacts, and says what came of it.
+/// Compacts, and checks the result.
 fn assert_compact(store: &Store, path: &Path) {
     let before = length(path);
     let done = store.compact().unwrap();
@@ -112,11 +112,11 @@ fn a_file_gets_about_as_short_as_what_is_in_it() {
     for (name, entries) in &trees {
         assert_has(&store, name, entries);
     }
-    // Again there is next to nothing to be done.
+    // A second run has next to nothing to do.
     let again = store.compact().unwrap();
     let longest = again.before_bytes + again.before_bytes / 64;
     assert!(again.after_bytes <= longest && again.moved_bytes < 1 << 20, "{again:?}");
-    // What was cut off can be had again.
+    // The file can grow again after truncation.
     let more = some_entries(&mut random, 40_000);
     put(&store, "d", &more);
     assert_has(&store, "d", &more);
@@ -127,7 +127,7 @@ fn a_file_gets_about_as_short_as_what_is_in_it() {
     for (name, entries) in trees.iter().map(|(name, entries)| (*name, entries)).chain([("d", &more)]) {
         assert_has(&store, name, entries);
     }
-    // All but what little is left goes with its trees.
+    // Drop whole trees, so that little is left.
     let mut transaction = store.begin().unwrap();
     for name in ["a", "b", "d"] {
         transaction.drop_tree(name).unwrap();
@@ -158,7 +158,7 @@ fn stores_of_nothing_and_of_one_key_are_compacted_too() {
     transaction.commit().unwrap();
     assert_compact(&store, &path);
     assert_eq!(length(&path), 1 << 16);
-    // A store that was closed has a map of its free space at its end.
+    // A store that was closed has a free map at its end.
     drop(store);
     let store = options().open(&path).unwrap();
     assert_compact(&store, &path);
@@ -203,7 +203,7 @@ fn readers_read_on_and_space_is_given_back_when_they_have_left() {
     let done = store.compact().unwrap();
     assert!(done.held.iter().any(|held| held.by == Holder::Reader && held.bytes > 1 << 20), "{done:?}");
     assert_sound(&store, "compacted beside a reader");
-    assert!(entries_of(&snapshot, "t") == then);
+    assert!(read_entries(&snapshot, "t") == then);
     assert_has(&store, "t", &entries);
     drop(snapshot);
     assert_compact(&store, &path);
@@ -217,7 +217,7 @@ fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
         let mut store = options().open(&path).unwrap();
-        // Something before that goes, so that all the rest is to be moved.
+        // Entries before the others that will be removed, so that all the others have to move.
         put(&store, "gone", &some_entries(&mut random, 60_000));
         let mut entries = some_entries(&mut random, 20_000);
         put(&store, "t", &entries);
@@ -227,7 +227,7 @@ fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
             let mut transaction = store.begin().unwrap();
             transaction.keep_snapshot(name).unwrap();
             if name == "two" {
-                // A second name for one commit.
+                // A second name for the same commit.
                 transaction.keep_snapshot("two again").unwrap();
                 versions.push(("two again", entries.clone()));
             }
@@ -252,7 +252,7 @@ fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
             let snapshot = store.snapshot().unwrap();
             assert_eq!(snapshot.snapshot_names().unwrap().len(), versions.len());
             for (name, entries) in versions {
-                assert!(entries_of(&snapshot.snapshot(name).unwrap().unwrap(), "t") == *entries, "{what}: {name}");
+                assert!(read_entries(&snapshot.snapshot(name).unwrap().unwrap(), "t") == *entries, "{what}: {name}");
             }
         };
         check(&store, &versions, &entries, "before");
@@ -263,7 +263,7 @@ fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
         assert!(after <= needed + needed / 50, "{needed} bytes of nodes became {after}");
         assert!(length(&path) <= about(after), "{} bytes for {after}", length(&path));
 
-        // What was moved is told from what is not needed any more.
+        // Later changes tell moved nodes from nodes that are no longer needed.
         while let Some((name, _)) = versions.pop() {
             thin_out(&store, "t", &mut entries, 2, &mut random);
             let mut transaction = store.begin().unwrap();
@@ -280,7 +280,7 @@ fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
     }
 }
 
-/// Ends the other threads, also where a test fails.
+/// Ends the other threads, even if a test fails.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -321,9 +321,9 @@ fn others_write_meanwhile() {
         scope.spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
                 let snapshot = store.snapshot().unwrap();
-                let first = entries_of(&snapshot, "t");
+                let first = read_entries(&snapshot, "t");
                 std::thread::yield_now();
-                assert!(entries_of(&snapshot, "t") == first);
+                assert!(read_entries(&snapshot, "t") == first);
             }
         });
         let end = End(is_over);
@@ -336,7 +336,7 @@ fn others_write_meanwhile() {
     });
     assert_has(&store, "t", &entries);
     let mut transaction = store.begin().unwrap();
-    let kept = entries_of(&store.snapshot().unwrap().snapshot("whole").unwrap().unwrap(), "t");
+    let kept = read_entries(&store.snapshot().unwrap().snapshot("whole").unwrap().unwrap(), "t");
     assert!(kept == whole);
     transaction.drop_snapshot("whole").unwrap();
     transaction.commit().unwrap();

@@ -1,7 +1,7 @@
-//! Random histories on a disk that loses power: whatever it leaves opens as the last commit that was synced, or as a later
-//! one, whole.
+//! Random histories on a disk that loses power. Every state that it leaves opens as the last synced commit or as a
+//! later one, in full.
 //!
-//! `LATH_FULL=1` takes a million images instead of ten thousand, `LATH_IMAGES` as many as it says.
+//! `LATH_FULL=1` checks a million images instead of ten thousand, `LATH_IMAGES` sets the number.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,47 +13,52 @@ use fastrand::Rng;
 use lath_store::{Durability, Options, SimulatedStorage, Snapshot, Store};
 use lath_testkit::Seeded;
 
-/// How far a store of these tests can grow.
+/// The maximum length of a store in these tests.
 const CAPACITY_BYTES: u64 = 1 << 24;
 
-/// What is known of a store when its power fails.
+/// The expected state of a store at a loss of power.
 #[derive(Default)]
-struct Known {
+struct ExpectedState {
     random: Rng,
-    /// What the commit of each number left.
+    /// The contents after each commit.
     versions: Vec<Arc<Version>>,
-    /// What the commit being made will leave.
+    /// The contents after the running commit.
     next: Option<Arc<Version>>,
-    /// The last commit that is surely durable, and the last that surely survives the end of the process.
+    /// The last commit that is certainly durable, and the last that certainly survives the end of the process.
     synced: usize,
     written: usize,
     images: usize,
-    /// One in so many moments becomes an image.
+    /// One in this many moments becomes an image.
     rarity: u32,
-    /// An image was not what it had to be.
+    /// Whether an image differed from the expected state.
     has_failed: bool,
 }
 
-impl Known {
+impl ExpectedState {
     fn last(&self) -> Arc<Version> {
         Arc::clone(&self.versions[self.versions.len() - 1])
     }
 }
 
 #[derive(Clone)]
-struct Witness(Arc<Mutex<Known>>);
+struct Witness(Arc<Mutex<ExpectedState>>);
 
 impl Witness {
     fn new(seed: u64, rarity: u32) -> Self {
         let versions = vec![Arc::new(Version::default())];
-        Self(Arc::new(Mutex::new(Known { random: Rng::with_seed(seed), versions, rarity, ..Known::default() })))
+        Self(Arc::new(Mutex::new(ExpectedState {
+            random: Rng::with_seed(seed),
+            versions,
+            rarity,
+            ..ExpectedState::default()
+        })))
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, ExpectedState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the power fail, sometimes, and looks at what that leaves.
+    /// Simulates a loss of power at some moments, and checks the resulting image.
     fn moment(&self, storage: &SimulatedStorage, what: &str) {
         let mut known = self.known();
         let rarity = known.rarity;
@@ -69,9 +74,9 @@ impl Witness {
         };
         let at_least = if is_kill { known.written } else { known.synced };
         let what = format!("{} at {what}, image {}", if is_kill { "kill" } else { "crash" }, known.images);
-        // What a killed process wrote and did not sync may still be lost once the next one has gone on from it.
+        // Unsynced writes of a killed process may still be lost after the next process has continued from them.
         let goes_on = known.random.u8(..if is_kill { 2 } else { 8 }) == 0;
-        // The store at work is in the middle of something, and must not be unwound through.
+        // The store is in the middle of an operation, and must not be unwound through.
         let inspected = catch_unwind(AssertUnwindSafe(|| inspect(&image, &mut known, at_least, &what, goes_on)));
         known.has_failed = inspected.is_err();
     }
@@ -89,21 +94,21 @@ fn open(storage: &SimulatedStorage, options: &Options, what: &str) -> Store {
     options.open_storage(Arc::new(storage.clone())).unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
-/// Opens an image and compares it with the version that it has to be, and goes on from there if asked to.
-fn inspect(image: &SimulatedStorage, known: &mut Known, at_least: usize, what: &str, goes_on: bool) {
+/// Opens an image, compares it with the expected version, and continues from there if `goes_on`.
+fn inspect(image: &SimulatedStorage, known: &mut ExpectedState, at_least: usize, what: &str, goes_on: bool) {
     let store = open(image, &options(), what);
     let number = compare(&store, known, at_least, what);
     assert_sound(&store, what);
     if goes_on {
         go_on_from(image, store, known, number, what);
     } else {
-        // Without the checkpoint that closing makes, which is most of the time that an image takes.
+        // Skip the checkpoint of closing, which takes most of the time for an image.
         image.fail_sync_after(0, true);
     }
 }
 
-/// Which version the store has, at least the one given.
-fn compare(store: &Store, known: &Known, at_least: usize, what: &str) -> usize {
+/// Returns the version that the store has, which is at least the one given.
+fn compare(store: &Store, known: &ExpectedState, at_least: usize, what: &str) -> usize {
     let snapshot = store.snapshot().unwrap();
     let number = snapshot.sequence() as usize;
     assert!(number >= at_least, "{what}: commit {at_least} is lost, there is {number}");
@@ -113,14 +118,14 @@ fn compare(store: &Store, known: &Known, at_least: usize, what: &str) -> usize {
     number
 }
 
-/// Commits to a store that was recovered, and has the power fail again.
-fn go_on_from(image: &SimulatedStorage, store: Store, known: &mut Known, number: usize, what: &str) {
+/// Commits to a recovered store, and simulates another loss of power.
+fn go_on_from(image: &SimulatedStorage, store: Store, known: &mut ExpectedState, number: usize, what: &str) {
     let what = format!("{what}, gone on from");
     let then =
         if number < known.versions.len() { Arc::clone(&known.versions[number]) } else { known.next.clone().unwrap() };
     let mut versions = known.versions[..number].to_vec();
     versions.push(then);
-    let mut after = Known { random: known.random.fork(), versions, ..Known::default() };
+    let mut after = ExpectedState { random: known.random.fork(), versions, ..ExpectedState::default() };
     for _ in 0..1 + known.random.usize(..3) {
         let last = after.last();
         let mut version = Version::clone(&last);
@@ -128,7 +133,7 @@ fn go_on_from(image: &SimulatedStorage, store: Store, known: &mut Known, number:
         change_often(&mut after.random, &mut transaction, &mut version, &last, || ()).unwrap();
         transaction.commit_with(Durability::Sync).unwrap();
         let now = store.snapshot().unwrap().sequence() as usize;
-        // A commit that changes nothing syncs nothing, and what a kill left may never have been synced.
+        // A commit that changes nothing syncs nothing, and the state after a kill may never have been synced.
         if now == after.versions.len() {
             after.versions.push(Arc::new(version));
             after.synced = now;
@@ -154,7 +159,7 @@ fn go_on_from(image: &SimulatedStorage, store: Store, known: &mut Known, number:
     }
 }
 
-/// A history of so many commits; how many images it took.
+/// Runs a history of this many commits, and returns the number of images.
 fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
     let storage = SimulatedStorage::new(CAPACITY_BYTES).unwrap();
     let witness = Witness::new(random.u64(..), 3);
@@ -191,7 +196,7 @@ fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
                     ControlFlow::Continue(())
                 };
                 store.compact_with(step).unwrap();
-                // It begins with a checkpoint.
+                // Compaction begins with a checkpoint.
                 settle(&witness, true);
             }
             _ => commit(random, &store, &storage, &witness),
@@ -203,7 +208,7 @@ fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
     let known = witness.known();
     compare(&store, &known, known.versions.len() - 1, "the end");
     let images = known.images;
-    // A check waits for a checkpoint that is being made, which may be about to ask what is known.
+    // A check waits for a running checkpoint, which may be about to lock the expected state.
     drop(known);
     assert_sound(&store, "the end");
     images
@@ -238,7 +243,7 @@ fn commit(random: &mut Rng, store: &Store, storage: &SimulatedStorage, witness: 
     if number < known.versions.len() {
         assert_eq!(number + 1, known.versions.len());
         assert_eq!(next, known.last(), "a commit that changed something was taken for none");
-        // One that changes nothing makes nothing durable either.
+        // A commit that changes nothing makes nothing durable either.
         return;
     }
     known.versions.push(next);

@@ -1,7 +1,7 @@
-//! Stores whose bytes were changed or cut off: whatever is opened and read gives an error or what was written, unless a check
-//! says that the store is damaged; and nothing panics or takes for ever.
+//! Stores with changed or truncated bytes: opening and reading gives an error or the original data, unless a check
+//! reports the damage. Nothing panics or takes forever.
 //!
-//! Of nodes every ninth byte is changed; `LATH_FULL=1` changes all, to more than one other.
+//! Every ninth byte of nodes is changed; `LATH_FULL=1` changes all of them, to more than one other value.
 #![expect(unsafe_code, reason = "implements the storage traits")]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use lath_store::{Data, Error, LogFile, Options, Result, Shared, Snapshot, Storage, Store};
+use lath_store::{Data, Error, LogFile, Options, Result, SharedMemory, Snapshot, Storage, Store};
 
 /// The bytes of a store's files, without the zeros at the end of the data.
 #[derive(Clone)]
@@ -36,20 +36,20 @@ impl Image {
 
     fn open(&self) -> Result<Store> {
         let logs = self.logs.clone().map(|bytes| Arc::new(Log(Mutex::new(bytes))));
-        let storage = Opened { data: Area::new(&self.data, self.data_len), logs, shared: Area::new(&[], 0) };
+        let storage = DamagedStorage { data: Area::new(&self.data, self.data_len), logs, shared: Area::new(&[], 0) };
         Options::new().background_checkpoints(false).open_storage(Arc::new(storage))
     }
 }
 
 #[derive(Debug)]
-struct Opened {
+struct DamagedStorage {
     data: Arc<Area>,
     logs: [Arc<Log>; 2],
     shared: Arc<Area>,
 }
 
-// SAFETY: a value is opened once, so that nobody else has its areas.
-unsafe impl Storage for Opened {
+// SAFETY: a value is opened once, so its areas have no other users.
+unsafe impl Storage for DamagedStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         Ok(self.data.clone())
     }
@@ -58,7 +58,7 @@ unsafe impl Storage for Opened {
         Ok(self.logs[index].clone())
     }
 
-    fn shared(&self, _len: usize) -> Result<Arc<dyn Shared>> {
+    fn shared(&self, _len: usize) -> Result<Arc<dyn SharedMemory>> {
         Ok(self.shared.clone())
     }
 }
@@ -73,7 +73,7 @@ struct Area {
 
 impl Area {
     fn new(bytes: &[u8], len: usize) -> Arc<Self> {
-        // Room to grow by 2 MiB, and to begin at a multiple of 64.
+        // Room to grow by 2 MiB, and to align the start to 64.
         let mut memory = vec![0u8; len + (1 << 21) + 64];
         let address = memory.as_mut_ptr().expose_provenance();
         let skip = address.next_multiple_of(64) - address;
@@ -86,7 +86,8 @@ impl Area {
     }
 }
 
-// SAFETY: the bytes are in a vector that nothing else touches, which is not moved, and 2 MiB of which lie behind the first length.
+// SAFETY: the bytes are in a vector that nothing else accesses and that is not moved, with 2 MiB after the first
+// length.
 unsafe impl Data for Area {
     fn base(&self) -> NonNull<u8> {
         self.start()
@@ -110,8 +111,8 @@ unsafe impl Data for Area {
     }
 }
 
-// SAFETY: as above; the store that is opened on it is the only process.
-unsafe impl Shared for Area {
+// SAFETY: as above; the store opened on it is the only process.
+unsafe impl SharedMemory for Area {
     fn base(&self) -> NonNull<u8> {
         self.start()
     }
@@ -169,21 +170,22 @@ impl LogFile for Log {
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// All trees of a commit, and those of its named snapshots.
+/// All trees of a commit and of its named snapshots.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Contents {
     trees: BTreeMap<String, Entries>,
     snapshots: BTreeMap<String, BTreeMap<String, Entries>>,
 }
 
-fn trees_of(snapshot: &Snapshot) -> Result<BTreeMap<String, Entries>> {
+fn read_trees(snapshot: &Snapshot) -> Result<BTreeMap<String, Entries>> {
     let mut trees = BTreeMap::new();
     for name in snapshot.tree_names()? {
         let Some(tree) = snapshot.tree(&name)? else { continue };
         let mut entries = Entries::new();
         for entry in tree.iter() {
             let (key, value) = entry?;
-            // What is found in order is found by its key, too, or not at all: then a check has to say so.
+            // If iteration finds a key, a lookup may fail to find it, or find another value, only if a check reports
+            // damage.
             match tree.get(&key)? {
                 Some(same) if same == value => entries.insert(key, value.to_vec()),
                 other => entries.insert(key, other.unwrap_or_default().to_vec()),
@@ -198,18 +200,19 @@ fn trees_of(snapshot: &Snapshot) -> Result<BTreeMap<String, Entries>> {
     Ok(trees)
 }
 
-fn contents_of(store: &Store) -> Result<Contents> {
+fn read_contents(store: &Store) -> Result<Contents> {
     let snapshot = store.snapshot()?;
-    let mut contents = Contents { trees: trees_of(&snapshot)?, ..Contents::default() };
+    let mut contents = Contents { trees: read_trees(&snapshot)?, ..Contents::default() };
     for name in snapshot.snapshot_names()? {
         if let Some(named) = snapshot.snapshot(&name)? {
-            contents.snapshots.insert(name, trees_of(&named)?);
+            contents.snapshots.insert(name, read_trees(&named)?);
         }
     }
     Ok(contents)
 }
 
-/// A store with nodes of all kinds, and what each of its commits left. The last commits are in the log only.
+/// Builds a store with nodes of all kinds, and returns the contents after each of its commits. The last commits are in
+/// the log only.
 fn build(path: &Path) -> (Store, Vec<Contents>) {
     let store = Options::new().background_checkpoints(false).open(path).unwrap();
     let mut versions = vec![Contents::default()];
@@ -244,14 +247,14 @@ fn build(path: &Path) -> (Store, Vec<Contents>) {
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct Outcomes {
     refused: usize,
     unreadable: usize,
     unsound: usize,
     right: usize,
 }
 
-impl Seen {
+impl Outcomes {
     /// Opens a damaged store and reads all of it.
     fn look(&mut self, image: &Image, allowed: &[Contents], what: &str) {
         let Ok(store) = image.open() else {
@@ -259,7 +262,7 @@ impl Seen {
             return;
         };
         let report = store.check().unwrap_or_else(|error| panic!("{what}: {error}"));
-        match contents_of(&store) {
+        match read_contents(&store) {
             Err(Error::Corrupt { .. }) => {
                 assert!(!report.is_sound(), "{what}: it cannot be read, and the check finds nothing");
                 self.unreadable += 1;
@@ -277,12 +280,12 @@ impl Seen {
     }
 }
 
-/// Changes bytes one after another, in units with anything in them, and one byte of each 32nd other unit.
-fn change_all(image: &Image, part: fn(&mut Image) -> &mut Vec<u8>, allowed: &[Contents], name: &str) -> Seen {
+/// Changes bytes one after another in units that are in use, and one byte in each 32nd other unit.
+fn change_all(image: &Image, part: fn(&mut Image) -> &mut Vec<u8>, allowed: &[Contents], name: &str) -> Outcomes {
     let is_full = std::env::var_os("LATH_FULL").is_some();
     let ways: &[u8] = if is_full { &[1, 128, 255] } else { &[0] };
     let mut image = image.clone();
-    let mut seen = Seen::default();
+    let mut outcomes = Outcomes::default();
     let bytes = part(&mut image).clone();
     for (unit, before) in bytes.chunks(64).enumerate() {
         let is_used = before.iter().any(|byte| *byte != 0) && before.iter().any(|byte| *byte != 255);
@@ -294,13 +297,13 @@ fn change_all(image: &Image, part: fn(&mut Image) -> &mut Vec<u8>, allowed: &[Co
             for way in ways {
                 let change = if *way == 0 { 1 << (at % 8) } else { *way };
                 part(&mut image)[at] ^= change;
-                seen.look(&image, allowed, &format!("{name}, byte {at} changed by {change}"));
+                outcomes.look(&image, allowed, &format!("{name}, byte {at} changed by {change}"));
                 part(&mut image)[at] ^= change;
             }
         }
     }
-    println!("{name}: {seen:?}");
-    seen
+    println!("{name}: {outcomes:?}");
+    outcomes
 }
 
 #[test]
@@ -311,10 +314,10 @@ fn a_closed_store_with_any_byte_changed_is_found_out_or_right() {
     drop(store);
     let image = Image::from_files(&path);
     let last = &versions[versions.len() - 1..];
-    assert_eq!(contents_of(&image.open().unwrap()).unwrap(), last[0]);
+    assert_eq!(read_contents(&image.open().unwrap()).unwrap(), last[0]);
     assert!(image.open().unwrap().check().unwrap().is_sound());
-    let seen = change_all(&image, |image| &mut image.data, last, "closed");
-    assert!(seen.unsound > 500 && seen.refused > 0 && seen.right > 500, "{seen:?}");
+    let outcomes = change_all(&image, |image| &mut image.data, last, "closed");
+    assert!(outcomes.unsound > 500 && outcomes.refused > 0 && outcomes.right > 500, "{outcomes:?}");
 }
 
 #[test]
@@ -324,10 +327,10 @@ fn a_killed_store_with_any_byte_changed_is_found_out_or_right() {
     let (store, versions) = build(&path);
     let image = Image::from_files(&path);
     let last = &versions[versions.len() - 1..];
-    assert_eq!(contents_of(&image.open().unwrap()).unwrap(), last[0]);
-    let seen = change_all(&image, |image| &mut image.data, last, "killed");
-    assert!(seen.unsound + seen.refused > 100, "{seen:?}");
-    // A record that is damaged ends the log: what comes before it is there.
+    assert_eq!(read_contents(&image.open().unwrap()).unwrap(), last[0]);
+    let outcomes = change_all(&image, |image| &mut image.data, last, "killed");
+    assert!(outcomes.unsound + outcomes.refused > 100, "{outcomes:?}");
+    // A damaged record ends the log: the records before it are replayed.
     for (name, log) in [("log 0", 0), ("log 1", 1)] {
         let part: fn(&mut Image) -> &mut Vec<u8> =
             if log == 0 { |image| &mut image.logs[0] } else { |image| &mut image.logs[1] };
@@ -345,7 +348,7 @@ fn a_store_cut_off_anywhere_is_found_out_or_right() {
     drop(store);
     let closed = Image::from_files(&path);
     let last = &versions[versions.len() - 1..];
-    let mut seen = Seen::default();
+    let mut outcomes = Outcomes::default();
     for (name, image) in [("killed", &killed), ("closed", &closed)] {
         let used = image.data.iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1;
         let lens = (0..200).chain((200..used).step_by(1999)).chain((used - 130..used + 130).filter(|len| *len > 200));
@@ -353,16 +356,16 @@ fn a_store_cut_off_anywhere_is_found_out_or_right() {
             let mut cut = image.clone();
             cut.data.truncate(len);
             cut.data_len = len;
-            seen.look(&cut, last, &format!("{name}, cut off at {len}"));
+            outcomes.look(&cut, last, &format!("{name}, cut off at {len}"));
         }
     }
     for log in 0..2 {
         for len in (0..killed.logs[log].len()).step_by(397) {
             let mut cut = killed.clone();
             cut.logs[log].truncate(len);
-            seen.look(&cut, &versions, &format!("log {log} cut off at {len}"));
+            outcomes.look(&cut, &versions, &format!("log {log} cut off at {len}"));
         }
     }
-    println!("{seen:?}");
-    assert!(seen.refused > 500 && seen.right > 10, "{seen:?}");
+    println!("{outcomes:?}");
+    assert!(outcomes.refused > 500 && outcomes.right > 10, "{outcomes:?}");
 }

@@ -1,4 +1,5 @@
-//! Disks that fail: an error is returned, the store goes on or says that it is poisoned, and nothing committed is lost.
+//! Disks that fail: the operation returns an error, the store continues or reports that it is poisoned, and nothing
+//! committed is lost.
 
 use std::sync::Arc;
 
@@ -7,14 +8,14 @@ use fastrand::Rng;
 use lath_store::{Durability, Error, Options, SimulatedStorage, Store};
 use lath_testkit::Seeded;
 
-/// A store on a disk that fails, and what it must have.
+/// A store on a failing disk, and its expected contents.
 struct Subject {
     storage: SimulatedStorage,
     versions: Vec<Arc<Version>>,
-    /// The last commit that is surely durable, and the last that surely outlives the process.
+    /// The last commit that is certainly durable, and the last that certainly survives the process.
     synced: usize,
     written: usize,
-    /// What commits that failed in their sync would have left: they may be there or not.
+    /// The contents after commits whose sync failed: they may be present or not.
     doubtful: Vec<Arc<Version>>,
 }
 
@@ -47,7 +48,7 @@ impl Subject {
         }
     }
 
-    /// Makes a commit; the error that it met.
+    /// Makes a commit, and returns its error.
     fn commit(&mut self, store: &Store, random: &mut Rng) -> Result<(), Error> {
         let last = self.last();
         let mut version = Version::clone(&last);
@@ -69,7 +70,7 @@ impl Subject {
                 Ok(())
             }
             Err(error) => {
-                // Others saw it, and then it could not be made durable.
+                // The commit became visible, and then could not be made durable.
                 if there == self.versions.len() {
                     self.doubtful.push(Arc::new(version));
                 }
@@ -78,7 +79,7 @@ impl Subject {
         }
     }
 
-    /// After an error: the store has what it had, and goes on if it is not poisoned.
+    /// Checks after an error that the store has its contents, and continues unless it is poisoned.
     fn check_after_error(&mut self, store: &Store, error: &Error, tally: &mut Tally, what: &str) -> bool {
         tally.failed += 1;
         let is_poisoned = matches!(store.begin().map(drop), Err(Error::Poisoned));
@@ -105,7 +106,7 @@ impl Subject {
         !is_poisoned
     }
 
-    /// The store on the disk has a commit that is not older than it must be.
+    /// Checks that the store on the disk has a commit that is not older than expected.
     fn check_opened(&mut self, store: &Store, at_least: usize, what: &str) {
         let snapshot = store.snapshot().unwrap();
         let number = snapshot.sequence() as usize;
@@ -128,7 +129,7 @@ fn run(random: &mut Rng, tally: &mut Tally) {
             match random.u8(..5) {
                 0 | 1 => subject.storage.fail_write_after(random.u64(..4), random.u8(..4) == 0),
                 2 => subject.storage.fail_sync_after(random.u64(..4), random.u8(..4) == 0),
-                // Little enough that the data area or the log soon wants more.
+                // A limit so small that the data area or the log soon needs more.
                 _ => subject.storage.limit_bytes(random.u64(..400_000)),
             }
         }
@@ -149,8 +150,9 @@ fn run(random: &mut Rng, tally: &mut Tally) {
             }
             continue;
         }
-        // Closed, on a disk that may still fail; then the process ends, or the power fails too. It does if a sync has
-        // failed: until the machine starts anew, the system gives out bytes that it has given up writing.
+        // Close the store on a disk that may still fail; then the process ends, or the power fails as well. The power
+        // always fails after a failed sync: until the machine restarts, the system returns bytes that it has given up
+        // writing.
         drop(store);
         subject.storage.clear_faults();
         let loses_power = random.bool() || subject.storage.has_failed_sync();

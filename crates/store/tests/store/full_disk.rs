@@ -1,8 +1,9 @@
-//! A disk that is really full: a file system of a few megabytes that nobody else writes to. What does not fit is an error
-//! that says so, nothing that was committed is lost, and the store goes on, also after a kill.
+//! A disk that is really full: a file system of a few megabytes without other writers. A write that does not fit
+//! returns an error that says so, nothing committed is lost, and the store continues, also after a kill.
 //!
-//! The file system is a `tmpfs` that is mounted where only a child of the test sees it; `LATH_SMALL_DISK` names a folder on
-//! another small one to be used in its place. Where the machine allows no mounting the test says that it did not run.
+//! The file system is a `tmpfs` mounted in a namespace of a child of the test; `LATH_SMALL_DISK` names a folder on
+//! another small file system to use instead. On machines that do not allow mounting, the test reports that it did not
+//! run.
 
 #![cfg(target_os = "linux")]
 use std::collections::BTreeMap;
@@ -17,13 +18,13 @@ use lath_testkit::Seeded;
 const FOLDER: &str = "LATH_SMALL_DISK";
 const SEED: &str = "LATH_SMALL_DISK_FILL";
 
-/// What somebody else has on the disk and can remove to make room: more than the data file grows by at once.
+/// The bytes of another file, which is removed to make room: more than the data file grows by at once.
 const BALLAST_BYTES: usize = 3 << 19;
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn try_open(folder: &Path) -> lath_store::Result<Store> {
-    // A log this short is written over before the disk is full.
+    // A log this short is overwritten before the disk is full.
     let options = Options::new().background_checkpoints(false).log_limit_bytes(1 << 20).capacity_bytes(1 << 30);
     options.open(folder.join("store"))
 }
@@ -32,7 +33,7 @@ fn open(folder: &Path) -> Store {
     try_open(folder).unwrap()
 }
 
-/// Commits, until the disk is full; the error.
+/// Commits until the disk is full, and returns the error.
 fn fill(
     store: &Store,
     entries: &mut Entries,
@@ -106,7 +107,7 @@ fn run(folder: &Path) {
         let error = fill(&store, &mut entries, &mut random, durability, || ());
         assert_full(&error, folder);
         assert_whole(&store, &entries, &what);
-        // What is removed makes room, once the checkpoint before does not need it any more.
+        // Removals make room, once the previous checkpoint no longer needs the nodes.
         let keys: Vec<_> = entries.keys().filter(|_| random.u8(..3) > 0).cloned().collect();
         let mut durability = Durability::Sync;
         for (index, key) in keys.iter().enumerate() {
@@ -118,8 +119,8 @@ fn run(folder: &Path) {
             if let Err(error) = remove(durability) {
                 assert_full(&error, folder);
                 refused += 1;
-                // The copy that removing makes takes room until a checkpoint, and the log may have none: so without it, and
-                // then again with it.
+                // The nodes that removals copy take room until a checkpoint, and the log may have no room either: so
+                // without a checkpoint, and then again after one.
                 store.checkpoint().unwrap_or_else(|error| panic!("{what}: {error}"));
                 durability = Durability::Off;
                 if let Err(error) = remove(durability) {
@@ -150,8 +151,8 @@ fn run(folder: &Path) {
     remove_files(folder);
     entries.clear();
 
-    // A process that is killed when the disk is full. What the log has can then lie worse than it did, but seldom so that it
-    // needs more than the reserve.
+    // Kill a process on a full disk. The replayed commits may then be laid out worse than before, but rarely need more
+    // than the reserve.
     for round in 0..3 {
         std::fs::write(&ballast, vec![1; BALLAST_BYTES]).unwrap();
         let seed = random.u64(..);

@@ -1,7 +1,6 @@
-//! Processes that are killed while they write to a store: every commit that they said was made is there, and nothing by
-//! half.
+//! Processes that are killed while they write to a store: every reported commit is there, and none is there in part.
 //!
-//! `LATH_FULL=1` kills five hundred instead of forty.
+//! `LATH_FULL=1` kills five hundred processes instead of forty.
 
 #![cfg(unix)]
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ const PATH: &str = "LATH_TEST_KILL_PATH";
 const KIND: &str = "LATH_TEST_KILL_KIND";
 const SEED: &str = "LATH_TEST_KILL_SEED";
 
-/// How a child commits: name, durability, threads.
+/// Ways for a child to commit: name, durability, threads.
 const KINDS: [(&str, Durability, usize); 4] = [
     ("sync", Durability::Sync, 1),
     ("sync by four threads", Durability::Sync, 4),
@@ -27,7 +26,7 @@ const KINDS: [(&str, Durability, usize); 4] = [
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What commit `number` does: entries put, or removed where there is no value.
+/// The changes of commit `number`: entries put, or removed if there is no value.
 fn changes(seed: u64, number: u64) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     let mut random = Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let count = 1 + random.usize(..8);
@@ -49,7 +48,7 @@ fn apply(entries: &mut Entries, seed: u64, number: u64) {
     }
 }
 
-/// Does the next commit's changes; its number.
+/// Applies the next commit's changes, and returns its number.
 fn write_next(transaction: &mut Transaction, seed: u64) -> u64 {
     let number = 1 + count(transaction.tree("count").unwrap().get(b"").unwrap());
     transaction.tree("count").unwrap().upsert(b"", &number.to_le_bytes()).unwrap();
@@ -71,7 +70,7 @@ fn options() -> Options {
     Options::new().log_limit_bytes(1 << 16).capacity_bytes(1 << 30)
 }
 
-/// Not a test: what the children run.
+/// Not a test: the program of the children.
 #[test]
 fn child() {
     let Ok(path) = std::env::var(PATH) else { return };
@@ -93,7 +92,7 @@ fn commit_often(store: &Store, durability: Durability, seed: u64) {
         let mut transaction = store.begin().unwrap();
         let mut number = write_next(&mut transaction, seed);
         if number.is_multiple_of(13) {
-            // Undone, and made again by who comes next.
+            // Undone, and repeated by the next transaction.
             drop(transaction);
             transaction = store.begin().unwrap();
             number = write_next(&mut transaction, seed);
@@ -111,7 +110,8 @@ fn commit_often(store: &Store, durability: Durability, seed: u64) {
     }
 }
 
-/// Runs a child for a while and kills it; the last commit that it said was made, and the last that was in a checkpoint.
+/// Runs a child for a while and kills it. Returns the last commit that it reported, and the last that it reported in a
+/// checkpoint.
 fn run_and_kill(path: &Path, kind: usize, seed: u64, delay: Duration) -> (u64, u64) {
     let (kind, seed) = (kind.to_string(), seed.to_string());
     let environment = [(PATH, path.as_os_str()), (KIND, OsStr::new(&kind)), (SEED, OsStr::new(&seed))];
@@ -123,11 +123,11 @@ fn run_and_kill(path: &Path, kind: usize, seed: u64, delay: Duration) -> (u64, u
     (last("commit "), last("checkpoint "))
 }
 
-/// The store's files, as they are now, somewhere else.
+/// Copies the store's files in their current state.
 fn copy_store(from: &Path, to: &Path) {
     for suffix in ["", "-log0", "-log1"] {
         let name = |path: &Path| format!("{}{suffix}", path.display());
-        // A child that was killed early may have made none of them.
+        // A child that was killed early may have created none of them.
         if Path::new(&name(from)).exists() {
             std::fs::copy(name(from), name(to)).unwrap();
         }
@@ -148,7 +148,7 @@ fn what_a_killed_process_said_was_committed_is_there() {
             let delay = Duration::from_micros(random.u64(2_000..80_000));
             let (committed, checkpoint) = run_and_kill(&path, kind, seed, delay);
             let at_least = if durability == Durability::Off { checkpoint } else { committed };
-            // Now and then the next child recovers the store, instead of this process.
+            // Sometimes the next child recovers the store, instead of this process.
             let copy = folder.path().join("copy");
             let is_copy = random.bool();
             if is_copy {
@@ -167,7 +167,8 @@ fn what_a_killed_process_said_was_committed_is_there() {
     println!("{kills} kills, {commits} commits survived, {:.1?}", start.elapsed());
 }
 
-/// Brings `entries` from commit `number` to the commit that the store has, and compares; that commit's number.
+/// Brings `entries` from commit `number` to the commit that the store has, compares them, and returns that commit's
+/// number.
 fn verify(store: &Store, entries: &mut Entries, number: u64, seed: u64, what: &str) -> u64 {
     let snapshot = store.snapshot().unwrap();
     let there = match snapshot.tree("count").unwrap() {

@@ -1,4 +1,4 @@
-//! A log with damage in its middle, as users meet it.
+//! A log with damage in its middle, from a user's point of view.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use lath_store::{Error, Options, Store, repair};
 
 const COMMITS: u32 = 30;
 
-/// A copy of a store that was killed after thirty commits, each of which was acknowledged before the next began; the last ten are behind a
-/// checkpoint if `checkpoints`.
+/// A copy of a store that was killed after thirty commits, each of which was acknowledged before the next began. If
+/// `checkpoints`, the last ten come after a checkpoint.
 fn killed(folder: &Path, checkpoints: bool) -> PathBuf {
     let path = folder.join("live");
     let store = Options::new().background_checkpoints(false).open(&path).unwrap();
@@ -28,12 +28,12 @@ fn killed(folder: &Path, checkpoints: bool) -> PathBuf {
     copy
 }
 
-fn log_of(path: &Path, index: u8) -> PathBuf {
+fn log_path(path: &Path, index: u8) -> PathBuf {
     PathBuf::from(format!("{}-log{index}", path.display()))
 }
 
-/// Where the record of a commit begins in a log.
-fn record_of(log: &[u8], commit: u64) -> usize {
+/// The offset of a commit's record in a log.
+fn record_start(log: &[u8], commit: u64) -> usize {
     let at = log.windows(8).position(|bytes| bytes == commit.to_le_bytes()).unwrap();
     at - 16
 }
@@ -47,9 +47,9 @@ fn acknowledged_commits_that_cannot_be_read_are_an_error_that_repair_mends() {
     for checkpoints in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = killed(folder.path(), checkpoints);
-        let log = log_of(&path, checkpoints.into());
+        let log = log_path(&path, checkpoints.into());
         let mut bytes = fs::read(&log).unwrap();
-        let at = record_of(&bytes, 25);
+        let at = record_start(&bytes, 25);
         bytes[at + 60] ^= 4;
         fs::write(&log, &bytes).unwrap();
         for options in [Options::new(), Options::new().read_only(true)] {
@@ -71,16 +71,16 @@ fn acknowledged_commits_that_cannot_be_read_are_an_error_that_repair_mends() {
 fn a_sector_of_zeros_anywhere_before_the_last_commit_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = killed(folder.path(), false);
-    let whole = fs::read(log_of(&path, 0)).unwrap();
-    let last = record_of(&whole, COMMITS.into());
+    let whole = fs::read(log_path(&path, 0)).unwrap();
+    let last = record_start(&whole, COMMITS.into());
     for start in (0..last - 512).step_by(512) {
         let mut bytes = whole.clone();
         bytes[start..start + 512].fill(0);
-        fs::write(log_of(&path, 0), &bytes).unwrap();
+        fs::write(log_path(&path, 0), &bytes).unwrap();
         assert!(matches!(Options::new().open(&path), Err(Error::Corrupt { .. })), "{start}");
     }
     let mut bytes = whole.clone();
     bytes[last..].fill(0);
-    fs::write(log_of(&path, 0), &bytes).unwrap();
+    fs::write(log_path(&path, 0), &bytes).unwrap();
     assert_eq!(last_commit(&path), u64::from(COMMITS) - 1, "the last one may not have been acknowledged");
 }

@@ -1,5 +1,5 @@
-//! The ordered store as its users see it, on disk, in memory and on storage that fails. One program, so that it is linked
-//! once.
+//! Tests of the ordered store through its public interface, on disk, in memory and on storage that fails. One program,
+//! so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod backup;

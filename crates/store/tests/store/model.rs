@@ -1,5 +1,5 @@
-//! Long random histories of every operation, compared with `BTreeMap`s: over several trees, with savepoints, snapshots held
-//! for long and reopenings. After each nothing is wrong, and everything removed leaves nothing behind.
+//! Long random histories of every operation, compared with `BTreeMap`s: over several trees, with savepoints, long-lived
+//! snapshots and reopenings. After each history a check finds no problem, and removing everything leaves no nodes.
 //!
 //! `LATH_SEED` sets the first seed; `LATH_FULL=1` makes the histories longer.
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -14,7 +14,7 @@ const TREES: [&str; 3] = ["apples", "pears", "quinces"];
 
 struct Model {
     random: Rng,
-    /// What the last commit left.
+    /// The contents after the last commit.
     last: Version,
     held: Vec<(Snapshot, Version)>,
 }
@@ -25,7 +25,7 @@ impl Model {
         Self { random: Rng::with_seed(seed), last: Version::default(), held: Vec::new() }
     }
 
-    /// A transaction of some operations, which ends in any way.
+    /// Runs a transaction of some operations, which ends in any way.
     fn transact(&mut self, store: &Store) {
         let mut transaction = store.begin().unwrap();
         let mut version = self.last.clone();
@@ -56,7 +56,7 @@ impl Model {
         }
     }
 
-    /// The ways to write that are rarer.
+    /// Runs one of the rarer ways to write.
     fn write(&mut self, transaction: &mut Transaction, version: &mut Version) {
         let name = TREES[self.random.usize(..TREES.len())];
         let entries = Arc::make_mut(version.trees.entry(name.to_owned()).or_default());
@@ -100,7 +100,7 @@ impl Model {
         }
     }
 
-    /// What happens between transactions, but reopening.
+    /// Runs an operation between transactions, other than reopening.
     fn between(&mut self, store: &Store) {
         let snapshot = store.snapshot().unwrap();
         for (name, entries) in &self.last.trees {
@@ -137,7 +137,7 @@ impl Model {
         }
     }
 
-    /// Removes everything: nothing may be left behind.
+    /// Removes everything, and checks that no nodes are left.
     fn empty(&mut self, store: &Store) {
         self.release_all();
         assert_sound(store, "at the end");
@@ -150,7 +150,7 @@ impl Model {
             assert!(transaction.drop_tree(name).unwrap());
         }
         transaction.commit().unwrap();
-        // One that the dead nodes are needed by no more, and one more whose own are few.
+        // One transaction after which the dead nodes are no longer needed, and more with few dead nodes of their own.
         for _ in 0..3 {
             store.checkpoint().unwrap();
             let mut transaction = store.begin().unwrap();
@@ -161,7 +161,7 @@ impl Model {
         let report = store.check().unwrap();
         assert!(report.is_sound(), "{:#?}", report.problems);
         assert_eq!(report.keys, 0);
-        // Records of commits and empty catalogues.
+        // Records of commits and empty catalogs.
         assert!(report.nodes <= 12, "{} nodes are left", report.nodes);
     }
 }
@@ -171,7 +171,7 @@ fn assert_sound(store: &Store, when: &str) {
     assert!(report.is_sound(), "{when}: {:#?}", report.problems);
 }
 
-/// A key of the tree, one near to it, or any.
+/// A key of the tree, one close to it, or a random one.
 fn some_key(random: &mut Rng, entries: &Entries) -> Vec<u8> {
     let index = random.usize(..entries.len().max(1));
     let mut key = entries.keys().nth(index).cloned().unwrap_or_default();
@@ -199,7 +199,7 @@ fn cloned(entry: Option<(&Vec<u8>, &Vec<u8>)>) -> Option<(Vec<u8>, Vec<u8>)> {
     entry.map(|(key, value)| (key.clone(), value.clone()))
 }
 
-/// Asks a tree one thing of every kind.
+/// Runs one query of every kind on a tree.
 fn probe(random: &mut Rng, tree: &Tree<'_>, entries: &Entries) {
     let key = some_key(random, entries);
     assert_eq!(tree.get(&key).unwrap(), entries.get(&key).map(Vec::as_slice));
@@ -227,7 +227,7 @@ fn bound(random: &mut Rng, key: Vec<u8>) -> Bound<Vec<u8>> {
     }
 }
 
-/// A range, taken from both ends in turns.
+/// Compares a range, taken from both ends in turn.
 fn probe_range(random: &mut Rng, tree: &Tree<'_>, entries: &Entries) {
     let mut keys = [some_key(random, entries), some_key(random, entries)];
     keys.sort();
@@ -259,7 +259,7 @@ fn probe_range(random: &mut Rng, tree: &Tree<'_>, entries: &Entries) {
     }
 }
 
-/// A walk of a cursor; its place is the number of keys before it, plus one where it is at a key.
+/// Moves a cursor at random; its place is the number of keys before it, plus one if it is at a key.
 fn probe_cursor(random: &mut Rng, tree: &Tree<'_>, entries: &Entries) {
     let keys: Vec<&Vec<u8>> = entries.keys().collect();
     // 0 is before the first key, `n + 1` after the last of n.
@@ -334,7 +334,7 @@ fn histories_in_files_are_those_of_the_model() {
     for seed in seeds(2) {
         let mut model = Model::new(seed);
         let folder = tempfile::tempdir().unwrap();
-        // With checkpoints in the background, and a log so small that they happen.
+        // With background checkpoints, and a log so short that they happen.
         let options = Options::new().capacity_bytes(1 << 30).log_limit_bytes(1 << 16);
         let open = || options.open(folder.path().join("store")).unwrap();
         let mut store = open();

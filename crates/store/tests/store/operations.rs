@@ -1,4 +1,4 @@
-//! A store used as it is meant to be.
+//! The ordinary operations of a store.
 use lath_store::{Durability, Error, Options, Store};
 
 fn number(value: u64) -> [u8; 8] {
@@ -105,7 +105,7 @@ fn a_commit_that_changes_nothing_leaves_nothing() {
     let before = store.stats().unwrap();
     let mut transaction = store.begin().unwrap();
     transaction.tree("data").unwrap().upsert(b"a", b"1").unwrap();
-    // What was made before a savepoint is copied after it.
+    // Nodes created before a savepoint are copied after it.
     transaction.savepoint().unwrap();
     transaction.tree("data").unwrap().upsert(b"b", b"2").unwrap();
     assert!(transaction.drop_tree("data").unwrap());

@@ -1,4 +1,4 @@
-//! A store that several processes have open, of which some are killed.
+//! A store that several processes have open, some of which are killed.
 #![cfg(unix)]
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use lath_store::{Durability, Options, Snapshot, Store};
 
 const KEYS: u64 = 300;
 
-/// What every commit of round `round` has under a key.
+/// The value of a key in every commit of a round.
 fn value(round: u64, key: u64) -> Vec<u8> {
     let len = (key * 7 + round) % 90;
     [round.to_be_bytes().as_slice(), &vec![key as u8; len as usize]].concat()
@@ -24,8 +24,8 @@ fn commit(store: &Store, round: u64) {
     transaction.commit().unwrap();
 }
 
-/// The round that a snapshot is of, all of whose keys are looked at.
-fn round_of(snapshot: &Snapshot) -> u64 {
+/// Checks all keys of a snapshot, and returns its round.
+fn read_round(snapshot: &Snapshot) -> u64 {
     let tree = snapshot.tree("rounds").unwrap().unwrap();
     let first = tree.get(&0_u64.to_be_bytes()).unwrap().unwrap();
     let round = u64::from_be_bytes(*first.first_chunk().unwrap());
@@ -37,11 +37,11 @@ fn round_of(snapshot: &Snapshot) -> u64 {
 }
 
 fn options() -> Options {
-    // What the log has is little, so that checkpoints come and go too.
+    // The log is short, so that there are checkpoints too.
     Options::new().durability(Durability::Deferred).log_limit_bytes(1 << 20)
 }
 
-/// Runs a test of this file again as another process, which finds the store's path in its environment.
+/// Runs a test of this file in another process, which finds the store's path in its environment.
 fn start(test: &str, path: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("processes::{test}"), "--nocapture"])
@@ -54,7 +54,7 @@ fn start(test: &str, path: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
     (child, lines)
 }
 
-/// Waits until the other process says that it has got to a round, or past it.
+/// Waits until the other process reports that it has reached a round, or passed it.
 fn wait_for(lines: &mut Lines<BufReader<ChildStdout>>, round: u64) {
     for line in lines {
         let line = line.unwrap();
@@ -66,12 +66,12 @@ fn wait_for(lines: &mut Lines<BufReader<ChildStdout>>, round: u64) {
 }
 
 fn say(round: u64) {
-    // A line of its own, whatever the test harness has written before.
+    // Start a new line, whatever the test harness has written before.
     println!("\nround {round}");
     std::io::stdout().flush().unwrap();
 }
 
-/// Ends the thread that reads, also where a test fails.
+/// Ends the reading thread, even if a test fails.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -101,17 +101,17 @@ fn readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes() {
         wait_for(&mut lines, 5);
         let reader = reader.get_or_insert_with(|| options().read_only(true).open(&path).unwrap());
         let snapshot = reader.snapshot().unwrap();
-        held.push((round_of(&snapshot), snapshot));
+        held.push((read_round(&snapshot), snapshot));
         wait_for(&mut lines, 25);
         writer.kill().unwrap();
         writer.wait().unwrap();
-        // Nobody writes, and what the dead one published last is there.
+        // There is no writer, and the last commit of the killed one is there.
         let snapshot = reader.snapshot().unwrap();
-        let last = round_of(&snapshot);
+        let last = read_round(&snapshot);
         assert!(last >= 25);
         held.push((last, snapshot));
 
-        // Half of what is held goes; the rest outlives many commits, the space of which is used again and again. All the
+        // Drop the newer snapshot; the others outlive many commits, whose space is reused again and again. All the
         // while, when the next writer opens and when it closes, others read.
         held.truncate(held.len() - 1);
         let is_over = AtomicBool::new(false);
@@ -119,17 +119,17 @@ fn readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes() {
             let _end = End(&is_over);
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
-                    round_of(&reader.snapshot().unwrap());
+                    read_round(&reader.snapshot().unwrap());
                 }
             });
             let store = options().open(&path).unwrap();
-            let recovered = round_of(&store.snapshot().unwrap());
+            let recovered = read_round(&store.snapshot().unwrap());
             assert!(recovered >= last, "{recovered} after {last}");
             for round in 1000..1040 {
                 commit(&store, round);
-                assert_eq!(round_of(&reader.snapshot().unwrap()), round);
+                assert_eq!(read_round(&reader.snapshot().unwrap()), round);
                 for (round, snapshot) in &held {
-                    assert_eq!(round_of(snapshot), *round);
+                    assert_eq!(read_round(snapshot), *round);
                 }
             }
             let report = store.check().unwrap();
@@ -147,16 +147,16 @@ fn a_killed_reader_holds_no_space() {
     if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
         let store = options().read_only(true).open(path).unwrap();
         let snapshot = store.snapshot().unwrap();
-        say(round_of(&snapshot));
-        // Until this is killed, or the parent ends.
+        say(read_round(&snapshot));
+        // Wait until this process is killed, or the parent ends.
         std::io::stdin().read_line(&mut String::new()).unwrap();
         return;
     }
-    /// Nodes that some commit needs which counts: after the second commit, and after hundreds.
+    /// The number of nodes that a check finds, after the second commit and after hundreds.
     fn nodes(with_reader: bool) -> [u64; 2] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
-        // Without checkpoints nothing but readers holds older commits.
+        // Without checkpoints, only readers hold older commits.
         let store = options().background_checkpoints(false).open(&path).unwrap();
         let nodes = || {
             let report = store.check().unwrap();
@@ -175,7 +175,7 @@ fn a_killed_reader_holds_no_space() {
             reader.kill().unwrap();
             reader.wait().unwrap();
         }
-        // The writer asks who lives every few hundred commits.
+        // The writer checks which readers are alive every few hundred commits.
         for round in 3..600 {
             commit(&store, round);
         }
@@ -199,18 +199,18 @@ fn others_read_while_the_file_gets_shorter_and_longer() {
             let _end = End(is_over);
             scope.spawn(move || {
                 while !is_over.load(Ordering::Relaxed) {
-                    round_of(&store.snapshot().unwrap());
+                    read_round(&store.snapshot().unwrap());
                 }
             });
             for turn in 0_u64.. {
                 let snapshot = store.snapshot().unwrap();
-                let round = round_of(&snapshot);
+                let round = read_round(&snapshot);
                 if turn % 100 == 0 {
                     held.push((round, snapshot));
                     say(round);
                 }
                 for (round, snapshot) in &held {
-                    assert_eq!(round_of(snapshot), *round);
+                    assert_eq!(read_round(snapshot), *round);
                 }
                 if held.len() > 3 {
                     held.remove(0);

@@ -1,4 +1,5 @@
-//! Opening for reading only: what it finds, that it changes none of the store's files, and that it keeps no writer away.
+//! Opening a store read-only: the commit it finds, that it changes none of the store's files, and that it does not
+//! exclude writers.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -23,10 +24,10 @@ fn put(store: &Store, round: u32) {
 }
 
 fn entries(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
-    entries_of(&store.snapshot().unwrap())
+    read_entries(&store.snapshot().unwrap())
 }
 
-fn entries_of(snapshot: &Snapshot) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn read_entries(snapshot: &Snapshot) -> Vec<(Vec<u8>, Vec<u8>)> {
     let tree = snapshot.tree("main").unwrap().unwrap();
     tree.iter().map(|entry| entry.unwrap()).map(|(key, value)| (key, value.to_vec())).collect()
 }
@@ -43,7 +44,8 @@ fn options() -> Options {
     Options::new().background_checkpoints(false)
 }
 
-/// A store as a killed process leaves it: three commits in the log, and before them two in a checkpoint if asked for.
+/// A store in the state that a killed process leaves: three commits in the log, and two before them in a checkpoint if
+/// `with_checkpoint`.
 fn killed(path: &Path, with_checkpoint: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     let original = folder.path().join("original");
@@ -73,14 +75,14 @@ fn a_store_that_nobody_writes_to_is_read_without_a_change_to_its_files() {
             if !lock_is_there {
                 std::fs::remove_file(file(&path, "-lock")).unwrap();
             }
-            // Readers register in the lock file, which is not part of what is stored.
+            // Readers register in the lock file, which holds no data.
             let files = || {
                 let mut files = files(folder.path());
                 files.remove(&file(&path, "-lock"));
                 files
             };
             let before = files();
-            // Two at once, of which each has its own view.
+            // Two at once, each with its own view.
             let readers = [0, 1].map(|_| Options::new().read_only(true).open(&path).unwrap());
             for reader in &readers {
                 assert_eq!(entries(reader), expected);
@@ -124,7 +126,7 @@ fn writers_come_beside_a_reader_of_an_idle_store_and_keep_what_it_reads() {
                 (false, false) => 0,
             };
             assert_eq!(writer.stats().unwrap().oldest_reader, Some(held));
-            // Another reader comes beside the writer, and sees its commits.
+            // Another reader opens beside the writer, and sees its commits.
             let other = Options::new().read_only(true).open(&path).unwrap();
             assert_eq!(entries(&other), entries(&writer));
             assert_eq!(entries(&reader), expected);
@@ -144,7 +146,8 @@ fn writers_come_beside_a_reader_of_an_idle_store_and_keep_what_it_reads() {
 /// Keys and values, in the order of the keys.
 type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Random sessions of writers, with readers that come between two of them or, if `beside`, while one has the store open.
+/// Random sessions of writers, with readers that open between two of them or, if `beside`, while one has the store
+/// open.
 fn keep_commits_through_sessions(seed: u64, beside: bool) {
     let mut random = fastrand::Rng::with_seed(seed);
     let folder = tempfile::tempdir().unwrap();
@@ -162,7 +165,8 @@ fn keep_commits_through_sessions(seed: u64, beside: bool) {
         for _ in 0..random.usize(0..3) {
             let reader = Options::new().read_only(true).verify_nodes(random.bool()).open(&path).unwrap();
             assert!(entries(&reader) == expected, "seed {seed}, session {session}");
-            // One that comes while others still hold a writer's commits sees those of later writers, too: its snapshot does not.
+            // A reader that opens while others still hold a writer's commits sees commits of later writers, too: its
+            // snapshot does not.
             readers.push((reader.snapshot().unwrap(), expected.clone()));
             done.push(format!("reader follows: {}", reader.stats().is_err()));
         }
@@ -194,7 +198,7 @@ fn keep_commits_through_sessions(seed: u64, beside: bool) {
         assert!(writer.check().unwrap().is_sound(), "seed {seed}, session {session}");
         drop(writer);
         for (snapshot, expected) in &readers {
-            assert!(entries_of(snapshot) == *expected, "seed {seed}, session {session}");
+            assert!(read_entries(snapshot) == *expected, "seed {seed}, session {session}");
         }
         if !readers.is_empty() && random.bool() {
             done.push("drop".to_owned());
@@ -220,7 +224,7 @@ fn a_reader_that_may_not_write_to_the_lock_file_keeps_writers_away() {
     killed(&path, true);
     let lock = file(&path, "-lock");
     std::fs::remove_file(&lock).unwrap();
-    // A link into a folder that is not there cannot be opened or created by anybody, not even by root.
+    // A link into a missing folder cannot be opened or created, not even by root.
     std::os::unix::fs::symlink(folder.path().join("nowhere/lock"), &lock).unwrap();
     let reader = Options::new().read_only(true).open(&path).unwrap();
     std::fs::remove_file(&lock).unwrap();
@@ -306,7 +310,7 @@ fn a_log_without_the_first_commits_saves_the_others_and_says_so() {
         transaction.tree("main").unwrap().upsert(&[round], b"value").unwrap();
         transaction.commit().unwrap();
         if round == 2 || round == 5 {
-            // The other file of the log is used from here on.
+            // From here on, the other log file is used.
             store.checkpoint().unwrap();
         }
     }

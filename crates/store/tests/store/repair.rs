@@ -1,4 +1,4 @@
-//! What is brought over from damaged stores.
+//! Repairs of damaged stores.
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn build(path: &Path) {
     transaction.commit().unwrap();
 }
 
-/// How many keys of the tree are there, all with the right value.
+/// The number of keys of the tree with the right value.
 fn count_right(path: &Path) -> u32 {
     let store = Store::open(path).unwrap();
     assert!(store.check().unwrap().is_sound());
@@ -89,7 +89,8 @@ fn what_is_lost_with_damaged_nodes_is_told_and_little() {
     assert!(lossy > 10, "{lossy}");
 }
 
-/// A store with three versions of a tree, two of them kept by name, the last in the log only; killed.
+/// Builds a store with three versions of a tree, two of them named snapshots, the last in the log only, and copies it
+/// as if killed.
 fn build_versions(path: &Path, copy: &Path) -> Vec<BTreeMap<Vec<u8>, Vec<u8>>> {
     let store = Options::new().background_checkpoints(false).open(path).unwrap();
     let mut versions = vec![BTreeMap::new()];
@@ -138,7 +139,7 @@ fn snapshots_kept_by_name_are_brought_over_as_they_were() {
     let versions = build_versions(&folder.path().join("store"), &path);
     let report = repair(&path, &target).unwrap();
     assert!(report.problems.is_empty(), "{:#?}", report.problems);
-    // The other one is in the log.
+    // The other version is in the log.
     assert_eq!((report.snapshots, report.keys), (1, versions[3].len() as u64));
     let store = Store::open(&target).unwrap();
     assert!(store.check().unwrap().is_sound());
@@ -160,7 +161,7 @@ fn the_last_checkpoint_is_found_without_headers() {
     let path = folder.path().join("killed");
     let versions = build_versions(&folder.path().join("store"), &path);
     let whole = std::fs::read(&path).unwrap();
-    // Damaged all over; or in their checksums only, so that whose log it is can still be read.
+    // Damage all bytes, or only the checksums, so that the store's identity can still be read.
     for (is_all, expected) in [(true, &versions[3]), (false, &versions[4])] {
         let mut bytes = whole.clone();
         for slot in [0, 4096] {
@@ -181,7 +182,7 @@ fn the_last_checkpoint_is_found_without_headers() {
         assert!(store.check().unwrap().is_sound());
         assert!(entries(&store.snapshot().unwrap()) == *expected);
     }
-    // Nor is there a record of any commit.
+    // There is no record of a commit either.
     std::fs::write(&path, vec![0xE5; 1 << 16]).unwrap();
     let target = folder.path().join("nothing");
     assert!(matches!(repair(&path, &target), Err(Error::Corrupt { .. })));

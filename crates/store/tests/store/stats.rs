@@ -1,4 +1,4 @@
-//! Who holds a store's space.
+//! The holders of a store's space.
 use lath_store::{Durability, Holder, Options, Stats, Store};
 
 fn rewrite(store: &Store, tree: &str, round: u8) {
@@ -24,7 +24,7 @@ fn what_is_held_is_told_by_who_holds_it() {
     let bytes = stats.file_bytes - stats.free_bytes - stats.dead_bytes;
     assert!(bytes > 80_000, "{stats:?}");
 
-    // The last checkpoint holds what the first commit had.
+    // The last checkpoint holds the nodes of the first commit.
     rewrite(&store, "a", 1);
     let stats = store.stats().unwrap();
     assert!(held_by(&stats, &Holder::Checkpoint) > 80_000, "{stats:?}");
@@ -32,7 +32,7 @@ fn what_is_held_is_told_by_who_holds_it() {
     store.checkpoint().unwrap();
     assert!(held_by(&store.stats().unwrap(), &Holder::Checkpoint) < 1_000);
 
-    // A reader, and then a name for a later commit.
+    // A reader, and then a named snapshot of a later commit.
     let reader = store.snapshot().unwrap();
     rewrite(&store, "a", 2);
     let mut transaction = store.begin().unwrap();
@@ -78,7 +78,7 @@ fn a_file_is_as_long_as_the_space_that_waits_for_checkpoints_allows() {
         let stats = store.stats().unwrap();
         stats.file_bytes as f64 / (stats.file_bytes - stats.free_bytes - stats.dead_bytes) as f64
     };
-    // Without checkpoints between those of rounds, the old and the new nodes of all of it are there.
+    // Without checkpoints other than one per round, the old and the new nodes of all data exist at once.
     let (short, long) = (space_of(1 << 20), space_of(1 << 30));
     assert!(short < 2.0 && long > short, "{short} {long}");
 }

@@ -1,6 +1,6 @@
 //! Every tier keeps the same keys: random histories, compared with ordered maps and, by their digests, with each other.
 //!
-//! A process chooses its tier once, so each tier runs the sweep in a process of its own.
+//! A process selects its tier once, so each tier runs the sweep in a process of its own.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ fn sweep() {
     }
 }
 
-/// Keys that are there and keys that are not, one by one and in both directions.
+/// Looks up existing and missing keys, one by one and in both directions.
 fn look_up(snapshot: &Snapshot, version: &Version, random: &mut fastrand::Rng, hasher: &mut DefaultHasher) {
     for (name, entries) in &version.trees {
         let tree = snapshot.tree(name).unwrap().unwrap();

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use lath_store::{Held, Holder, Snapshot, Stats};
+use lath_store::{HeldSpace, Holder, Snapshot, Stats};
 
 use crate::error::{Error, Result};
 use crate::records::{DroppedFile, Manifest, TreeName, file_key, file_number, named_snapshots};
@@ -45,7 +45,7 @@ pub(crate) fn vacuum(engine: &Arc<Engine>, activity: Activity) -> Result<usize> 
 
 /// After a flush the store has nearly as much free space as the flushed rows took, in its file and in its log.
 fn give_space_back(engine: &Engine, stats: &Stats, activity: Activity) -> Result<()> {
-    let is_kept = |held: &&Held| held.by != Holder::Checkpoint;
+    let is_kept = |held: &&HeldSpace| held.by != Holder::Checkpoint;
     let kept: u64 = stats.held.iter().filter(is_kept).map(|held| held.bytes).sum();
     let used = stats.file_bytes - stats.free_bytes - stats.dead_bytes + kept;
     let free = stats.file_bytes - used + stats.log_file_bytes;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lath_store::{Error, Held, Holder};
+use lath_store::{Error, HeldSpace, Holder};
 
 use super::{open, open_for_reading, store_failure};
 use crate::args::{CopyArgs, StoreArgs};
@@ -56,7 +56,7 @@ pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
     crate::commands::print(&text)
 }
 
-fn describe(held: &Held) -> String {
+fn describe(held: &HeldSpace) -> String {
     let holder = match &held.by {
         Holder::Checkpoint => "the last checkpoint".to_owned(),
         Holder::Reader => "a reader".to_owned(),

@@ -41,7 +41,7 @@ fn committers_come_together() {
             });
         }
     });
-    // Two groups in turn would make two syncs a round.
+    // Two alternating groups would make two syncs a round.
     let syncs = syncs.into_inner();
     assert!(syncs < rounds * 3 / 2, "{syncs} syncs for {rounds} rounds of {threads}");
 }
@@ -62,7 +62,7 @@ fn the_oftener_nobody_comes_the_more_rounds_go_without_waiting() {
     let group = GroupSync::default();
     let mut waited = Vec::new();
     for sequence in 1..=400 {
-        // As if another had come during each sync, and then stayed away.
+        // As if another thread had come during each sync, and then stayed away.
         group.state().expected = 2;
         let before = group.state().rounds_without_wait;
         group.sync(appended(&group, sequence), |_| Ok(())).unwrap();
@@ -120,7 +120,7 @@ fn who_waits_returns_when_a_checkpoint_has_the_record() {
 #[test]
 fn who_was_to_keep_the_time_and_need_not_wait_leaves_the_others_to_another() {
     let group = GroupSync::default();
-    // Nobody comes to complete the group, and the time is long.
+    // No other thread completes the group, and the timeout is long.
     {
         let mut state = group.state();
         (state.expected, state.took) = (8, [Duration::from_secs(2); 2]);

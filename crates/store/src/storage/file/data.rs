@@ -21,14 +21,15 @@ pub(super) const MIN_CAPACITY_BYTES: u64 = 1 << 24;
 /// Bytes of zeros written by one call where the file system cannot reserve space.
 const ZEROS_BYTES: usize = 1 << 20;
 
-/// Ranges are synced in pieces of this size, so that a sync of the log waits for one piece and not for all. With 512 random changes a
-/// commit, in a store of 20 million keys, the 99th percentile of commits is 10 ms with pieces and 25 ms without, the maximum 19 and
-/// 150 ms. With pieces of 4 MiB the maximum is twice as long as with 1 MiB.
+/// Ranges are synced in pieces of this size, so that a sync of the log waits for one piece and not for all. With 512
+/// random changes a commit, in a store of 20 million keys, the 99th percentile of commits is 10 ms with pieces and 25
+/// ms without, the maximum 19 and 150 ms. With pieces of 4 MiB the maximum is twice as long as with 1 MiB.
 ///
-/// Pieces end at huge pages, which are written whole whatever part of them has changed, and by each piece that has a part of them.
+/// Pieces end at huge pages. The system writes a huge page as a whole whichever part of it has changed, once for each
+/// piece that covers a part of it.
 pub(super) const SLICE_BYTES: u64 = HUGE_PAGE;
 
-/// A file mapped whole, and far past its end, so that it can grow without moving.
+/// A file, mapped as a whole and far past its end, so that it can grow without moving.
 #[derive(Debug)]
 pub(super) struct DataFile {
     map: MmapRaw,
@@ -48,7 +49,8 @@ impl DataFile {
         Ok(data)
     }
 
-    /// Reserves space for holes that copying may have created: writing to one through the map on a full disk would end the process.
+    /// Reserves space for holes that copying may have created: a write to a hole through the map on a full disk would
+    /// end the process.
     fn fill_holes(&self, len: u64) -> io::Result<()> {
         match reserve(&self.file, len) {
             Err(error) if !is_unsupported(&error) => Err(error),
@@ -63,23 +65,24 @@ impl DataFile {
             Err(error) => Err(error),
         };
         if grown.is_err() {
-            // What was reserved is given back; if that fails too, the first error is the one to tell.
+            // Release the reserved space; if that fails too, report the first error.
             let _ = self.file.set_len(old_len);
         }
         grown
     }
 }
 
-// SAFETY: the map is page-aligned, keeps its address and its length, and belongs to this value. `len` is never past its end, and
-// while this process has the file locked for writing, only `set_len` makes the file shorter; readers see what the writer says.
+// SAFETY: the map is page-aligned, keeps its address and its length, and belongs to this value. `len` is never past its
+// end. While this process has the file locked for writing, only `set_len` makes the file shorter, and readers use the
+// length that the writer publishes.
 unsafe impl Data for DataFile {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
 
     fn len(&self) -> u64 {
-        // The file is asked each time, because another process may have changed its length. Asking fails for no open
-        // file; if it did, an empty area would be the safe answer.
+        // Query the file each time, because another process may have changed its length. The query does not fail for an
+        // open file; if it did, an empty area would be the safe answer.
         self.file.metadata().map_or(0, |metadata| metadata.len().min(self.capacity()))
     }
 
@@ -103,7 +106,7 @@ unsafe impl Data for DataFile {
     }
 
     fn sync(&self) -> Result<()> {
-        // On Linux this writes pages dirtied through the map too; elsewhere they are pushed to the file first.
+        // On Linux this writes pages dirtied through the map too; elsewhere, flush them to the file first.
         if cfg!(not(target_os = "linux")) {
             let len = usize::try_from(self.len()).unwrap_or(usize::MAX);
             self.map.flush_range(0, len).map_err(Error::io("sync", &self.path))?;
@@ -124,7 +127,7 @@ unsafe impl Data for DataFile {
     }
 }
 
-/// The ranges in pieces that are not too long, and not more of them than that takes.
+/// Splits the ranges into pieces of limited length, and into as few as possible.
 pub(super) fn slices(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut slices: Vec<Range<u64>> = Vec::new();
     for range in ranges {
@@ -157,11 +160,12 @@ fn map_file(file: &File, read_only: bool, capacity_bytes: u64, file_len: u64) ->
     }
 }
 
-/// Requests huge pages, which Linux has for files of some file systems (XFS, ext4 from 6.16 on). Without them the map works as well.
+/// Requests huge pages, which Linux supports for files on some file systems (XFS, ext4 from 6.16 on). The map works
+/// without them as well.
 ///
-/// Measured with 512 MiB on ext4, Linux 6.18, two cores: a cache miss takes 180 to 210 ns and not 320, touching all pages for the first
-/// time 0.08 s and not 2.9, and there is one TLB flush for each huge page that is written back. Loading 20 million random keys takes
-/// 49 s, 6 of them in the kernel, and not 87 and 65.
+/// Measured with 512 MiB on ext4, Linux 6.18, two cores: a cache miss takes 180 to 210 ns instead of 320, touching all
+/// pages for the first time 0.08 s instead of 2.9, and there is one TLB flush for each huge page that is written back.
+/// Loading 20 million random keys takes 49 s, 6 of them in the kernel, instead of 87 and 65.
 #[cfg(target_os = "linux")]
 fn advise(map: &MmapRaw) {
     let _ = map.advise(memmap2::Advice::HugePage);
@@ -170,7 +174,7 @@ fn advise(map: &MmapRaw) {
 #[cfg(not(target_os = "linux"))]
 fn advise(_map: &MmapRaw) {}
 
-/// Takes space on the disk for the first `len` bytes of the file without changing its length.
+/// Reserves disk space for the first `len` bytes of the file without changing its length.
 #[cfg(target_os = "linux")]
 fn reserve(file: &File, len: u64) -> io::Result<()> {
     use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! A log file, read and written by calls.
+//! A log file, read and written by system calls.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::storage::LogFile;
 
-/// A log, or none where a store that has none was opened for reading.
+/// A log. Without a file, the missing log of a store that was opened for reading.
 #[derive(Debug)]
 pub(super) struct FileLog {
     file: Option<File>,

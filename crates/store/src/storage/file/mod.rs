@@ -21,22 +21,22 @@ use self::lock::{Kind, LockedFile};
 use self::log::FileLog;
 use self::private::PrivateStorage;
 use self::shared::SharedFile;
-use super::{Data, Lengths, LogFile, Shared, Storage};
+use super::{Data, Lengths, LogFile, SharedMemory, Storage};
 use crate::error::{Error, Result};
 
 /// The default address space of a data file: 1 TiB.
 pub const DEFAULT_CAPACITY_BYTES: u64 = 1 << 40;
 
-/// The byte of the data file that the writer locks exclusively, and readers that use no lock file lock shared.
+/// The byte of the data file that the writer locks exclusively, and that readers without a lock file lock shared.
 const CONTENTS_BYTE: u64 = 0;
 
 /// The files of a store at a path of the local file system.
 ///
-/// The data file is at the path itself; `-log0`, `-log1` and `-lock` are added to its name. Locks are tied to open files,
-/// so that they end with the process, however it ends; a child made by `fork` without `exec` keeps them.
+/// The data file is at the path itself; `-log0`, `-log1` and `-lock` are added to its name. Locks are tied to open
+/// files, so they end with the process, however it ends; a child made by `fork` without `exec` keeps them.
 ///
-/// The data file is mapped into memory, and values are slices of it. The locks keep every process away that opens the store
-/// by this crate; nothing else may write to the files of an open store or cut them off.
+/// The data file is mapped into memory, and values are slices of it. The locks exclude all processes that open the
+/// store with this crate; nothing else may write to the files of an open store or truncate them.
 #[derive(Debug, Clone)]
 pub struct FileStorage {
     path: PathBuf,
@@ -46,9 +46,9 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// The store at `path`, for reading and writing, created if it does not exist. Nothing is opened yet.
+    /// Describes the store at `path`, for reading and writing, created if it does not exist. Opens nothing yet.
     ///
-    /// Symbolic links are followed, so that all names of a store lead to the same logs and locks.
+    /// Symbolic links are followed, so all names of a store lead to the same logs and locks.
     ///
     /// # Errors
     ///
@@ -58,15 +58,15 @@ impl FileStorage {
         Ok(Self { path, read_only: false, create: true, capacity_bytes: DEFAULT_CAPACITY_BYTES })
     }
 
-    /// Whether data and logs are opened read-only. Beside a writer the lock file is written all the same, because readers register
-    /// there.
+    /// Sets whether data and logs are opened read-only. Beside a writer the lock file is written all the same, because
+    /// readers register there.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Whether a missing data file is created, which is the default, or an error.
+    /// Sets whether a missing data file is created, which is the default, or an error.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
@@ -74,14 +74,15 @@ impl FileStorage {
     }
 
     /// Sets the address space to map the data file into, beyond which it cannot grow. The default is
-    /// [`DEFAULT_CAPACITY_BYTES`]. If the system does not have that much, half is tried, and half of that, down to what the file needs.
+    /// [`DEFAULT_CAPACITY_BYTES`]. If the system does not have that much, half of it is tried, and so on, down to what
+    /// the file needs.
     #[must_use]
     pub fn capacity_bytes(mut self, bytes: u64) -> Self {
         self.capacity_bytes = bytes;
         self
     }
 
-    /// The path of the data file, with links resolved.
+    /// Returns the path of the data file, with links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -93,8 +94,8 @@ impl FileStorage {
     }
 }
 
-// SAFETY: the path has no links left in it, so all who open the store by any name open the same data and lock file. A private
-// view maps its data file privately, under a lock that keeps writers away.
+// SAFETY: the path has no links left in it, so all processes that open the store by any name open the same data and
+// lock file. A private view maps its data file privately, under a lock that excludes writers.
 unsafe impl Storage for FileStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         let file = if self.read_only {
@@ -123,29 +124,30 @@ unsafe impl Storage for FileStorage {
         Ok(Arc::new(FileLog::new(file, path, true)))
     }
 
-    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
+    fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>> {
         let path = self.sibling("-lock");
         let file = open_for_writing(&path, true)?;
         Ok(Arc::new(SharedFile::new(file, &path, len)?))
     }
 
-    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         let path = self.sibling("-lock");
         match OpenOptions::new().read(true).write(true).open(&path) {
             Ok(file) => {
                 let shared = SharedFile::join(file, &path, len)?;
-                Ok(shared.map(|shared| Arc::new(shared) as Arc<dyn Shared>))
+                Ok(shared.map(|shared| Arc::new(shared) as Arc<dyn SharedMemory>))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            // Who may not write there cannot take part. A process that writes to the store makes its data area busy.
+            // A process that may not write to the lock file cannot share it. A process that writes to the store makes
+            // its data area busy.
             Err(error) if is_refused(&error) => Ok(None),
             Err(error) => Err(Error::io("open", &path)(error)),
         }
     }
 
-    fn shared_for_readers(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+    fn shared_for_readers(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         let path = self.sibling("-lock");
-        // A file of another user's would keep the owner of the store from writing.
+        // A lock file owned by another user would keep the owner of the store from writing.
         let Ok(file) = open_for_writing(&path, owns(&self.path)?) else { return Ok(None) };
         Ok(Some(Arc::new(SharedFile::new(file, &path, len)?)))
     }
@@ -168,14 +170,14 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Whether a file belongs to the user of this process.
+/// Returns whether a file belongs to the user of this process.
 fn owns(path: &Path) -> Result<bool> {
     let metadata = std::fs::metadata(path).map_err(Error::io("read the owner of", path))?;
-    // SAFETY: the call takes nothing and always succeeds.
+    // SAFETY: the call takes no arguments and always succeeds.
     Ok(metadata.uid() == unsafe { libc::geteuid() })
 }
 
-/// The path with its links resolved, also where the file itself is still to be created.
+/// Resolves the links of the path, even if the file itself does not exist yet.
 fn resolve(path: &Path) -> Result<PathBuf> {
     match path.canonicalize() {
         Ok(path) => return Ok(path),
@@ -197,7 +199,8 @@ fn parent_folder(path: &Path) -> &Path {
     }
 }
 
-/// Opens the file for reading and writing. One that had to be created is in its folder for good when this returns.
+/// Opens the file for reading and writing. If the file had to be created, its entry in the folder is durable when this
+/// returns.
 fn open_for_writing(path: &Path, create: bool) -> Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -206,7 +209,7 @@ fn open_for_writing(path: &Path, create: bool) -> Result<File> {
             Err(error) if error.kind() == io::ErrorKind::NotFound && create => {}
             opened => return opened.map_err(Error::io("open", path)),
         }
-        // Opened first, so that where that is not possible nothing is created.
+        // Open the folder first, so that nothing is created if that fails.
         let folder = parent_folder(path);
         let opened = File::open(folder).map_err(Error::io("open", folder))?;
         match options.clone().create_new(true).open(path) {

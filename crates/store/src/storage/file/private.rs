@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "implements a storage trait, and maps a file over memory")]
-//! A store as its files have it, changed in memory only.
+//! A private view of a store: its files, with changes in memory only.
 
 use std::fs::File;
 use std::io;
@@ -13,13 +13,13 @@ use super::lock::{self, Kind, LockedFile};
 use super::{CONTENTS_BYTE, FileStorage};
 use crate::error::{Error, Result};
 use crate::storage::memory::MemoryData;
-use crate::storage::{Data, Lengths, LogFile, MemoryStorage, Shared, Storage};
+use crate::storage::{Data, Lengths, LogFile, MemoryStorage, SharedMemory, Storage};
 
-/// The data file mapped privately, its logs for reading, and memory in the place of the lock file.
+/// The data file mapped privately, its logs for reading, and memory in place of the lock file.
 #[derive(Debug)]
 pub(super) struct PrivateStorage {
     data: Arc<MemoryData>,
-    /// The data file, which is locked while writers are kept out.
+    /// The data file, which is locked while writers are excluded.
     locked: Arc<LockedFile>,
     files: FileStorage,
     memory: MemoryStorage,
@@ -37,7 +37,7 @@ impl PrivateStorage {
     }
 }
 
-// SAFETY: the data area is one map, and the table is that of one `MemoryStorage`.
+// SAFETY: the data area is one map, and the table is the table of one `MemoryStorage`.
 unsafe impl Storage for PrivateStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         Ok(self.data.clone())
@@ -47,11 +47,11 @@ unsafe impl Storage for PrivateStorage {
         self.files.log(index)
     }
 
-    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
+    fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>> {
         self.memory.shared(len)
     }
 
-    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         self.memory.shared_with_others(len)
     }
 
@@ -76,7 +76,7 @@ unsafe impl Storage for PrivateStorage {
     }
 }
 
-/// The bytes of a data file, followed by memory to grow into. A page that is written to is copied first.
+/// Maps the bytes of a data file, followed by memory to grow into. Pages are copied on write.
 fn map_privately(file: &Arc<LockedFile>, capacity_bytes: u64) -> io::Result<MemoryData> {
     let file_len = file.metadata()?.len();
     let least = file_len.max(MIN_CAPACITY_BYTES);
@@ -89,7 +89,7 @@ fn map_privately(file: &Arc<LockedFile>, capacity_bytes: u64) -> io::Result<Memo
         }
     };
     if file_len > 0 {
-        // SAFETY: the map is new, so that nothing refers to its bytes, and it is at least as long as the file.
+        // SAFETY: the map is new, so nothing refers to its bytes, and it is at least as long as the file.
         unsafe { map_over(&map, file, file_len as usize)? };
     }
     Ok(MemoryData::new(map, file_len, Some(Box::new(Arc::clone(file)))))
@@ -103,8 +103,9 @@ fn map_privately(file: &Arc<LockedFile>, capacity_bytes: u64) -> io::Result<Memo
 unsafe fn map_over(map: &MmapRaw, file: &File, len: usize) -> io::Result<()> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
-    // SAFETY: the address is the start of a mapping that `map` has for itself; the caller guarantees that nothing refers to it and
-    // that the range ends within it, or within its last page. It is unmapped with `map`, like the pages that it replaces.
+    // SAFETY: the address is the start of a mapping that `map` owns. The caller guarantees that nothing refers to it
+    // and that the range ends within it, or within its last page. The new mapping is unmapped with `map`, like the
+    // pages that it replaces.
     let mapped = unsafe { libc::mmap(map.as_mut_ptr().cast(), len, protection, flags, file.as_raw_fd(), 0) };
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -13,15 +13,15 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use super::lock::{self, Kind, LockedFile};
 use crate::error::{Error, Result};
-use crate::storage::{Shared, check_process};
+use crate::storage::{SharedMemory, check_process};
 
 /// Held while the memory is being set up.
 const SETUP_BYTE: u64 = 0;
-/// Held shared by every process with the memory. A process that gets it exclusively is the first one.
+/// Held shared by every process that maps the memory. A process that gets it exclusively is the first one.
 const USERS_BYTE: u64 = 1;
 /// Held by the writer.
 const WRITER_BYTE: u64 = 2;
-/// The byte of process 0; those of the others follow.
+/// The byte of process 0; the bytes of other processes follow.
 const PROCESS_BYTE: u64 = 1024;
 
 /// The lock file, mapped.
@@ -35,7 +35,7 @@ pub(super) struct SharedFile {
     own: Mutex<Own>,
 }
 
-/// The locks of this opening of the file: the system does not report an opening's own locks.
+/// The locks of this opening of the file, which the system does not report to it.
 #[derive(Debug, Default)]
 struct Own {
     is_writing: bool,
@@ -51,7 +51,7 @@ impl SharedFile {
         Ok(Self { map, file, path: path.to_owned(), len, own: Mutex::default() })
     }
 
-    /// Shares the memory if another process has it, and otherwise does not change the file.
+    /// Shares the memory if another process has it, and otherwise leaves the file unchanged.
     pub(super) fn join(file: File, path: &Path, len: usize) -> Result<Option<Self>> {
         let file = LockedFile::new(file);
         lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
@@ -67,7 +67,8 @@ impl SharedFile {
             file.set_len(0)?;
         }
         lock::lock(file, USERS_BYTE, Kind::Shared)?;
-        // Written rather than left as a hole: on a full disk this is an error, where a store to a hole is a signal.
+        // Write the zeros rather than leave a hole: on a full disk this is an error, whereas a store to a hole is a
+        // signal.
         let old_len = file.metadata()?.len();
         if let Some(missing) = (len as u64).checked_sub(old_len) {
             file.write_all_at(&vec![0; missing as usize], old_len)?;
@@ -84,10 +85,10 @@ impl SharedFile {
     }
 }
 
-// SAFETY: the map is page-aligned and keeps its address and length. The file has that many bytes: it was made as long before it
-// was mapped, and is emptied only by one who holds the lock that this value shares. The locks are the system's, of an open file
-// that nothing else has.
-unsafe impl Shared for SharedFile {
+// SAFETY: the map is page-aligned and keeps its address and length. The file has that many bytes: it was made as long
+// before it was mapped, and only a process that holds the lock this value shares truncates it. The locks are the
+// system's, on an open file that nothing else uses.
+unsafe impl SharedMemory for SharedFile {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }

@@ -157,7 +157,7 @@ fn locks_end_with_their_file_though_a_copy_of_its_descriptor_is_open() {
     let (locked, other) = (open(), open());
     assert!([3, 1024].iter().all(|&byte| lock::try_lock(&locked, byte, Kind::Exclusive).unwrap()));
     assert!(!lock::try_lock(&other, 1024, Kind::Exclusive).unwrap());
-    // What a process has that was started meanwhile, until it runs its program.
+    // The copy that a child process has between `fork` and `exec`.
     let copy = locked.try_clone().unwrap();
     drop(locked);
     assert!([3, 1024].iter().all(|&byte| lock::try_lock(&other, byte, Kind::Exclusive).unwrap()));

@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "the data area is memory that others write to")]
-//! A data area that knows which of its sectors are durable.
+//! A data area that tracks which of its sectors are durable.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::choice::Choice;
 use crate::error::Result;
 use crate::storage::Data;
 
-/// Intermediate states kept of one sector.
+/// The maximum number of intermediate states kept of one sector.
 const MAX_SAMPLES: usize = 8;
 
 type Sector = [u8; SECTOR_BYTES];
@@ -27,24 +27,24 @@ pub(super) struct SimulatedData {
 #[derive(Debug, Default, Clone)]
 struct State {
     durable: Vec<u8>,
-    /// Lengths that the area had since the last sync.
+    /// The lengths of the area since the last sync.
     lens: Vec<u64>,
-    /// Sectors as they were at times since the last sync.
+    /// States of sectors at times since the last sync.
     samples: HashMap<usize, Vec<Sector>>,
-    /// Sectors that a failed sync was to make durable, as they were: until they change, no sync does.
+    /// The states of sectors that a failed sync should have made durable. No sync makes them durable until they change.
     lost: HashMap<usize, Sector>,
 }
 
 impl SimulatedData {
-    /// An area in `memory`, which is empty, with these bytes, all durable.
+    /// Makes an area in the empty `memory` with these bytes, all durable.
     pub(super) fn new(memory: Arc<dyn Data>, bytes: &[u8]) -> Result<Self> {
-        // SAFETY: the memory is empty, and nobody else has it yet.
+        // SAFETY: the memory is empty and has no other users yet.
         unsafe { memory.set_len(bytes.len() as u64)? };
         for (index, page) in bytes.chunks(4096).enumerate() {
-            // A page of zeros need not be written, which would take memory for it.
+            // Skip pages of zeros, which would take memory.
             if page.iter().any(|&byte| byte != 0) {
                 let to = memory.base().as_ptr().wrapping_add(index * 4096);
-                // SAFETY: the range lies within the length just set, and nobody else has the new memory yet.
+                // SAFETY: the range lies within the length just set, and the new memory has no other users yet.
                 unsafe { std::ptr::copy_nonoverlapping(page.as_ptr(), to, page.len()) };
             }
         }
@@ -52,7 +52,7 @@ impl SimulatedData {
         Ok(Self { memory, state })
     }
 
-    /// The same area in other memory, which is empty: the same bytes, of which the same are durable.
+    /// Copies the area to other memory, which is empty. The same bytes are durable.
     pub(super) fn copy(&self, memory: Arc<dyn Data>) -> Result<Self> {
         let state = self.state();
         let copy = Self::new(memory, &self.contents())?;
@@ -79,20 +79,21 @@ impl SimulatedData {
 
     /// # Safety
     ///
-    /// As [`Data::set_len`].
+    /// The same as [`Data::set_len`].
     pub(super) unsafe fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.state();
         state.lens.push(self.memory.len());
-        // SAFETY: the caller guarantees what this asks for.
+        // SAFETY: the caller guarantees what this requires.
         unsafe { self.memory.set_len(len) }
     }
 
-    /// The bytes as they are, like a disk takes them: without asking whether somebody is writing just now.
+    /// The current bytes, read like a disk would: regardless of concurrent writes.
     fn contents(&self) -> Vec<u8> {
         let len = self.memory.len() as usize;
         let mut bytes = vec![0; len];
-        // SAFETY: the area is that long, for its length changes only under the lock that every caller holds, and lives as
-        // long as `self`; the vector is apart from it. A writer at work makes for torn words, which is what a crash is about.
+        // SAFETY: the area is that long, because its length changes only under the lock that every caller holds, and it
+        // lives as long as `self`; the vector does not overlap it. A concurrent write results in torn words, which is
+        // what a crash simulates.
         unsafe { std::ptr::copy_nonoverlapping(self.memory.base().as_ptr(), bytes.as_mut_ptr(), len) };
         bytes
     }
@@ -170,7 +171,7 @@ impl SimulatedData {
     }
 }
 
-/// The sectors in which the two differ, the shorter one being continued by zeros.
+/// The sectors in which the two differ. The shorter one is padded with zeros.
 fn changed_sectors<'a>(old: &'a [u8], new: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     let common = old.len().min(new.len()) / SECTOR_BYTES;
     let all = old.len().max(new.len()).div_ceil(SECTOR_BYTES);
@@ -183,7 +184,7 @@ fn changed_sectors<'a>(old: &'a [u8], new: &'a [u8]) -> impl Iterator<Item = usi
         .chain((common..all).filter(|&sector| sector_at(old, sector) != sector_at(new, sector)))
 }
 
-/// A sector of the bytes, continued by zeros.
+/// A sector of the bytes, padded with zeros.
 fn sector_at(bytes: &[u8], sector: usize) -> Sector {
     let mut content = [0; SECTOR_BYTES];
     let start = bytes.len().min(sector * SECTOR_BYTES);
@@ -192,7 +193,7 @@ fn sector_at(bytes: &[u8], sector: usize) -> Sector {
     content
 }
 
-/// Sets as much of the sector as the bytes have.
+/// Sets the part of the sector that lies within the bytes.
 fn put_sector(bytes: &mut [u8], sector: usize, content: &Sector) {
     let start = bytes.len().min(sector * SECTOR_BYTES);
     let end = bytes.len().min((sector + 1) * SECTOR_BYTES);

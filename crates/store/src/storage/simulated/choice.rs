@@ -1,17 +1,18 @@
-//! Which of the states that a sector went through a crash leaves.
+//! Chooses the state of each sector after a crash, among the states that it went through.
 
 use fastrand::Rng;
 
-/// How a crash chooses, for all sectors of a file. Plain cases come often, because they are what real disks do.
+/// The way in which a crash chooses, for all sectors of a file. Plain cases come often, because real disks produce
+/// them.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Choice {
     /// Nothing was written since the sync.
     Oldest,
-    /// All was written.
+    /// Everything was written.
     Newest,
-    /// What was first in the order of the file or of time was written, up to this part of the whole.
+    /// The first part of the writes, in the order of the file or of time, as a fraction of the whole.
     Prefix(f64),
-    /// Each sector by itself; with this chance it is the newest, otherwise any.
+    /// Each sector by itself: with this probability the newest, otherwise any.
     Each(f64),
 }
 
@@ -21,14 +22,14 @@ impl Choice {
             0 => Self::Oldest,
             1 => Self::Newest,
             2 | 3 => Self::Prefix(random.f64()),
-            // Few sectors missing, or few sectors there, is what finds a forgotten sync.
+            // Few sectors missing, or few present: these find a forgotten sync.
             4 => Self::Each(0.97),
             5 => Self::Each(0.0),
             _ => Self::Each(random.f64()),
         }
     }
 
-    /// Which of `states` states, the oldest being 0, something is left in that lies at this `place` (0 to 1).
+    /// Chooses one of `states` states, the oldest being 0, for a write or sector at this `place` (0 to 1).
     pub(super) fn state(self, random: &mut Rng, states: usize, place: f64) -> usize {
         match self {
             Self::Oldest => 0,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// What is to fail, and when.
+/// The operations that are to fail.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     plan: Mutex<Plan>,
@@ -83,7 +83,7 @@ impl Faults {
         fail_if(fails, "sync", io::Error::other("a fault asked for"))
     }
 
-    /// An error where a file may not get this long, because others take `other_bytes`.
+    /// Returns an error if the file may not grow to `len`, because the other files take `other_bytes`.
     pub(super) fn reserve(&self, other_bytes: u64, len: u64) -> Result<()> {
         let is_full = self.plan().limit_bytes.is_some_and(|limit| other_bytes + len > limit);
         fail_if(is_full, "grow", io::ErrorKind::StorageFull.into())

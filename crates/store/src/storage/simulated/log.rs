@@ -1,4 +1,4 @@
-//! A log that knows which of its writes are durable.
+//! A log that tracks which of its writes are durable.
 
 use std::io;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(super) struct SimulatedLog {
 struct State {
     now: Vec<u8>,
     durable: Vec<u8>,
-    /// What was done since `durable` was all there was, in order.
+    /// The changes since `durable`, in order.
     pending: Vec<Change>,
 }
 
@@ -43,7 +43,7 @@ impl Change {
         }
     }
 
-    /// Applies what concerns bytes `from..to` of a file, which is long enough, leaving its length alone.
+    /// Applies the change to bytes `from..to` of a file, which is long enough, and leaves its length alone.
     fn apply_between(&self, file: &mut [u8], from: usize, to: usize) {
         match self {
             Self::Write { offset, bytes } => {
@@ -60,7 +60,7 @@ impl Change {
         }
     }
 
-    /// The bytes it changes in a file of this length.
+    /// The bytes that it changes in a file of this length.
     fn span(&self, len: usize) -> (usize, usize) {
         match self {
             Self::Write { offset, bytes } => (*offset, offset + bytes.len()),
@@ -109,7 +109,7 @@ impl SimulatedLog {
         state.pending.push(change);
     }
 
-    /// Makes all durable; or none, and what is pending never.
+    /// Makes all writes durable; or, if the sync fails, none, and pending writes never.
     pub(super) fn sync(&self, succeeds: bool) {
         let mut state = self.state();
         let State { durable, pending, .. } = &mut *state;
@@ -120,7 +120,8 @@ impl SimulatedLog {
         }
     }
 
-    /// What a loss of power leaves: sectors in any of the states they went through, and any of the lengths.
+    /// A possible state after a loss of power: each sector in any of the states that it went through, and any of the
+    /// lengths.
     pub(super) fn crash(&self, random: &mut Rng) -> Vec<u8> {
         let state = self.state();
         let choice = Choice::new(random);
@@ -137,12 +138,12 @@ impl SimulatedLog {
         let mut file = state.durable.clone();
         file.resize(longest, 0);
         if let Choice::Prefix(part) = choice {
-            // The order of time: the first so many changes, the last of them torn.
+            // In order of time: the first changes, the last of them torn.
             let count = (part * (changes + 1) as f64) as usize;
             file.truncate(state.durable.len());
             state.pending[..count].iter().for_each(|change| change.apply(&mut file));
             if let Some(Change::Write { offset, bytes }) = state.pending.get(count) {
-                // Torn where a sector ends, like all others.
+                // Torn at the end of a sector, like all others.
                 let torn = (offset + random.usize(..=bytes.len())) / SECTOR_BYTES * SECTOR_BYTES;
                 if torn > *offset {
                     Change::Write { offset: *offset, bytes: bytes[..torn - offset].to_vec() }.apply(&mut file);
@@ -156,7 +157,7 @@ impl SimulatedLog {
             is_touched[start / SECTOR_BYTES..end.min(longest).div_ceil(SECTOR_BYTES).max(start / SECTOR_BYTES)]
                 .fill(true);
         }
-        // The states that a sector went through are those after each change that touched it.
+        // A sector goes through the states after each change that touched it.
         for sector in (0..is_touched.len()).filter(|&sector| is_touched[sector]) {
             let (from, to) = (sector * SECTOR_BYTES, longest.min((sector + 1) * SECTOR_BYTES));
             let touches = |change: &&Change| {

@@ -1,9 +1,9 @@
 #![expect(unsafe_code, reason = "implements the storage traits")]
 //! A disk that loses what was not synced, and fails on demand.
 //!
-//! There are two copies of what a store writes: its present state, which processes read and which survives a kill, and its state at the
-//! last sync. [`SimulatedStorage::crash`] combines them to a state that a loss of power could leave: each sector that was
-//! written since the sync may be new or old, whatever the order of writing, and so may the lengths of files.
+//! Every write is stored twice: in the current state, which processes read and which survives a kill, and in the state
+//! at the last sync. [`SimulatedStorage::crash`] combines them to a state that a loss of power could leave: each sector
+//! that was written since the sync may be new or old, whatever the order of writing, and so may the lengths of files.
 
 mod area;
 mod choice;
@@ -19,10 +19,10 @@ use fastrand::Rng;
 use self::area::SimulatedData;
 use self::faults::Faults;
 use self::log::SimulatedLog;
-use super::{Data, Lengths, LogFile, MemoryStorage, Shared, Storage};
+use super::{Data, Lengths, LogFile, MemoryStorage, SharedMemory, Storage};
 use crate::error::{Error, Result};
 
-/// The unit that is written completely or not at all when the power fails.
+/// The unit that a loss of power writes completely or not at all.
 pub const SECTOR_BYTES: usize = 512;
 
 /// An operation that a store requests of its storage.
@@ -63,18 +63,18 @@ struct Inner {
     logs: [SimulatedLog; 2],
     faults: Faults,
     watcher: Mutex<Option<Arc<Watcher>>>,
-    /// Held by whatever is done, and while an image is made, so that an image shows all files at one point in time.
+    /// Held by every operation, and while an image is made, so that an image shows all files at one point in time.
     gate: Mutex<()>,
-    /// A process that outlived the one that was killed.
-    survivor: Option<Arc<dyn Shared>>,
+    /// The shared memory of a process that outlived the one that was killed.
+    survivor: Option<Arc<dyn SharedMemory>>,
 }
 
 impl SimulatedStorage {
-    /// An empty store that can grow to `capacity_bytes`.
+    /// Creates an empty store that can grow to `capacity_bytes`.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if there is not that much address space.
+    /// [`Error::Io`](crate::Error::Io) if the system does not have that much address space.
     pub fn new(capacity_bytes: u64) -> Result<Self> {
         let memory = MemoryStorage::new(capacity_bytes)?;
         let data = SimulatedData::new(memory.data()?, &[])?;
@@ -85,17 +85,17 @@ impl SimulatedStorage {
         memory: MemoryStorage,
         data: SimulatedData,
         logs: [SimulatedLog; 2],
-        survivor: Option<Arc<dyn Shared>>,
+        survivor: Option<Arc<dyn SharedMemory>>,
     ) -> Self {
         let (faults, watcher, gate) = (Faults::default(), Mutex::default(), Mutex::default());
         Self(Arc::new(Inner { memory, data, logs, faults, watcher, gate, survivor }))
     }
 
-    /// A random state that a loss of power now could leave. It counts as synced in the new storage.
+    /// Returns a random state that a loss of power now could leave. It counts as synced in the new storage.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// The same as [`new`](Self::new).
     pub fn crash(&self, random: &mut Rng) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
         let _gate = self.0.enter();
@@ -104,12 +104,12 @@ impl SimulatedStorage {
         Ok(Self::with(memory, data, logs.map(SimulatedLog::new), None))
     }
 
-    /// The state after all processes, or all but one, are killed now: everything that was written, and no more of it durable than before.
-    /// With a survivor the shared memory is as the processes left it, otherwise it is new.
+    /// Returns the state after all processes, or all but one, are killed now: everything that was written, with the
+    /// same parts durable. With a survivor the shared memory is as the processes left it, otherwise it is new.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// The same as [`new`](Self::new).
     pub fn kill(&self, with_survivor: bool) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
         let _gate = self.0.enter();
@@ -119,7 +119,7 @@ impl SimulatedStorage {
         Ok(Self::with(memory, data, logs, survivor))
     }
 
-    /// Records the present data area, so that a crash may leave sectors in this intermediate state.
+    /// Records the current data area, so that a crash may leave sectors in this intermediate state.
     pub fn sample(&self) {
         self.0.data.sample();
     }
@@ -139,13 +139,14 @@ impl SimulatedStorage {
         self.0.faults.fail_write_after(count, permanently);
     }
 
-    /// Makes the sync after the next `count` fail; with `permanently`, all later ones as well. What the failed sync should have made
-    /// durable stays readable, and no later sync makes it durable.
+    /// Makes the sync after the next `count` fail; with `permanently`, all later ones as well. The data of the failed
+    /// sync stays readable, and no later sync makes it durable.
     pub fn fail_sync_after(&self, count: u64, permanently: bool) {
         self.0.faults.fail_sync_after(count, permanently);
     }
 
-    /// Whether a sync has failed: then a process that opens the store may read data that the disk does not have.
+    /// Returns whether a sync has failed: then a process that opens the store may read data that the disk does not
+    /// have.
     pub fn has_failed_sync(&self) -> bool {
         self.0.faults.has_failed_sync()
     }
@@ -160,7 +161,7 @@ impl SimulatedStorage {
         self.0.faults.clear_faults();
     }
 
-    /// How many writes and syncs were requested.
+    /// Returns the numbers of requested writes and syncs.
     pub fn counts(&self) -> (u64, u64) {
         self.0.faults.counts()
     }
@@ -182,7 +183,7 @@ impl SimulatedStorage {
         done
     }
 
-    /// Has `sync` make data durable, unless that is to fail.
+    /// Calls `sync` to make data durable, unless the sync is to fail.
     fn sync_data(&self, sync: impl FnOnce(&SimulatedData)) -> Result<()> {
         self.watched(Operation::SyncData, |inner| match inner.faults.sync() {
             Ok(()) => {
@@ -196,7 +197,7 @@ impl SimulatedStorage {
         })
     }
 
-    /// The bytes that all files but this length take.
+    /// The bytes of all files but one, whose length is `own`.
     fn other_bytes(inner: &Inner, own: u64) -> u64 {
         (inner.data.len() + inner.logs[0].len() + inner.logs[1].len()).saturating_sub(own)
     }
@@ -225,11 +226,11 @@ unsafe impl Storage for SimulatedStorage {
         Ok(Arc::new(Handle { storage: self.clone(), index }))
     }
 
-    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
+    fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>> {
         self.0.memory.shared(len)
     }
 
-    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn SharedMemory>>> {
         self.0.memory.shared_with_others(len)
     }
 
@@ -243,7 +244,7 @@ unsafe impl Storage for SimulatedStorage {
     }
 }
 
-// SAFETY: as the data area in memory that this passes all calls on to.
+// SAFETY: the same as the data area in memory that all calls are forwarded to.
 unsafe impl Data for SimulatedStorage {
     fn base(&self) -> std::ptr::NonNull<u8> {
         self.0.data.base()
@@ -264,7 +265,7 @@ unsafe impl Data for SimulatedStorage {
             if len > old_len {
                 inner.faults.reserve(Self::other_bytes(inner, old_len), len)?;
             }
-            // SAFETY: the caller guarantees what this asks for.
+            // SAFETY: the caller guarantees what this requires.
             unsafe { inner.data.set_len(len) }
         })
     }
@@ -331,7 +332,7 @@ impl LogFile for Handle {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The survivor's memory lies in `memory`, so it goes first.
+        // The survivor's memory lies in `memory`, so drop it first.
         self.survivor = None;
     }
 }

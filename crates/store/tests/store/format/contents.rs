@@ -1,4 +1,4 @@
-//! What the fixtures hold, without asking a store.
+//! The contents of the fixtures, computed without a store.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ fn trees(all: impl IntoIterator<Item = (&'static str, Tree)>) -> Trees {
     all.into_iter().map(|(name, tree)| (name.to_owned(), tree)).collect()
 }
 
-/// Keys in which every byte counts: 2,000 numbers, the highest byte first, and their squares, the lowest first.
+/// Keys that differ in every byte: 2,000 numbers in big-endian order, and their squares in little-endian order.
 pub(crate) fn squares() -> Tree {
     (0..2000_u32).map(|n| (n.to_be_bytes().to_vec(), (u64::from(n) * u64::from(n)).to_le_bytes().to_vec())).collect()
 }
 
-/// Keys with much in common, and values of all lengths around that of the longest in a leaf, 252.
+/// Keys with long common prefixes, and values of all lengths around 252, the longest that is stored in a leaf.
 pub(crate) fn words() -> Tree {
     const LENGTHS: [usize; 8] = [0, 1, 39, 251, 252, 253, 300, 5000];
     let key = |n: usize| format!("what all of these begin with/{n:03}/{}", "x".repeat(n % 5)).into_bytes();
     (0..300).map(|n| (key(n), vec![n as u8; LENGTHS[n % 8]])).collect()
 }
 
-/// An inner node with as many children as there can be: every byte, and something behind it.
+/// An inner node with the maximum number of children: every byte, with longer keys after it.
 pub(crate) fn bytes() -> Tree {
     let alone = (0..=255_u8).map(|byte| (vec![byte], vec![byte; 150]));
     let pairs = (0..=255_u8).flat_map(|byte| (0..4).map(move |n| (vec![byte, n * 60], vec![n; 150])));
     alone.chain(pairs).collect()
 }
 
-/// The empty key, and long ones, each the start of the next.
+/// The empty key, and long ones, each a prefix of the next.
 pub(crate) fn long() -> Tree {
     let lengths = [0, 1, 63, 64, 65, 254, 255, 256, 1000, 32_767, 32_768];
     lengths.into_iter().map(|len| (vec![b'k'; len], (len as u32).to_le_bytes().to_vec())).collect()
@@ -53,7 +53,7 @@ pub(crate) fn checkpointed() -> Trees {
     trees([("squares", squares()), ("words", words()), ("gone", [(b"a".to_vec(), b"b".to_vec())].into())])
 }
 
-/// Its first commit behind the checkpoint.
+/// Its first commit after the checkpoint.
 pub(crate) fn second() -> Trees {
     let mut trees = checkpointed();
     let words = trees.get_mut("words").unwrap();
@@ -63,13 +63,13 @@ pub(crate) fn second() -> Trees {
     trees
 }
 
-/// Its last one.
+/// Its last commit.
 pub(crate) fn killed() -> Trees {
     let mut trees = second();
     trees.remove("gone");
     trees.get_mut("words").unwrap().remove(&b"new"[..]);
     let squares = trees.get_mut("squares").unwrap();
-    // All from 100 to before 200, and from 1,900 on.
+    // Removes the keys from 100 to before 200, and from 1,900 on.
     squares.retain(|key, _| !(100..200).chain(1900..2000).any(|n: u32| key[..] == n.to_be_bytes()));
     trees
 }

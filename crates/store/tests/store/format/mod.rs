@@ -1,6 +1,6 @@
-//! Stores that an earlier version wrote, read by this one, and by a reader made from `docs/formats/store.md` alone.
+//! Stores written by earlier versions, read by this one, and by a reader made from `docs/formats/store.md` alone.
 //!
-//! A fixture is never written again: a version that changes the format adds its own and still reads these.
+//! Fixtures are never rewritten: a version that changes the format adds its own and still reads these.
 mod contents;
 mod reference;
 mod write;
@@ -17,14 +17,14 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 /// Closed cleanly, with every kind of node.
 const CLEAN: &str = "v1-clean";
 
-/// Left by a process that was killed: a checkpoint, and commits that only the log has.
+/// Left by a killed process: a checkpoint, and commits that are only in the log.
 const KILLED: &str = "v1-killed";
 
-/// The same two, of version 2.
+/// The same two, in version 2.
 const CLEAN_2: &str = "v2-clean";
 const KILLED_2: &str = "v2-killed";
 
-/// What is added to a store's name to give the names of its files.
+/// The suffixes of a store's files.
 const SUFFIXES: [&str; 3] = ["", "-log0", "-log1"];
 
 fn unpacked(file: &str) -> Vec<u8> {
@@ -34,15 +34,15 @@ fn unpacked(file: &str) -> Vec<u8> {
     bytes
 }
 
-/// A copy of a fixture to open.
-fn copy_of(name: &str, folder: &Path) -> PathBuf {
+/// Copies a fixture, to open it.
+fn copy_fixture(name: &str, folder: &Path) -> PathBuf {
     for suffix in SUFFIXES {
         fs::write(folder.join(format!("store{suffix}")), unpacked(&format!("{name}{suffix}"))).unwrap();
     }
     folder.join("store")
 }
 
-fn trees_of(snapshot: &Snapshot) -> Trees {
+fn read_trees(snapshot: &Snapshot) -> Trees {
     let mut trees = Trees::new();
     for name in snapshot.tree_names().unwrap() {
         let tree = snapshot.tree(&name).unwrap().unwrap();
@@ -59,7 +59,7 @@ fn trees_of(snapshot: &Snapshot) -> Trees {
     trees
 }
 
-/// Compares, with a message of a readable length.
+/// Compares the trees, with a message of a readable length.
 fn assert_trees(found: &Trees, expected: &Trees) {
     assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
     for (name, tree) in expected {
@@ -73,16 +73,16 @@ fn assert_trees(found: &Trees, expected: &Trees) {
 fn assert_store(store: &Store, sequence: u64, newest: &Trees, named: &[(&str, u64, Trees)]) {
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.sequence(), sequence);
-    assert_trees(&trees_of(&snapshot), newest);
+    assert_trees(&read_trees(&snapshot), newest);
     assert!(snapshot.snapshot_names().unwrap().iter().eq(named.iter().map(|(name, ..)| name)));
     for (name, sequence, trees) in named {
         let snapshot = snapshot.snapshot(name).unwrap().unwrap();
         assert_eq!(snapshot.sequence(), *sequence, "{name}");
-        assert_trees(&trees_of(&snapshot), trees);
+        assert_trees(&read_trees(&snapshot), trees);
     }
 }
 
-/// The copy is read, written to as any store, and read again.
+/// Reads the copy, writes to it as to any store, and reads it again.
 fn assert_lives(path: &Path, sequence: u64, newest: &Trees, named: &[(&str, u64, Trees)]) {
     let store = Store::open(path).unwrap();
     assert_store(&store, sequence, newest, named);
@@ -114,7 +114,7 @@ fn assert_lives(path: &Path, sequence: u64, newest: &Trees, named: &[(&str, u64,
 fn a_cleanly_closed_store_of_each_version_is_read_and_written() {
     for name in [CLEAN, CLEAN_2] {
         let folder = tempfile::tempdir().unwrap();
-        let path = copy_of(name, folder.path());
+        let path = copy_fixture(name, folder.path());
         assert_lives(&path, 4, &contents::clean(), &[("first", 1, contents::first())]);
     }
 }
@@ -123,7 +123,7 @@ fn a_cleanly_closed_store_of_each_version_is_read_and_written() {
 fn a_store_of_each_version_that_was_not_closed_is_recovered() {
     for name in [KILLED, KILLED_2] {
         let folder = tempfile::tempdir().unwrap();
-        let path = copy_of(name, folder.path());
+        let path = copy_fixture(name, folder.path());
         assert_lives(&path, 8, &contents::killed(), &[("second", 5, contents::second())]);
     }
 }

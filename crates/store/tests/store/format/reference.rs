@@ -1,4 +1,4 @@
-//! The format as `docs/formats/store.md` has it, read as slowly and as plainly as it likes. Nothing here is the crate's.
+//! A slow and plain reader of the format, written from `docs/formats/store.md` without any code of the crate.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ impl Store {
         &node[24..24 + u64_at(node, 16) as usize]
     }
 
-    /// Calls `visit` with all nodes below a word, and adds the keys and values to `tree`; how many there were.
+    /// Calls `visit` with all nodes below a word, adds the keys and values to `tree`, and returns their number.
     fn read(&self, word: u64, path: &[u8], is_root: bool, visit: &mut dyn FnMut(u64), tree: &mut Tree) -> u64 {
         let reference = word & ((1 << 40) - 1);
         if reference == 0 {
@@ -161,7 +161,7 @@ impl Store {
         named.map(|(name, at)| (String::from_utf8(name).unwrap(), u64_at(&at, 8), u64_at(&at, 16))).collect()
     }
 
-    /// The nodes that anything reaches.
+    /// The nodes that are reachable.
     fn nodes(&self) -> BTreeSet<u64> {
         let mut nodes = BTreeSet::new();
         let mut visit = |reference| {
@@ -174,13 +174,13 @@ impl Store {
         nodes
     }
 
-    /// How many leaves, inner nodes and value nodes there are.
+    /// The numbers of leaves, inner nodes and value nodes.
     pub(crate) fn kinds(&self) -> [usize; 3] {
         let kinds: Vec<u8> = self.nodes().into_iter().map(|reference| self.node(reference)[4]).collect();
         [1, 2, 3].map(|kind| kinds.iter().filter(|other| **other == kind).count())
     }
 
-    /// Compares the free map with what is reached.
+    /// Compares the free map with the reachable nodes.
     pub(crate) fn check_free_map(&self) {
         const REGION: u64 = 1 << 15;
         let map = self.value(self.free_map);
@@ -230,7 +230,7 @@ fn hash(key: &[u8]) -> u8 {
     (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
 }
 
-/// The good records of a log file.
+/// The valid records of a log file.
 pub(crate) fn records(log: &[u8], identity: u64) -> Vec<(u64, &[u8])> {
     let mut records: Vec<(u64, &[u8])> = Vec::new();
     let mut rest = log;
@@ -270,7 +270,7 @@ fn number(rest: &mut &[u8]) -> usize {
     number
 }
 
-/// Does to the trees what a record's payload says; named snapshots are left alone.
+/// Applies a record's payload to the trees, except for named snapshots.
 pub(crate) fn replay(payload: &[u8], trees: &mut Trees) {
     let mut rest = payload;
     let mut names: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! How the fixtures were made.
+//! The program that wrote the fixtures.
 
 use std::fs;
 use std::io::Write;
@@ -23,7 +23,7 @@ fn pack(store: &Path, name: &str) {
 fn put(transaction: &mut Transaction, name: &str, contents: &contents::Tree) {
     let entries: Vec<_> = contents.iter().collect();
     let mut tree = transaction.tree(name).unwrap();
-    // A prime that no tree has as many keys as.
+    // A prime that is the number of keys of no tree.
     for index in 0..entries.len() {
         let (key, value) = entries[index * 7919 % entries.len()];
         tree.upsert(key, value).unwrap();
@@ -62,7 +62,7 @@ fn write_clean(path: &Path) {
     transaction.commit().unwrap();
 }
 
-/// Returns while the store is open, so that it can be copied as a killed process leaves it.
+/// Returns while the store is open, so that it can be copied in the state that a killed process leaves.
 fn write_killed(path: &Path) -> Store {
     let store = Options::new().background_checkpoints(false).durability(Durability::Deferred).open(path).unwrap();
     let mut transaction = store.begin().unwrap();
@@ -81,7 +81,7 @@ fn write_killed(path: &Path) -> Store {
     }
     store.checkpoint().unwrap();
 
-    // From here on only the log has it.
+    // From here on, commits are only in the log.
     let mut transaction = store.begin().unwrap();
     let mut words = transaction.tree("words").unwrap();
     words.upsert(b"new", &[7; 10_000]).unwrap();

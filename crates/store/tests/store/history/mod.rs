@@ -1,4 +1,4 @@
-//! Random histories of a store, and what every commit of one left, kept in `BTreeMap`s.
+//! Random histories of a store, with the contents after every commit in `BTreeMap`s.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use lath_store::{Durability, Result, Savepoint, Snapshot, Store, Transaction, Tr
 pub(crate) type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(crate) type Trees = BTreeMap<String, Arc<Entries>>;
 
-/// What a commit left.
+/// The contents after a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) trees: Trees,
@@ -19,7 +19,7 @@ pub(crate) struct Version {
 const TREES: [&str; 3] = ["apples", "pears", "quinces"];
 const SNAPSHOTS: [&str; 2] = ["monday", "tuesday"];
 
-/// Does something random to `transaction` and the same to `version`. Versions before it are in `last`.
+/// Applies a random change to `transaction` and to `version`. Earlier versions are in `last`.
 pub(crate) fn change(
     random: &mut Rng,
     transaction: &mut Transaction,
@@ -37,7 +37,7 @@ pub(crate) fn change(
             bounds.sort();
             let [low, high] = bounds;
             let high = Some(high).filter(|_| random.u8(..8) > 0);
-            let entries = entries_of(version, name);
+            let entries = entries_mut(version, name);
             let inside = |key: &Vec<u8>| *key >= low && high.as_ref().is_none_or(|high| key < high);
             let before = entries.len();
             entries.retain(|key, _| !inside(key));
@@ -55,8 +55,8 @@ pub(crate) fn change(
             }
         }
         4..=12 => {
-            let entries = entries_of(version, name);
-            // Most keys at random are not there.
+            let entries = entries_mut(version, name);
+            // Most random keys do not exist.
             let key = match random.bool().then(|| random.usize(..entries.len().max(1))) {
                 Some(index) => entries.keys().nth(index).cloned().unwrap_or_default(),
                 None => key(random),
@@ -67,13 +67,13 @@ pub(crate) fn change(
         _ => {
             let (key, value) = (key(random), value(random));
             let is_new = transaction.tree(name)?.upsert(&key, &value)?;
-            assert_eq!(is_new, entries_of(version, name).insert(key, value).is_none());
+            assert_eq!(is_new, entries_mut(version, name).insert(key, value).is_none());
         }
     }
     Ok(())
 }
 
-/// A few changes, some of them undone by savepoints.
+/// Applies a few changes, and undoes some of them by savepoints.
 pub(crate) fn change_often(
     random: &mut Rng,
     transaction: &mut Transaction,
@@ -107,11 +107,11 @@ pub(crate) fn durability(random: &mut Rng) -> Durability {
     }
 }
 
-fn entries_of<'v>(version: &'v mut Version, name: &str) -> &'v mut Entries {
+fn entries_mut<'v>(version: &'v mut Version, name: &str) -> &'v mut Entries {
     Arc::make_mut(version.trees.entry(name.to_owned()).or_default())
 }
 
-/// One of about 300 keys, with prefixes in common, some of them long.
+/// One of about 300 keys with common prefixes, some of them long.
 fn key(random: &mut Rng) -> Vec<u8> {
     let number = random.u32(..300);
     match number % 10 {
@@ -132,7 +132,7 @@ fn value(random: &mut Rng) -> Vec<u8> {
     (0..len).map(|index| first.wrapping_add(index as u8)).collect()
 }
 
-/// Panics unless the snapshot has what the version has, all of it and nothing else.
+/// Panics unless the snapshot has exactly the contents of the version.
 pub(crate) fn assert_same(snapshot: &Snapshot, version: &Version, what: &str) {
     assert_same_trees(snapshot, &version.trees, what);
     let names: Vec<&String> = version.snapshots.keys().collect();
@@ -166,7 +166,7 @@ fn assert_same_entries(tree: &Tree<'_>, entries: &Entries, what: &str) {
     assert!(!cursor.next().unwrap(), "{what}: has more keys");
 }
 
-/// Panics if a check finds anything.
+/// Panics if a check finds a problem.
 pub(crate) fn assert_sound(store: &Store, what: &str) {
     let report = store.check().unwrap();
     assert!(report.is_sound(), "{what}: {:#?}", report.problems);
