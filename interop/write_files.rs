@@ -1,6 +1,6 @@
-//! Writes the files that other people's readers are tried on: each table twice, as `CASE.lath.parquet` by Lath with
-//! options drawn by chance and as `CASE.reference.parquet` by the `parquet` crate with the same codecs, encodings and page
-//! version, so that what a reader does not know can be told from what Lath does wrong.
+//! Writes the files for other projects' readers: each table twice, as `CASE.lath.parquet` by Lath with random options
+//! and as `CASE.reference.parquet` by the `parquet` crate with the same codecs, encodings and page version, so that a
+//! gap of a reader can be told from a fault of Lath.
 //!
 //! ```text
 //! cargo run --example write-interop-files -- FOLDER CASES
@@ -33,10 +33,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A table of its own seed, so that a case stays what it is however many there are.
+/// Each table has a seed of its own, so that a case stays the same however many there are.
 fn write_case(folder: &Path, case: u64) -> Result<(), Box<dyn Error>> {
     let mut random = fastrand::Rng::with_seed(case);
-    // Flat tables first: there are readers that know every type and not every nesting.
+    // Flat tables first: some readers support every type but not every nesting.
     let depth = if case.is_multiple_of(2) { 0 } else { 1 + case as usize % 4 };
     let schema = schema(&mut random, SchemaShape { fields: 4, depth });
     let batches: Vec<RecordBatch> =
@@ -60,7 +60,7 @@ fn write_case(folder: &Path, case: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Properties with which the `parquet` crate writes as a file was written.
+/// Properties with which the `parquet` crate writes a file like this one.
 fn like(metadata: &ParquetMetaData) -> WriterProperties {
     let mut builder = WriterProperties::builder();
     for chunk in metadata.row_groups().first().into_iter().flat_map(RowGroupMetaData::columns) {
@@ -71,14 +71,14 @@ fn like(metadata: &ParquetMetaData) -> WriterProperties {
         builder = builder
             .set_column_compression(path.clone(), chunk.compression())
             .set_column_dictionary_enabled(path.clone(), encodings.iter().any(is_dictionary));
-        // Levels are RLE, and dictionaries PLAIN: what else there is, is the values'.
+        // Levels are RLE, and dictionaries PLAIN: any other encoding belongs to the values.
         let levels = [Encoding::RLE, Encoding::PLAIN];
         if chunk.column_type() == PhysicalType::BOOLEAN && !encodings.contains(&Encoding::PLAIN) {
             builder = builder.set_column_encoding(path.clone(), Encoding::RLE);
         }
         let of_values = encodings.iter().find(|&encoding| !is_dictionary(encoding) && !levels.contains(encoding));
         if let Some(&encoding) = of_values {
-            // Behind a dictionary that was given up, as here.
+            // Used after a dictionary that was abandoned, as here.
             builder =
                 builder.set_column_encoding(path.clone(), encoding).set_column_dictionary_page_size_limit(path, 100);
         }

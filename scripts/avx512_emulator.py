@@ -116,10 +116,10 @@ class Program:
         entry, auxiliary = self.load(path)
         self.memory.map(STACK_TOP - STACK_SIZE, STACK_SIZE)
         stack = self.make_stack(arguments, environment, auxiliary)
-        # A system call lands here: wbinvd (calls on_system_call); mov cr3, r11 (drops stale translations); jmp rcx
+        # System calls jump here: wbinvd (calls on_system_call); mov cr3, r11 (drops stale translations); jmp rcx
         self.memory.map(STUB, PAGE)
-        # It starts here: xor ecx, ecx; xor edx, edx; mov eax, 0xE7; xsetbv (x87, SSE, AVX and the three parts of
-        # AVX-512; set as initial state it is not noticed); jmp r11
+        # The program starts here: xor ecx, ecx; xor edx, edx; mov eax, 0xE7; xsetbv (x87, SSE, AVX and the three parts
+        # of AVX-512; set as initial state it has no effect); jmp r11
         self.memory.write(START, bytes.fromhex("31c9 31d2 b8e7000000 0f01d1 41ffe3"))
         self.memory.write(STUB, bytes([0x0F, 0x09, 0x41, 0x0F, 0x22, 0xDB, 0xFF, 0xE1]))
         self.session = bochscpu.Session()
@@ -278,7 +278,7 @@ class Program:
         if number in (39, 186, 218):  # getpid, gettid, set_tid_address
             return 1
         if number in (0, 3, 7, 13, 14, 28, 72, 131, 202, 273):
-            # read (at its end), close, poll, signals, madvise, fcntl, futex (nobody else is there), robust list
+            # read (at its end), close, poll, signals, madvise, fcntl, futex (there are no other threads), robust list
             return 0
         if number in (2, 21, 89, 257, 262, 267, 332, 439):  # every path
             return -errno.ENOENT
@@ -297,7 +297,7 @@ def main():
     passed_on = {name: value for name, value in os.environ.items() if name.startswith(("LATH_", "RUST_"))}
     status = Program(sys.argv[1], sys.argv[1:], passed_on).run()
     sys.stdout.flush()
-    # The emulator's library has nothing left to say; its tear-down order is not relied on.
+    # The emulator's library has no more output; its tear-down order cannot be relied on.
     os._exit(status)
 
 

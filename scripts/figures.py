@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH, PANEL_WIDTH, BAR, STEP, LABELS, VALUES = 880, 424, 16, 24, 108, 68
-# Height of a panel without its bars.
+# The height of a panel without its bars.
 TITLE, GAP = 46, 20
 
 THEMES = {

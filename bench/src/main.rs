@@ -1,4 +1,4 @@
-//! Lath measured beside its peers. `bench/run` is the way to start it; see docs/benchmarks.md.
+//! Measures Lath beside its peers. Start it with `bench/run`; see docs/benchmarks.md.
 
 mod data;
 mod files;

@@ -25,13 +25,13 @@ COLUMNS = ["id", "a", "f", "s"]
 class Case:
     def __init__(self, lath, folder, seed):
         self.lath, self.folder, self.random = lath, folder, random.Random(seed)
-        # A table with a key of floats has the zeros of both signs as one key.
+        # A table with a float key treats the zeros of both signs as one key.
         self.key = "DOUBLE" if seed % 4 == 3 else "BIGINT"
         self.threads = str(self.random.choice([1, 2, 4]))
         self.sqlite = sqlite3.connect(":memory:", isolation_level=None)
         self.sqlite.execute(f"CREATE TABLE t (id {self.key} NOT NULL PRIMARY KEY, a BIGINT, f DOUBLE, s TEXT)")
         self.files = 0
-        # Statements of Lath with what they have to leave, up to one that has to fail.
+        # Statements of Lath with the expected table, up to one that must fail.
         self.pending = [(f"CREATE TABLE t (id {self.key} PRIMARY KEY, a BIGINT, f DOUBLE, s VARCHAR)", None)]
 
     def rows(self, count):
@@ -94,15 +94,14 @@ class Case:
         if what == 1:
             return ("INSERT OR REPLACE INTO t", "", rows, "INSERT OR REPLACE INTO t VALUES (?, ?, ?, ?)", None)
         if what == 2 and not is_null:
-            # SQLite ignores null keys, too, which are an error here.
+            # SQLite also ignores null keys, which are an error here.
             verb, tail = self.random.choice([("INSERT OR IGNORE INTO t", ""), ("INSERT INTO t", " ON CONFLICT DO NOTHING")])
             return (verb, tail, rows, f"{verb} VALUES (?, ?, ?, ?){tail}", None)
         change = self.random.choice(
             ["a = coalesce(a, 0) % 100 + 1", "a = excluded.a, s = t.s", "f = excluded.f WHERE t.a > 0 AND excluded.s IS NOT NULL"]
         )
         tail = f" ON CONFLICT (id) DO UPDATE SET {change}"
-        # A row that would be changed twice is an error, which it is not in SQLite.
-        # One that the condition leaves alone is none.
+        # Changing a row twice is an error here, but not in SQLite. A row that the condition excludes is not changed.
         if "WHERE" in change:
             rows = list({row[0]: row for row in rows}.values())
             keys = [row[0] for row in rows]

@@ -33,7 +33,7 @@ class Case:
     def run(self, *command):
         self.steps.append(" ".join(map(str, command[:4])))
         run = subprocess.run([self.lath, *map(str, command)], capture_output=True, text=True)
-        # A deletion that found nothing exits with 1 and says nothing.
+        # A deletion that finds nothing exits with 1 and prints nothing.
         if run.returncode != 0 and not (command[1] == "delete" and run.returncode == 1 and not run.stderr):
             raise RuntimeError(f"{' '.join(map(str, command))}: {run.stderr.strip()}")
 
@@ -151,7 +151,7 @@ def main(lath, cases):
             case = Case(lath, folder, seed)
             for _ in range(25):
                 case.step()
-            # One row at least, as a folder without files has no columns.
+            # At least one row, because a folder without files has no columns.
             last = case.random_rows(1)
             case.run("table", "upsert", case.database, "--table", "t", case.file(last))
             case.rows.update(last)

@@ -30,7 +30,7 @@ except ImportError:
 
 PER_TABLES = 10
 WORDS = ["Oslo", "Bergen", "", "Åre", "it's", "100%", "a_b", "a longer name of a town that is no small string"]
-# Without NaN: DuckDB and DataFusion rule out row groups by bounds that leave it out, and so find fewer rows than there are.
+# Without NaN: DuckDB and DataFusion prune row groups by bounds that leave it out, and so find too few rows.
 FLOATS = [math.inf, -math.inf, 0.0, 1.5, -2.25, 1e300]
 PATTERNS = ["%er%", "B%", "_slo", "%", "it''s", "a%"]
 NUMBERS = ["1.5", "0", "-1e300"]
@@ -58,7 +58,7 @@ class Tables:
         def column(make, type):
             return pa.array([self.maybe(chance, make()) for _ in range(count)], type)
 
-        # A nested value that is null at every level now and then.
+        # A nested value that is sometimes null at each level.
         def nested():
             return {"number": self.maybe(chance, chance.randrange(5)), "word": self.maybe(chance, chance.choice(WORDS))}
 
@@ -97,7 +97,7 @@ class Query:
         kinds = [self.rows, self.first_rows, self.groups, self.join, self.half_join, self.window, self.sets, self.totals, self.subquery, self.subquery]
         kind = chance.choice(kinds)
         self.text = kind()
-        # DataFusion by itself refuses these, or answers them wrongly.
+        # DataFusion by itself rejects these, or answers them wrongly.
         self.beyond_datafusion = kind == self.subquery or "EXCEPT ALL" in self.text or "INTERSECT ALL" in self.text
 
     def comparison(self):
@@ -149,7 +149,7 @@ class Query:
         "CASE WHEN t.price > 0 THEN 'gain' WHEN t.price < 0 THEN 'loss' END AS sign", "extract(year FROM t.moment) AS year",
         "substr(t.city, 2, 3) AS part", "CAST(t.key AS VARCHAR) AS digits", "t.price > 10 AS dear",
     ]
-    # Nothing of `ratio`: DataFusion's greatest value of nothing but minus infinity is the least finite number.
+    # Nothing of `ratio`: DataFusion's maximum of only minus infinity is the smallest finite number.
     AGGREGATES = [
         "count(*)", "count(t.key)", "count(DISTINCT t.city)", "sum(t.key)", "sum(t.price)", "min(t.price)", "max(t.price)", "min(t.city)",
         "max(t.city)", "min(t.day)", "max(t.moment)", "avg(t.key)", "avg(t.weight)", "sum(t.weight)", "bool_and(t.flag)", "max(t.weight)",
@@ -302,7 +302,7 @@ def ask_lath(lath, folder, text):
     files = lambda match: f"{match[1]} '{folder}/{match[2]}/*.parquet' AS {match[3] or match[2]}"
     inner = re.sub(r"\b(FROM|JOIN) ([tu])\b(?!\.)(?: (v)\b)?", files, text)
     run = subprocess.run([lath, "sql", inner, "--format", "arrow"], capture_output=True)
-    # A query that finds no row exits with 1 and says nothing.
+    # A query that finds no row exits with 1 and prints nothing.
     if run.returncode != 0 and not (run.returncode == 1 and not run.stderr):
         raise RuntimeError(run.stderr.decode().strip())
     return rows_of(pa.ipc.open_stream(io.BytesIO(run.stdout)).read_all())
@@ -346,7 +346,7 @@ def main(lath, queries):
                     try:
                         other = ask(text)
                     except (duckdb.InternalException, duckdb.FatalException) as error:
-                        # Afterwards it answers nothing until it is opened again.
+                        # After that it answers nothing until it is opened again.
                         print(f"seed {first_seed + batch}: a bug of duckdb at {text}: {str(error).splitlines()[0]}")
                         crashes += 1
                         duck = duckdb_over(folder)
@@ -364,7 +364,7 @@ def main(lath, queries):
     for name in engines:
         version = {"duckdb": duckdb, "datafusion": datafusion}[name].__version__
         print(f"{name} {version}: {equal[name]} of {queries} random queries answered the same, {found} rows")
-    # So many bugs of another engine would be none.
+    # This many crashes cannot all be the other engine's bugs.
     return differences + (crashes if crashes * 50 > queries + 50 else 0)
 
 

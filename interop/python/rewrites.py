@@ -22,12 +22,12 @@ WAYS = {
     "lookup": ["--profile", "lookup"],
 }
 
-# Files that readers are not asked about, and why.
+# Files that readers are not tried on, and why.
 LEFT_OUT = {
     "large_string_map.brotli.parquet": "strings of 2 GiB, which take 12 GB of memory and minutes to compare",
 }
 
-# Files that readers are expected to find other tables in, and why.
+# Files in which readers are expected to find other tables, and why.
 EXPECTED = {
     "nation.dict-malformed.parquet": "a malformed dictionary page, which not every reader minds in every file",
     "repeated_no_annotation.parquet": "a footer that counts no rows, which is put right",

@@ -1,4 +1,4 @@
-//! What is encoded.
+//! The columns to encode.
 
 use lath_interop_alp::columns::Value;
 

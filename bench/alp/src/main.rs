@@ -1,4 +1,4 @@
-//! Lath's ALP kernels measured beside fastalp and the `parquet` crate. `bench/run alp` is the way to start it.
+//! Measures Lath's ALP kernels beside fastalp and the `parquet` crate. Start it with `bench/run alp`.
 
 mod columns;
 mod sides;
@@ -33,16 +33,16 @@ fn main() -> ExitCode {
         machine::locked_version("fastalp")
     ));
     let effort = if quick { (1, Duration::from_millis(20)) } else { (5, Duration::from_millis(60)) };
-    let floats: Vec<Measured> = columns::floats().iter().map(|column| measure(column, effort)).collect();
-    let doubles: Vec<Measured> = columns::doubles().iter().map(|column| measure(column, effort)).collect();
-    let rows: Vec<Measured> = floats.into_iter().chain(doubles).collect();
+    let floats: Vec<Measurement> = columns::floats().iter().map(|column| measure(column, effort)).collect();
+    let doubles: Vec<Measurement> = columns::doubles().iter().map(|column| measure(column, effort)).collect();
+    let rows: Vec<Measurement> = floats.into_iter().chain(doubles).collect();
     report(&mut record, &rows);
     eprintln!("record: {}", record.path().display());
     ExitCode::SUCCESS
 }
 
-/// Lath's timings are by tier, as in [`TIERS`].
-struct Measured {
+/// Lath's timings are by tier, in the order of [`TIERS`].
+struct Measurement {
     name: &'static str,
     plain_len: usize,
     lens: [usize; 3],
@@ -50,16 +50,16 @@ struct Measured {
     decode_peers: [Timing; 3],
     encode: [Option<Timing>; 3],
     encode_again: [Option<Timing>; 3],
-    /// fastalp, with what it has learned, and the `parquet` crate.
+    /// fastalp, including its analysis of the data, and the `parquet` crate.
     encode_peers: [Timing; 3],
 }
 
-fn measure<T: Value + fastalp::AlpFloat>(column: &Column<T>, (rounds, total): (usize, Duration)) -> Measured {
+fn measure<T: Value + fastalp::AlpFloat>(column: &Column<T>, (rounds, total): (usize, Duration)) -> Measurement {
     let values = &column.values[..];
     let (mut lath, mut fast, mut parquet) = (Lath::new(values), FastAlp::new(values), Parquet::new(values));
     let mut out = vec![T::default(); COUNT];
     let mut copy = vec![T::default(); COUNT];
-    let mut measured = Measured {
+    let mut measured = Measurement {
         name: column.name,
         plain_len: size_of_val(values),
         lens: [lath.len(), fast.len(), parquet.len()],
@@ -104,8 +104,8 @@ fn assert_same<T: Value>(got: &[T], values: &[T], who: &str) {
     assert!(got.iter().map(|value| value.bits()).eq(values.iter().map(|value| value.bits())), "{who} lost something");
 }
 
-fn report(record: &mut Record, rows: &[Measured]) {
-    let table = |record: &mut Record, peers: &[&str], cells: &dyn Fn(&Measured) -> Vec<String>| {
+fn report(record: &mut Record, rows: &[Measurement]) {
+    let table = |record: &mut Record, peers: &[&str], cells: &dyn Fn(&Measurement) -> Vec<String>| {
         let mut head = vec!["column".to_owned()];
         head.extend(TIERS.map(|tier| tier.to_string()));
         head.extend(peers.iter().map(|&peer| peer.to_owned()));
@@ -119,7 +119,7 @@ fn report(record: &mut Record, rows: &[Measured]) {
             .collect();
         record.table(&head, &rows);
     };
-    let tiers = |row: &Measured, timings: &[Option<Timing>; 3]| -> Vec<String> {
+    let tiers = |row: &Measurement, timings: &[Option<Timing>; 3]| -> Vec<String> {
         timings
             .iter()
             .map(|timing| timing.map_or("not measured".to_owned(), |timing| timing.rate(row.plain_len)))

@@ -1,4 +1,4 @@
-//! Who encodes and decodes. Each keeps its buffers.
+//! The implementations that encode and decode. Each keeps its buffers.
 
 use bytes::Bytes;
 use fastalp::AlpFloat;
@@ -38,7 +38,7 @@ impl<T: Value> Lath<T> {
     }
 }
 
-/// Chunks of 1,024 values, which its format is made for.
+/// Chunks of 1,024 values, the unit of its format.
 pub struct FastAlp<T: AlpFloat> {
     encoder: fastalp::Encoder<T>,
     bytes: Vec<u8>,
@@ -65,7 +65,7 @@ impl<T: AlpFloat> FastAlp<T> {
         }
     }
 
-    /// With an encoder that has seen nothing.
+    /// Encodes with a fresh encoder.
     pub fn encode(&mut self, values: &[T]) {
         self.encoder.reset();
         self.encode_again(values);

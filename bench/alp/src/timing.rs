@@ -1,4 +1,4 @@
-//! Time of one call, from many short samples: a sample is too short for the scheduler to fall into most of them.
+//! Times one call by many short samples: a sample is so short that the scheduler rarely interrupts it.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub struct Timing {
 impl Timing {
     pub const LONGEST: Self = Self { best: f64::INFINITY, median: f64::INFINITY };
 
-    /// The best of both bests and of both medians.
+    /// Takes the smaller of both bests and of both medians.
     pub fn take(&mut self, other: Self) {
         self.best = self.best.min(other.best);
         self.median = self.median.min(other.median);

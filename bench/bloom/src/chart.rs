@@ -1,8 +1,9 @@
-//! Bar charts as SVG: panels side by side, each with an axis of its own; in a panel groups, in a group a bar for each series.
+//! Bar charts as SVG: panels side by side, each with an axis of its own. A panel has groups, and a group has a bar for
+//! each series.
 
 use std::fmt::Write;
 
-/// What is drawn.
+/// A chart.
 #[derive(Debug)]
 pub struct Chart {
     pub title: String,
@@ -18,7 +19,7 @@ pub struct Panel {
     pub title: String,
     pub note: String,
     pub groups: Vec<Group>,
-    /// A line across, with its name.
+    /// A horizontal line, with its label.
     pub reference: (String, f64),
 }
 
@@ -101,7 +102,7 @@ impl Panel {
         let (name, value) = &self.reference;
         let height = y(*value);
         line(svg, [plot_left, height, plot_right, height], "stroke=\"#c5221f\" stroke-dasharray=\"5 4\"");
-        // Beside the title, since bars are everywhere else.
+        // Beside the title, because bars are everywhere else.
         let label = format!("- - {name} {}", number(*value, 0.01));
         text(svg, plot_right, PLOT_TOP - 16.0, "text-anchor=\"end\" fill=\"#c5221f\"", &label);
         text(svg, plot_left, bottom + 42.0, "fill=\"#5f6368\"", &self.note);
@@ -117,14 +118,14 @@ fn axis(maximum: f64) -> (f64, f64) {
     (step, step * (maximum * 1.04 / step).ceil())
 }
 
-/// With as many decimals as `step` needs.
+/// Formats a number with as many decimals as `step` needs.
 fn number(value: f64, step: f64) -> String {
     let decimals = (-step.log10()).ceil().clamp(0.0, 6.0) as usize;
     format!("{value:.decimals$}")
 }
 
 fn text(svg: &mut String, x: f64, y: f64, attributes: &str, text: &str) {
-    // Text grows without end and without failing.
+    // Writing to a string does not fail.
     let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" {attributes}>{}</text>", escaped(text));
 }
 

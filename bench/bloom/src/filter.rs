@@ -1,28 +1,28 @@
-//! A filter that is as full as its false positives allow, and keys to probe it for.
+//! A filter that is as full as its false positive rate allows, and keys to probe.
 
 use lath_kernels::bloom;
 use lath_parquet::HugePages;
 
-/// Bits a key that a filter needs for one per cent of false positives, by the formula of the specification:
-/// `-8 / ln(1 - 0.01^(1/8))`.
+/// The bits per key of a filter with one per cent of false positives, by the formula of the specification: `-8 / ln(1 -
+/// 0.01^(1/8))`.
 const BITS_A_KEY: f64 = 9.681;
 
-/// Hashes that are made before they are inserted or counted.
+/// The number of hashes that are computed before they are inserted or counted.
 const BATCH: u64 = 1 << 16;
 
-/// Keys that no filter has: those that it has are numbered from 0 on.
+/// The first of the absent keys. Keys in filters are numbered from 0.
 const FIRST_ABSENT: u64 = 1 << 48;
 
 pub struct FilledFilter {
     bitset: HugePages,
     key_count: u64,
-    /// Parts of the filter, a power of two, that neighbouring keys fall into: each is small enough for a second-level cache, so
-    /// that filling the filter takes an eighth of the time.
+    /// The number of parts of the filter, a power of two, that neighbouring keys fall into. Each part is small enough
+    /// for a second-level cache, so that filling the filter takes an eighth of the time.
     part_count: u64,
 }
 
 impl FilledFilter {
-    /// A filter of `len` bytes, which are whole blocks.
+    /// A filter of `len` bytes, a whole number of blocks.
     pub fn new(len: usize) -> Self {
         let mut filter = Self {
             bitset: HugePages::zeroed(len).expect("there is memory"),
@@ -37,7 +37,7 @@ impl FilledFilter {
         filter
     }
 
-    /// The hash of a key that is in the filter, by its number.
+    /// The hash of the key with this number in the filter.
     fn hash_of_key(&self, number: u64) -> u64 {
         let part = (u128::from(number) * u128::from(self.part_count) / u128::from(self.key_count)) as u64;
         let bits = self.part_count.trailing_zeros();
@@ -52,14 +52,14 @@ impl FilledFilter {
         self.key_count
     }
 
-    /// Hashes of at most `count` keys that the filter has, from all over it.
+    /// Hashes of at most `count` keys in the filter, spread over all of it.
     pub fn present(&self, count: u64) -> Vec<u64> {
         let count = count.min(self.key_count);
         let number = |i: u64| (u128::from(i) * u128::from(self.key_count) / u128::from(count)) as u64;
         (0..count).map(|i| self.hash_of_key(number(i))).collect()
     }
 
-    /// Share of `count` absent keys that pass by chance. They are not those that [`absent`] gives.
+    /// The share of `count` absent keys that pass. They are other keys than the ones that [`absent`] returns.
     pub fn false_positive_rate(&self, count: u64) -> f64 {
         let mut passed = 0;
         for start in (0..count).step_by(BATCH as usize) {
@@ -70,7 +70,7 @@ impl FilledFilter {
         passed as f64 / count as f64
     }
 
-    /// The share that is to be expected: each key of a block sets one bit in each of eight words of 32.
+    /// The expected share: each key of a block sets one bit in each of eight words of 32.
     pub fn expected_false_positive_rate(&self) -> f64 {
         let mean = self.key_count as f64 / (self.bitset.len() / bloom::BLOCK_LEN) as f64;
         // The keys of a block are Poisson distributed.
@@ -89,7 +89,7 @@ pub fn absent(count: usize) -> Vec<u64> {
     (FIRST_ABSENT..).take(count).map(mix).collect()
 }
 
-/// A number as even as a hash; each number has its own (SplitMix64).
+/// A uniform hash of a number, distinct for each number (SplitMix64).
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,4 +1,4 @@
-//! Lath's Bloom filter probes measured at every tier beside sbbf-rs. `bench/run bloom` is the way to start it.
+//! Measures Lath's Bloom filter probes at every tier beside sbbf-rs. Start it with `bench/run bloom`.
 
 mod chart;
 mod filter;
@@ -13,10 +13,11 @@ use chart::{Chart, Group, Panel};
 use lath_bench_record::machine;
 use lath_bench_record::record::Record;
 use lath_kernels::Tier;
-use measure::{Measured, Way, measure};
+use measure::{Measurement, Way, measure};
 use timing::Timing;
 
-/// One filter that the second-level cache holds, one that the third-level cache of few machines holds, and one that none holds.
+/// A filter that fits the second-level cache, one that fits the third-level cache of few machines, and one that fits no
+/// cache.
 const SIZES: [(&str, usize); 3] = [("512 KiB", 512 << 10), ("128 MiB", 128 << 20), ("1 GiB", 1 << 30)];
 
 fn main() -> ExitCode {
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn report(record: &mut Record, name: &str, measured: &Measured) {
+fn report(record: &mut Record, name: &str, measured: &Measurement) {
     record.heading(&format!("{name}: ns a probe of an absent key, best (median)"));
     let cell = |timing: &Timing| format!("{:.2} ({:.2})", timing.best, timing.median);
     let names = Way::ALL.map(|way| match way {
@@ -61,7 +62,7 @@ fn report(record: &mut Record, name: &str, measured: &Measured) {
         row(tier.to_string(), timings.each_ref().map(cell));
     }
     row("sbbf-rs".to_owned(), measured.peer.each_ref().map(cell));
-    // The least of all tiers, which is not always the highest.
+    // The fastest of all tiers, which is not always the highest.
     let best = std::array::from_fn(|way| {
         measured.tiers.iter().map(|(_, timings)| timings[way].best).fold(f64::INFINITY, f64::min)
     });
@@ -80,10 +81,10 @@ fn report(record: &mut Record, name: &str, measured: &Measured) {
     ));
 }
 
-fn chart(all: &[(&str, Measured)]) -> Chart {
+fn chart(all: &[(&str, Measurement)]) -> Chart {
     let mut series: Vec<String> = Tier::available().iter().map(Tier::to_string).collect();
     series.push("sbbf-rs".to_owned());
-    let panel = |(name, measured): &(&str, Measured)| Panel {
+    let panel = |(name, measured): &(&str, Measurement)| Panel {
         title: (*name).to_owned(),
         note: format!(
             "{} keys; false positives {:.2} %, {:.2} % expected",

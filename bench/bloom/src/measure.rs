@@ -1,4 +1,4 @@
-//! What probes of one filter take: every tier, the peer, and a load of the same bytes, in turns.
+//! Times probes of one filter in turns: every tier, the peer, and a plain load of the same bytes.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use lath_kernels::{Tier, bloom};
 use crate::filter::{FilledFilter, absent};
 use crate::timing::{Times, Timing};
 
-/// How a filter is probed.
+/// A way to probe a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// One key a call.
     Single,
-    /// Many keys a call, answers as a bitmap.
+    /// Many keys a call, with the answers as a bitmap.
     Bulk,
-    /// Many keys a call, answers as a number.
+    /// Many keys a call, with the number of hits as the answer.
     Count,
-    /// One key in one call to many filters, which share the size.
+    /// One key in one call to many filters, which all have the measured size.
     Filters,
 }
 
@@ -35,35 +35,36 @@ impl Way {
 }
 
 /// The figures of one size; timings are in the order of [`Way::ALL`].
-pub struct Measured {
+pub struct Measurement {
     pub key_count: u64,
     pub filter_count: usize,
     pub false_positive_rate: f64,
     pub expected_false_positive_rate: f64,
     pub raw_load: Timing,
     pub tiers: Vec<(Tier, [Timing; 4])>,
-    /// sbbf-rs, which has no bulk probes: a loop of single ones.
+    /// sbbf-rs, which has no bulk probes, in a loop of single ones.
     pub peer: [Timing; 4],
 }
 
-/// Filters that one key is looked up in.
+/// The number of filters that one key is looked up in.
 const FILTERS: usize = 2_000;
-/// Times that each side has its turn.
+/// The number of turns of each side.
 const TURNS: u32 = 4;
-/// Absent keys of which the share that passes is taken.
+/// The number of absent keys for the false positive rate.
 const CHANCES: u64 = 1 << 22;
-/// Keys of the filter that are looked for.
+/// The number of keys of the filter to look up.
 const PRESENT: u64 = 1 << 20;
-/// Keys that are looked up in all filters before the answers are compared.
+/// The number of keys that are looked up in all filters to compare the answers.
 const COMPARED: usize = 100;
 
-/// Probes of one call: where the filter is larger than the caches, of more blocks than they have room for.
+/// The number of probes in one call. If the filter is larger than the caches, the probes cover more blocks than fit
+/// into them.
 fn probe_count(len: usize) -> usize {
     if len <= 4 << 20 { 1 << 16 } else { 1 << 20 }
 }
 
 /// Measures a filter of `len` bytes, each tier `total` for each way.
-pub fn measure(len: usize, total: Duration) -> Measured {
+pub fn measure(len: usize, total: Duration) -> Measurement {
     let filter = FilledFilter::new(len);
     let bitset = filter.bitset();
     let hashes = absent(probe_count(len));
@@ -89,7 +90,7 @@ pub fn measure(len: usize, total: Duration) -> Measured {
         }
         raw_load.repeat(hashes.len(), total / TURNS, || raw_loads(bitset, &hashes));
     }
-    let measured = Measured {
+    let measured = Measurement {
         key_count: filter.key_count(),
         filter_count,
         false_positive_rate: filter.false_positive_rate(CHANCES),
@@ -103,7 +104,7 @@ pub fn measure(len: usize, total: Duration) -> Measured {
     measured
 }
 
-/// All keys have to be found, and every tier and the peer have to answer as the scalar tier.
+/// Checks that all keys are found, and that every tier and the peer answer like the scalar tier.
 fn check_answers(filter: &FilledFilter, filters: &[&[u8]], hashes: &[u64], peer: &Peer) {
     let bitset = filter.bitset();
     let present = filter.present(PRESENT);
@@ -172,7 +173,7 @@ fn time_peer(
     }
 }
 
-/// Calls `look_up` with other keys each time: the caches have the blocks of the last ones.
+/// Calls `look_up` with other keys each time, because the caches have the blocks of the last ones.
 fn time_filters(filter_count: usize, hashes: &[u64], times: &mut Times, total: Duration, mut look_up: impl FnMut(u64)) {
     let key_count = (hashes.len() / filter_count).max(1);
     let mut groups = hashes.chunks_exact(key_count).cycle();
@@ -181,7 +182,7 @@ fn time_filters(filter_count: usize, hashes: &[u64], times: &mut Times, total: D
     });
 }
 
-/// Reads the blocks of the hashes, and nothing else.
+/// Loads the blocks of the hashes, and does nothing else.
 fn raw_loads(bitset: &[u8], hashes: &[u64]) -> [u64; 4] {
     let blocks = bitset.as_chunks::<{ bloom::BLOCK_LEN }>().0;
     let mut all = [0; 4];
@@ -203,7 +204,7 @@ impl Peer {
     fn contains(&self, bitset: &[u8], hash: u64) -> bool {
         // It loads blocks from aligned addresses.
         assert_eq!(bitset.as_ptr().align_offset(bloom::BLOCK_LEN), 0);
-        // SAFETY: the bitset is aligned to a block, and has so many blocks.
+        // SAFETY: the bitset is aligned to a block, and has this many blocks.
         unsafe { self.0.contains(bitset.as_ptr(), bitset.len() / bloom::BLOCK_LEN, hash) }
     }
 }

@@ -1,19 +1,19 @@
-//! Time of one probe, from many calls.
+//! Times one probe by many calls.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Nanoseconds a probe: of the best call, and of the median call.
+/// Nanoseconds per probe: of the best call, and of the median call.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     pub best: f64,
     pub median: f64,
 }
 
-/// Calls that are made however long they take.
+/// The minimum number of calls, however long they take.
 const MIN_CALLS: usize = 3;
 
-/// Nanoseconds a probe, of every call.
+/// Nanoseconds per probe, for every call.
 #[derive(Default)]
 pub struct Times(Vec<f64>);
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-/// How many columns and row groups a file has.
+/// The number of columns and row groups of a file.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub columns: usize,
@@ -24,7 +24,7 @@ impl Shape {
     }
 }
 
-/// Columns take turns: strings of different lengths, 64-bit and 32-bit integers, doubles.
+/// The type depends on the column's number: strings of different lengths, 64-bit and 32-bit integers, doubles.
 fn column(column: usize, row_group: usize) -> ArrayRef {
     let numbers = [column * 31 + row_group * 1000, column * 31 + row_group * 1000 + 7 + column % 90];
     match column % 4 {

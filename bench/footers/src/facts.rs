@@ -1,4 +1,5 @@
-//! What is read of every chunk, by either reader: its sizes, offsets, codec, bounds and number of nulls, as one sum.
+//! The metadata that either reader reads of every chunk: its sizes, offsets, codec, bounds and number of nulls, as one
+//! sum.
 
 use lath_format::{ColumnChunk, FileMetaData};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
@@ -16,7 +17,7 @@ impl Sum {
     }
 }
 
-fn of_chunk(chunk: &ColumnChunk<'_>, sum: &mut Sum) {
+fn add_chunk(chunk: &ColumnChunk<'_>, sum: &mut Sum) {
     sum.number(chunk.num_values() as i64);
     sum.number(chunk.compressed_size() as i64);
     sum.number(chunk.uncompressed_size() as i64);
@@ -30,7 +31,7 @@ fn of_chunk(chunk: &ColumnChunk<'_>, sum: &mut Sum) {
     }
 }
 
-fn of_crate_chunk(chunk: &ColumnChunkMetaData, sum: &mut Sum) {
+fn add_crate_chunk(chunk: &ColumnChunkMetaData, sum: &mut Sum) {
     sum.number(chunk.num_values());
     sum.number(chunk.compressed_size());
     sum.number(chunk.uncompressed_size());
@@ -53,7 +54,7 @@ pub fn by_lath(file: &FileMetaData, columns: impl Iterator<Item = usize> + Clone
     let mut sum = Sum(0);
     for row_group in 0..file.row_group_count() {
         for column in columns.clone() {
-            of_chunk(&file.chunk(row_group, column).expect("a chunk"), &mut sum);
+            add_chunk(&file.chunk(row_group, column).expect("a chunk"), &mut sum);
         }
     }
     sum.0
@@ -63,7 +64,7 @@ pub fn by_crate(file: &ParquetMetaData, columns: impl Iterator<Item = usize> + C
     let mut sum = Sum(0);
     for row_group in file.row_groups() {
         for column in columns.clone() {
-            of_crate_chunk(row_group.column(column), &mut sum);
+            add_crate_chunk(row_group.column(column), &mut sum);
         }
     }
     sum.0

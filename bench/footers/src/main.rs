@@ -1,4 +1,4 @@
-//! Lath's reading of footers measured beside the `parquet` crate. `bench/run footers` is the way to start it; see
+//! Measures how Lath reads footers, beside the `parquet` crate. Start it with `bench/run footers`; see
 //! docs/benchmarks.md.
 
 mod data;
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The least time of one call of `work`, over as many as fit in a millisecond.
+/// The minimum time of one call of `work`, over as many calls as fit in a millisecond.
 fn time(least: &mut Duration, mut work: impl FnMut()) {
     let start = Instant::now();
     let mut calls = 0;
@@ -62,7 +62,7 @@ fn find(footer: &Bytes) -> Footer {
     Footer::find(footer.clone(), false, None, SCHEMA_DEPTH).expect("a footer")
 }
 
-/// Everything that is timed, with what it leaves dropped. Each takes its turn in every round.
+/// Times every operation, including the drop of its result. Each has a turn in every round.
 fn measure(record: &mut Record, shape: Shape, rounds: usize, has_goals: bool) {
     let bytes = footer(shape);
     let three = [1, shape.columns / 2, shape.columns - 1];

@@ -1,4 +1,4 @@
-//! Many row groups: what their metadata take, in a process of its own for each reader.
+//! The memory of the metadata of many row groups, in a process of its own for each reader.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::facts;
 
 const FILES: usize = 40;
 
-/// Opens the footer in `path` as often as there are files, asks all of them for a column, and keeps them.
+/// Opens the footer in `path` once for each file, reads a column of all of them, and keeps them.
 pub fn child(reader: &str, path: &Path) {
     let start = Instant::now();
     let mut sum = 0u64;
@@ -36,7 +36,7 @@ pub fn child(reader: &str, path: &Path) {
     println!("{} {bytes} {peak} {sum}", start.elapsed().as_secs_f64());
 }
 
-/// The most memory that this process had.
+/// The peak memory of this process.
 fn peak_kib() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

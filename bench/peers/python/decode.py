@@ -38,7 +38,7 @@ def duckdb():
     connection.execute("SET preserve_insertion_order = false")
 
     def decode():
-        # EXPLAIN ANALYZE runs the query and drops its rows; its JSON says how many the scan gave.
+        # EXPLAIN ANALYZE runs the query and drops its rows; its JSON reports the number of rows of the scan.
         query = f"EXPLAIN (ANALYZE, FORMAT json) SELECT * FROM read_parquet('{path}')"
         return scanned(json.loads(connection.execute(query).fetchone()[1]))
 
@@ -65,7 +65,7 @@ def polars():
     return decode, polars.__version__
 
 
-# Several ways to ask the same reader; the caller reports its best.
+# Several ways to use the same reader; the caller reports the best.
 READERS = {
     "pyarrow": lambda: pyarrow(65_536, False),
     "pyarrow-16k": lambda: pyarrow(16_384, False),

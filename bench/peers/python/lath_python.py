@@ -115,7 +115,7 @@ def count(engine, is_regular_expression, path):
         pyarrow.set_cpu_count(2)
         comment = pc.field("l_comment")
         condition = pc.match_substring_regex(comment, expression) if is_regular_expression else pc.match_substring(comment, word)
-        # None of its functions takes views, which are in the schema that the file keeps.
+        # None of these functions takes views, which the schema in the file has.
         schema = pyarrow.dataset.dataset(path).schema
         place = schema.get_field_index("l_comment")
         schema = schema.set(place, schema.field(place).with_type(pyarrow.string()))

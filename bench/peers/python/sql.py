@@ -88,7 +88,7 @@ for query in sys.stdin:
     try:
         rows = answer(query)
         seconds = time.perf_counter() - start
-        # Values become Python's after the clock has stopped.
+        # Values are converted to Python after the clock has stopped.
         text = "".join("\t".join("" if value is None else str(value) for value in row) + "\n" for row in rows())
         reply = {"seconds": seconds, "rows": text}
     except Exception as error:

@@ -310,7 +310,7 @@ def main():
                 break
             row = np.arange(per_commit)
             old = mix(commit * per_commit + row) % U(base)
-            # DuckDB refuses a batch that has a key twice; Lath gets a few of them.
+            # DuckDB rejects a batch with a repeated key; Lath gets a few of them.
             batch = rows(np.unique(np.where((row + commit) % 2 == 0, old, (end + row).astype(U))), 1)
             end += per_commit
             size += batch.nbytes
@@ -330,7 +330,7 @@ def main():
     everything = np.arange(base).astype(U)
     is_updated = mix(everything ^ U(0xABCD)) % U(10) == 0
     numbers = everything[is_updated]
-    # Each merge of delta-rs reads the whole table, and too many rows at once take more memory than there is.
+    # Each merge of delta-rs reads the whole table, and too many rows at once exceed the memory.
     seconds, at_once = 0, 50_000 if name == "delta-rs" else 10_000
     for start in range(0, len(numbers), at_once):
         batch = rows(numbers[start : start + at_once], 1)

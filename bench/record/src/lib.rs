@@ -1,4 +1,4 @@
-//! Records of measurements: tables in Markdown, and what the figures depend on.
+//! Records of measurements: tables in Markdown, with the machine and versions that the figures depend on.
 
 pub mod machine;
 pub mod record;

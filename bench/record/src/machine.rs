@@ -1,4 +1,4 @@
-//! What a figure depends on: the processor, the tiers it has, and the versions of everything that was measured.
+//! The environment of a measurement: the processor, its tiers, and the versions of all measured software.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn parquet_go_version() -> &'static str {
         .unwrap_or("?")
 }
 
-/// The processor's name as a part of a file name.
+/// The processor's name, in a form for file names.
 pub fn short_name() -> String {
     let name: String =
         cpu("model name").to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
@@ -82,7 +82,7 @@ pub fn command_output(program: &str, arguments: &[&str]) -> String {
         .unwrap_or_default()
 }
 
-/// What all threads of this process have used.
+/// The processor time of all threads of this process.
 pub fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live local of the right type.

@@ -1,4 +1,4 @@
-//! The record of a run: printed as it grows, and kept as one Markdown file in `bench/records/`.
+//! The record of a run, which is printed as it grows, and saved as one Markdown file in `bench/records/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// `part` says what was run: `all`, `kernels`, `lineitem`, …
+    /// `part` names the measured part: `all`, `kernels`, `lineitem`, …
     pub fn start(part: &str, quick: bool) -> Record {
         let stamp = machine::command_output("date", &["-u", "+%Y-%m-%d-%H%M"]);
         let name = format!("{stamp}-{}-{part}{}.md", machine::short_name(), if quick { "-quick" } else { "" });
@@ -40,7 +40,7 @@ impl Record {
         self.line(&format!("\n## {heading}\n"));
     }
 
-    /// A table: the first column's cells are names.
+    /// A table whose first column contains names.
     pub fn table(&mut self, head: &[String], rows: &[Vec<String>]) {
         self.line(&format!("| {} |", head.join(" | ")));
         self.line(&format!("|{}", " --- |".repeat(head.len())));

@@ -1,6 +1,6 @@
-//! Whether two engines gave the same rows, which they write in ways of their own.
+//! Compares the rows of two engines, which format values differently.
 
-/// Compares rows without regard to their order; numbers may differ in the ninth digit.
+/// Compares rows in any order; numbers may differ in the ninth digit.
 pub fn same(first: &str, second: &str) -> Result<(), String> {
     let (first, second) = (rows(first), rows(second));
     if first.len() != second.len() {
@@ -21,7 +21,7 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// Timestamps in one form, in which midnight is a date.
+/// Converts timestamps to one form, in which midnight is a date.
 fn plain(value: &str) -> String {
     let value = value.trim();
     let bytes = value.as_bytes();
@@ -34,7 +34,7 @@ fn plain(value: &str) -> String {
     if time == "00:00:00" { date.to_owned() } else { format!("{date} {time}") }
 }
 
-/// What rows are sorted by: numbers by so few digits that all engines agree on them.
+/// The sort key of a row: numbers with so few digits that all engines agree on them.
 fn key(row: &[String]) -> Vec<String> {
     row.iter()
         .map(|value| match value.parse::<f64>() {
@@ -47,7 +47,7 @@ fn key(row: &[String]) -> Vec<String> {
 fn is_same_value(one: &str, other: &str) -> bool {
     match (one.parse::<f64>(), other.parse::<f64>()) {
         (Ok(first), Ok(second)) => {
-            // An average of decimals has six places with some engines, where others give a double.
+            // Some engines give averages of decimals six places, others return a double.
             let places = decimal_places(one).min(decimal_places(other));
             let cut_off = if places >= 4 { 10f64.powi(-places) } else { 0.0 };
             (first - second).abs() <= (1e-9 * first.abs().max(second.abs()).max(1e-3)).max(cut_off)

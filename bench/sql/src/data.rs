@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use crate::engine::{bench, program};
 
-/// How the numbers and strings of TPC-H are encoded.
+/// The encoding of the numbers and strings of TPC-H.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// As `lath gen` writes them: dictionaries where they pay, else plain.
+    /// The encodings of `lath gen`: dictionaries where they pay, otherwise plain.
     Default,
     /// DELTA_BINARY_PACKED numbers, DELTA_LENGTH_BYTE_ARRAY strings.
     Delta,
@@ -55,7 +55,7 @@ fn lath(arguments: &[&str], input: &str) {
     assert!(child.wait().expect("lath ends").success(), "lath {arguments:?} failed");
 }
 
-/// Makes what `write` makes, in a folder that has its name once it is whole.
+/// Writes a folder with `write`, and gives it its name once it is complete.
 fn once(name: &str, write: impl FnOnce(&str)) -> PathBuf {
     let (whole, part) = (folder(name), folder(&format!("{name}.part")));
     if !whole.exists() {

@@ -7,12 +7,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
-/// What answers queries.
+/// An engine that answers queries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// The example `answer` of `lath-sql`.
     Lath,
-    /// `peers/python/sql.py`, by the name it knows.
+    /// `peers/python/sql.py`, with its name for the engine.
     Peer(&'static str),
 }
 
@@ -42,13 +42,13 @@ pub fn bench() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is in a folder").to_owned()
 }
 
-/// A program of the workspace, built before.
+/// A program of the workspace, which was built before.
 pub fn program(name: &str) -> PathBuf {
     let folder = std::env::var_os("LATH_RELEASE").expect("LATH_RELEASE is the folder of what was built; use bench/run");
     PathBuf::from(folder).join(name)
 }
 
-/// A process that answers.
+/// The process of an engine.
 pub struct Running {
     pub engine: Engine,
     child: Child,
@@ -56,7 +56,7 @@ pub struct Running {
     output: BufReader<ChildStdout>,
 }
 
-/// What a query gave, and took.
+/// The result of a query, and its times.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub seconds: f64,
@@ -85,7 +85,7 @@ impl Running {
     }
 
     /// # Errors
-    /// What the engine says of a query that it cannot answer.
+    /// The engine's message for a query that it cannot answer.
     pub fn answer(&mut self, query: &str) -> Result<Answer, String> {
         let line = query.split_whitespace().collect::<Vec<_>>().join(" ");
         let before = self.cpu_nanoseconds();
@@ -100,7 +100,7 @@ impl Running {
         }
     }
 
-    /// What all threads of the process have used.
+    /// The processor time of all threads of the process.
     fn cpu_nanoseconds(&self) -> u64 {
         let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let used = |thread: fs::DirEntry| {

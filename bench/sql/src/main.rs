@@ -1,5 +1,5 @@
-//! SQL over Lath's scans measured beside DataFusion with its own reader, DuckDB and polars. `bench/run sql` is the way to start it;
-//! see docs/benchmarks.md.
+//! Measures SQL over Lath's scans beside DataFusion with its own reader, DuckDB and polars. Start it with `bench/run
+//! sql`; see docs/benchmarks.md.
 
 mod answers;
 mod data;

@@ -1,4 +1,4 @@
-//! What is to be measured.
+//! The options of the command line.
 
 use crate::data::Layout;
 

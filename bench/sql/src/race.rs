@@ -1,4 +1,4 @@
-//! Runs one query by all engines, turn by turn.
+//! Runs one query on all engines in turn.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ pub struct Race {
     running: Vec<Running>,
 }
 
-/// The least that an engine took, in seconds; `None` if it could not answer.
+/// The minimum times of an engine, in seconds; `None` if it could not answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Least {
     pub seconds: f64,
@@ -69,7 +69,7 @@ impl Race {
     }
 }
 
-/// The geometric mean of what an engine took, over queries that all engines of `among` answered.
+/// The geometric mean of an engine's times over queries that all engines of `among` answered.
 pub fn geometric_mean(all: &[Times], engine: Engine, among: &[Engine], of: impl Fn(Least) -> f64) -> f64 {
     let find = |times: &Times, engine| times.iter().find(|(own, _)| *own == engine).and_then(|(_, least)| *least);
     let shared = all.iter().filter(|times| among.iter().all(|&engine| find(times, engine).is_some()));
@@ -77,7 +77,7 @@ pub fn geometric_mean(all: &[Times], engine: Engine, among: &[Engine], of: impl 
     (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
 }
 
-/// The least wall time among some engines.
+/// The minimum wall time among some engines.
 pub fn least_seconds(times: &Times, is_meant: impl Fn(Engine) -> bool) -> f64 {
     let meant = times.iter().filter(|(engine, _)| is_meant(*engine));
     meant.filter_map(|(_, least)| least.map(|least| least.seconds)).fold(f64::INFINITY, f64::min)

@@ -54,7 +54,8 @@ fn report(record: &mut Record, options: &Options, layout: Layout, threads: usize
     row.push(against_goal(least_seconds(&means, |engine| engine == Engine::Peer("duckdb")) / own, 1.0));
     rows.push(row);
     record.table(&head(), &rows);
-    // An engine that cannot answer all queries has the mean of those that it can; Lath's over the same queries says more.
+    // An engine that cannot answer all queries gets the mean of the queries that it answers; Lath's mean over the same
+    // queries is comparable.
     let polars = [Engine::Peer("polars"), Engine::Lath];
     let shared = |engine| geometric_mean(&all, engine, &polars, |least| least.seconds);
     record.line(&format!(

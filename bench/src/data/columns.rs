@@ -1,4 +1,4 @@
-//! Files of one column each, uncompressed: what one encoding of one type costs alone.
+//! Files of one column each, uncompressed: measures one encoding of one type alone.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::{Codec, ROW_GROUP_ROWS, Random, folder, write};
 
 const BATCH_ROWS: usize = 1 << 16;
 
-/// One file: `values` counts leaf slots, the unit of the figures.
+/// One file. `values` counts leaf slots, the unit of the figures.
 pub struct Column {
     pub name: &'static str,
     pub what: &'static str,
@@ -23,7 +23,7 @@ pub struct Column {
     fill: fn(&mut Filler) -> ArrayRef,
 }
 
-/// Makes one batch after another, each from where the last stopped.
+/// Generates one batch after another, each from the end of the last.
 struct Filler {
     random: Random,
     last: u64,

@@ -3,8 +3,8 @@
 //!
 //! - `a`: dictionary with fallback to PLAIN (the writer's default); decimals (15, 2) stored as INT64.
 //! - `b`: no dictionary; DELTA_BINARY_PACKED integers, dates and decimals; DELTA_LENGTH_BYTE_ARRAY strings.
-//! - `c`: as `a`, but the four decimals are doubles in BYTE_STREAM_SPLIT.
-//! - `d`: as `b`, but DELTA_BYTE_ARRAY strings.
+//! - `c`: like `a`, but the four decimals are doubles in BYTE_STREAM_SPLIT.
+//! - `d`: like `b`, but DELTA_BYTE_ARRAY strings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn batch<'a>(schema: &SchemaRef, rows: impl Iterator<Item = LineItem<'a>>) -> Re
     RecordBatch::try_new(Arc::clone(schema), columns).expect("columns fit the schema")
 }
 
-/// Decimals as doubles.
+/// Converts decimals to doubles.
 fn with_doubles(batch: &RecordBatch) -> RecordBatch {
     let mut fields: Vec<Field> = batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
     let mut columns = batch.columns().to_vec();
@@ -189,7 +189,7 @@ pub fn make() {
     }
 }
 
-/// Writes those of the large files that are missing.
+/// Writes the large files that are missing.
 pub fn make_large() {
     for variant in LARGE {
         let path = large_path(variant);

@@ -1,5 +1,5 @@
-//! The files that are measured: deterministic, written by the `parquet` crate with its default page sizes
-//! (1 MiB or 20,000 rows, whichever is less), row groups of 1,048,576 rows.
+//! The input files: deterministic, written by the `parquet` crate with its default page sizes (1 MiB or 20,000 rows,
+//! whichever is less), in row groups of 1,048,576 rows.
 
 pub mod columns;
 pub mod lineitem;
@@ -20,7 +20,7 @@ use parquet::file::properties::WriterProperties;
 
 pub const ROW_GROUP_ROWS: usize = 1 << 20;
 
-/// Where data lies: `bench/data`, ignored by git.
+/// The folder of the files: `bench/data`, which git ignores.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
 }
@@ -56,7 +56,7 @@ impl Codec {
     }
 }
 
-/// Writes `batches` to `path`, through a temporary name so that an interrupted run leaves no half file.
+/// Writes `batches` to `path`, through a temporary name, so that an interrupted run leaves no partial file.
 fn write(path: &Path, properties: WriterProperties, batches: impl Iterator<Item = RecordBatch>) {
     fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("data folder can be made");
     let partial = path.with_extension("partial");
@@ -72,8 +72,8 @@ fn write(path: &Path, properties: WriterProperties, batches: impl Iterator<Item 
     fs::rename(&partial, path).expect("file can be renamed");
 }
 
-/// Puts the file out of the system's cache and reads it in again, so that it lies there as a file does that was read
-/// from the disk: in large folios. As a writer leaves it, in single pages, every reader spends twice as long in the system.
+/// Evicts the file from the page cache and reads it again, so that it is cached in large folios, like a file that was
+/// read from the disk. In the single pages that a writer leaves, every reader spends twice as long in the kernel.
 fn read_back(path: &Path) {
     let mut file = File::open(path).expect("file was just written");
     file.sync_all().expect("file can be synced");
@@ -83,7 +83,7 @@ fn read_back(path: &Path) {
     io::copy(&mut file, &mut io::sink()).expect("file can be read");
 }
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// SplitMix64: small, seeded, the same on all machines.
 pub struct Random(pub u64);
 
 impl Random {

@@ -1,5 +1,5 @@
-//! Many files to find a few rows in: 1,000 of 100,000 rows, two row groups each, Snappy; once with a Bloom filter on the key
-//! (sized for 1 % false positives), once without.
+//! A data set for finding a few rows in many files: 1,000 files of 100,000 rows, two row groups each, Snappy; once with
+//! a Bloom filter on the key (sized for 1 % false positives), once without.
 //!
 //! | column | type | values |
 //! | --- | --- | --- |
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// The key of the row with this `id`: two numbers drawn from it.
+/// The key of the row with this `id`: two random numbers seeded by it.
 pub fn key(id: u64) -> [u8; 16] {
     let mut random = Random(id.wrapping_mul(2));
     let (first, second) = (random.next(), random.next());
@@ -56,7 +56,7 @@ pub fn key(id: u64) -> [u8; 16] {
     key
 }
 
-/// A key as the digits of a literal.
+/// A key as the hexadecimal digits of a literal.
 pub fn hex(key: &[u8; 16]) -> String {
     key.iter().map(|byte| format!("{byte:02x}")).collect()
 }

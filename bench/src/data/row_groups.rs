@@ -1,9 +1,10 @@
-//! A million row groups to pass over: 40 files of 25,000 with 8 rows each, uncompressed, written by Lath; no page index.
+//! A data set of a million row groups to prune: 40 files of 25,000 with 8 rows each, uncompressed, written by Lath; no
+//! page index.
 //!
 //! | column | type | values |
 //! | --- | --- | --- |
 //! | id | INT64 | 0, 1, 2, … over all files |
-//! | key | BYTE_ARRAY, 16 bytes | random, as those of the needles; a Bloom filter of 512 bytes in each row group |
+//! | key | BYTE_ARRAY, 16 bytes | random, like the keys of the needles; a Bloom filter of 512 bytes in each row group |
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub const FILE_ROW_GROUPS: u64 = 25_000;
 const ROW_GROUP_ROWS: u64 = 8;
 const FILE_ROWS: u64 = FILE_ROW_GROUPS * ROW_GROUP_ROWS;
 
-/// Rows of all files.
+/// The number of rows of all files.
 pub const ROWS: u64 = FILES * FILE_ROWS;
 
 pub fn path() -> PathBuf {

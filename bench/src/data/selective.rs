@@ -1,4 +1,4 @@
-//! A table to filter: 4,194,304 rows, uncompressed, of which two columns say how many pass, and where they lie.
+//! A table to filter: 4,194,304 rows, uncompressed. Two columns control how many rows pass, and how they are clustered.
 //!
 //! | column | type | values |
 //! | --- | --- | --- |
@@ -28,7 +28,7 @@ pub const BOUND: u32 = 1_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encodings {
-    /// The writer's default: dictionaries, PLAIN where they become too large.
+    /// The writer's default: dictionaries, and PLAIN where they become too large.
     Plain,
     /// DELTA_BINARY_PACKED and DELTA_LENGTH_BYTE_ARRAY, PLAIN doubles.
     Delta,

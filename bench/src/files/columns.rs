@@ -1,4 +1,4 @@
-//! Files of one column: million values a second, one thread.
+//! Decodes files of one column in one thread: million values a second.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::race::{Contestant, Options, Outcome, Runner, race};
 use crate::data::columns::{ALL, Column, make};
 use crate::record::{Record, against_goal};
 
-/// Rows that must be well ahead; the others must only be ahead.
+/// The required factor for columns that must be well ahead; for the others, being faster is enough.
 const WELL_AHEAD: f64 = 1.5;
 
 fn goal(column: &Column) -> f64 {

@@ -1,4 +1,4 @@
-//! TPC-H lineitem, whole, by every reader.
+//! Decodes all of TPC-H lineitem with every reader.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ pub fn run(record: &mut Record, options: &Options) {
     }
 }
 
-/// One row for each reader, one column for each variant, and below them Lath against the best peer.
+/// A row for each reader and a column for each variant, followed by Lath relative to the best peer.
 fn table(record: &mut Record, title: &str, columns: &[Vec<Outcome>; 4], goal: f64) {
     let mut head = vec![title.to_owned()];
     head.extend(Variant::ALL.map(|variant| variant.name().to_owned()));
@@ -68,7 +68,7 @@ fn table(record: &mut Record, title: &str, columns: &[Vec<Outcome>; 4], goal: f6
     record.table(&head, &rows);
 }
 
-/// A row of ratios: the best peer's time over Lath's best.
+/// A row of ratios: the best peer's time divided by Lath's best.
 fn ratios(title: &str, columns: &[Vec<Outcome>], goal: f64, time: fn(&Outcome) -> f64) -> Vec<String> {
     let cells = columns.iter().map(|outcomes| match best_of_each(outcomes, time) {
         (Some(lath), Some(peer)) => {
@@ -80,7 +80,7 @@ fn ratios(title: &str, columns: &[Vec<Outcome>], goal: f64, time: fn(&Outcome) -
     std::iter::once(title.to_owned()).chain(cells).collect()
 }
 
-/// The fastest of Lath, and the fastest peer.
+/// The fastest of Lath's ways, and the fastest peer.
 pub fn best_of_each<C: Contestant>(
     outcomes: &[Outcome<C>],
     time: fn(&Outcome<C>) -> f64,

@@ -47,11 +47,11 @@ pub fn run(record: &mut Record, options: &Options) {
     record.table(&head, &rows);
 }
 
-/// The peak is taken by a small process in between: a child's peak starts at what its parent held when it was started.
+/// A small process in between measures the peak, because a child's peak starts at its parent's memory.
 ///
-/// Lath and the `parquet` crate are in programs of their own for it. Of a program's code the system holds 64 to 256 KiB around
-/// whatever runs; of this one, over all of which both are spread, those are 13 MiB for Lath and 9 for the `parquet` crate, more than
-/// either takes of its own.
+/// Lath and the `parquet` crate run in programs of their own for this. The system keeps 64 to 256 KiB of a program's
+/// code around each executed part; in this program, over which both are spread, that is 13 MiB for Lath and 9 for the
+/// `parquet` crate, more than either allocates.
 fn peak_mib(runner: &Runner, variant: Variant, codec: Codec) -> f64 {
     let program = std::env::current_exe().expect("this program has a path");
     let path = path(variant, codec);
@@ -71,7 +71,7 @@ fn peak_mib(runner: &Runner, variant: Variant, codec: Codec) -> f64 {
     kib.map_or(f64::INFINITY, |kib| kib / 1024.0)
 }
 
-/// What the process in between does: runs a command and prints the KiB that it held at most, if it succeeds.
+/// The process in between: runs a command and prints its peak memory in KiB if it succeeds.
 pub fn peak(program: &str, arguments: &[&str]) {
     let child = Command::new(program).args(arguments).stdout(Stdio::null()).spawn().expect("reader starts");
     let mut status = 0;

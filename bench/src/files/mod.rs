@@ -1,5 +1,5 @@
-//! Whole files: every reader and writer works in a process of its own, so that memory can be told apart and no
-//! reader warms another's allocator; times are taken inside the process, around one pass over the file.
+//! Whole files: every reader and writer runs in a process of its own, so that memory can be attributed and no reader
+//! warms another's allocator; times are measured inside the process, around one pass over the file.
 
 pub mod checksum;
 pub mod columns;
@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::machine;
 use readers::{Library, Reader, Way};
 
-/// What the process of one reader does: decodes `path` again and again, and prints one line of JSON.
+/// The process of one reader: decodes `path` repeatedly, and prints one line of JSON.
 pub fn decode(reader: Reader, path: &Path, threads: usize, repetitions: usize) {
     let mut rows = 0;
     let (mut seconds, mut cpu_seconds) = (Vec::new(), Vec::new());
@@ -36,7 +36,7 @@ pub fn decode(reader: Reader, path: &Path, threads: usize, repetitions: usize) {
     println!("{}", json!({ "version": version, "rows": rows, "seconds": seconds, "cpu_seconds": cpu_seconds }));
 }
 
-/// Digests of every column as the `parquet` crate reads them, and whether Lath's equal them in both string forms.
+/// Digests of every column as the `parquet` crate reads it. An error if Lath's differ in either string form.
 pub fn verify(path: &Path) -> Result<Vec<checksum::Digest>, String> {
     let digests = |library, views, batch_rows| {
         let digests = Mutex::default();

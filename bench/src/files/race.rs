@@ -1,5 +1,5 @@
-//! Runs contestants side by side: round after round, each in a process of its own, so that a slow spell of the
-//! machine falls on all of them.
+//! Runs contestants side by side: round after round, each in a process of its own, so that a slow period of the machine
+//! affects all of them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::readers::{Library, Reader, Way};
 
-/// A program that does the measured work so many times and prints its times as a line of JSON.
+/// A program that repeats the measured work and prints its times as a line of JSON.
 pub trait Contestant: Clone {
-    /// What the tables call it; ways of one contestant share a name, and the best of them counts.
+    /// The name in the tables. Ways of one contestant share a name, and the best of them counts.
     fn label(&self) -> String;
 
     fn is_lath(&self) -> bool;
 
-    /// Its process, as it is started.
+    /// The command that starts its process.
     fn command(&self, path: &Path, threads: usize, repetitions: usize) -> Command;
 
-    /// Whether it was installed.
+    /// Returns whether it is installed.
     fn is_there(&self) -> bool;
 }
 
@@ -27,7 +27,7 @@ pub trait Contestant: Clone {
 pub enum Runner {
     /// Inside this program.
     Own(Reader),
-    /// `peers/python/decode.py`, by the name it knows.
+    /// `peers/python/decode.py`, with its name for the reader.
     Python(&'static str),
     /// `peers/go`.
     Go,
@@ -84,12 +84,12 @@ impl Contestant for Runner {
     }
 }
 
-/// Where the peers that are not crates lie.
+/// The folder of the peers that are not crates.
 fn peers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
 }
 
-/// A script of `peers/python`, in the environment that was made for it.
+/// A script of `peers/python`, in its virtual environment.
 pub fn python(script: &str) -> Command {
     let folder = peers().join("python");
     let mut command = Command::new(folder.join(".venv/bin/python"));
@@ -97,12 +97,12 @@ pub fn python(script: &str) -> Command {
     command
 }
 
-/// Whether that environment was made.
+/// Returns whether that environment exists.
 pub fn has_python() -> bool {
     peers().join("python/.venv/made-from").exists()
 }
 
-/// What a contestant took, over all rounds.
+/// The times of a contestant over all rounds.
 #[derive(Clone, Debug)]
 pub struct Outcome<C = Runner> {
     pub runner: C,
@@ -116,7 +116,7 @@ impl<C> Outcome<C> {
         self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Processor time of all threads, the least: says what a reader costs where the machine is not quiet.
+    /// The minimum processor time of all threads: the cost of a reader even on a busy machine.
     pub fn best_cpu(&self) -> f64 {
         self.cpu_seconds.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -128,7 +128,7 @@ impl<C> Outcome<C> {
     }
 }
 
-/// What to measure, and how often.
+/// Options: what to measure, and how often.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub quick: bool,
@@ -151,7 +151,7 @@ impl Options {
         }
     }
 
-    /// Whether what has this name is to be measured.
+    /// Returns whether the part with this name is to be measured.
     pub fn wants(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
     }
@@ -183,7 +183,7 @@ impl Options {
     }
 }
 
-/// Every contestant on one file. After the first round only the best way of each label goes on.
+/// Runs every contestant on one file. After the first round only the best way of each label continues.
 pub fn race<C: Contestant>(runners: &[C], path: &Path, threads: usize, options: &Options) -> Vec<Outcome<C>> {
     let mut outcomes: Vec<Outcome<C>> = Vec::new();
     for runner in runners.iter().filter(|runner| runner.is_there()) {
@@ -227,7 +227,7 @@ fn run<C: Contestant>(runner: &C, path: &Path, threads: usize, repetitions: usiz
     })
 }
 
-/// Every peer, in the ways that suit it; in the usual way only when it has to be quick.
+/// Every peer, in all suitable ways; only in the usual way if `quick`.
 fn reading_peers(quick: bool) -> Vec<Runner> {
     let mut runners: Vec<Runner> = own(Library::Parquet, quick).map(Runner::Own).collect();
     if !quick {

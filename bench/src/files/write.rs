@@ -11,7 +11,7 @@ use crate::data::Codec;
 use crate::data::lineitem::{Variant, make, path};
 use crate::record::{Record, against_goal};
 
-/// What Lath must reach of the fastest peer's speed.
+/// The required ratio of Lath's speed to the fastest peer's.
 fn goal(codec: Codec) -> f64 {
     match codec {
         Codec::None => 2.0,
@@ -20,8 +20,8 @@ fn goal(codec: Codec) -> f64 {
     }
 }
 
-/// What one contestant did with one codec, and the file that it left.
-struct Written {
+/// The times of one contestant with one codec, and the size of its file.
+struct WriteResult {
     outcome: Outcome<Entry>,
     file_bytes: u64,
 }
@@ -38,7 +38,7 @@ pub fn run(record: &mut Record, options: &Options) {
         if !options.wants_threads(threads) {
             continue;
         }
-        let columns: Vec<Vec<Written>> = Codec::ALL
+        let columns: Vec<Vec<WriteResult>> = Codec::ALL
             .into_iter()
             .map(
                 |codec| {
@@ -53,7 +53,7 @@ pub fn run(record: &mut Record, options: &Options) {
     }
 }
 
-fn contest(codec: Codec, source: &Path, threads: usize, options: &Options) -> Vec<Written> {
+fn contest(codec: Codec, source: &Path, threads: usize, options: &Options) -> Vec<WriteResult> {
     let mut entries: Vec<Entry> = Vec::new();
     if options.lath {
         entries.push(Entry { writer: Writer::Lath, codec });
@@ -75,7 +75,7 @@ fn contest(codec: Codec, source: &Path, threads: usize, options: &Options) -> Ve
             assert_eq!(super::verify(&out).as_ref(), Ok(&expected), "{} as read by the parquet crate", out.display());
         }
         let file_bytes = fs::metadata(&out).expect("the file was written").len();
-        Written { outcome, file_bytes }
+        WriteResult { outcome, file_bytes }
     });
     let written = written.collect();
     for entry in &entries {
@@ -85,7 +85,7 @@ fn contest(codec: Codec, source: &Path, threads: usize, options: &Options) -> Ve
     written
 }
 
-fn table(record: &mut Record, threads: usize, columns: &[Vec<Written>], bytes: f64) {
+fn table(record: &mut Record, threads: usize, columns: &[Vec<WriteResult>], bytes: f64) {
     let mut head = vec![format!("{threads} thread{}", if threads == 1 { "" } else { "s" })];
     head.extend(Codec::ALL.map(|codec| codec.name().to_owned()));
     let labels: BTreeSet<String> = columns.iter().flatten().map(|written| written.outcome.runner.label()).collect();
@@ -95,7 +95,7 @@ fn table(record: &mut Record, threads: usize, columns: &[Vec<Written>], bytes: f
         for column in columns {
             row.push(column.iter().find(|written| written.outcome.runner.label() == label).map_or_else(
                 || "–".to_owned(),
-                |Written { outcome, file_bytes }| {
+                |WriteResult { outcome, file_bytes }| {
                     let rate = |seconds: f64| bytes / seconds / 1e6;
                     let [best, median, cpu] = [outcome.best(), outcome.median(), outcome.best_cpu()].map(rate);
                     format!("{best:.0} / {median:.0} / {cpu:.0} ({:.0})", *file_bytes as f64 / 1e6)
@@ -110,7 +110,7 @@ fn table(record: &mut Record, threads: usize, columns: &[Vec<Written>], bytes: f
     ] {
         let mut row = vec![title.to_owned()];
         for (column, codec) in columns.iter().zip(Codec::ALL) {
-            // The compact profile is there for its size.
+            // The compact profile is measured for its size only.
             let outcomes: Vec<Outcome<Entry>> = column
                 .iter()
                 .filter(|written| written.outcome.runner.writer != Writer::LathCompact)

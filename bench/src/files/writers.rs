@@ -22,7 +22,7 @@ pub enum Writer {
     /// Lath, with encodings chosen by the data.
     LathCompact,
     Parquet,
-    /// By the name that the script knows.
+    /// `peers/python/encode.py`, with its name for the writer.
     Python(&'static str),
 }
 
@@ -44,7 +44,7 @@ impl Writer {
     }
 }
 
-/// A writer and the codec that it is to use.
+/// A writer and its codec.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
     pub writer: Writer,
@@ -52,7 +52,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Where it writes to: in memory where the system has a file system there, so that no disk is measured.
+    /// The output path: in memory if the system has a file system there, so that no disk is measured.
     pub fn out(self) -> PathBuf {
         let shared = Path::new("/dev/shm");
         let folder = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
@@ -94,7 +94,7 @@ impl Contestant for Entry {
     }
 }
 
-/// The table in `path`, in batches as they come from a query.
+/// The table in `path`, in batches like the results of a query.
 pub fn load(path: &Path) -> Vec<RecordBatch> {
     let file = File::open(path).expect("file exists");
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("footer is readable");
@@ -102,13 +102,13 @@ pub fn load(path: &Path) -> Vec<RecordBatch> {
     batches.map(|batch| batch.expect("batch decodes")).collect()
 }
 
-/// Bytes of the values in memory: what the rates are of, for every writer.
+/// The size of the values in memory, on which the rates of all writers are based.
 pub fn arrow_bytes(batches: &[RecordBatch]) -> usize {
     let columns = batches.iter().flat_map(RecordBatch::columns);
     columns.map(|column| column.to_data().get_slice_memory_size().expect("sizes are known")).sum()
 }
 
-/// What the process of one writer does: writes the table of `source` to `out` again and again, and prints one line of JSON.
+/// The process of one writer: writes the table of `source` to `out` repeatedly, and prints one line of JSON.
 pub fn encode(writer: Writer, codec: Codec, source: &Path, out: &Path, threads: usize, repetitions: usize) {
     let batches = load(source);
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();

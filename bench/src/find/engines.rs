@@ -13,7 +13,7 @@ use crate::machine::cpu_seconds;
 const SHIPMODES: &str = "l_shipmode IN ('MAIL', 'SHIP') AND l_commitdate < l_receiptdate AND l_shipdate < l_commitdate \
                          AND l_receiptdate >= DATE '1994-01-01' AND l_receiptdate < DATE '1995-01-01'";
 
-/// Answers a query for each line of standard input: keys in hexadecimal, of which the sum of the ids is wanted.
+/// Answers a query for each line of standard input: sums the ids of rows with the given keys in hexadecimal.
 pub fn needles(folder: &Path, threads: usize, computed_filters: bool) {
     let mut pruning = Pruning::default();
     pruning.computed_filters = computed_filters;
@@ -26,7 +26,7 @@ pub fn needles(folder: &Path, threads: usize, computed_filters: bool) {
         };
         let pruning = &pruning;
         move || {
-            // Asked as another process would: nothing is kept but what the library keeps.
+            // Open the dataset anew, as another process would: only the library's caches remain.
             let dataset = Dataset::open([folder], DatasetOptions::new()).expect("the files are there");
             let scan = scan(&dataset, &condition, threads).select(["id"]).pruning(pruning.clone());
             let batches = scan.build().expect("the scan can be planned");

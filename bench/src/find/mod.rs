@@ -1,5 +1,5 @@
-//! Finding rows: a few by key out of many files, and a selective scan of one large file, both beside peers; and what filters,
-//! row groups and requests cost Lath.
+//! Finds rows: a few by key out of many files, and a selective scan of one large file, both beside peers; and measures
+//! what filters, row groups and requests cost Lath.
 
 mod engines;
 mod keep_all;
@@ -19,19 +19,19 @@ use serde_json::Value;
 use crate::files::race::{Options, has_python, python};
 use crate::record::Record;
 
-/// Who finds.
+/// An engine that finds rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Engine {
     /// Inside this program.
     Lath,
-    /// `peers/python/find.py`, by the name it knows.
+    /// `peers/python/find.py`, with its name for the engine.
     Python(&'static str),
 }
 
 impl Engine {
     const PEERS: [Engine; 3] = [Engine::Python("duckdb"), Engine::Python("polars"), Engine::Python("datafusion")];
 
-    /// Those that are to be measured, Lath first.
+    /// The engines to measure, Lath first.
     fn chosen(options: &Options) -> Vec<Engine> {
         let lath = options.lath.then_some(Engine::Lath);
         let peers = Engine::PEERS.into_iter().filter(|_| options.peers);
@@ -49,7 +49,7 @@ impl Engine {
         self == Engine::Lath || has_python()
     }
 
-    /// Its process, to which the work is still to be named.
+    /// The command of its process, without the work.
     fn command(self) -> Command {
         match self {
             Engine::Lath => {
@@ -66,7 +66,7 @@ impl Engine {
     }
 }
 
-/// What a process that found something says: a figure for each query.
+/// The output of a process: a figure for each query.
 #[derive(Clone, Debug)]
 struct Answers {
     answers: Vec<u64>,
@@ -75,7 +75,7 @@ struct Answers {
 }
 
 impl Answers {
-    /// Runs `command` with `input`; `None` where it fails, which is said.
+    /// Runs `command` with `input`. `None`, and a message, if it fails.
     fn of(engine: Engine, mut command: Command, input: &str) -> Option<Answers> {
         use std::io::Write;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -104,7 +104,7 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Whether a figure that is to be small is no larger than its goal.
+/// Formats whether a figure is no larger than its goal.
 fn at_most(ratio: f64, goal: f64) -> String {
     let verdict = if ratio <= goal { "reached" } else { "**missed**" };
     format!("{ratio:.3} × (goal {goal}: {verdict})")

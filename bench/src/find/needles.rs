@@ -1,4 +1,4 @@
-//! A few rows by key out of 1,000 files.
+//! Finds a few rows by key out of 1,000 files.
 
 use super::{Answers, Engine, median};
 use crate::data::Random;
@@ -6,7 +6,7 @@ use crate::data::needles::{FILE_ROWS, FILES, Kind, hex, key, make};
 use crate::files::race::Options;
 use crate::record::{Record, against_goal};
 
-/// A list of keys, and the sum of the ids that have them.
+/// A list of keys, and the sum of the ids of their rows.
 struct Query {
     keys: Vec<[u8; 16]>,
     answer: u64,
@@ -21,7 +21,7 @@ impl Query {
         Query { keys: ids.iter().map(|&id| key(id)).collect(), answer: distinct.iter().sum() }
     }
 
-    /// Keys of rows that no file has.
+    /// Keys that no row has.
     fn absent(random: &mut Random) -> Query {
         Query { keys: vec![key(FILES as u64 * FILE_ROWS + random.below(1 << 40))], answer: 0 }
     }
@@ -31,11 +31,11 @@ impl Query {
     }
 }
 
-/// Queries of one process after which Lath has all filters in memory.
+/// The number of queries of one process after which Lath has all filters in memory.
 const ASKED_OFTEN: usize = 20;
 
-/// Queries of one process after which Lath has computed second filters of nearly all row groups: each query has false positives in one
-/// of a hundred, and computes a filter at the second.
+/// The number of queries of one process after which Lath has computed second filters of nearly all row groups: each
+/// query has false positives in one of a hundred, and computes a filter at the second.
 const ASKED_FOR_LONG: usize = 800;
 
 /// The same for files without filters: at first each query scans all row groups without a match.
@@ -45,14 +45,14 @@ const ASKED_FOR_LONG_WITHOUT: usize = 150;
 struct Work {
     name: &'static str,
     kind: Kind,
-    /// The first query of a fresh process counts, not the others.
+    /// Whether only the first query of a fresh process counts.
     cold: bool,
-    /// Queries that warm up what counts else.
+    /// The number of queries that warm up before the counted ones.
     uncounted: usize,
-    /// Lath computes filters of row groups that it scanned without a match.
+    /// Whether Lath computes filters of row groups that it scanned without a match.
     computed_filters: bool,
     queries: Vec<Query>,
-    /// Milliseconds that Lath may take, or the part of the best peer's.
+    /// The maximum milliseconds for Lath, or its maximum share of the best peer's time.
     goal: Goal,
 }
 
@@ -61,21 +61,21 @@ impl Work {
         Work { name, kind, cold: false, uncounted: 1, computed_filters: false, queries, goal }
     }
 
-    fn of_fresh_processes(self) -> Work {
+    fn in_fresh_processes(self) -> Work {
         Work { cold: true, ..self }
     }
 
-    /// After so many queries that Lath keeps the filters in memory, of which it reads single blocks at first.
+    /// After so many queries that Lath keeps the filters in memory; at first it reads single blocks of them.
     fn asked_often(self) -> Work {
         Work { uncounted: ASKED_OFTEN, ..self }
     }
 
-    /// After so many queries that Lath has computed filters of its own.
+    /// After so many queries that Lath has computed its own filters.
     fn after(self, uncounted: usize) -> Work {
         Work { uncounted, computed_filters: true, ..self }
     }
 
-    /// The queries that an engine is asked, and how many of them do not count: peers need fewer to be warm.
+    /// The queries for an engine, and the number that do not count: peers need fewer to be warm.
     fn queries_for(&self, engine: Engine) -> (&[Query], usize) {
         let uncounted = if engine == Engine::Lath { self.uncounted } else { self.uncounted.min(1) };
         (&self.queries[self.uncounted - uncounted..], uncounted)
@@ -105,8 +105,8 @@ pub fn run(record: &mut Record, options: &Options) {
         (0..count).map(|_| Query::absent(&mut random)).collect()
     };
     let works = [
-        Work::new("fresh process, hit", Kind::Bloom, cold, Goal::Milliseconds(30.0)).of_fresh_processes(),
-        Work::new("fresh process, miss", Kind::Bloom, misses(count), Goal::Milliseconds(30.0)).of_fresh_processes(),
+        Work::new("fresh process, hit", Kind::Bloom, cold, Goal::Milliseconds(30.0)).in_fresh_processes(),
+        Work::new("fresh process, miss", Kind::Bloom, misses(count), Goal::Milliseconds(30.0)).in_fresh_processes(),
         Work::new("warm, hit", Kind::Bloom, one, Goal::Milliseconds(6.0)),
         Work::new("warm, miss", Kind::Bloom, misses(count), Goal::Milliseconds(4.0)),
         Work::new("warm, hit, asked often", Kind::Bloom, hits_often, Goal::Milliseconds(6.0)).asked_often(),

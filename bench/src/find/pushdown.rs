@@ -1,4 +1,4 @@
-//! A filter within the scan, beside decoding every row and filtering the batches.
+//! A filter within the scan, compared with decoding every row and filtering the batches.
 
 use arrow_array::RecordBatch;
 use arrow_select::filter::filter_record_batch;
@@ -10,13 +10,13 @@ use crate::data::selective::{BOUND, Encodings, make, path};
 use crate::files::race::Options;
 use crate::record::Record;
 
-/// How many times the time of filtering afterwards the scan may take.
+/// The maximum time of the scan, relative to filtering afterwards.
 const GOAL: f64 = 1.05;
 
-/// Shares of the rows that pass.
+/// The shares of rows that pass.
 const SHARES: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 1.0];
 
-/// What is read of the rows that pass; `id` first, to compare by.
+/// The columns read of the rows that pass; `id` first, for the comparison.
 const PROJECTIONS: [(&str, &[&str]); 2] =
     [("five columns", &["id", "amount", "price", "name", "comment"]), ("id", &["id"])];
 
@@ -33,7 +33,7 @@ pub fn run(record: &mut Record, options: &Options) {
         let mut head = vec![encodings.label().to_owned()];
         let mut rows = Vec::new();
         for share in SHARES {
-            // That all rows pass, statistics tell: once they may, once they may not.
+            // If all rows pass, statistics show it: once they are used, once not.
             let ways = [("", Pruning::default()), (", tested", Pruning::none())];
             for (note, pruning) in ways.into_iter().take(if share == 1.0 { 2 } else { 1 }) {
                 rows.push((format!("{share} pass{note}"), share, pruning));

@@ -1,4 +1,4 @@
-//! Passing over a million row groups of open files, by statistics and by Bloom filters in memory.
+//! Prunes a million row groups of open files, by statistics and by Bloom filters in memory.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,12 +12,12 @@ use crate::data::row_groups::{FILE_ROW_GROUPS, FILES, ROWS, make, path};
 use crate::files::race::Options;
 use crate::record::Record;
 
-/// What the footers of all files may take, and their Bloom filters.
+/// The memory limits of the footers of all files, and of their Bloom filters.
 const MEMORY: u64 = 16 << 30;
 
-/// What is asked.
+/// The kind of query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Asked {
+enum QueryKind {
     /// `id = …`: row groups have ranges of ids.
     Id,
     /// `key = X'…'`: row groups have all keys between their bounds.
@@ -47,20 +47,20 @@ pub fn run(record: &mut Record, options: &Options) {
     let mut both = Pruning::default();
     both.filter_memory = Some(Arc::clone(&memory));
     let works = [
-        ("statistics", Asked::Id, statistics, Some(1_000.0)),
-        ("Bloom filters in memory", Asked::Key, bloom, Some(30.0)),
-        ("all evidence, by id", Asked::Id, both.clone(), None),
-        ("all evidence, by key", Asked::Key, both, None),
+        ("statistics", QueryKind::Id, statistics, Some(1_000.0)),
+        ("Bloom filters in memory", QueryKind::Key, bloom, Some(30.0)),
+        ("all evidence, by id", QueryKind::Id, both.clone(), None),
+        ("all evidence, by key", QueryKind::Key, both, None),
     ];
     let head = ["", "pruning, ns a row group", "the query, ns a row group", "the query, ms", "goal"].map(str::to_owned);
     let rounds = if options.quick { 5 } else { 21 };
     let mut random = Random(9);
     let mut rows = Vec::new();
-    for (name, asked, pruning, goal) in works {
+    for (name, kind, pruning, goal) in works {
         let (mut pruned, mut took) = (Vec::new(), Vec::new());
         // The first query warms up: it reads the Bloom filters.
         for round in 0..=rounds {
-            let (prune_seconds, seconds) = ask(&dataset, asked, random.below(ROWS), &pruning);
+            let (prune_seconds, seconds) = ask(&dataset, kind, random.below(ROWS), &pruning);
             if round > 0 {
                 pruned.push(prune_seconds * 1e9 / row_groups);
                 took.push(seconds);
@@ -83,10 +83,10 @@ pub fn run(record: &mut Record, options: &Options) {
 }
 
 /// Seconds of pruning and of the whole query, after the answer has been compared.
-fn ask(dataset: &Dataset, asked: Asked, id: u64, pruning: &Pruning) -> (f64, f64) {
-    let condition = match asked {
-        Asked::Id => format!("id = {id}"),
-        Asked::Key => format!("key = X'{}'", hex(&key(id))),
+fn ask(dataset: &Dataset, kind: QueryKind, id: u64, pruning: &Pruning) -> (f64, f64) {
+    let condition = match kind {
+        QueryKind::Id => format!("id = {id}"),
+        QueryKind::Key => format!("key = X'{}'", hex(&key(id))),
     };
     let start = Instant::now();
     let scan = dataset.scan().filter(&condition).expect("the condition is sound").pruning(pruning.clone());

@@ -1,4 +1,4 @@
-//! The filter that TPC-H Q12 has on lineitem, scale factor 10: how many rows pass.
+//! Counts the rows that pass TPC-H Q12's filter on lineitem, scale factor 10.
 
 use super::{Answers, Engine};
 use crate::data::lineitem::{LARGE, Variant, large_path, make_large};

@@ -1,7 +1,7 @@
-//! A row by key out of 1,000 files of a store whose answers take 20 ms: how many requests, how many bytes, how long.
+//! Finds a row by key out of 1,000 files of a store whose responses take 20 ms: requests, bytes and time.
 //!
-//! The store is a web server in this process. An object of S3 takes the same requests; listing a bucket takes one more for
-//! each 1,000 objects.
+//! The store is a web server in this process. An object in S3 takes the same requests; listing a bucket takes one more
+//! for each 1,000 objects.
 
 use std::fs;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::record::Record;
 
 const LATENCY: Duration = Duration::from_millis(20);
 
-/// Most requests and bytes a file.
+/// The maximum requests and bytes per file.
 const GOALS: [(f64, f64); 2] = [(3.0, 100.0), (1.0, 100.0)];
 
 /// A row of the table.
@@ -31,7 +31,7 @@ struct Work {
     keeps_filters: bool,
 }
 
-/// What a query took.
+/// The cost of a query.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     requests: f64,
@@ -83,7 +83,7 @@ pub fn run(record: &mut Record, options: &Options) {
             }
         }
         for ((state, costs), (most_requests, most_bytes)) in ["cold", "warm"].into_iter().zip(costs).zip(GOALS) {
-            // A key's block lies at the same place in filters of the same length, so that keys differ, and not files.
+            // A key's block has the same position in filters of the same length, so vary the keys, not the files.
             let mean = |figure: fn(&Cost) -> f64| costs.iter().map(figure).sum::<f64>() / costs.len() as f64;
             let (requests, bytes) = (mean(|cost| cost.requests), mean(|cost| cost.bytes));
             let seconds = median(&costs.iter().map(|cost| cost.seconds).collect::<Vec<_>>());
@@ -102,7 +102,7 @@ pub fn run(record: &mut Record, options: &Options) {
     record.table(&head, &rows);
 }
 
-/// The file with its row groups copied: Lath puts all Bloom filters behind the last row group.
+/// The file with its row groups copied: Lath puts all Bloom filters after the last row group.
 fn copy(file: &Bytes) -> Bytes {
     let file = ParquetFile::from_bytes(file.clone()).expect("the file is sound");
     let mut writer =

@@ -1,5 +1,5 @@
-//! Lath beside itself: two ways to the same rows, turn by turn in this process, so that a slow spell of the machine falls on
-//! both.
+//! Compares two ways of Lath to find the same rows, in turn in this process, so that a slow period of the machine
+//! affects both.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -8,17 +8,17 @@ use arrow_array::types::Int64Type;
 use super::median;
 use crate::machine::cpu_seconds;
 
-/// What two ways took.
+/// The times of two ways.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
-    /// Milliseconds of processor time of the first and of the second, medians.
+    /// Median milliseconds of processor time of the first and of the second.
     pub milliseconds: [f64; 2],
-    /// The median of how many times the second's time the first took, round by round.
+    /// The median over the rounds of the first's time divided by the second's.
     pub ratio: f64,
 }
 
 impl Turns {
-    /// The first way beside the second, after both have been taken once. Both work on the caller's thread.
+    /// Runs both ways in turn, after a warm-up of each, on the caller's thread.
     pub fn of(rounds: usize, mut first: impl FnMut(), mut second: impl FnMut()) -> Turns {
         let (mut times, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
         for round in 0..rounds {
@@ -43,7 +43,7 @@ impl Turns {
     }
 }
 
-/// The number of rows, and the sum of the first column, which has integers of 64 bits: what two ways have to agree on.
+/// The number of rows, and the sum of the first column, which has integers of 64 bits: both ways must agree on them.
 pub fn digest(batches: impl Iterator<Item = RecordBatch>) -> (u64, i64) {
     batches.fold((0, 0), |(rows, sum), batch| {
         let own = batch.column(0).as_primitive::<Int64Type>().values().iter();

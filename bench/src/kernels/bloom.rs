@@ -1,5 +1,5 @@
-//! Bloom probes: of filters that a cache holds and of filters that none does, one key a call and many, and one key in many
-//! filters. Filters and hashes are made when a side is measured, since the largest takes a gigabyte.
+//! Bloom probes: of filters that fit a cache and of filters that fit none, one key a call and many, and one key in many
+//! filters. Filters and hashes are created when a side is measured, because the largest takes a gigabyte.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -16,10 +16,11 @@ use crate::data::Random;
 
 const MIB: usize = 1 << 20;
 
-/// Groups of [`COUNT`] keys, a call taking the next: one group's blocks are in the caches when it comes again.
+/// The number of groups of [`COUNT`] keys; each call takes the next. One group's blocks are still in the caches when
+/// its turn comes again.
 const GROUPS: usize = 16;
 
-/// Filters that one key is looked up in.
+/// The number of filters that one key is looked up in.
 const FILTERS: usize = 2000;
 
 struct Probes {
@@ -29,7 +30,7 @@ struct Probes {
 }
 
 impl Probes {
-    /// A filter in which a key passes about once in a hundred times.
+    /// A filter with a false positive rate of about one in a hundred.
     fn new(len: usize) -> Self {
         let mut random = Random(len as u64);
         let mut bitset = HugePages::zeroed(len).expect("there is memory");
@@ -41,7 +42,7 @@ impl Probes {
         Self { bitset, values, hashes }
     }
 
-    /// Times `count_hits` of a group of hashes and their values, and compares its answers with those of the specification.
+    /// Times `count_hits` on groups of hashes and their values, and compares its answers with the specification's.
     fn time(&self, total: Duration, mut count_hits: impl FnMut(&[u64], &[i64]) -> usize) -> Timing {
         let groups = self.hashes.chunks_exact(COUNT).zip(self.values.chunks_exact(COUNT));
         let mut hits = 0;
@@ -105,7 +106,7 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// Those that check hashes or values one by one: none has more.
+/// Peers that check hashes or values one by one; none has bulk checks.
 fn peers(len: usize) -> Vec<(&'static str, super::encode::Side)> {
     let sbbf_rs = side(move |total| {
         let probes = Probes::new(len);
@@ -113,7 +114,7 @@ fn peers(len: usize) -> Vec<(&'static str, super::encode::Side)> {
         let filter = sbbf_rs::FilterFn::new();
         probes.time(total, |hashes, _| {
             let contains = |hash: u64| {
-                // SAFETY: the bitset is aligned to a page, and has so many blocks.
+                // SAFETY: the bitset is aligned to a page, and has this many blocks.
                 unsafe { filter.contains(bitset, len / 32, hash) }
             };
             hashes.iter().filter(|&&hash| contains(hash)).count()
@@ -127,7 +128,7 @@ fn peers(len: usize) -> Vec<(&'static str, super::encode::Side)> {
     vec![("sbbf-rs", sbbf_rs), ("parquet", parquet)]
 }
 
-/// As many answers as everywhere, from fewer keys: each call takes the next of them.
+/// As many answers as in the other rows, from fewer keys: each call takes the next of them.
 fn filters_row() -> Row {
     const LEN: usize = 64 << 10;
     let keys = COUNT / FILTERS;
@@ -148,7 +149,7 @@ fn filters_row() -> Row {
         let probes = Probes::new(FILTERS * LEN);
         let filters: Vec<&[u8]> = probes.bitset.chunks_exact(LEN).collect();
         let filter = sbbf_rs::FilterFn::new();
-        // SAFETY: each bitset is aligned to 64 KiB, and has so many blocks.
+        // SAFETY: each bitset is aligned to 64 KiB, and has this many blocks.
         let contains = |bitset: &[u8], hash| unsafe { filter.contains(bitset.as_ptr(), LEN / 32, hash) };
         let look_up = |hash: u64| filters.iter().filter(|bitset| contains(bitset, hash)).count();
         for &hash in &probes.hashes[..keys] {
@@ -176,7 +177,7 @@ fn filters_row() -> Row {
     }
 }
 
-/// What [`COUNT`] answers take, `keys` keys at a time giving almost as many.
+/// The time of [`COUNT`] answers. `keys` keys at a time give almost as many.
 fn per_value(total: Duration, keys_of_all: &[u64], keys: usize, mut look_up: impl FnMut(u64) -> usize) -> Timing {
     let mut turns = keys_of_all.chunks_exact(keys).cycle();
     let timing = time(total, || {

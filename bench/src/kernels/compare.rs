@@ -1,4 +1,4 @@
-//! Kernels that find: what predicates call, beside arrow-ord on arrays of the same values. Each row's bitmaps are compared.
+//! Kernels that predicates call, compared with arrow-ord on arrays of the same values. Each row's bitmaps are compared.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn columns(left: Vec<i32>, right: Vec<i32>) -> Row {
     }
 }
 
-/// An equality for each of the set, their bitmaps joined: arrow-ord has no IN.
+/// An equality for each value of the set, with their bitmaps combined: arrow-ord has no IN.
 fn arrow_in(array: &dyn Datum, set: &[Scalar<ArrayRef>]) -> BooleanArray {
     let bits = set.iter().map(|wanted| cmp::eq(array, wanted).expect("types agree").values().clone());
     BooleanArray::new(bits.reduce(|a, b| &a | &b).expect("a set has values"), None)

@@ -1,4 +1,4 @@
-//! Kernels that make bytes: what writing calls. Each row names its sides and what they have to agree on.
+//! Encoding kernels, which the writer calls. Each row names its sides and their common result.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use super::{TIERS, Timings};
 use crate::data::Random;
 use crate::record::{Record, against_goal};
 
-/// How a row's goal is meant.
+/// The unit of a row's goal.
 #[derive(Clone, Copy)]
 pub enum Goal {
     NanosecondsPerValue(f64),
-    /// Of a copy of the same bytes.
+    /// A share of the speed of copying the same bytes.
     OfMemcpy(f64),
     /// Billions a second.
     Rate(f64),
     None,
 }
 
-/// Times one side for about as long as is given.
+/// Times one side for about the given time.
 pub type Side = Box<dyn Fn(Duration) -> Timing>;
 
 pub struct Row {
@@ -36,11 +36,11 @@ pub struct Row {
     pub what: String,
     pub goal: Goal,
     pub lath: Side,
-    /// The first peer is the one that ratios are formed with, if it is not memcpy.
+    /// The first peer is the base of ratios, unless it is memcpy.
     pub peers: Vec<(&'static str, Side)>,
 }
 
-/// Times one side of a row and returns who took how long.
+/// Times one side of a row and returns the time of each implementation.
 pub fn measure(row: &Row, side: &str, total: Duration) -> Vec<(&'static str, Timing)> {
     match side {
         "lath" => vec![("lath", (row.lath)(total))],
@@ -62,7 +62,7 @@ pub fn side(work: impl Fn(Duration) -> Timing + 'static) -> Side {
     Box::new(work)
 }
 
-/// What the `parquet` crate encodes the values to.
+/// The output of the `parquet` crate for the values.
 fn encoded<T: DataType>(encoding: Encoding, values: &[T::T]) -> bytes::Bytes {
     let mut encoder = get_encoder::<T>(encoding, &descriptor::<T>()).expect("encoding exists");
     encoder.put(values).expect("values can be encoded");
@@ -120,7 +120,7 @@ fn split_row(kind: &str, width: usize, values: Vec<u8>, expected: bytes::Bytes, 
     }
 }
 
-/// Strings behind offsets, as the reader's rows have them: 10 to 20 bytes, random ones and sorted ones of four letters.
+/// Strings with offsets, the same as the reader's: 10 to 20 bytes, random ones and sorted ones of four letters.
 fn strings() -> Vec<Row> {
     let mut random = Random(15);
     let mut word = |letters: u64| -> Vec<u8> {
@@ -230,7 +230,7 @@ fn joined(strings: &[Vec<u8>]) -> (Vec<u8>, Vec<i32>) {
     (strings.concat(), offsets)
 }
 
-/// Compares what the `parquet` crate decodes with what was encoded.
+/// Decodes with the `parquet` crate, and compares with the input.
 fn check_decoded(encoding: Encoding, page: &[u8], data: &[u8], offsets: &[i32]) {
     let descriptor = descriptor::<ByteArrayType>();
     let mut decoder =
@@ -283,7 +283,7 @@ fn hashes() -> Vec<Row> {
     vec![row("u32", 2.1, narrow_lath, narrow_peer), row("u64", 1.8, wide_lath, wide_peer)]
 }
 
-/// The `parquet` crate inserts values, not hashes: its time has the hash in it.
+/// The `parquet` crate inserts values, not hashes: its time includes the hash.
 fn bloom_insert() -> Row {
     const LEN: usize = 512 << 10;
     let mut random = Random(512);
@@ -298,7 +298,7 @@ fn bloom_insert() -> Row {
         let timing = time(total, || bloom::insert_many(&mut bitset, black_box(&hashes)).expect("blocks are whole"));
         let mut written = Vec::new();
         expected.write(&mut written).expect("memory takes bytes");
-        // A header stands before the bitset.
+        // A header precedes the bitset.
         assert!(written.ends_with(&bitset));
         timing
     });
@@ -409,7 +409,7 @@ fn string_dictionaries() -> Vec<Row> {
     .into()
 }
 
-/// One table; `note` says what it has to be read with.
+/// One table; `note` explains it.
 pub fn report(record: &mut Record, heading: &str, rows: &[Row], timings: &Timings, note: &str) {
     if rows.is_empty() {
         return;

@@ -1,5 +1,5 @@
-//! Lath's kernels, called as the reader and the writer call them: once per page.
-//! What they encode is decoded by the `parquet` crate.
+//! Lath's kernels, called like the reader and the writer call them: once per page. The `parquet` crate decodes their
+//! output.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::peers;
 use super::timing::{Timing, time};
 use super::workload::{COUNT, Page};
 
-/// Checks what the kernels give for the page, then times them.
+/// Checks the output of the kernels for the page, then times them.
 pub fn measure(page: &Page, total: Duration) -> Timing {
     match page {
         Page::DeltaI32 { encoded, values } => {
@@ -29,7 +29,7 @@ pub fn measure(page: &Page, total: Duration) -> Timing {
         Page::Indices { encoded, values } => {
             let mut out = vec![0; COUNT];
             let timing = time(total, || {
-                let (width, src) = width_of(black_box(encoded));
+                let (width, src) = split_width(black_box(encoded));
                 let count = rle::Decoder::new(width).and_then(|mut decoder| decoder.decode_u32(src, &mut out));
                 assert_eq!(count, Ok(COUNT));
             });
@@ -39,7 +39,7 @@ pub fn measure(page: &Page, total: Duration) -> Timing {
         Page::Dictionary32 { encoded, dictionary, values } => {
             let mut out = vec![0; COUNT];
             let timing = time(total, || {
-                let (width, src) = width_of(black_box(encoded));
+                let (width, src) = split_width(black_box(encoded));
                 let mut decoder = rle::Decoder::new(width).expect("width is in range");
                 assert_eq!(decoder.decode_entries_u32(src, dictionary, &mut out), Ok(COUNT));
             });
@@ -49,7 +49,7 @@ pub fn measure(page: &Page, total: Duration) -> Timing {
         Page::Dictionary64 { encoded, dictionary, values } => {
             let mut out = vec![0; COUNT];
             let timing = time(total, || {
-                let (width, src) = width_of(black_box(encoded));
+                let (width, src) = split_width(black_box(encoded));
                 let mut decoder = rle::Decoder::new(width).expect("width is in range");
                 assert_eq!(decoder.decode_entries_u64(src, dictionary, &mut out), Ok(COUNT));
             });
@@ -123,7 +123,7 @@ fn decode_delta<T: delta::Integer>(encoded: &[u8], out: &mut [T]) {
     assert_eq!(decoder.decode(encoded, out), Ok(COUNT));
 }
 
-/// Decodes the lengths that start at `at`; returns where they end.
+/// Decodes the lengths that start at `at`, and returns their end.
 fn decode_lengths(encoded: &[u8], at: usize, lengths: &mut [i32]) -> usize {
     let src = &encoded[at..];
     let mut decoder = delta::DecoderI32::new(src).expect("page is sound");
@@ -131,12 +131,12 @@ fn decode_lengths(encoded: &[u8], at: usize, lengths: &mut [i32]) -> usize {
     at + decoder.end(src).expect("page is sound")
 }
 
-fn width_of(encoded: &[u8]) -> (u32, &[u8]) {
+fn split_width(encoded: &[u8]) -> (u32, &[u8]) {
     let (&width, src) = encoded.split_first().expect("page starts with the width");
     (width.into(), src)
 }
 
-/// A copy of as many bytes as the page decodes to: the wall for BYTE_STREAM_SPLIT.
+/// A copy of as many bytes as the page decodes to: the upper limit for BYTE_STREAM_SPLIT.
 pub fn measure_copy(page: &Page, total: Duration) -> Option<Timing> {
     let Page::Split { encoded, .. } = page else { return None };
     let mut out = vec![0; encoded.len()];

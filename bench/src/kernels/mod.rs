@@ -24,10 +24,10 @@ use timing::Timing;
 use workload::{COUNT, Page, Workload};
 
 const TIERS: [Tier; 3] = [Tier::Scalar, Tier::Avx2, Tier::Avx512];
-/// How far the AVX2 tier must be ahead of the `parquet` crate's default build.
+/// The required speed of the AVX2 tier relative to the `parquet` crate's default build.
 const AVX2_GOAL: f64 = 1.5;
 
-/// What one process does: times one side, `lath` or `peers`, on every workload, and prints one line of JSON.
+/// One process: times one side, `lath` or `peers`, on every workload, and prints one line of JSON.
 pub fn measure(side: &str, milliseconds: u64, options: &Options) {
     let total = Duration::from_millis(milliseconds);
     let mut report = Map::new();
@@ -53,7 +53,7 @@ pub fn measure(side: &str, milliseconds: u64, options: &Options) {
     println!("{}", Value::Object(report));
 }
 
-/// `who` of workload `name`: the best over all rounds, and the least median.
+/// By implementation and workload `name`: the best over all rounds, and the minimum median.
 type Timings = BTreeMap<String, Timing>;
 
 pub fn run(record: &mut Record, options: &Options) {
@@ -119,7 +119,7 @@ fn collect(timings: &mut Timings, mut command: Command, name: impl Fn(&str) -> S
     }
 }
 
-/// Encoded pages as files, for peers in other languages: `NAME.page`, and `NAME.values` to check against.
+/// Writes encoded pages as files, for peers in other languages: `NAME.page`, and `NAME.values` to check against.
 fn leave_pages(workloads: &[Workload]) -> std::path::PathBuf {
     let pages = folder().join("kernels");
     fs::create_dir_all(&pages).expect("data folder is writable");
@@ -131,7 +131,7 @@ fn leave_pages(workloads: &[Workload]) -> std::path::PathBuf {
             Page::Split { values, .. } => values.clone(),
             Page::LengthStrings { text, .. } | Page::PrefixStrings { text, .. } => text.clone(),
             Page::ByteCount { count, .. } => count.to_string().into_bytes(),
-            // What is encoded has to decode to what it was.
+            // Encoded values must decode to the input.
             Page::EncodeIndices { bytes, .. } | Page::EncodeI32 { bytes, .. } | Page::EncodeI64 { bytes, .. } => {
                 bytes.to_vec()
             }
@@ -144,7 +144,7 @@ fn leave_pages(workloads: &[Workload]) -> std::path::PathBuf {
     pages
 }
 
-/// How a page's figure is written, and whether more is better.
+/// The unit of a page's figure, and whether more is better.
 enum Unit {
     NanosecondsPerValue,
     GigabytesPerSecond(usize),

@@ -15,7 +15,7 @@ use super::timing::{Timing, time};
 use super::workload::{COUNT, Page, descriptor, encode_indices};
 use ::bytes::Bytes;
 
-/// Name of the peer and its time; each checked once.
+/// The name and time of each peer, whose output is checked once.
 pub fn measure(page: &Page, total: Duration) -> Vec<(&'static str, Timing)> {
     let timing = match page {
         Page::DeltaI32 { encoded, values } => {
@@ -96,7 +96,7 @@ fn encode<T: DataType>(values: &[T::T], total: Duration) -> Timing {
     timing
 }
 
-/// Whether DELTA_BINARY_PACKED `encoded` are `values`.
+/// Checks that DELTA_BINARY_PACKED `encoded` decodes to `values`.
 pub fn assert_delta<T: DataType>(encoded: &[u8], values: &[T::T]) {
     let mut decoder = get_decoder::<T>(descriptor::<T>(), Encoding::DELTA_BINARY_PACKED).expect("encoding exists");
     let mut out = vec![T::T::default(); COUNT];
@@ -105,7 +105,7 @@ pub fn assert_delta<T: DataType>(encoded: &[u8], values: &[T::T]) {
     assert!(out == values);
 }
 
-/// Whether the runs `encoded` are `values`.
+/// Checks that the runs in `encoded` decode to `values`.
 pub fn assert_indices(width: u8, encoded: &[u8], values: &[u32]) {
     let mut page = vec![width];
     page.extend(encoded);

@@ -1,4 +1,4 @@
-//! Time of one call, from many short samples: a sample is too short for the scheduler to fall into most of them.
+//! Times one call by many short samples: a sample is so short that the scheduler rarely interrupts it.
 
 use std::time::{Duration, Instant};
 

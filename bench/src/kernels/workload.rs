@@ -1,4 +1,4 @@
-//! What the kernels are measured on: pages of 65,536 values, encoded by the `parquet` crate, with what they decode to; and
+//! The workloads of the kernels: pages of 65,536 values, encoded by the `parquet` crate, with their decoded values; and
 //! values to encode.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub const COUNT: usize = 1 << 16;
 pub struct Workload {
     pub name: String,
     pub what: String,
-    /// Nanoseconds per value; of BYTE_STREAM_SPLIT a part of memcpy's speed; of byte count GB/s.
+    /// Nanoseconds per value; for BYTE_STREAM_SPLIT a share of memcpy's speed; for byte counts GB/s.
     pub goal: f64,
     pub page: Page,
 }
@@ -31,7 +31,7 @@ pub enum Page {
         encoded: Bytes,
         values: Vec<i64>,
     },
-    /// The encoded bytes start with the width, as those of a data page do.
+    /// The encoded bytes start with the width, like those in a data page.
     Indices {
         encoded: Bytes,
         values: Vec<u32>,
@@ -51,7 +51,7 @@ pub enum Page {
         width: usize,
         values: Vec<u8>,
     },
-    /// `ends` are where the values end in `text`.
+    /// `ends` are the ends of the values in `text`.
     LengthStrings {
         encoded: Bytes,
         ends: Vec<i32>,
@@ -67,7 +67,7 @@ pub enum Page {
         needle: u8,
         count: usize,
     },
-    /// To be encoded; `bytes` are the values, little-endian, for peers in other languages. So for the next two.
+    /// To be encoded; `bytes` are the values, little-endian, for peers in other languages. The same for the next two.
     EncodeIndices {
         width: u8,
         values: Vec<u32>,
@@ -84,7 +84,7 @@ pub enum Page {
 }
 
 impl Page {
-    /// What the work reads.
+    /// The input of the work.
     pub fn encoded(&self) -> &Bytes {
         match self {
             Page::DeltaI32 { encoded, .. }
@@ -127,7 +127,7 @@ pub fn all() -> Vec<Workload> {
     for width in [1, 8, 16, 20, 25, 32] {
         let values = walk(width).map(|value| value as i32).collect::<Vec<_>>();
         let encoded = encode::<Int32Type>(Encoding::DELTA_BINARY_PACKED, &values);
-        // 26 to 32 bits were not given a goal.
+        // 26 to 32 bits have no goal.
         let goal = if width <= 25 { 0.18 } else { f64::INFINITY };
         all.push(named("delta-i32", width, "DELTA i32", goal, Page::DeltaI32 { encoded, values }));
     }
@@ -253,7 +253,7 @@ fn runs(width: u8, len: impl Fn(&mut Random, bool) -> u64) -> Page {
     Page::Indices { encoded: encode_indices(width, &values), values }
 }
 
-/// Runs of one value and runs of random values by turns, of lengths that `len` chooses.
+/// Alternating runs of one value and runs of random values, with lengths chosen by `len`.
 fn values_in_runs(width: u8, len: impl Fn(&mut Random, bool) -> u64) -> Vec<u32> {
     let mut random = Random(77);
     let mut values = Vec::with_capacity(COUNT);

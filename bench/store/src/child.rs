@@ -1,4 +1,4 @@
-//! What a child process does: one piece of work with one engine, told as a line of JSON.
+//! A child process: one piece of work with one engine, reported as a line of JSON.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -13,19 +13,19 @@ use crate::engine::{Batch, Engine, Mode, Reader};
 use crate::engines::Work;
 use crate::keys::{Kind, Random, value};
 
-/// Entries of a transaction.
+/// Entries per transaction.
 const BATCH: u64 = 512;
 
-/// Gets between two snapshots of a reader beside a writer.
+/// Gets per snapshot of a reader beside a writer.
 const GETS_A_SNAPSHOT: u64 = 1000;
 
-/// Keys of one call that gets many.
+/// Keys per call that gets many.
 const GETS_TOGETHER: u64 = 64;
 
-/// Seconds after which no more calls are counted: some engines take a millisecond for one.
+/// The maximum seconds of counting calls: some engines take a millisecond for one.
 const MAX_SECONDS: f64 = 2.0;
 
-/// Calls between two looks at the clock.
+/// Calls between two checks of the clock.
 const CALLS_A_LOOK: u64 = 64;
 
 /// A piece of work.
@@ -33,20 +33,20 @@ const CALLS_A_LOOK: u64 = 64;
 pub enum Task {
     /// Puts entries in, round by round.
     Load { rounds: u64 },
-    /// Reads of what was loaded.
+    /// Reads the loaded entries.
     Read { calls: u64 },
     /// Readers beside a writer.
     Beside { readers: usize, seconds: f64 },
-    /// Commits that last, by so many committers.
+    /// Durable commits by this many committers.
     Durable { batch: u64, committers: usize, seconds: f64 },
-    /// Commits of one entry until the parent kills.
+    /// Commits of one entry until the parent kills the process.
     UntilKilled,
     /// Opens, and finds the last entry.
     Open,
 }
 
 impl Task {
-    /// As arguments of the child.
+    /// The arguments of the child.
     pub fn arguments(self) -> Vec<String> {
         match self {
             Task::Load { rounds } => vec!["load".to_owned(), rounds.to_string()],
@@ -145,7 +145,7 @@ impl Child<'_> {
 
     fn reads<E: Engine>(&self, reader: &E::Reader<'_>, calls: u64) -> Value {
         let (kind, keys) = (self.kind, self.keys);
-        // Once over everything, so that no engine is charged for reading its file in.
+        // One pass over everything first, so that no engine is charged for reading its file.
         let (mut count, mut sum, mut last) = (0, 0u64, Vec::new());
         reader.scan(|key, bytes| {
             assert!(last.as_slice() < key || count == 0, "{} scans out of order", E::NAME);
@@ -313,7 +313,7 @@ fn fill(batch: &mut Batch, kind: Kind, numbers: std::ops::Range<u64>) {
     }
 }
 
-/// The median, the 99th part of a hundred and the longest, in microseconds.
+/// The median, the 99th percentile and the maximum, in microseconds.
 pub fn latencies_micros(mut latencies: Vec<Duration>) -> [f64; 3] {
     latencies.sort_unstable();
     [0.5, 0.99, 1.0].map(|part| {
@@ -322,7 +322,7 @@ pub fn latencies_micros(mut latencies: Vec<Duration>) -> [f64; 3] {
     })
 }
 
-/// Calls a second, counted over so many calls or as many as there are in a few seconds; each call has its own input.
+/// Calls a second, over this many calls or as many as fit in a few seconds; each call has its own input.
 fn per_second(calls: u64, seed: u64, mut call: impl FnMut(&mut Random)) -> f64 {
     let mut random = Random::new(seed);
     let mut run = |calls: u64, most_seconds: f64| {
@@ -339,7 +339,7 @@ fn per_second(calls: u64, seed: u64, mut call: impl FnMut(&mut Random)) -> f64 {
     run(calls, MAX_SECONDS)
 }
 
-/// What the files take on the disk: a map may be longer than what it holds.
+/// The bytes of the files on the disk: a map may be longer than its contents.
 fn disk_bytes(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let entries = fs::read_dir(folder).expect("the folder can be listed");
@@ -352,7 +352,7 @@ fn disk_bytes(folder: &Path) -> u64 {
         .sum()
 }
 
-/// The most memory this process has held, pages of mapped files included.
+/// The peak memory of this process, including pages of mapped files.
 fn peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

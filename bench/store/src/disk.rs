@@ -1,5 +1,5 @@
-//! What the disk itself does: writes at the end of what a file has, each synced. No store that keeps a log and waits for it
-//! is faster than this, but by sharing a sync among several commits.
+//! The disk alone: writes at the end of a file's contents, each synced. A store that keeps a log and waits for it can
+//! only be faster by sharing a sync among several commits.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::child::latencies_micros;
 
-/// Written over from the start on when the end is reached, so that the file never grows.
+/// The file is overwritten from the start when the end is reached, so that it never grows.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// Appends of so many bytes, each with `fdatasync`, into a file whose blocks were all written before.
+/// Appends of this many bytes, each with `fdatasync`, into a file whose blocks were all written before.
 pub fn appends(folder: &Path, bytes: usize, seconds: f64) -> Value {
     let path = folder.join("appended");
     let file =

@@ -1,19 +1,19 @@
-//! What a store has to do to be measured.
+//! The interface of a measured store.
 
 use std::path::Path;
 
 use crate::keys::Key;
 
-/// What a commit promises.
+/// The guarantee of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Nothing waits for the disk.
     NoSync,
-    /// A commit has returned when it survives power loss.
+    /// A commit survives a loss of power once it has returned.
     Durable,
 }
 
-/// Entries of one transaction, as they are handed to every engine: keys and values in one buffer, none of them borrowed
+/// Entries of one transaction, in the form that every engine gets: keys and values in one buffer, none of them borrowed
 /// from the engine.
 #[derive(Default)]
 pub struct Batch {
@@ -42,23 +42,23 @@ impl Batch {
 
 /// An open store.
 pub trait Engine: Sized + Sync {
-    /// A view of what was committed when it was made.
+    /// A view of the commits so far.
     type Reader<'a>: Reader
     where
         Self: 'a;
 
     const NAME: &'static str;
 
-    /// Opens the store in `folder`, which exists, or makes it.
+    /// Opens the store in `folder`, which exists, or creates the store there.
     fn open(folder: &Path, mode: Mode) -> Self;
 
-    /// One transaction, really committed.
+    /// Commits one transaction.
     fn commit(&self, batch: &Batch);
 
-    /// Does `work` on what has been committed so far.
+    /// Runs `work` on the commits so far.
     fn read<T>(&self, work: impl FnOnce(&Self::Reader<'_>) -> T) -> T;
 
-    /// Brings everything to the disk and ends.
+    /// Flushes everything to the disk and closes the store.
     fn close(self);
 }
 
@@ -72,17 +72,17 @@ pub trait Reader {
         values.extend(keys.iter().map(|key| self.get(key)));
     }
 
-    /// The value of the first key that is not below `key`.
+    /// The value of the first key that is not less than `key`.
     fn lower_bound(&self, key: &[u8]) -> Option<u64>;
 
-    /// Hands all entries to `visit` in order.
+    /// Passes all entries to `visit` in order.
     fn scan(&self, visit: impl FnMut(&[u8], &[u8]));
 
-    /// Number of keys from `from` on and below `to`.
+    /// The number of keys from `from` up to but not including `to`.
     fn count(&self, from: &[u8], to: &[u8]) -> u64;
 }
 
-/// A value as the benchmark writes it.
+/// The number in a value of the benchmark.
 pub fn value(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().expect("values have 8 bytes"))
 }

@@ -1,7 +1,7 @@
-//! The keys and values that are written, each known from its number, so that no list of them has to be kept and every
-//! answer can be checked.
+//! The keys and values, each a function of its number, so that no list of them has to be kept and every answer can be
+//! checked.
 
-/// How keys follow each other.
+/// The kind and order of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// 8 bytes in random order.
@@ -27,7 +27,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == text)
     }
 
-    /// The number that the key of entry `number` says.
+    /// The number in the key of entry `number`.
     fn code(self, number: u64) -> u64 {
         match self {
             Kind::Sequential => 2 * number,
@@ -37,26 +37,26 @@ impl Kind {
     }
 
     pub fn key(self, number: u64) -> Key {
-        self.of_code(self.code(number))
+        self.from_code(self.code(number))
     }
 
-    /// The greatest key below that of entry `number`, which no entry has.
+    /// The greatest key less than the key of entry `number`; no entry has it.
     pub fn below(self, number: u64) -> Key {
         match self.code(number) {
-            0 => self.of_code(0),
-            code => self.of_code(code - 1),
+            0 => self.from_code(0),
+            code => self.from_code(code - 1),
         }
     }
 
     /// A key that no entry has.
     pub fn absent(self, number: u64) -> Key {
-        self.of_code(match self {
+        self.from_code(match self {
             Kind::Sequential => 2 * number + 1,
             Kind::Random | Kind::Strings => mixed(number) | 1,
         })
     }
 
-    fn of_code(self, code: u64) -> Key {
+    fn from_code(self, code: u64) -> Key {
         let mut bytes = [0; 20];
         match self {
             Kind::Random | Kind::Sequential => {
@@ -74,13 +74,13 @@ impl Kind {
         }
     }
 
-    /// Two keys with a part of all keys between them, and how many of `count` entries are there.
+    /// Two keys with a share of all keys between them, and the number of those among `count` entries.
     pub fn range(self, count: u64, random: &mut Random, part: f64) -> (Key, Key, u64) {
         let all = if self == Kind::Sequential { 2 * count } else { u64::MAX };
         let width = (all as f64 * part) as u64;
         let low = random.below(all - width);
         let within = (0..count).filter(|&number| (low..low + width).contains(&self.code(number))).count() as u64;
-        (self.of_code(low), self.of_code(low + width), within)
+        (self.from_code(low), self.from_code(low + width), within)
     }
 }
 
@@ -110,8 +110,8 @@ pub fn value(number: u64) -> u64 {
     number ^ 0x5DEE_CE66_D1CE_4E5B
 }
 
-/// A permutation of 64-bit numbers that leaves no pattern (Stafford's mix 13). Its upper 63 bits are the permutation of
-/// none: two of 20 million numbers share them with a chance of 1 in 46,000, and then a get finds the wrong value.
+/// A permutation of 64-bit numbers that leaves no pattern (Stafford's mix 13). Its upper 63 bits are not a permutation:
+/// two of 20 million numbers share them with a chance of 1 in 46,000, and then a get finds the wrong value.
 fn mixed(number: u64) -> u64 {
     let mut x = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -119,7 +119,7 @@ fn mixed(number: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Numbers for the choice of entries: another one in every call.
+/// Numbers that choose entries, different in every call.
 pub struct Random(u64);
 
 impl Random {

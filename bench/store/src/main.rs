@@ -1,4 +1,4 @@
-//! Lath's ordered store measured beside its peers. `bench/run store` is the way to start it; see docs/benchmarks.md.
+//! Measures Lath's ordered store beside its peers. Start it with `bench/run store`; see docs/benchmarks.md.
 
 mod child;
 mod disk;

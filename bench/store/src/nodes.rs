@@ -1,8 +1,9 @@
-//! What a search in a node takes, at every tier.
+//! Times a search in a node, at every tier.
 //!
-//! Nodes of 256 bytes, 512 of them (they fit a second-level cache), each with arrays of its own and a number of bytes within
-//! the range that the row names. By latency the next node is chosen with the answer in the one before, by throughput without
-//! it. The first row is the choice alone, which the others contain. Every tier gives the same sum of answers, or this stops.
+//! There are 512 nodes of 256 bytes (they fit a second-level cache), each with arrays of its own and a number of bytes
+//! within the range that the row names. For latency, the next node depends on the answer in the one before; for
+//! throughput, it does not. The first row is the choice of nodes alone, which the others include. The program stops
+//! unless every tier gives the same sum of answers.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,9 +15,9 @@ const NODES: usize = 512;
 const CALLS: usize = 100_000;
 const ROUNDS: usize = 25;
 
-/// A node as the searches see it.
+/// A node with the bytes that are searched.
 struct Node {
-    /// 16 bytes before the sorted bytes, or bytes in any order, and what follows them.
+    /// 16 bytes before the sorted bytes, or bytes in any order, and the bytes after them.
     sorted: [u8; 320],
     bytes: [u8; 320],
     count: usize,
@@ -50,7 +51,7 @@ fn nodes(least: usize, most: usize) -> Vec<Node> {
         numbers.fill_with(|| random.next() as u32);
         let mut ages = [0; 64];
         ages.fill_with(|| random.next() as u16);
-        // Of the keys and numbers wanted most are there.
+        // Most of the searched keys and numbers are present.
         let key = bytes[16 + random.next() as usize % (count + count / 4 + 1).min(300)];
         let at = random.next() as usize % 20;
         let wanted = numbers.get(at).copied().unwrap_or(1);
@@ -80,7 +81,7 @@ fn time<const DEPENDENT: bool>(nodes: &[Node], search: &impl Fn(&Node) -> u64) -
     (best, black_box(sum))
 }
 
-/// The tiers that have code of their own here.
+/// The tiers with code of their own here.
 fn tiers() -> impl Iterator<Item = Tier> {
     Tier::available().iter().copied().filter(|&tier| tier != Tier::Sse41)
 }
@@ -105,7 +106,7 @@ impl Rows {
     }
 }
 
-/// Prints the table, and leaves the kernels at the tier they were at.
+/// Prints the table, and leaves the kernels at their tier.
 pub fn run(record: &mut Record) {
     let tier = Tier::current();
     let mut rows = Rows::default();
@@ -157,7 +158,7 @@ pub fn run(record: &mut Record) {
             let table = node.bytes.first_chunk().unwrap_or(&[0; 16]);
             let mut out = [0; 256];
             let copied = bytesearch::remap_branches(&node.bytes[16..16 + node.count], table, &mut out[..node.count]);
-            // The last bytes, so that nothing is left out.
+            // The last bytes, so that nothing is optimized away.
             u64::from(black_box(&out)[node.count - 1]) + u64::from(copied.is_err())
         });
     }

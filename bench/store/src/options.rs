@@ -1,22 +1,22 @@
-//! What the command line asks for.
+//! The options of the command line.
 
 use std::path::{Path, PathBuf};
 
 use crate::engines;
 
-/// What is to be run.
+/// The parameters of a run.
 pub struct Options {
-    /// How many keys the stores have, one run after the other.
+    /// The numbers of keys in the stores, one run each.
     pub sizes: Vec<u64>,
     pub rounds: u64,
     pub engines: Vec<String>,
-    /// Where the stores lie while they are measured.
+    /// The folder of the measured stores.
     pub folder: PathBuf,
 }
 
 impl Options {
     /// # Errors
-    /// A sentence on the option that is not understood.
+    /// A message about the unknown option.
     pub fn parse(arguments: &[String]) -> Result<Options, String> {
         let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/store");
         let mut options = Options {

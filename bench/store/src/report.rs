@@ -1,4 +1,4 @@
-//! All work with all engines, in turns, each piece in a process of its own, and the tables of what came of it.
+//! Runs all work with all engines in turn, each piece in a process of its own, and prints the tables of results.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,16 +15,17 @@ use crate::table::{
     self, BESIDE, DURABLE, INSERTS, OPENING, Rows, Table, commits, figure, mebibytes, micros, thousands,
 };
 
-/// Seconds in which durable commits are counted.
+/// The seconds of counting durable commits.
 const DURABLE_SECONDS: f64 = 5.0;
 
-/// How often each engine reads what it has loaded, in turns with the others: what a host gives changes within minutes.
+/// The number of passes in which each engine reads its data, in turn with the others: the speed of a shared host
+/// changes within minutes.
 const READ_PASSES: usize = 3;
 
 /// Batches and committers of durable commits.
 const DURABLE_LOADS: [(u64, usize); 3] = [(512, 1), (1, 1), (1, 8)];
 
-/// Bytes that Lath's log takes for a commit of one entry, and for each further one: the disk alone is measured with as many.
+/// Bytes in Lath's log for a commit of one entry, and for each further one: the disk alone is measured with as many.
 const LOGGED_BYTES: (u64, u64) = (61, 20);
 
 /// The run with one number of keys.
@@ -70,7 +71,7 @@ fn versions(engines: &[String]) -> String {
 }
 
 impl Run<'_> {
-    /// Leaves the stores where they are.
+    /// Leaves the stores in place.
     fn load_and_read(&mut self, kind: Kind) {
         let calls = (self.keys / 4).clamp(100_000, 500_000);
         self.heading(&format!("Loading {} {} keys, and reading them", self.keys, kind.name()));
@@ -117,7 +118,7 @@ impl Run<'_> {
                 let task = Task::Durable { batch, committers, seconds: DURABLE_SECONDS };
                 rows.add(&durable_name(batch, committers), self.continued(engine, present, task).as_ref().map(commits));
             }
-            // The best that committers can do is to share each sync among all of them.
+            // At best, committers share each sync among all of them.
             let bytes = (LOGGED_BYTES.0 + LOGGED_BYTES.1 * (batch - 1)) * committers as u64;
             let folder = self.fresh("disk");
             let answer = run_command(disk(&folder, bytes), &format!("disk: {bytes} bytes a sync"));
@@ -158,7 +159,7 @@ impl Run<'_> {
         self.tables.push(rows.print(self.record, columns, section, self.keys));
     }
 
-    /// A task that goes on with the store of random keys, of which `present` are there before and after.
+    /// A task that continues with the store of random keys, `present` of which exist before and after.
     fn continued(&self, engine: &str, present: &mut u64, task: Task) -> Option<Value> {
         let answer = run_child(engine, Kind::Random, *present, &self.folder(engine), task)?;
         *present = answer["keys"].as_u64()?;

@@ -3,7 +3,7 @@
 use lath_bench_record::record::Record;
 use serde_json::Value;
 
-/// A figure, and what each engine has reached in it.
+/// A figure, with the value of each engine.
 pub struct Row {
     name: String,
     cells: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Table {
     rows: Vec<Row>,
 }
 
-/// What Lath is to reach with 20 million keys, by section and row.
+/// Lath's goals with 20 million keys, by section and row.
 const GOALS: [(&str, &str, &str); 16] = [
     ("random", INSERTS, "last ≥ 1.1 M"),
     ("sequential", INSERTS, "last ≥ 4 M"),
@@ -46,7 +46,7 @@ pub const DURABLE: &str = "durable commits";
 pub const OPENING: &str = "open after a kill";
 
 impl Rows {
-    /// Adds an engine's value to a row; none where the engine has failed.
+    /// Adds an engine's value to a row; `None` if the engine has failed.
     pub fn add(&mut self, name: &str, cell: Option<String>) {
         let cell = cell.unwrap_or_else(|| "failed".to_owned());
         match self.0.iter_mut().find(|row| row.name == name) {
@@ -55,7 +55,7 @@ impl Rows {
         }
     }
 
-    /// Prints the table, whose columns these are.
+    /// Prints the table with these columns.
     pub fn print(self, record: &mut Record, columns: &[String], section: &'static str, keys: u64) -> Table {
         let mut head = vec!["figure".to_owned()];
         head.extend(columns.iter().cloned());
@@ -96,12 +96,12 @@ pub fn print_growth(record: &mut Record, engines: &[String], sizes: &[u64], tabl
     record.table(&head, &lines);
 }
 
-/// A figure of a child's answer as text.
+/// A figure of a child's output as text.
 pub fn figure(answer: Option<&Value>, key: &str, text: impl Fn(f64) -> String) -> Option<String> {
     answer?[key].as_f64().map(text)
 }
 
-/// Commits a second, and how long they took.
+/// Commits a second, and their latencies.
 pub fn commits(answer: &Value) -> String {
     format!("{:.0}; {}", answer["commits"].as_f64().unwrap_or(f64::NAN), micros(answer))
 }

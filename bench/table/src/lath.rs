@@ -16,7 +16,7 @@ use crate::{Figures, peers};
 const BATCH_ROWS: u64 = 100_000;
 const GETS: u64 = 2_000;
 
-/// Does all work, and checks what it gives.
+/// Does all work, and checks the results.
 ///
 /// # Panics
 /// If an answer is wrong.
@@ -28,7 +28,7 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     let started = Instant::now();
     let schema = rows([0], 0).schema();
     let table = Table::create(folder, &schema, &["id"], TableOptions::new()).expect("a new folder");
-    // One transaction, as loads are made; making the rows does not count, here as for the peers.
+    // A load is one transaction; generating the rows does not count, for the peers neither.
     let mut seconds = started.elapsed().as_secs_f64();
     let mut transaction = table.begin().expect("one writer");
     for start in (0..base).step_by(BATCH_ROWS as usize) {
@@ -43,7 +43,7 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     note("load", base as f64 / (seconds + started.elapsed().as_secs_f64()));
     settle(&table);
     assert_eq!(table.count().expect("counts"), base);
-    let base_bytes = size_of(folder);
+    let base_bytes = folder_bytes(folder);
     note("base_bytes", base_bytes / 1e6);
 
     note("cold", median_get(&table, (0..GETS).map(|number| mix(number) % base), true));
@@ -58,10 +58,10 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     let (table, milliseconds) = opened_again(table, folder);
     note("open", milliseconds);
 
-    // New rows have numbers from the end of the base on, and updates choose among all.
+    // New rows are numbered from the end of the base, and updates choose among all.
     let mut end = base;
     for (name, per_commit) in [("upsert_1", 1), ("upsert_100", 100), ("upsert_10000", 10_000)] {
-        let upserts = options.upserts_of(per_commit);
+        let upserts = options.upsert_count(per_commit);
         let written = written_bytes();
         let mut batches = Vec::new();
         for commit in 0..upserts / per_commit {
@@ -105,11 +105,11 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     note("update", started.elapsed().as_secs_f64());
     let expected = count_statuses((0..base).map(|number| (number, u64::from(is_updated(number)))));
     note("group_updated", group(&table, expected.clone()));
-    note("updated_bytes", size_of(folder) / 1e6);
+    note("updated_bytes", folder_bytes(folder) / 1e6);
     table.flush().expect("flushes");
     settle(&table);
     note("group_compacted", group(&table, expected));
-    note("compacted_bytes", size_of(folder) / 1e6);
+    note("compacted_bytes", folder_bytes(folder) / 1e6);
 
     let deleted: Vec<i64> = (0..base).filter(|number| mix(number ^ 0x1234) % 100 == 0).map(id).collect();
     let started = Instant::now();
@@ -119,7 +119,7 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     figures
 }
 
-/// The table, closed and opened a few times, and the median of the milliseconds that opening took.
+/// Closes and opens the table a few times, and returns it with the median milliseconds of opening.
 fn opened_again(mut table: Table, folder: &Path) -> (Table, f64) {
     let mut times = [0.0; 9];
     for time in &mut times {
@@ -132,7 +132,7 @@ fn opened_again(mut table: Table, folder: &Path) -> (Table, f64) {
     (table, times[times.len() / 2])
 }
 
-/// Compacts, and removes what is no longer needed.
+/// Compacts, and removes obsolete files.
 fn settle(table: &Table) {
     table.compact().expect("compacts");
     table.vacuum().expect("removes files");
@@ -157,12 +157,12 @@ fn median_get(table: &Table, numbers: impl Iterator<Item = u64>, is_there: bool)
     times[times.len() / 2].as_secs_f64() * 1e6
 }
 
-/// The least of five times in milliseconds.
+/// The minimum of five times, in milliseconds.
 fn group(table: &Table, expected: Vec<(String, u64)>) -> f64 {
     let mut least = f64::INFINITY;
     for _ in 0..5 {
         let started = Instant::now();
-        // So few that looking through them is faster than a map.
+        // So few that a linear search is faster than a map.
         let mut counts: Vec<(String, u64)> = Vec::new();
         let scan = table.scan().expect("a snapshot").select(["status"]).dictionary_columns(["status"]);
         for batch in scan.build().expect("scans") {
@@ -199,12 +199,12 @@ fn upserts_by_threads(table: &Table, base: u64, upserts: u64) -> f64 {
 }
 
 /// The size of all files of a folder.
-pub fn size_of(folder: &Path) -> f64 {
+pub fn folder_bytes(folder: &Path) -> f64 {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let sizes = entries.map(|entry| {
         let entry = entry.expect("an entry");
         match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+            Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
             // A file that a checkpoint has just removed.
             Err(_) => 0.0,
             Ok(metadata) => allocated(&metadata),
@@ -213,13 +213,13 @@ pub fn size_of(folder: &Path) -> f64 {
     sizes.sum()
 }
 
-/// What a file takes on disk: stores are sparse.
+/// The disk space of a file: stores are sparse.
 fn allocated(metadata: &fs::Metadata) -> f64 {
     use std::os::unix::fs::MetadataExt;
     (metadata.blocks() * 512) as f64
 }
 
-/// What this process has had written to disk.
+/// The bytes that this process has written to disk.
 fn written_bytes() -> f64 {
     let io = fs::read_to_string("/proc/self/io").unwrap_or_default();
     let line = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));

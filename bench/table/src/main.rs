@@ -1,4 +1,5 @@
-//! Keyed tables measured beside DuckDB, SQLite, Lance and delta-rs. `bench/run table` is the way to start it; see docs/benchmarks.md.
+//! Measures keyed tables beside DuckDB, SQLite, Lance and delta-rs. Start it with `bench/run table`; see
+//! docs/benchmarks.md.
 
 mod lath;
 mod options;
@@ -11,7 +12,7 @@ use lath_bench_record::record::Record;
 
 use crate::options::Options;
 
-/// The work, in the order in which it is done. An engine gives a figure for each, or none where it cannot do it.
+/// The work, in order. An engine has a figure for each, or none if it cannot do it.
 pub const WORK: [(&str, &str); 19] = [
     ("load", "load the base: rows/s"),
     ("hot", "get, hot: median µs"),
@@ -34,7 +35,7 @@ pub const WORK: [(&str, &str); 19] = [
     ("delete", "delete 1 % by key: s"),
 ];
 
-/// What an engine took, by the names of [`WORK`].
+/// The figures of an engine, by the names of [`WORK`].
 pub type Figures = Vec<(String, f64)>;
 
 fn main() -> ExitCode {

@@ -1,15 +1,15 @@
-//! What is to be measured.
+//! The options of the command line.
 
 use std::path::PathBuf;
 
 pub struct Options {
     pub is_quick: bool,
-    /// Rows of the base.
+    /// The rows of the base table.
     pub rows: u64,
-    /// Rows that are upserted at most by commits of one size.
+    /// The maximum number of rows that commits of one size upsert.
     pub upserts: u64,
     pub engines: Vec<String>,
-    /// Where the tables lie while they are measured.
+    /// The folder of the measured tables.
     pub folder: PathBuf,
 }
 
@@ -33,8 +33,8 @@ impl Options {
         Ok(options)
     }
 
-    /// How many rows commits of this size upsert: less of small ones, which take longer.
-    pub fn upserts_of(&self, rows_per_commit: u64) -> u64 {
+    /// The number of rows that commits of this size upsert: fewer for small commits, which take longer.
+    pub fn upsert_count(&self, rows_per_commit: u64) -> u64 {
         let max = match rows_per_commit {
             1 => 2_000,
             100 => 100_000,

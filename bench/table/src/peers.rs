@@ -11,16 +11,16 @@ use crate::options::Options;
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/python/.venv/bin/python");
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/python/table.py");
 
-/// Does all work by one of them.
+/// Does all work with one of them.
 ///
 /// # Errors
-/// What the process says when it fails.
+/// The output of the process if it fails.
 pub fn run(engine: &str, folder: &Path, options: &Options) -> Result<Figures, String> {
     let figures = python(
         Command::new(PYTHON)
             .args([PROGRAM, engine])
             .arg(folder)
-            .args([1, 100, 10_000].map(|per_commit| options.upserts_of(per_commit).to_string()))
+            .args([1, 100, 10_000].map(|per_commit| options.upsert_count(per_commit).to_string()))
             .arg(options.rows.to_string()),
     )?;
     let figures = figures.as_object().expect("an object").iter();

@@ -1,6 +1,6 @@
 //! The rows of the benchmark: `id` (63 random bits), `count`, `price`, `at`, `status` (one of eight) and `note` (about 40 bytes).
 //!
-//! `peers/python/table.py` makes the same ones: a row is a function of its number and of how often it was updated.
+//! `peers/python/table.py` generates the same ones: a row is a function of its number and of its number of updates.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The id of row `number`. Of 2^64 numbers two have the same; of the few million here none.
+/// The id of row `number`. Two of all 2^64 numbers share an id, but none of the few million here.
 pub fn id(number: u64) -> i64 {
     (mix(number) >> 1) as i64
 }
@@ -25,7 +25,7 @@ fn status(number: u64, version: u64) -> &'static str {
     STATUSES[(mix(number ^ version << 40) % 8) as usize]
 }
 
-/// The rows with these numbers, as updated so often.
+/// The rows with these numbers, after `version` updates.
 pub fn rows(numbers: impl IntoIterator<Item = u64> + Clone, version: u64) -> RecordBatch {
     let each = || numbers.clone().into_iter();
     let columns: [(&str, ArrayRef); 6] = [
@@ -52,7 +52,7 @@ pub fn rows(numbers: impl IntoIterator<Item = u64> + Clone, version: u64) -> Rec
     RecordBatch::try_from_iter(columns).expect("columns have one length")
 }
 
-/// How many rows have each status, of rows with these versions.
+/// The number of rows with each status, for rows with these versions.
 pub fn count_statuses(rows: impl Iterator<Item = (u64, u64)>) -> Vec<(String, u64)> {
     let mut counts = [0; 8];
     for (number, version) in rows {

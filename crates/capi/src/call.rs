@@ -1,4 +1,4 @@
-//! Runs the functions of the interface: no panic leaves them, and the text of the last error is kept.
+//! Runs the functions of the interface: stops panics at the boundary, and keeps the text of the last error.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -11,19 +11,19 @@ thread_local! {
     static LAST_MESSAGE: RefCell<CString> = RefCell::default();
 }
 
-/// Runs what a function of the interface does: makes a code of its result, and of a panic.
+/// Runs the work of a function of the interface, and turns its result, or a panic, into a status code.
 ///
 /// # Safety
-/// Whatever `work` asks of [`Pointers`] about a pointer has to be as its methods say.
+/// Every pointer that `work` passes to a method of [`Pointers`] satisfies the conditions of that method.
 #[inline]
 pub(crate) unsafe fn call(work: impl FnOnce(Pointers) -> Result<(), Failure>) -> Status {
     // SAFETY: the caller of this function promises the same.
     let pointers = unsafe { Pointers::as_promised() };
-    // What `work` changes is behind pointers of the caller, who is told that it has no meaning after an error.
+    // After an error, the outputs that `work` may have changed have no meaning, as the documentation tells the caller.
     match catch_unwind(AssertUnwindSafe(|| work(pointers))) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(failure)) => keep(failure),
-        Err(panic) => keep(Failure::of_panic(&*panic)),
+        Err(panic) => keep(Failure::panic(&*panic)),
     }
 }
 
@@ -33,13 +33,13 @@ fn keep(failure: Failure) -> Status {
     let mut text = failure.message.into_bytes();
     text.retain(|&byte| byte != 0);
     let text = CString::new(text).unwrap_or_default();
-    // A thread that is ending can no longer read it.
+    // A thread that is ending can no longer read the message.
     let _ = LAST_MESSAGE.try_with(|last| *last.borrow_mut() = text);
     failure.status
 }
 
-/// The text of the last error that a function of Lath returned on this thread, in UTF-8 and ended by a zero byte; an empty text if
-/// there was none. It is valid until the next error on this thread, or the thread's end.
+/// The text of the last error that a function of Lath returned on this thread, in UTF-8 and ended by a zero byte; an
+/// empty text if there was none. It is valid until the next error on this thread, or the thread's end.
 #[unsafe(no_mangle)]
 pub extern "C" fn lath_last_error_message() -> *const c_char {
     LAST_MESSAGE.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn message() -> String {
-        // SAFETY: the text ends with a zero byte and stays until the next error of this thread.
+        // SAFETY: the text ends with a zero byte and stays valid until the next error of this thread.
         unsafe { CStr::from_ptr(lath_last_error_message()) }.to_str().unwrap().to_owned()
     }
 

@@ -1,13 +1,12 @@
-//! The C interface of Lath, which `crates/capi/install` makes `liblath` and `lath.h` of.
+//! The C interface of Lath, from which `crates/capi/install` builds `liblath` and `lath.h`.
 //!
-//! `docs/c.md` is its manual. With `--no-default-features` there are the kernels
-//! alone, for engines that embed them.
+//! `docs/c.md` is its manual. With `--no-default-features` it contains only the kernels, for engines that embed them.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! | --- | --- |
-//! | `call` | runs a function of the interface: a panic becomes an error, the last error's text is kept |
-//! | `status` | codes of errors, and failures that have one |
-//! | `pointers` | checks of the pointers that C gives, and the slices and references made of them |
+//! | `call` | runs a function of the interface: turns a panic into an error, and keeps the last error's text |
+//! | `status` | codes of errors, and failures with such a code |
+//! | `pointers` | checks of the pointers from C, and the slices and references made from them |
 //! | `kernels` | Bloom filters, hashes, and the encodings of pages |
 //! | `files` | Parquet files as Arrow streams |
 //! | `store` | the ordered store |

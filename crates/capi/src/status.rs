@@ -1,16 +1,16 @@
-//! Codes of errors, and failures that have one.
+//! Codes of errors, and failures with such a code.
 
 use std::any::Any;
 use std::ffi::{CStr, c_char};
 
 use lath_kernels::KernelError;
 
-/// What became of a call. After anything but `LATH_STATUS_OK`, `lath_last_error_message` has the text, and outputs have no meaning
-/// unless the function says otherwise.
+/// The status of a call. If it is not `LATH_STATUS_OK`, `lath_last_error_message` returns the text, and outputs have no
+/// meaning unless the function says otherwise.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The call did what it says.
+    /// The call succeeded.
     Ok = 0,
     /// An argument is not allowed: a null or misaligned pointer, lengths that do not agree, a condition that does not parse.
     Invalid = 1,
@@ -20,27 +20,27 @@ pub enum Status {
     NotParquet = 3,
     /// The file, or a column of it, is encrypted.
     Encrypted = 4,
-    /// The file uses what Lath cannot read.
+    /// The file uses a feature that Lath cannot read.
     Unsupported = 5,
-    /// A value does not fit the type in which it is wanted.
+    /// A value does not fit the requested type.
     OutOfRange = 6,
     /// Something is larger than the format or an option allows.
     Limit = 7,
-    /// The operating system failed.
+    /// An operation of the operating system failed.
     Io = 8,
-    /// There is no such file.
+    /// The file does not exist.
     NotFound = 9,
     /// Another process or transaction has the store.
     Busy = 10,
-    /// There is a file of that name.
+    /// A file of that name already exists.
     Exists = 11,
-    /// The work was stopped.
+    /// The operation was stopped.
     Cancelled = 12,
     /// A bug in Lath; please report it.
     Internal = 13,
 }
 
-/// A code and its text.
+/// A status code and a message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: Status,
@@ -56,7 +56,7 @@ impl Failure {
         Self::new(Status::Invalid, message)
     }
 
-    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+    pub(crate) fn panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message");
         Self::new(Status::Internal, format!("a bug in Lath, please report it: {text}"))
@@ -79,7 +79,7 @@ impl From<KernelError> for Failure {
     }
 }
 
-/// The name of a code in a few words, as a constant text ended by a zero byte. Any number may be given.
+/// The name of a status code in a few words, as a constant text ended by a zero byte. Any number is allowed.
 #[unsafe(no_mangle)]
 pub extern "C" fn lath_status_name(status: i32) -> *const c_char {
     let name: &CStr = match status {

@@ -1,4 +1,4 @@
-//! Which Lath this is, and what it runs on.
+//! The version of the library, and the SIMD tier it uses.
 
 use std::ffi::{CStr, c_char};
 
@@ -15,8 +15,8 @@ pub extern "C" fn lath_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// The tier that kernels run at ("scalar", "sse41", "avx2", "avx512" or "neon"), as a constant text ended by a zero byte. The
-/// environment variable `LATH_SIMD` lowers it, if it is set before the first call.
+/// The tier of the kernels ("scalar", "sse41", "avx2", "avx512" or "neon"), as a constant text ended by a zero byte.
+/// The environment variable `LATH_SIMD` lowers it, if it is set before the first call.
 #[unsafe(no_mangle)]
 pub extern "C" fn lath_simd_tier() -> *const c_char {
     let name = match Tier::current() {

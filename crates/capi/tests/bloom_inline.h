@@ -3,10 +3,10 @@
 #endif
 
 /*
- Whether a filter may have a value with this hash, as `lath_bloom_check`, but compiled into the caller: for one hash a call, which in code
- that is compiled for AVX2 then takes about a nanosecond. Nothing is checked.
+ Returns whether a filter may have a value with this hash, like `lath_bloom_check`, but compiled into the caller, for one hash a call: in
+ code compiled for AVX2 it takes about a nanosecond. The arguments are not checked.
 
- `bitset` points to `bitset_len` bytes, a whole number of blocks of 32 bytes, one at least. It needs no alignment.
+ `bitset` points to `bitset_len` bytes, a whole number of blocks of 32 bytes, at least one. It needs no alignment.
  */
 static inline bool lath_bloom_has(const uint8_t *bitset, size_t bitset_len, uint64_t hash) {
   static const uint32_t salts[8] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,

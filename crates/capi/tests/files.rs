@@ -1,4 +1,4 @@
-//! Files through pointers.
+//! Reads files through the C interface.
 #![cfg(feature = "files")]
 #![expect(unsafe_code, reason = "calls functions of the C interface")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -58,7 +58,7 @@ fn a_scan_gives_the_rows_and_columns_that_were_asked_for() {
     let columns = [c"minutes".as_ptr(), c"started".as_ptr()];
     let chosen = ScanOptions { filter: filter.as_ptr(), columns: columns.as_ptr(), column_count: 2, ..options() };
     let mut stream = FFI_ArrowArrayStream::empty();
-    // SAFETY: pointers are those of variables, of texts that end with a zero byte, and the dataset is open.
+    // SAFETY: the pointers are to variables and to texts that end with a zero byte, and the dataset is open.
     assert_eq!(unsafe { lath_dataset_scan(dataset, &raw const chosen, &raw mut stream) }, Status::Ok);
     // SAFETY: it is not used any more; the stream goes on.
     unsafe { lath_dataset_free(dataset) };
@@ -86,11 +86,11 @@ fn the_schema_and_the_report_can_be_had() {
     let mut text = Buffer { data: null_mut(), len: 0 };
     // SAFETY: as above, and the text ends with a zero byte.
     assert_eq!(unsafe { lath_dataset_explain(dataset, c"minutes > 1000000".as_ptr(), &raw mut text) }, Status::Ok);
-    // SAFETY: a zero byte stands behind the text.
+    // SAFETY: a zero byte follows the text.
     let lines = unsafe { CStr::from_ptr(text.data.cast::<c_char>()) }.to_str().unwrap();
     assert!(lines.starts_with("files: 3 named") && lines.contains("found: 0 rows"), "{lines}");
     assert_eq!(lines.len(), text.len);
-    // SAFETY: Lath has made the buffer.
+    // SAFETY: Lath filled the buffer.
     unsafe { lath_buffer_free(&raw mut text) };
     assert!(text.data.is_null());
     // SAFETY: an empty buffer is allowed.

@@ -1,4 +1,5 @@
-//! `include/lath.h` is what cbindgen makes of the sources. `LATH_WRITE_HEADER=1 cargo test -p lath-capi --test header` writes it anew.
+//! Tests that `include/lath.h` is the output of cbindgen for the sources. `LATH_WRITE_HEADER=1 cargo test -p lath-capi
+//! --test header` rewrites it.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -7,19 +8,19 @@ use std::{env, fs};
 
 use cbindgen::{Builder, Config, DocumentationStyle, Language, ParseConfig, RenameRule, Style};
 
-/// Where programs find the types of the Arrow C data and stream interfaces, unless another header has them already.
+/// The types of the Arrow C data and stream interfaces, for programs in which no other header declares them.
 const ARROW: &str = include_str!("arrow_abi.h");
 
-/// What is compiled into programs.
+/// Functions that are compiled into programs.
 const BLOOM: &str = include_str!("bloom_inline.h");
 
 const START: &str = "\
 /* The C interface of Lath. docs/c.md is its manual.
  *
- * Made of the sources in crates/capi/src and of the headers in crates/capi/tests: change those, and run
+ * Generated from the sources in crates/capi/src and the headers in crates/capi/tests: change those, and run
  * LATH_WRITE_HEADER=1 cargo test -p lath-capi --test header
  *
- * Of a library that has the kernels alone (built with --no-default-features), define LATH_KERNELS_ONLY.
+ * For a library built with --no-default-features, which has only the kernels, define LATH_KERNELS_ONLY.
  */
 #ifndef LATH_H
 #define LATH_H
@@ -110,7 +111,7 @@ fn the_header_is_what_the_sources_say() {
     );
 }
 
-/// In C99 and in C++11, with all of it and with the kernels alone.
+/// In C99 and in C++11, with everything and with the kernels alone.
 #[test]
 fn the_header_compiles_without_warnings() {
     let header = checked_in();
@@ -126,7 +127,7 @@ fn the_header_compiles_without_warnings() {
                 continue;
             };
             let text = String::from_utf8_lossy(&output.stderr);
-            // A header that is compiled by itself is meant to have `#pragma once`, says gcc.
+            // gcc warns about `#pragma once` in a header that is compiled by itself.
             assert!(output.status.success(), "{compiler} {standard} {define}: {text}");
         }
     }

@@ -1,5 +1,5 @@
-//! Kernels through pointers: answers beside other implementations, arguments that are not allowed, and every prefix of an encoded page,
-//! between guard pages.
+//! Kernels through the C interface: results compared with other implementations, invalid arguments, and every prefix of
+//! an encoded page, between guard pages.
 #![expect(unsafe_code, reason = "calls functions of the C interface")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -8,13 +8,13 @@ use std::hash::Hasher;
 use std::ptr::{null, null_mut};
 
 use lath_capi::*;
-use lath_testkit::{Guarded, GuardedBytes};
+use lath_testkit::{GuardedBytes, GuardedSlice};
 use twox_hash::XxHash64;
 
 const OK: Status = Status::Ok;
 
 fn message() -> String {
-    // SAFETY: the text ends with a zero byte and stays until the next error of this thread.
+    // SAFETY: the text ends with a zero byte and stays valid until the next error of this thread.
     unsafe { CStr::from_ptr(lath_last_error_message()) }.to_str().unwrap().to_owned()
 }
 
@@ -33,7 +33,7 @@ fn numbers(count: usize) -> Vec<i64> {
 fn encoded(values: &[i64]) -> Vec<u8> {
     let mut out = vec![0; lath_delta_max_encoded_len_i64(values.len())];
     let mut len = 0;
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     let status =
         unsafe { lath_delta_encode_i64(values.as_ptr(), values.len(), out.as_mut_ptr(), out.len(), &raw mut len) };
     assert_eq!(status, OK, "{}", message());
@@ -46,9 +46,9 @@ fn delta_pages_come_back_as_they_were() {
     for count in [0, 1, 2, 127, 128, 129, 1000, 4097] {
         let values = numbers(count);
         let page = GuardedBytes::ending_at_guard(&encoded(&values));
-        let mut out = Guarded::<i64>::ending_at_guard(&vec![0; count]);
+        let mut out = GuardedSlice::<i64>::ending_at_guard(&vec![0; count]);
         let (mut decoded, mut end) = (usize::MAX, usize::MAX);
-        // SAFETY: pointers and lengths are those of slices.
+        // SAFETY: pointers and lengths come from slices.
         let status = unsafe {
             lath_delta_decode_i64(page.as_ptr(), page.len(), out.as_mut_ptr(), count, &raw mut decoded, &raw mut end)
         };
@@ -62,14 +62,14 @@ fn int32_pages_come_back_as_they_were_in_batches() {
     let values: Vec<i32> = numbers(1000).into_iter().map(|value| value as i32).collect();
     let mut page = vec![0; lath_delta_max_encoded_len_i32(values.len())];
     let mut len = 0;
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     let status =
         unsafe { lath_delta_encode_i32(values.as_ptr(), values.len(), page.as_mut_ptr(), page.len(), &raw mut len) };
     assert_eq!(status, OK);
     page.truncate(len);
     let mut decoder = null_mut();
     let mut count = 0;
-    // SAFETY: pointers and lengths are those of slices, or of variables.
+    // SAFETY: pointers and lengths come from slices and variables.
     assert_eq!(unsafe { lath_delta_i32_new(page.as_ptr(), len, &raw mut decoder, &raw mut count) }, OK);
     assert_eq!(count, 1000);
     let mut skipped = 0;
@@ -78,7 +78,7 @@ fn int32_pages_come_back_as_they_were_in_batches() {
     assert_eq!(skipped, 33);
     let mut all = Vec::new();
     loop {
-        let mut out = Guarded::<i32>::ending_at_guard(&[0; 77]);
+        let mut out = GuardedSlice::<i32>::ending_at_guard(&[0; 77]);
         let mut decoded = 0;
         // SAFETY: the decoder was made of this page; `out` has 77 values.
         let status =
@@ -94,7 +94,7 @@ fn int32_pages_come_back_as_they_were_in_batches() {
     assert_eq!(all, values[33..]);
 }
 
-/// A page that ends too early is an error, or gives the values that are whole in it; nothing beside it is read.
+/// A page that ends too early is an error, or gives the values that are complete in it; nothing beside it is read.
 #[test]
 fn every_prefix_of_a_delta_page_is_an_error_or_the_page() {
     let values = numbers(300);
@@ -102,9 +102,9 @@ fn every_prefix_of_a_delta_page_is_an_error_or_the_page() {
     let mut errors = 0;
     for len in 0..page.len() {
         let prefix = GuardedBytes::ending_at_guard(&page[..len]);
-        let mut out = Guarded::<i64>::ending_at_guard(&[0; 300]);
+        let mut out = GuardedSlice::<i64>::ending_at_guard(&[0; 300]);
         let mut decoded = 0;
-        // SAFETY: pointers and lengths are those of slices.
+        // SAFETY: pointers and lengths come from slices.
         let status = unsafe {
             lath_delta_decode_i64(prefix.as_ptr(), len, out.as_mut_ptr(), out.len(), &raw mut decoded, null_mut())
         };
@@ -131,8 +131,8 @@ fn hashes_are_those_of_xxh64() {
             let values = &bytes[skip..];
             let count = values.len().checked_div(width).unwrap_or(5);
             let values = GuardedBytes::ending_at_guard(&values[..count * width]);
-            let mut hashes = Guarded::<u64>::ending_at_guard(&vec![0; count]);
-            // SAFETY: pointers and lengths are those of slices.
+            let mut hashes = GuardedSlice::<u64>::ending_at_guard(&vec![0; count]);
+            // SAFETY: pointers and lengths come from slices.
             let status = unsafe { lath_xxh64_fixed(values.as_ptr(), width, count, hashes.as_mut_ptr()) };
             assert_eq!(status, OK, "{}", message());
             for (index, hash) in hashes.iter().enumerate() {
@@ -141,14 +141,14 @@ fn hashes_are_those_of_xxh64() {
         }
     }
     let mut hash = 0;
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     assert_eq!(unsafe { lath_xxh64(bytes.as_ptr(), bytes.len(), &raw mut hash) }, OK);
     assert_eq!(hash, expected(&bytes));
 
     let offsets = [0, 0, 7, 50, 200];
     let mut hashes = [0; 4];
     let hash = |offsets: &[i32; 5], hashes: &mut [u64; 4]| {
-        // SAFETY: pointers and lengths are those of slices, and there are as many hashes as strings.
+        // SAFETY: pointers and lengths come from slices, and there are as many hashes as strings.
         unsafe { lath_xxh64_strings(bytes.as_ptr(), bytes.len(), offsets.as_ptr(), 4, hashes.as_mut_ptr()) }
     };
     assert_eq!(hash(&offsets, &mut hashes), OK);
@@ -163,22 +163,22 @@ fn filters_answer_alike_whatever_way_they_are_asked() {
     let hashes: Vec<u64> = (0..1000u64).map(|value| value.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
     let mut filter = GuardedBytes::ending_at_guard(&[0; 32 * 32]);
     let len = filter.len();
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     assert_eq!(unsafe { lath_bloom_insert(filter.as_mut_ptr(), len, hashes.as_ptr(), 200) }, OK);
-    let mut many = Guarded::<u64>::ending_at_guard(&[u64::MAX; 16]);
-    // SAFETY: pointers and lengths are those of slices.
+    let mut many = GuardedSlice::<u64>::ending_at_guard(&[u64::MAX; 16]);
+    // SAFETY: pointers and lengths come from slices.
     let status =
         unsafe { lath_bloom_check_many(filter.as_ptr(), len, hashes.as_ptr(), 1000, many.as_mut_ptr(), many.len()) };
     assert_eq!(status, OK);
     let filters = vec![Bytes { data: filter.as_ptr(), len }; 700];
     for (index, &hash) in hashes.iter().enumerate() {
         let mut found = false;
-        // SAFETY: pointers and lengths are those of slices.
+        // SAFETY: pointers and lengths come from slices.
         assert_eq!(unsafe { lath_bloom_check(filter.as_ptr(), len, hash, &raw mut found) }, OK);
         assert_eq!(found, many[index / 64] >> (index % 64) & 1 == 1, "hash {index}");
         assert!(found || index >= 200);
         let mut words = [0; 11];
-        // SAFETY: pointers and lengths are those of slices.
+        // SAFETY: pointers and lengths come from slices.
         let status = unsafe { lath_bloom_check_filters(filters.as_ptr(), 700, hash, words.as_mut_ptr(), 11) };
         assert_eq!(status, OK);
         assert_eq!(words.iter().map(|word| word.count_ones()).sum::<u32>(), if found { 700 } else { 0 });
@@ -245,7 +245,7 @@ fn runs_and_packed_bits_are_decoded() {
     // SAFETY: there is room for a pointer.
     assert_eq!(unsafe { lath_rle_new(3, &raw mut decoder) }, OK);
     let mut skipped = 0;
-    // SAFETY: the decoder is new, and lengths are those of slices.
+    // SAFETY: the decoder is new, and lengths come from slices.
     assert_eq!(unsafe { lath_rle_skip(decoder, runs.as_ptr(), runs.len(), 2, &raw mut skipped) }, OK);
     let mut out = [9; 20];
     let mut decoded = 0;
@@ -259,9 +259,9 @@ fn runs_and_packed_bits_are_decoded() {
     // SAFETY: there is room for a pointer.
     assert_eq!(unsafe { lath_rle_new(33, &raw mut decoder) }, Status::Invalid);
 
-    let mut out = Guarded::<u32>::ending_at_guard(&[0; 8]);
+    let mut out = GuardedSlice::<u32>::ending_at_guard(&[0; 8]);
     let packed = &runs[3..];
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     assert_eq!(unsafe { lath_bitunpack_u32(packed.as_ptr(), 3, 3, out.as_mut_ptr(), 8) }, OK);
     assert_eq!(*out, [0, 1, 2, 3, 4, 5, 6, 7]);
     // SAFETY: as above; two bytes are too few, which is checked.
@@ -274,12 +274,12 @@ fn runs_and_packed_bits_are_decoded() {
 fn streams_of_bytes_are_split_and_joined() {
     let values: Vec<u8> = (0..7 * 8).collect();
     let mut page = GuardedBytes::ending_at_guard(&[0; 56]);
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     let status = unsafe { lath_byte_stream_split_encode(values.as_ptr(), 56, 7, 8, 0, page.as_mut_ptr(), page.len()) };
     assert_eq!(status, OK);
     assert_eq!(page[..7], [0, 8, 16, 24, 32, 40, 48]);
     let mut back = GuardedBytes::ending_at_guard(&[0; 40]);
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     let status = unsafe { lath_byte_stream_split_decode(page.as_ptr(), 56, 7, 8, 2, back.as_mut_ptr(), 40) };
     assert_eq!(status, OK);
     assert_eq!(*back, values[16..]);
@@ -292,10 +292,10 @@ fn streams_of_bytes_are_split_and_joined() {
 fn bytes_are_counted_and_found() {
     let bytes = GuardedBytes::ending_at_guard(&[1, 3, 3, 3, 200]);
     let mut answer = 0;
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     assert_eq!(unsafe { lath_count_byte(bytes.as_ptr(), 5, 3, &raw mut answer) }, OK);
     assert_eq!(answer, 3);
-    // SAFETY: pointers and lengths are those of slices.
+    // SAFETY: pointers and lengths come from slices.
     assert_eq!(unsafe { lath_lower_bound_u8(bytes.as_ptr(), 5, 4, &raw mut answer) }, OK);
     assert_eq!(answer, 4);
     // SAFETY: there are no bytes to read.

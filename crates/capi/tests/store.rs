@@ -1,4 +1,4 @@
-//! The store through pointers, beside a `BTreeMap`.
+//! The store through the C interface, compared with a `BTreeMap`.
 #![cfg(feature = "store")]
 #![expect(unsafe_code, reason = "calls functions of the C interface")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
@@ -14,9 +14,9 @@ const OK: Status = Status::Ok;
 const TREE: *const c_char = c"words".as_ptr();
 const NOTHING: Bytes = Bytes { data: null(), len: 0 };
 
-/// What Lath has lent.
+/// Copies borrowed bytes.
 fn read(bytes: Bytes) -> Option<Vec<u8>> {
-    // SAFETY: what is not null leads to so many bytes, and was lent just now.
+    // SAFETY: if the pointer is not null, it leads to this many bytes, and Lath has just lent them.
     (!bytes.data.is_null()).then(|| unsafe { slice::from_raw_parts(bytes.data, bytes.len) }.to_vec())
 }
 
@@ -41,19 +41,19 @@ fn a_store_has_what_was_committed() {
         let key = random.u16(..500).to_be_bytes();
         if random.u8(..) < 60 {
             let mut was_there = false;
-            // SAFETY: the transaction is open, and lengths are those of slices.
+            // SAFETY: the transaction is open, and lengths come from slices.
             let status = unsafe { lath_transaction_delete(transaction, TREE, key.as_ptr(), 2, &raw mut was_there) };
             assert_eq!((status, was_there), (OK, model.remove(&key).is_some()));
         } else {
             let value = round.to_le_bytes()[..(round % 5) as usize].to_vec();
-            // SAFETY: the transaction is open, and lengths are those of slices.
+            // SAFETY: the transaction is open, and lengths come from slices.
             let status =
                 unsafe { lath_transaction_put(transaction, TREE, key.as_ptr(), 2, value.as_ptr(), value.len()) };
             assert_eq!(status, OK);
             model.insert(key, value);
         }
         let mut value = NOTHING;
-        // SAFETY: the transaction is open, and lengths are those of slices.
+        // SAFETY: the transaction is open, and lengths come from slices.
         assert_eq!(unsafe { lath_transaction_get(transaction, TREE, key.as_ptr(), 2, &raw mut value) }, OK);
         assert_eq!(read(value), model.get(&key).cloned());
     }
@@ -66,7 +66,7 @@ fn a_store_has_what_was_committed() {
     let (mut snapshot, mut cursor) = (null_mut(), null_mut());
     // SAFETY: the store is open.
     assert_eq!(unsafe { lath_store_snapshot(store, &raw mut snapshot) }, OK);
-    // SAFETY: the store is open, and lengths are those of slices.
+    // SAFETY: the store is open, and lengths come from slices.
     assert_eq!(unsafe { lath_store_put(store, TREE, b"later".as_ptr(), 5, null(), 0) }, OK);
     // SAFETY: the snapshot is there.
     assert_eq!(unsafe { lath_snapshot_cursor(snapshot, TREE, &raw mut cursor) }, OK);
@@ -113,7 +113,7 @@ fn a_store_answers_by_itself_and_forgets_what_was_aborted() {
     let store = open(&folder);
     let get = |key: &[u8]| {
         let mut value = Buffer { data: null_mut(), len: 0 };
-        // SAFETY: the store is open, and lengths are those of slices.
+        // SAFETY: the store is open, and lengths come from slices.
         assert_eq!(unsafe { lath_store_get(store, TREE, key.as_ptr(), key.len(), &raw mut value) }, OK);
         let copy = read(Bytes { data: value.data, len: value.len });
         // SAFETY: Lath has made the buffer.
@@ -121,9 +121,9 @@ fn a_store_answers_by_itself_and_forgets_what_was_aborted() {
         copy
     };
     assert_eq!(get(b"sky"), None);
-    // SAFETY: the store is open, and lengths are those of slices.
+    // SAFETY: the store is open, and lengths come from slices.
     assert_eq!(unsafe { lath_store_put(store, TREE, b"sky".as_ptr(), 3, b"blue".as_ptr(), 4) }, OK);
-    // SAFETY: the store is open, and lengths are those of slices.
+    // SAFETY: the store is open, and lengths come from slices.
     assert_eq!(unsafe { lath_store_put(store, TREE, null(), 0, null(), 0) }, OK);
     assert_eq!((get(b"sky").unwrap(), get(b"").unwrap()), (b"blue".to_vec(), Vec::new()));
     let mut transaction = null_mut();
@@ -136,7 +136,7 @@ fn a_store_answers_by_itself_and_forgets_what_was_aborted() {
     assert_eq!(get(b"sky").unwrap(), b"blue");
     let mut was_there = false;
     for expected in [true, false] {
-        // SAFETY: the store is open, and lengths are those of slices.
+        // SAFETY: the store is open, and lengths come from slices.
         assert_eq!(unsafe { lath_store_delete(store, TREE, b"sky".as_ptr(), 3, &raw mut was_there) }, OK);
         assert_eq!(was_there, expected);
     }

@@ -1,10 +1,10 @@
-//! `kind | first value | page or values`: any page decodes from any value on as it does from the first, or is an error; what
-//! is encoded decodes to the same bits.
+//! `kind | first value | page or values`: decoding any page from any value gives the same as decoding from the first,
+//! or an error; encoded values decode to the same bits.
 
 use crate::Input;
 use lath_kernels::alp::{self, Candidates, Float};
 
-/// Values of a page that are decoded at most: pages that promise more are decoded as far.
+/// The maximum number of values that are decoded from a page, whatever it announces.
 const MAX_VALUES: usize = 1 << 16;
 
 /// Checks one input.

@@ -1,4 +1,4 @@
-//! `width | count | packed values`, compared with a bit-by-bit reading.
+//! `width | count | packed values`, compared with reading bit by bit.
 
 use crate::Input;
 use lath_kernels::bitpack;

@@ -1,5 +1,5 @@
-//! `length of the bitset | keys | bitset`: every way of checking a filter agrees with the specification, whatever bytes it
-//! is made of, and lengths that are none of a filter's are refused by all; what is inserted is found.
+//! `length of the bitset | keys | bitset`: every way of checking a filter agrees with the specification, whatever its
+//! bytes; all reject lengths that no filter has; inserted values are found.
 
 use crate::Input;
 use lath_kernels::bloom::{
@@ -32,7 +32,7 @@ pub fn run(data: &[u8]) {
     let len = input.short() % 4200;
     let key_count = input.short() % 300;
     let mut rest = input.rest().into_iter();
-    // Keys beyond the bytes are made of their number.
+    // Keys beyond the input are derived from their number.
     let keys: Vec<u64> = (0..key_count as u64)
         .map(|i| match rest.next_chunk_of_8() {
             Some(bytes) => u64::from_le_bytes(bytes),
@@ -72,7 +72,7 @@ pub fn run(data: &[u8]) {
     assert_eq!(count_many(&bitset, &keys), Ok(keys.len()));
 }
 
-/// Eight bytes off the front, if there are so many.
+/// Takes eight bytes from the front, if there are that many.
 trait NextChunk {
     fn next_chunk_of_8(&mut self) -> Option<[u8; 8]>;
 }

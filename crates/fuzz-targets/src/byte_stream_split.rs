@@ -1,4 +1,4 @@
-//! `width | value count | first value | streams`, compared with picking each byte.
+//! `width | value count | first value | streams`, compared with selecting each byte.
 
 use crate::Input;
 use lath_kernels::byte_stream_split::decode;

@@ -1,5 +1,5 @@
-//! `start | length | key | what surrounds the bytes`: every search in a node's arrays answers as defined, wherever its bytes
-//! lie in what surrounds them and even where they lie behind its end.
+//! `start | length | key | surrounding bytes`: every search in a node's arrays answers as defined, wherever its bytes
+//! lie in the surrounding ones, and even if they lie after its end.
 
 use crate::Input;
 use lath_kernels::bytesearch::{
@@ -71,7 +71,7 @@ fn mask(bytes: &[u8], needle: u8) -> u64 {
     bytes.iter().take(64).enumerate().fold(0, |mask, (i, &byte)| mask | u64::from(byte == needle) << i)
 }
 
-/// The first of the least.
+/// The first of the smallest.
 fn least(ages: &[u16]) -> usize {
     let least = ages.iter().min().copied().unwrap_or(0);
     ages.iter().position(|&age| age == least).unwrap_or(0)

@@ -5,7 +5,7 @@ use crate::file::{Chunk, read};
 use lath_parquet::Strings;
 use parquet::basic::Compression;
 
-/// A value of Thrift's compact protocol, zigzag.
+/// Appends a number in Thrift's compact protocol, in zigzag form.
 fn push_int(out: &mut Vec<u8>, value: usize) {
     let mut rest = value << 1;
     while rest >= 0x80 {
@@ -21,7 +21,7 @@ fn page_header(len: usize, compressed_len: usize) -> Vec<u8> {
     push_int(&mut out, len);
     out.push(0x15);
     push_int(&mut out, compressed_len);
-    // The data page's own header: number of values, PLAIN, levels by RLE.
+    // The data page's own header: number of values, PLAIN, levels in RLE.
     out.extend([0x2C, 0x15]);
     push_int(&mut out, len / 12);
     out.extend([0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0x00, 0x00]);

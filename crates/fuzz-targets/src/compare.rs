@@ -1,4 +1,5 @@
-//! `what | operator | literal | values`: comparisons of every type, and of strings, agree with one value at a time.
+//! `kind | operator | literal | values`: comparisons of every type, and of strings, agree with comparing one value at a
+//! time.
 
 use std::cmp::Ordering;
 
@@ -20,7 +21,7 @@ fn holds(order: Ordering, op: Comparison) -> bool {
     }
 }
 
-/// What a kernel wrote over garbage, as one answer for each value.
+/// The answers of a kernel that writes over garbage, one for each value.
 fn answers(count: usize, kernel: impl FnOnce(&mut [u64])) -> Vec<bool> {
     let mut words = vec![u64::MAX; word_count(count)];
     kernel(&mut words);
@@ -51,7 +52,7 @@ fn numbers<T: Number>(op: Comparison, values: &[T], order: fn(T, T) -> Ordering)
     assert_eq!(found, expected);
 }
 
-/// Strings by offsets that the input has, sound or not, and of fixed length.
+/// Strings with offsets from the input, valid or not, and strings of fixed length.
 fn strings(op: Comparison, literal: &[u8], width: usize, bytes: &[u8]) {
     let (offsets, data) = bytes.split_at(bytes.len() / 4);
     let offsets: Vec<i32> = offsets.iter().map(|&byte| i32::from(byte) - 2).collect();
@@ -66,7 +67,8 @@ fn strings(op: Comparison, literal: &[u8], width: usize, bytes: &[u8]) {
     check_strings(ByteStrings::Fixed { data: &data[..whole], width }, Some(fixed), op, literal);
 }
 
-/// `expected` is `None` where a string does not lie in its bytes: then anything may come, but no panic.
+/// `expected` is `None` if a string lies outside of its bytes: then the result may be anything, but the kernel must not
+/// panic.
 fn check_strings(strings: ByteStrings<'_>, expected: Option<Vec<&[u8]>>, op: Comparison, literal: &[u8]) {
     let mut out = vec![0; word_count(strings.len())];
     let mut set = [literal, b"", &literal[..literal.len() / 2]];

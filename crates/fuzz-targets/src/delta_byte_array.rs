@@ -5,7 +5,7 @@ use lath_kernels::byte_array::{prefix_join, prefix_join_len};
 use lath_kernels::delta::Decoder;
 
 const LIMIT: usize = 5_000;
-/// A prefix of each value is all of the one before, so that a few bytes can stand for gigabytes.
+/// A prefix can be all of the value before, so a few bytes can stand for gigabytes.
 const LIMIT_BYTES: usize = 1 << 22;
 
 fn lengths(src: &[u8]) -> Option<(Vec<i32>, usize)> {

@@ -1,4 +1,4 @@
-//! `kind | width | values`: what is encoded decodes to what it was, in no more bytes than announced.
+//! `kind | width | values`: encoded values decode to the input, and take no more bytes than announced.
 
 use crate::Input;
 use lath_kernels::{KernelError, bitpack, delta, rle};
@@ -16,7 +16,7 @@ pub fn run(data: &[u8]) {
     match kind {
         0 => {
             let width = width % 9;
-            // Bytes that are small numbers repeat.
+            // Bytes reduced to small numbers repeat.
             let values: Vec<u8> = src.iter().map(|&value| (u32::from(value) & ((1 << width) - 1)) as u8).collect();
             let wide: Vec<u32> = values.iter().map(|&value| value.into()).collect();
             let narrow = run_lengths(width, values.len(), |out| rle::encode_u8(&values, width, out));

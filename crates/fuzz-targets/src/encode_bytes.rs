@@ -1,11 +1,11 @@
-//! `width | seed lengths | bytes`: byte strings and BYTE_STREAM_SPLIT decode to what was encoded, and codes of a dictionary
-//! to what was interned.
+//! `width | seed lengths | bytes`: byte strings and BYTE_STREAM_SPLIT decode to the input, and dictionary codes to the
+//! interned strings.
 
 use crate::Input;
 use lath_kernels::dictionary::{SLACK, StringSlot, Strings, slot_count};
 use lath_kernels::{ByteStrings, byte_array, byte_stream_split, delta};
 
-/// Strings of a dictionary, so that larger ones are given up.
+/// The maximum number of strings in a dictionary, so that larger ones are abandoned.
 const DISTINCT: usize = 64;
 
 /// Checks one input.
@@ -18,7 +18,7 @@ pub fn run(data: &[u8]) {
     let bytes = input.rest();
     split_streams(&bytes, width);
 
-    // Each length is made of the byte where its string starts.
+    // Each length is derived from the byte at its string's start.
     let mut offsets = vec![0];
     let mut end = 0;
     while let Some(&byte) = bytes.get(end) {

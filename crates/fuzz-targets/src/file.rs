@@ -14,7 +14,7 @@ use parquet::file::metadata::{
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::SchemaDescriptor;
 
-/// Columns of every physical type and of the logical types that are decoded in ways of their own.
+/// Columns of every physical type and of the logical types that are decoded differently.
 const COLUMNS: [&str; 16] = [
     "boolean x",
     "int32 x",
@@ -34,16 +34,16 @@ const COLUMNS: [&str; 16] = [
     "fixed_len_byte_array(12) x (INTERVAL)",
 ];
 
-/// What surrounds a column chunk.
+/// The metadata around a column chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunk {
-    /// Which of the columns it is of, and whether that is required, optional or a list.
+    /// The index of its column, which also selects required, optional or list.
     pub(crate) column: u8,
-    /// How its pages are compressed.
+    /// The compression of its pages.
     pub(crate) codec: Compression,
-    /// Rows of the row group.
+    /// The rows of the row group.
     pub(crate) row_count: u16,
-    /// Values of the chunk, nulls among them.
+    /// The values of the chunk, including nulls.
     pub(crate) value_count: u16,
 }
 
@@ -85,7 +85,7 @@ impl Chunk {
     }
 }
 
-/// Bytes of which a request costs something, so that they are read ahead, and pages found by the offset index.
+/// Bytes with expensive requests, so that they are read ahead, and pages are found by the offset index.
 #[derive(Debug)]
 struct Distant(Bytes);
 
@@ -106,16 +106,16 @@ impl ByteRanges for Distant {
 /// Reads a file to its end, or to an error, with limits fit for small inputs.
 ///
 /// # Panics
-/// If an array breaks a rule of the Arrow format, or the input is taken for a bug.
+/// If an array breaks a rule of the Arrow format, or an error is an internal one.
 pub(crate) fn read(bytes: Bytes, strings: Strings, batch_size: usize) {
     let Some(file) = no_bug(OpenOptions::new().limits(limits()).from_bytes(bytes)) else { return };
     read_all(file.scan().strings(strings).batch_size(batch_size));
 }
 
-/// As [`read`], but some rows, as from a place where requests take long.
+/// Like [`read`], but reads some rows, as from remote storage.
 ///
 /// # Panics
-/// As [`read`].
+/// The same as [`read`].
 pub(crate) fn read_some(bytes: Bytes) {
     let opened = OpenOptions::new().limits(limits()).from_source(Arc::new(Distant(bytes)));
     let Some(file) = no_bug(opened) else { return };
@@ -127,7 +127,7 @@ pub(crate) fn read_some(bytes: Bytes) {
     }
 }
 
-/// What came of reading, unless it is an error, which bytes of no kind may make an internal one.
+/// The result of reading, unless it is an error. No input may lead to an internal error.
 fn no_bug<T>(result: Result<T>) -> Option<T> {
     if let Err(error @ Error::Internal { .. }) = &result {
         panic!("{error}");
@@ -154,7 +154,7 @@ fn read_all(scan: Scan) {
             array.to_data().validate_full().expect("arrays are sound");
         }
         row_count += batch.num_rows();
-        // A file can say that it has any number of rows and no column, or one of nothing but nulls.
+        // A file can announce any number of rows without columns, or with a column of only nulls.
         if row_count > 1 << 16 {
             return;
         }

@@ -1,4 +1,4 @@
-//! `definition levels: width, length, runs | repetition levels: width, runs`: masks, validity, list offsets, and the
+//! `definition levels: width, length, runs | repetition levels: width, runs`: masks, validity, list offsets, and
 //! spreading and selecting of values by them.
 
 use crate::{Input, in_batches};

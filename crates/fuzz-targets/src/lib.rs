@@ -1,4 +1,4 @@
-//! What the fuzz targets check, as plain functions: each takes the bytes of one input and panics at a defect.
+//! The checks of the fuzz targets as plain functions: each takes the bytes of one input and panics at a defect.
 //!
 //! `fuzz/` runs them under libFuzzer with a nightly compiler; `tests/seeds.rs` runs them over `fuzz/seeds` with any.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a target fails by panicking")]
@@ -32,7 +32,7 @@ pub mod store_operations;
 #[cfg(feature = "reader")]
 pub mod whole_file;
 
-/// An input of a target: parameters in front, and what is to be decoded behind them.
+/// An input of a target: parameters first, then the data to decode.
 #[derive(Debug)]
 pub(crate) struct Input<'a> {
     bytes: &'a [u8],
@@ -56,7 +56,7 @@ impl<'a> Input<'a> {
         usize::from(self.byte()) | usize::from(self.byte()) << 8
     }
 
-    /// Whether all has been taken.
+    /// Returns whether everything has been taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -68,14 +68,14 @@ impl<'a> Input<'a> {
         taken
     }
 
-    /// What has not been taken, in memory of its own that ends where the bytes end.
+    /// The rest, in memory of its own that ends with the bytes.
     pub(crate) fn rest(self) -> Vec<u8> {
         self.bytes.to_vec()
     }
 }
 
-/// Calls `decode` for batches of `batch_len` elements until it gives less than a batch, an error, or `limit` elements;
-/// returns all elements and the error.
+/// Calls `decode` for batches of `batch_len` elements until it returns less than a batch, an error, or `limit` elements
+/// in total. Returns all elements and the error.
 pub(crate) fn in_batches<T: Copy + Default, E>(
     batch_len: usize,
     limit: usize,
@@ -98,7 +98,7 @@ pub(crate) fn in_batches<T: Copy + Default, E>(
     (all, None)
 }
 
-/// Asserts that both decoded the same: the same values, or the same up to where one of them met an error.
+/// Asserts that both decoded the same values, or the same up to an error in one of them.
 pub(crate) fn assert_agree<T: PartialEq + std::fmt::Debug, E>(a: (Vec<T>, Option<E>), b: (Vec<T>, Option<E>)) {
     assert_eq!(a.1.is_some(), b.1.is_some(), "one way of decoding fails and the other does not");
     let len = if a.1.is_some() { a.0.len().min(b.0.len()) } else { a.0.len().max(b.0.len()) };

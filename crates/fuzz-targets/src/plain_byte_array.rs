@@ -11,7 +11,7 @@ pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let (count, position) = (input.short() % 5_000, usize::from(input.byte()));
     let page = input.rest();
-    // Of no values, only the copy looks at where they would start.
+    // Without values, only the copy looks at their position.
     let position = position.min(page.len());
 
     let mut views = vec![0; count];

@@ -1,4 +1,4 @@
-//! An expression as text, evaluated on a small table of many types; what prints reads back.
+//! An expression as text, evaluated on a small table of many types; printing and parsing it gives the same.
 
 use std::sync::{Arc, LazyLock};
 

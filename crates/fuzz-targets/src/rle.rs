@@ -3,7 +3,7 @@
 use crate::{Input, assert_agree, in_batches};
 use lath_kernels::rle::Decoder;
 
-/// Runs announce any number of values; so many are enough.
+/// Runs can announce any number of values; this many are enough.
 const LIMIT: usize = 3_000;
 
 /// Checks one input.

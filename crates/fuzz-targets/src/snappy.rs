@@ -1,4 +1,5 @@
-//! `slack | Snappy's raw format`: the same bytes, or an error, as the `snap` crate, whatever room there is to spare.
+//! `slack | Snappy's raw format`: the same bytes as the `snap` crate, or an error as well, whatever room there is to
+//! spare.
 
 use crate::Input;
 use lath_kernels::snappy::{decompress, decompressed_len};

@@ -1,5 +1,5 @@
-//! `repairs | data length | log lengths | logs | pieces of the data file`: a store of any bytes is opened, read and written
-//! to, with an error at worst, and in bounded time.
+//! `repairs | data length | log lengths | logs | pieces of the data file`: a store of any bytes is opened, read and
+//! written to, with an error at worst, and in bounded time.
 #![expect(unsafe_code, reason = "fills the memory that stands for the data file")]
 
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use crate::Input;
 use lath_store::{Error, MemoryStorage, Options, Snapshot, Storage, Store, Tree};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Checksums that are made right, so that what is behind them is seen too.
+/// Checksums that are corrected, so that the data they protect is read too.
 const HEADERS: u8 = 1;
 const FREE_MAP: u8 = 2;
 const RECORDS: u8 = 4;
 
-/// Keys looked at in all, whatever trees say of their lengths.
+/// The maximum number of keys that are read, whatever lengths the trees announce.
 const KEYS_MAX: usize = 20_000;
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
@@ -36,7 +36,7 @@ fn repair_headers(data: &mut [u8]) {
     }
 }
 
-/// Of the free maps that the headers name, with the bitmaps of the first region.
+/// Repairs the free maps that the headers name, with the bitmaps of the first region.
 fn repair_free_maps(data: &mut [u8]) {
     for slot in [0, 4096] {
         let map = u64_at(data, slot + 72).saturating_mul(64).saturating_add(24) as usize;
@@ -65,8 +65,8 @@ fn repair_records(log: &mut [u8], identity: u64) {
     }
 }
 
-/// The data file: zeros but for the pieces.
-fn data_of(input: &mut Input<'_>, len_kib: usize) -> Vec<u8> {
+/// The data file: zeros except for the pieces.
+fn read_data(input: &mut Input<'_>, len_kib: usize) -> Vec<u8> {
     let mut data = vec![0; len_kib.min(2048) << 10];
     while !input.is_empty() {
         let (unit, len) = (input.short(), input.short());
@@ -77,12 +77,12 @@ fn data_of(input: &mut Input<'_>, len_kib: usize) -> Vec<u8> {
     data
 }
 
-fn storage_of(data: &[u8], logs: &[Vec<u8>; 2]) -> Arc<MemoryStorage> {
+fn make_storage(data: &[u8], logs: &[Vec<u8>; 2]) -> Arc<MemoryStorage> {
     let storage = MemoryStorage::new(64 << 20).expect("there is address space");
     let area = storage.data().expect("memory has an area");
-    // SAFETY: the area is empty, and nobody else has it.
+    // SAFETY: the area is empty and has no other users.
     unsafe { area.set_len(data.len() as u64) }.expect("it is within the capacity");
-    // SAFETY: the area has just been made that long, and nobody else has it.
+    // SAFETY: the area has just got that length, and has no other users.
     unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), area.base().as_ptr(), data.len()) };
     for (index, log) in logs.iter().enumerate() {
         storage.log(index).expect("memory has logs").write_at(0, log).expect("memory can be written to");
@@ -90,7 +90,7 @@ fn storage_of(data: &[u8], logs: &[Vec<u8>; 2]) -> Arc<MemoryStorage> {
     Arc::new(storage)
 }
 
-/// Looks at the keys of a tree from both ends, and for some of them in every other way.
+/// Reads the keys of a tree from both ends, and some of them in every other way.
 fn read_tree(tree: &Tree<'_>, left: &mut usize) -> Result<(), Error> {
     let count = tree.len()?;
     let mut seen = 0;
@@ -163,7 +163,7 @@ pub fn run(bytes: &[u8]) {
     let repairs = input.byte();
     let (data_kib, lens) = (input.short(), [input.short(), input.short()]);
     let mut logs = lens.map(|len| input.take(len).to_vec());
-    let mut data = data_of(&mut input, data_kib);
+    let mut data = read_data(&mut input, data_kib);
     if repairs & FREE_MAP != 0 {
         repair_free_maps(&mut data);
     }
@@ -174,7 +174,7 @@ pub fn run(bytes: &[u8]) {
         let newest = if u64_at(&data, 24) > u64_at(&data, 4096 + 24) { 16 } else { 4096 + 16 };
         logs.iter_mut().for_each(|log| repair_records(log, u64_at(&data, newest)));
     }
-    let storage = storage_of(&data, &logs);
+    let storage = make_storage(&data, &logs);
     let mut left = KEYS_MAX;
     let options = Options::new().background_checkpoints(false);
     let Ok(store) = options.open_storage(storage.clone()) else { return };
@@ -188,7 +188,7 @@ pub fn run(bytes: &[u8]) {
     }
     let _ = write(&store);
     drop(store);
-    // Whatever came of it can be opened again, or is an error again.
+    // The result can be opened again, or is an error again.
     if let Ok(store) = options.open_storage(storage)
         && let Ok(snapshot) = store.snapshot()
     {

@@ -10,21 +10,21 @@ use lath_store::{Durability, Options, Savepoint, SimulatedStorage, Snapshot, Sto
 /// One tree.
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What a commit holds, its named snapshots aside.
+/// The contents of a commit, without its named snapshots.
 type Trees = BTreeMap<&'static str, Map>;
 
 const NAMES: [&str; 4] = ["a", "b", "tree", ""];
 const SNAPSHOTS: [&str; 2] = ["kept", "other"];
 const OPERATIONS_MAX: usize = 100;
 
-/// What the store should hold after some commit.
+/// The expected contents of the store after a commit.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Model {
     trees: Trees,
     named: BTreeMap<&'static str, Trees>,
 }
 
-/// The commits that there were, by number, and the oldest that may be found after an accident.
+/// The commits by number, and the oldest that may be found after a crash.
 #[derive(Debug, Default)]
 struct History {
     commits: BTreeMap<u64, Model>,
@@ -33,7 +33,7 @@ struct History {
 }
 
 impl History {
-    /// Goes on from the commit that was found. A killed process leaves what was written, of which no more is durable than
+    /// Continues from the commit that was found. A killed process leaves its writes, of which no more are durable than
     /// before.
     fn settle(&mut self, found: u64, is_durable: bool) {
         self.commits.retain(|sequence, _| *sequence <= found);
@@ -143,7 +143,7 @@ fn change(input: &mut Input<'_>, transaction: &mut Transaction, model: &mut Mode
             assert_eq!(count, (before - map.len()) as u64);
         }
         8 => {
-            // Many keys at once, behind all others.
+            // Many keys at once, after all others.
             let (count, len) = (input.short() % 200, usize::from(input.byte()) % 64);
             let map = model.trees.entry(name).or_default();
             let mut first = map.last_key_value().map(|(key, _)| key.clone()).unwrap_or_default();
@@ -177,7 +177,7 @@ fn change(input: &mut Input<'_>, transaction: &mut Transaction, model: &mut Mode
     }
 }
 
-/// A transaction, to its end.
+/// Runs a whole transaction.
 fn transact(input: &mut Input<'_>, store: &Store, history: &mut History) {
     let base = history.newest().clone();
     let mut model = base.clone();
@@ -216,7 +216,7 @@ fn transact(input: &mut Input<'_>, store: &Store, history: &mut History) {
     }
 }
 
-/// The store after an accident, which must be at a commit from `least` on.
+/// Reopens the store after a crash. It must be at a commit from `least` on.
 fn recover(storage: &SimulatedStorage, history: &mut History, least: u64, is_durable: bool) -> Store {
     let store = open(storage);
     let found = store.snapshot().unwrap().sequence();

@@ -1,4 +1,4 @@
-//! A file: opened and read to its end, and some rows of it by the offset index.
+//! A file: opened and read to its end, and some of its rows by the offset index.
 
 use crate::file::{read, read_some};
 use bytes::Bytes;

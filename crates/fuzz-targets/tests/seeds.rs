@@ -1,4 +1,4 @@
-//! Every fuzz target over its seeds, with the same limits on time and memory that the fuzzer has.
+//! Every fuzz target over its seeds, with the fuzzer's limits on time and memory.
 #![expect(unsafe_code, reason = "limits what is allocated")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -8,16 +8,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The longest that one input may take.
+/// The maximum time for one input.
 const MAX_TIME: Duration = Duration::from_secs(20);
 /// The largest single allocation, in bytes.
 const MAX_ALLOCATION: usize = 600 << 20;
 
-/// The system's allocator, which refuses allocations above the limit: the process then ends.
-struct Limited;
+/// The system's allocator, which rejects allocations above the limit: the process then aborts.
+struct LimitedAllocator;
 
-// SAFETY: every call goes to the system's allocator as it came, or fails as an allocator may.
-unsafe impl GlobalAlloc for Limited {
+// SAFETY: every call is forwarded unchanged to the system's allocator, or fails as an allocator may.
+unsafe impl GlobalAlloc for LimitedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() > MAX_ALLOCATION {
             return std::ptr::null_mut();
@@ -49,13 +49,13 @@ unsafe impl GlobalAlloc for Limited {
 }
 
 #[global_allocator]
-static ALLOCATOR: Limited = Limited;
+static ALLOCATOR: LimitedAllocator = LimitedAllocator;
 
 fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// Runs a target over the files of its folder.
+/// Runs a target on the files of its folder.
 fn replay(target: &str, run: fn(&[u8])) {
     let folder = fuzz_folder().join("seeds").join(target);
     let mut paths: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

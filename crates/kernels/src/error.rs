@@ -1,19 +1,19 @@
 use std::fmt;
 
-/// Why a kernel refused its input. Nothing is promised about the contents of output slices after an error.
+/// The error of a kernel that rejected its input. The contents of output slices are undefined after an error.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelError {
-    /// The input ends before the values asked for.
+    /// The input ends before the requested values.
     InputTooShort {
-        /// Bytes that the values asked for take up.
+        /// The number of bytes of the requested values.
         needed: usize,
-        /// Bytes that the input has.
+        /// The number of bytes of the input.
         available: usize,
     },
     /// A bit width that the element type cannot hold.
     WidthOutOfRange {
-        /// The width asked for, in bits.
+        /// The requested width, in bits.
         width: u32,
         /// The largest width that the function accepts, in bits.
         max: u32,
@@ -42,14 +42,14 @@ pub enum KernelError {
     },
     /// A header that breaks the format's rules.
     Malformed {
-        /// What is wrong, as a noun phrase.
+        /// The defect, as a noun phrase.
         what: &'static str,
     },
-    /// Two slices whose lengths have to agree do not.
+    /// Two slices whose lengths must agree do not.
     LengthMismatch {
-        /// Length that the contract asks for.
+        /// The required length.
         expected: usize,
-        /// Length that was given.
+        /// The given length.
         actual: usize,
     },
 }

@@ -1,7 +1,7 @@
 //! SIMD kernels for Parquet data: slices in, slices out; no I/O, no Arrow, no allocation.
 //!
-//! One module per family. Every function has a scalar implementation that is the contract and further tiers
-//! ([`Tier`]) that give bit-identical results; the best tier that the processor has is chosen at run time.
+//! One module per family. Every function has a scalar implementation that is the contract, and further tiers ([`Tier`])
+//! that give bit-identical results; the best tier of the processor is chosen at run time.
 //! `LATH_SIMD=scalar|sse41|avx2|avx512|neon` lowers the choice, never raises it.
 
 pub mod alp;

@@ -1,4 +1,4 @@
-//! Which instruction set the kernels use: detected once, cached in a byte, lowered by `LATH_SIMD`.
+//! The instruction set of the kernels: detected once, cached in a byte, lowered by `LATH_SIMD`.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -19,7 +19,7 @@ pub enum Tier {
     Neon = 5,
 }
 
-/// Names a tier's features once and makes of them both the gate and the attribute, so that the two cannot differ.
+/// Names a tier's features once, and makes both the gate and the attribute from them, so that the two cannot differ.
 /// `$wrap! { fn … }` compiles the functions inside it with exactly the features that `$gate()` tests.
 macro_rules! tier_features {
     ($d:tt $gate:ident $wrap:ident [$($feature:tt),+ $(,)?]) => {
@@ -56,16 +56,16 @@ macro_rules! neon {
 pub(crate) use neon;
 
 impl Tier {
-    /// The tier that kernels run at: the best that the processor has, lowered by `LATH_SIMD` if that is set.
+    /// The current tier of the kernels: the processor's best, lowered by `LATH_SIMD` if that is set.
     ///
-    /// Read once per process. An unknown value, or one above what the processor has, leaves the best tier in place.
+    /// Read once per process. An unknown value, or one above the processor's best tier, selects the best tier.
     #[inline]
     pub fn current() -> Self {
         #[cfg(test)]
         if let Some(tier) = FORCED.get() {
             return tier;
         }
-        // No number is out of range: a test for that would be one more in every call.
+        // Every number is in range: a check would cost every call.
         match CURRENT.load(Ordering::Relaxed) {
             0 => detect_and_cache(),
             1 => Self::Scalar,
@@ -76,17 +76,18 @@ impl Tier {
         }
     }
 
-    /// Has all kernels of this process run at this tier from now on, or at the best below it that the processor has; returns
-    /// which. The results are the same: this is for measurements, and may raise again what was lowered.
+    /// Makes all kernels of this process run at this tier from now on, or at the processor's best tier below it, and
+    /// returns that tier. The results are the same: this is for measurements, and may raise the tier again.
     pub fn select(self) -> Self {
         let tier = Self::available().iter().copied().rfind(|&tier| tier <= self).unwrap_or(Self::Scalar);
         CURRENT.store(tier as u8, Ordering::Relaxed);
         tier
     }
 
-    /// Whether [`Tier::current`] is known to be this tier or a higher one: false also as long as nobody has asked for it.
+    /// Returns whether [`Tier::current`] is known to be this tier or a higher one: `false` as long as [`Tier::current`]
+    /// has not been called.
     ///
-    /// One comparison, for functions that are over in a nanosecond.
+    /// One comparison, for functions that take a nanosecond.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub(crate) fn is_reached(self) -> bool {
@@ -97,7 +98,7 @@ impl Tier {
         CURRENT.load(Ordering::Relaxed) >= self as u8
     }
 
-    /// Every tier that this processor can run, lowest first, `LATH_SIMD` not counted.
+    /// Every tier that this processor can run, lowest first, ignoring `LATH_SIMD`.
     pub fn available() -> &'static [Self] {
         #[cfg(target_arch = "x86_64")]
         {
@@ -123,7 +124,7 @@ impl Tier {
         }
     }
 
-    /// The tier's name as `LATH_SIMD` takes it.
+    /// The tier's name for `LATH_SIMD`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
@@ -149,11 +150,11 @@ thread_local! {
 
 #[cfg(test)]
 impl Tier {
-    /// The tiers that conformance tests go through: those available, or of them the one that `LATH_TEST_TIER` names, for
-    /// machines that run a tier slowly.
+    /// The tiers of conformance tests: all available ones, or only the one that `LATH_TEST_TIER` names, for machines
+    /// that run a tier slowly.
     ///
     /// # Panics
-    /// If this machine lacks the tier asked for: it must not be skipped silently.
+    /// If this machine lacks the requested tier: it must not be skipped silently.
     pub(crate) fn under_test() -> Vec<Self> {
         let only = std::env::var("LATH_TEST_TIER").ok();
         let named = |tier: &Self| only.as_deref().is_none_or(|name| name == tier.name());
@@ -162,7 +163,7 @@ impl Tier {
         tiers
     }
 
-    /// Runs `test` once per tier under test, with [`Tier::current`] being that tier on this thread.
+    /// Runs `test` once per tier under test, with [`Tier::current`] set to that tier on this thread.
     pub(crate) fn for_each_available(mut test: impl FnMut(Self)) {
         for tier in Self::under_test() {
             FORCED.set(Some(tier));
@@ -196,8 +197,9 @@ fn choose(available: &[Tier], wanted: Option<&str>) -> Tier {
     }
 }
 
-/// Calls `$f` of the best of the listed tier modules that [`Tier::current`] allows, else `scalar::$f`, and returns its
-/// value from the enclosing function. List tiers from highest to lowest: `dispatch!(unpack(src, out): avx512 avx2 neon)`.
+/// Calls `$f` of the best of the listed tier modules that [`Tier::current`] allows, otherwise `scalar::$f`, and returns
+/// its value from the enclosing function. List tiers from highest to lowest: `dispatch!(unpack(src, out): avx512 avx2
+/// neon)`.
 macro_rules! dispatch {
     ($f:ident $args:tt : $($tier:ident)*) => {{
         #[allow(unused_variables, reason = "an architecture may have none of the tiers")]

@@ -1,4 +1,4 @@
-//! ULEB128 and zigzag integers, as run headers and DELTA headers store them.
+//! ULEB128 and zigzag integers, as in run headers and DELTA headers.
 
 use crate::KernelError;
 
@@ -8,7 +8,7 @@ pub(crate) fn read_uleb128(src: &[u8], position: &mut usize, what: &'static str)
     read_uleb128_by(src, position, what, join_sevens)
 }
 
-/// The same by a tier's way to move the low seven bits of every byte together.
+/// Like [`read_uleb128`], with a tier's way to join the low seven bits of every byte.
 #[inline(always)]
 fn read_uleb128_by(
     src: &[u8],
@@ -26,7 +26,7 @@ fn read_uleb128_by(
         let word = u64::from_le_bytes(bytes);
         let stops = !word & 0x8080_8080_8080_8080;
         if stops != 0 {
-            // All bits up to the first byte without a continuation bit, that byte's top bit (a zero) included.
+            // All bits up to the first byte without a continuation bit, including that byte's top bit (a zero).
             let kept = word & (stops ^ (stops - 1));
             *position += (stops.trailing_zeros() as usize + 1) / 8;
             return Ok(join_sevens(kept));
@@ -41,7 +41,7 @@ pub(crate) fn read_zigzag(src: &[u8], position: &mut usize, what: &'static str) 
     read_zigzag_by(src, position, what, join_sevens)
 }
 
-/// The same by a tier's [`join_sevens`].
+/// Like [`read_zigzag`], with a tier's [`join_sevens`].
 #[inline(always)]
 pub(crate) fn read_zigzag_by(
     src: &[u8],
@@ -71,7 +71,7 @@ pub(crate) fn write_zigzag(value: i64, out: &mut [u8], position: &mut usize) {
     write_uleb128((value << 1 ^ value >> 63).cast_unsigned(), out, position);
 }
 
-/// Moves the low seven bits of every byte together.
+/// Joins the low seven bits of every byte.
 #[inline]
 pub(crate) fn join_sevens(word: u64) -> u64 {
     let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);

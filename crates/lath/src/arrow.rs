@@ -1,7 +1,7 @@
-//! Arrow in the version that Lath's interfaces have, so that a program needs no dependency of its own on it.
+//! Arrow in the version of Lath's interfaces, so that a program needs no dependency of its own on it.
 //!
-//! These are the crates `arrow-array`, `arrow-buffer` and `arrow-schema`, whose types are those of the `arrow` crate of the same
-//! version.
+//! These are the crates `arrow-array`, `arrow-buffer` and `arrow-schema`, whose types are identical to the `arrow`
+//! crate's of the same version.
 
 #[doc(no_inline)]
 pub use arrow_array as array;

@@ -1,8 +1,8 @@
 //! Lath is an embedded storage engine for Parquet, with SIMD in every hot path.
 //!
-//! A program needs this crate alone: it has everything of [`lath_parquet`], [`rows`] and [`RowWriter`], which read and write
-//! rows as values of Rust types, [`store`], an ordered key-value store, [`table`], tables with a primary key, and [`arrow`],
-//! the Arrow types that its interfaces show. [`prelude`] has the names that most programs need.
+//! A program needs only this crate. It includes all of [`lath_parquet`]; [`rows`] and [`RowWriter`], which read and
+//! write rows as values of Rust types; [`store`], an ordered key-value store; [`table`], tables with a primary key; and
+//! [`arrow`], the Arrow types in its interfaces. [`prelude`] has the names that most programs need.
 //!
 //! # One file
 //!
@@ -43,8 +43,8 @@
 //! # Rows that satisfy a condition
 //!
 //! A [`Scan`] of a file or a dataset finds rows by SQL text ([`Scan::filter`]) or by a condition built in Rust
-//! ([`Scan::predicate`], [`column()`]), and reads no more than it has to: statistics, Bloom filters, dictionaries and the page
-//! index rule out row groups and pages.
+//! ([`Scan::predicate`], [`column()`]). It reads only what is needed: statistics, Bloom filters, dictionaries and the
+//! page index prune row groups and pages.
 //!
 //! ```
 //! use lath::prelude::*;
@@ -65,7 +65,7 @@
 //!
 //! # Writing
 //!
-//! A [`ParquetWriter`] makes a file of record batches, which appears whole or not at all.
+//! A [`ParquetWriter`] writes record batches to a file, which appears complete or not at all.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The names that most programs need: `use lath::prelude::*;`.
 //!
-//! Errors are not among them, because files, rows and the store have each their own: [`lath::Error`](crate::Error),
+//! Errors are not among them, because files, rows and the store have one each: [`lath::Error`](crate::Error),
 //! [`lath::RowError`](crate::RowError), [`lath::WriteRowError`](crate::WriteRowError), `lath::store::Error`.
 
 #[doc(no_inline)]

@@ -1,4 +1,4 @@
-//! Batches that are computed as they are asked for.
+//! Batches that are computed on demand.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,18 +17,18 @@ use crate::fork::{OfProcess, Origin};
 use crate::progress::{Position, Watcher};
 use crate::work::{SIGNAL_PERIOD, guard, is_main_thread};
 
-/// Batches, each computed when it is asked for or before.
+/// Batches, each computed when it is requested or earlier.
 pub type BatchStream = Pin<Box<dyn Stream<Item = Result<RecordBatch, Failure>> + Send>>;
 
-/// Tells how far work is.
+/// Returns the current position of the work.
 pub type PositionOf = Arc<dyn Fn() -> Position + Send + Sync>;
 
-/// A scan or a query that runs: threads of its own compute ahead of whoever asks for batches.
+/// A running scan or query. Its own threads compute batches ahead of the consumer.
 pub struct Running {
     work: OfProcess<Work>,
-    /// Batches that were looked at, and are still to be given.
+    /// Batches that were peeked at, and are still to be returned.
     returned: VecDeque<RecordBatch>,
-    /// An error has ended the work, so that its batches are not all there.
+    /// Whether an error has ended the work before the last batch.
     failed: bool,
     schema: SchemaRef,
     position: PositionOf,
@@ -40,19 +40,19 @@ struct Work {
     stop: Box<dyn Fn() + Send + Sync>,
 }
 
-/// What there was after at most [`SIGNAL_PERIOD`].
+/// The result of waiting for at most [`SIGNAL_PERIOD`].
 #[derive(Debug)]
 pub enum Step {
     /// The next batch.
     Batch(RecordBatch),
     /// The end.
     End,
-    /// Nothing yet.
+    /// No batch yet.
     Waiting,
 }
 
 impl Running {
-    /// The batches of `name`, which errors call it. `stop` is called when nobody wants more of them.
+    /// Runs `batches`. Errors call the work `name`. `stop` is called when no more batches are needed.
     pub fn new(
         name: &'static str,
         schema: SchemaRef,
@@ -64,7 +64,7 @@ impl Running {
         Self { work, returned: VecDeque::new(), failed: false, schema, position, name }
     }
 
-    /// Names and types of the columns.
+    /// The names and types of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -72,7 +72,7 @@ impl Running {
     /// Waits a while for a batch.
     ///
     /// # Errors
-    /// The failure of the work, a panic of it, that one of them came before, or that this is another process.
+    /// The failure of the work, a panic in it, an earlier failure, or that this is another process.
     pub fn step(&mut self) -> Result<Step, Failure> {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
@@ -102,15 +102,15 @@ impl Running {
     /// Waits for all batches.
     ///
     /// # Errors
-    /// As [`step`](Self::step).
+    /// The same as [`step`](Self::step).
     pub fn collect(mut self) -> Result<Vec<RecordBatch>, Failure> {
         self.take_until(|_| false)
     }
 
-    /// Waits for the first batches, of so many rows together. They are given again by [`step`](Self::step).
+    /// Waits for the first batches, up to `row_count` rows together. [`step`](Self::step) returns them again.
     ///
     /// # Errors
-    /// As [`step`](Self::step).
+    /// The same as [`step`](Self::step).
     pub fn peek(&mut self, row_count: usize) -> Result<Vec<RecordBatch>, Failure> {
         let batches = self.take_until(|taken| taken >= row_count)?;
         self.returned.extend(batches.iter().cloned());
@@ -154,24 +154,24 @@ impl Wake for Unpark {
     }
 }
 
-/// For consumers that ask through the C interface, on threads of theirs.
+/// A reader for consumers that request batches through the C interface, on their own threads.
 #[derive(Debug)]
 pub struct Reader {
     running: Running,
     ended: bool,
     watcher: Option<Watcher>,
-    /// The thread that has made this.
+    /// The thread that created this.
     maker: ThreadId,
 }
 
 impl Reader {
-    /// The batches that are left, and what is told how far they are.
+    /// A reader of the remaining batches, and the watcher that is told their progress.
     pub fn new(running: Running, watcher: Option<Watcher>) -> Self {
         Self { running, ended: false, watcher, maker: thread::current().id() }
     }
 
-    /// Tells the watcher how far the work is. Only the thread that has made this may wait for the GIL: whoever waits for others may
-    /// have it.
+    /// Reports the progress to the watcher. Only the thread that created this may wait for the GIL: a thread that waits
+    /// for other threads may hold it.
     fn tell(&mut self, is_end: bool) -> Result<(), Failure> {
         let is_due = self.watcher.as_ref().is_some_and(|watcher| is_end || watcher.is_due());
         if !is_due || thread::current().id() != self.maker {
@@ -183,7 +183,7 @@ impl Reader {
             Some(watcher) => watcher.tell(py, position),
             None => Ok(()),
         });
-        // Of an exception, the C interface takes the message.
+        // The C interface takes only the message of an exception.
         told.unwrap_or(Ok(())).map_err(|raised| Failure::invalid(format!("progress: {raised}")))
     }
 
@@ -194,7 +194,7 @@ impl Reader {
             match step {
                 Step::Batch(batch) => return Ok(Some(batch)),
                 Step::End => return Ok(None),
-                // Other threads might wait for the GIL that who waits for them has.
+                // Other threads might wait for the GIL that the thread waiting for them holds.
                 Step::Waiting if is_main_thread() => {
                     if Python::try_attach(|py| py.check_signals().is_err()) == Some(true) {
                         return Err(Failure::interrupted());
@@ -225,7 +225,7 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// An iteration of Python over batches.
+/// A Python iterator over batches.
 pub struct Iteration {
     running: Mutex<Option<Running>>,
     origin: Origin,
@@ -236,14 +236,14 @@ pub struct Iteration {
 }
 
 impl Iteration {
-    /// The batches from now on, and what is told how far they are.
+    /// Iterates over the remaining batches, and tells the watcher their progress.
     pub fn new(running: Running, watcher: Option<Watcher>) -> Self {
         let (schema, position, name) = (running.schema.clone(), Arc::clone(&running.position), running.name);
         let (running, watcher) = (Mutex::new(Some(running)), Mutex::new(watcher));
         Self { running, origin: Origin::here(), schema, position, watcher, name }
     }
 
-    /// Names and types of the columns.
+    /// The names and types of the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -251,7 +251,7 @@ impl Iteration {
     /// The next batch; `None` at the end.
     ///
     /// # Errors
-    /// The failure of the work, and what a signal handler or the watcher raises, which ends the iteration.
+    /// The failure of the work, or an exception of a signal handler or the watcher, which ends the iteration.
     pub fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         self.origin.check(self.name)?;
         loop {
@@ -273,7 +273,7 @@ impl Iteration {
             };
             let step = step?;
             if let Err(raised) = told {
-                // The exception says more than whether a bar could be removed.
+                // The exception matters more than whether a bar could be removed.
                 let _ = self.close(py);
                 return Err(raised);
             }
@@ -288,9 +288,9 @@ impl Iteration {
     /// Stops the work.
     ///
     /// # Errors
-    /// What the watcher raises.
+    /// An exception of the watcher.
     pub fn close(&self, py: Python<'_>) -> PyResult<()> {
-        // In a forked process, the lock might be held for ever.
+        // In a forked process, the lock might be held forever.
         if self.origin != Origin::here() {
             return Ok(());
         }
@@ -298,10 +298,10 @@ impl Iteration {
         self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None))
     }
 
-    /// Takes the batches that are left, for another library.
+    /// Takes the remaining batches, for another library.
     ///
     /// # Errors
-    /// If they were taken already.
+    /// If they were already taken.
     pub fn take(&self, py: Python<'_>) -> PyResult<Reader> {
         self.origin.check(self.name)?;
         let running = py.detach(|| self.lock().take());
@@ -313,12 +313,12 @@ impl Iteration {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the watcher for a call, during which other threads may ask for batches.
+    /// Takes the watcher for a call, during which other threads may request batches.
     fn take_watcher(&self) -> Option<Watcher> {
         self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Tells the watcher how far the work is.
+    /// Reports the progress to the watcher.
     fn tell(&self, py: Python<'_>) -> PyResult<()> {
         let Some(mut watcher) = self.take_watcher() else { return Ok(()) };
         let told = if watcher.is_due() { watcher.tell(py, (self.position)()) } else { Ok(()) };

@@ -1,4 +1,4 @@
-//! Errors of Lath as exceptions of Python, with the messages of the command.
+//! Converts errors of Lath to Python exceptions, with the messages of the command.
 
 use std::fmt::Display;
 use std::io;
@@ -8,7 +8,7 @@ use lath::{Error, Location, OtherFormat, PredicateError, catalog, store, table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// An exception to be.
+/// An error that becomes a Python exception.
 #[derive(Debug)]
 pub struct Failure {
     kind: Kind,
@@ -18,16 +18,16 @@ pub struct Failure {
     mistake: Option<Box<MistakePlace>>,
 }
 
-/// Where a statement has a mistake.
+/// The location of a mistake in a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MistakePlace {
-    /// Line and character, both counted from 1, where they are known.
+    /// Line and character, both counted from 1, if known.
     pub at: Option<(usize, usize)>,
-    /// Names that may have been meant.
+    /// Names that may have been intended.
     pub suggestions: Vec<String>,
 }
 
-/// The classes of `lath._errors`.
+/// The exception classes of `lath._errors`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The bytes of a file break the rules of its format.
@@ -36,27 +36,27 @@ pub enum Kind {
     NotParquet,
     /// A key is missing.
     Encrypted,
-    /// Something that Lath does not read.
+    /// A feature that Lath does not read.
     Unsupported,
     /// A value that the type of its column cannot hold.
     OutOfRange,
-    /// A limit would be passed.
+    /// A limit was exceeded.
     Limit,
     /// The operating system reported an error.
     Io,
-    /// There is no such file.
+    /// The file does not exist.
     NotFound,
     /// A request that cannot be served.
     Invalid,
-    /// A statement that is not understood.
+    /// A statement with a mistake.
     Statement,
-    /// Another process excludes this.
+    /// Another process excludes this operation.
     Busy,
-    /// There is something of this name already.
+    /// Something with this name already exists.
     Exists,
-    /// The work was stopped.
+    /// The operation was stopped.
     Cancelled,
-    /// A bug of Lath.
+    /// A bug in Lath.
     Internal,
 }
 
@@ -80,20 +80,20 @@ impl Kind {
         }
     }
 
-    /// The kind of an error of the operating system.
-    pub fn of_io(error: &io::Error) -> Self {
+    /// The kind of an operating system error.
+    pub fn from_io(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::NotFound { Self::NotFound } else { Self::Io }
     }
 }
 
 impl Failure {
-    /// A failure of a kind, with the message that a user gets.
+    /// A failure of a kind, with its message for the user.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), at: None, os_error: None, mistake: None }
     }
 
     /// A mistake in the text of a statement.
-    pub fn of_statement(message: impl Into<String>, place: MistakePlace) -> Self {
+    pub fn statement(message: impl Into<String>, place: MistakePlace) -> Self {
         Self { mistake: Some(Box::new(place)), ..Self::new(Kind::Statement, message) }
     }
 
@@ -102,36 +102,36 @@ impl Failure {
         Self::new(Kind::Invalid, message)
     }
 
-    /// Ctrl-C, where no exception of Python can be raised.
+    /// Ctrl-C, if no Python exception can be raised.
     pub fn interrupted() -> Self {
         Self::new(Kind::Cancelled, "interrupted")
     }
 
-    /// A bug of Lath.
+    /// A bug in Lath.
     pub fn bug(what: impl Display) -> Self {
         Self::new(Kind::Internal, format!("a bug in Lath, please report it: {what}"))
     }
 
     /// A predicate that is malformed, or does not fit the columns.
-    pub fn of_where(error: impl Into<Error>) -> Self {
+    pub fn predicate(error: impl Into<Error>) -> Self {
         let failure = Self::from(error.into());
         Self { message: format!("where: {}", failure.message), ..failure }
     }
 
-    /// A failure of the operating system at `name`.
-    pub fn of_io(name: &str, op: &str, error: &io::Error) -> Self {
+    /// An operating system error at `name`.
+    pub fn io(name: &str, op: &str, error: &io::Error) -> Self {
         let message = format!("{name}: cannot {op}: {error}");
-        Self { os_error: error.raw_os_error(), ..Self::new(Kind::of_io(error), message) }
+        Self { os_error: error.raw_os_error(), ..Self::new(Kind::from_io(error), message) }
     }
 
-    /// A failure of the ordered store at `path`.
-    pub fn of_store(path: &str, error: store::Error) -> Self {
+    /// An error of the ordered store at `path`.
+    pub fn store(path: &str, error: store::Error) -> Self {
         let mut os_error = None;
         let kind = match &error {
             store::Error::Corrupt { .. } => Kind::Corrupt,
             store::Error::Io { source, .. } => {
                 os_error = source.raw_os_error();
-                Kind::of_io(source)
+                Kind::from_io(source)
             }
             store::Error::Limit { .. } => Kind::Limit,
             store::Error::Busy => Kind::Busy,
@@ -144,21 +144,21 @@ impl Failure {
         Self { os_error, ..Self::new(kind, format!("{path}: {error}")) }
     }
 
-    /// What a user is told.
+    /// The message for the user.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
 impl Failure {
-    /// An error that others may have too, with a message that says where it was met.
+    /// Converts an error that several consumers may have, with a message that includes its location.
     fn from_shared(error: &Error, message: String) -> Self {
         let os_error = match error {
             Error::Io { source, .. } => source.raw_os_error(),
             _ => None,
         };
         let at = error.location().cloned().map(Box::new);
-        Self { at, os_error, ..Self::new(kind_of(error), message) }
+        Self { at, os_error, ..Self::new(error_kind(error), message) }
     }
 }
 
@@ -192,7 +192,7 @@ impl From<Error> for Failure {
     }
 }
 
-fn kind_of(error: &Error) -> Kind {
+fn error_kind(error: &Error) -> Kind {
     match error {
         Error::Corrupt { .. } => Kind::Corrupt,
         Error::NotParquet { .. } => Kind::NotParquet,
@@ -200,7 +200,7 @@ fn kind_of(error: &Error) -> Kind {
         Error::Unsupported { .. } => Kind::Unsupported,
         Error::OutOfRange { .. } => Kind::OutOfRange,
         Error::Limit { .. } => Kind::Limit,
-        Error::Io { source, .. } => Kind::of_io(source),
+        Error::Io { source, .. } => Kind::from_io(source),
         Error::Invalid { .. } => Kind::Invalid,
         Error::Cancelled => Kind::Cancelled,
         _ => Kind::Internal,
@@ -213,7 +213,7 @@ impl From<PredicateError> for Failure {
     }
 }
 
-/// What Arrow says of data that came from Python, or go there.
+/// Arrow's error for data from or to Python.
 impl From<ArrowError> for Failure {
     fn from(error: ArrowError) -> Self {
         Self::invalid(error.to_string())
@@ -225,9 +225,9 @@ impl From<table::Error> for Failure {
         let message = error.to_string();
         let kind = match error {
             table::Error::Parquet { source } => return Self::from_shared(&source, message),
-            table::Error::Store { source } => return Self { message, ..Self::of_store("", source) },
+            table::Error::Store { source } => return Self { message, ..Self::store("", source) },
             table::Error::Io { source, .. } => {
-                return Self { os_error: source.raw_os_error(), ..Self::new(Kind::of_io(&source), message) };
+                return Self { os_error: source.raw_os_error(), ..Self::new(Kind::from_io(&source), message) };
             }
             table::Error::Exists { .. } | table::Error::TableExists { .. } | table::Error::NotEmpty { .. } => {
                 Kind::Exists
@@ -239,7 +239,7 @@ impl From<table::Error> for Failure {
             table::Error::KeyTooLong { .. } => Kind::Limit,
             table::Error::Closing => Kind::Cancelled,
             table::Error::Internal { .. } => Kind::Internal,
-            // Each says in its own words what the caller has to change.
+            // Each message says what the caller has to change.
             _ => Kind::Invalid,
         };
         Self::new(kind, message)
@@ -251,11 +251,11 @@ impl From<catalog::Error> for Failure {
         let message = error.to_string();
         let kind = match error {
             catalog::Error::Parquet { source } => return Self::from_shared(&source, message),
-            catalog::Error::Store { source, .. } => return Self { message, ..Self::of_store("", source) },
+            catalog::Error::Store { source, .. } => return Self { message, ..Self::store("", source) },
             catalog::Error::NoCatalog { .. } => Kind::NotFound,
             catalog::Error::Corrupt { .. } => Kind::Corrupt,
             catalog::Error::Format { .. } => Kind::Unsupported,
-            // Each says in its own words what the caller has to change.
+            // Each message says what the caller has to change.
             _ => Kind::Invalid,
         };
         Self::new(kind, message)
@@ -294,7 +294,7 @@ fn exception(py: Python<'_>, failure: &Failure) -> PyResult<PyErr> {
     Ok(PyErr::from_value(exception))
 }
 
-/// How to make a Parquet file of another format.
+/// Instructions for converting a file of another format to Parquet, for messages.
 fn way_to_parquet(format: OtherFormat) -> &'static str {
     match format {
         OtherFormat::Csv | OtherFormat::Json | OtherFormat::ArrowFile | OtherFormat::ArrowStream => {

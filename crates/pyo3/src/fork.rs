@@ -1,7 +1,8 @@
-//! What a process that `fork` made may not use: threads and locks of files did not come along, and what is removed or unlocked there is
-//! removed or unlocked for the other process too.
+//! Keeps a forked process from using resources of its parent: it has no copies of the threads and file locks, and
+//! whatever it removes or unlocks is removed or unlocked for its parent too.
 //!
-//! Python calls `note_fork` in the new process. What was opened before answers with an error from then on, and is never dropped.
+//! Python calls `note_fork` in the new process. Objects that were opened before return an error from then on, and are
+//! never dropped.
 
 use std::array;
 use std::mem;
@@ -15,16 +16,17 @@ use pyo3::types::PyDict;
 use crate::error::Failure;
 use crate::work;
 
-/// How many forks lead from the first process that imported the module to this one.
+/// The number of forks between the first process that imported the module and this one.
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
 
-/// Forks of forks that can read files: each has a place for its runtime that none before it has touched.
+/// The maximum number of nested forks that can read files: each has a slot for its runtime that no process before it
+/// has touched.
 const MAX_GENERATION: usize = 64;
 
-/// Has Python call `note_fork` in processes that it forks.
+/// Makes Python call `note_fork` in forked processes.
 ///
 /// # Errors
-/// What Python raises.
+/// An exception of Python.
 pub fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not all systems have it.
     if let Some(register) = module.py().import("os")?.getattr_opt("register_at_fork")? {
@@ -48,15 +50,15 @@ fn generation() -> usize {
 /// The caches, files and connections of this process.
 ///
 /// # Errors
-/// For a fork of too many forks.
+/// In a process with too many forks before it.
 pub fn runtime() -> Result<Runtime, Failure> {
     forked_runtime().map(|runtime| runtime.unwrap_or_else(Runtime::of_process))
 }
 
-/// The runtime of a forked process: that of the process it was forked from may be locked for ever.
+/// The runtime of a forked process. The runtime of its parent may be locked forever.
 ///
 /// # Errors
-/// As [`runtime`].
+/// The same as [`runtime`].
 pub fn forked_runtime() -> Result<Option<Runtime>, Failure> {
     static RUNTIMES: LazyLock<[OnceLock<Runtime>; MAX_GENERATION]> =
         LazyLock::new(|| array::from_fn(|_| OnceLock::new()));
@@ -67,7 +69,7 @@ pub fn forked_runtime() -> Result<Option<Runtime>, Failure> {
     Ok(Some(runtime.get_or_init(|| Runtime::builder().build()).clone()))
 }
 
-/// The process in which something was made.
+/// The process that created an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin(usize);
 
@@ -77,10 +79,10 @@ impl Origin {
         Self(generation())
     }
 
-    /// Fails in another process than this one, which may not use what is called `what`.
+    /// Fails in any other process, which may not use the object. Errors call it `what`.
     ///
     /// # Errors
-    /// If this is not the process.
+    /// If this is another process.
     pub fn check(self, what: &str) -> Result<(), Failure> {
         if self == Self::here() {
             return Ok(());
@@ -89,7 +91,7 @@ impl Origin {
     }
 }
 
-/// A value that only the process that made it uses and drops.
+/// A value that only the process that created it uses and drops.
 #[derive(Debug)]
 pub struct OfProcess<T> {
     value: Option<T>,
@@ -102,7 +104,7 @@ impl<T> OfProcess<T> {
         Self { value: Some(value), origin: Origin::here() }
     }
 
-    /// The value, which is called `what` in an error.
+    /// The value. Errors call it `what`.
     ///
     /// # Errors
     /// In another process.
@@ -111,7 +113,7 @@ impl<T> OfProcess<T> {
         self.value.as_ref().ok_or_else(|| taken(what))
     }
 
-    /// The value to be changed.
+    /// The value, mutably.
     ///
     /// # Errors
     /// In another process.

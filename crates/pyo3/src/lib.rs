@@ -1,11 +1,11 @@
-//! What the modules of Lath for Python share.
+//! Code that the Python modules of Lath share.
 //!
-//! Long work runs without the GIL and stops for Ctrl-C ([`work`]); Arrow data cross by the `PyCapsule` interface ([`capsule`]), so that no
-//! Arrow library of Python is needed; errors become exceptions of `lath._errors` ([`error`]); what a forked process may not use is refused
-//! ([`fork`]).
+//! Long operations run without the GIL and stop at Ctrl-C ([`work`]); Arrow data is exchanged by the `PyCapsule`
+//! interface ([`capsule`]), so no Python library for Arrow is needed; errors become exceptions of `lath._errors`
+//! ([`error`]); a forked process may not use objects of its parent ([`fork`]).
 //!
-//! Each module of Python that links this has a copy of its own, with its own state. It has no classes that users see, for they would
-//! be different ones in each.
+//! Each Python module that links this crate has its own copy, with its own state. So the crate defines no classes that
+//! users see: each module would have a different one.
 
 pub mod batches;
 pub mod capsule;

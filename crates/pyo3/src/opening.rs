@@ -1,4 +1,4 @@
-//! How files are opened as one table: the keyword arguments of `lath.open`.
+//! The keyword arguments of `lath.open`, which opens files as one table.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::capsule;
 pub enum Locations {
     /// A path or a URL.
     One(PathBuf),
-    /// Several of them.
+    /// Several paths or URLs.
     Many(Vec<PathBuf>),
 }
 
@@ -29,7 +29,8 @@ impl Locations {
     }
 }
 
-/// The keyword arguments of `lath.open`. As an object of Python it is a `dict` of them, so that another module opens the same files.
+/// The keyword arguments of `lath.open`. In Python it is a `dict` of them, so that another module can open the same
+/// files.
 #[derive(Debug, FromPyObject, IntoPyObjectRef)]
 #[pyo3(from_item_all)]
 #[expect(missing_docs, reason = "the arguments are documented at lath.open")]
@@ -71,7 +72,7 @@ impl Opening {
     /// The options of a dataset.
     ///
     /// # Errors
-    /// `ValueError` for a value that an argument does not have.
+    /// `ValueError` for an invalid argument.
     pub fn options(&self, py: Python<'_>) -> PyResult<DatasetOptions> {
         let mut options = DatasetOptions::new()
             .open_options(self.open_options()?)

@@ -1,33 +1,33 @@
-//! Telling a function of Python how far work is.
+//! Reports progress to a Python function.
 
 use std::time::{Duration, Instant};
 
 use lath::ScanProgress;
 use pyo3::prelude::*;
 
-/// How often the function is called at most.
+/// The minimum time between two calls of the function.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// How many rows are done, and how many there are, where that is known.
+/// The number of rows that are done, and their total if known.
 pub type Position = (u64, Option<u64>);
 
-/// How far a scan is.
-pub fn of_scan(scan: &ScanProgress) -> Position {
+/// The position of a scan.
+pub fn scan_position(scan: &ScanProgress) -> Position {
     let report = scan.report();
     // Files are planned while others are read.
     let is_planned = report.files_opened + report.files_pruned >= report.files;
     (report.rows_tested, is_planned.then_some(report.rows))
 }
 
-/// How many rows an object has, if it knows.
+/// The number of rows in an object, if it is known.
 ///
 /// # Errors
-/// What Python raises.
+/// An exception of Python.
 pub fn row_count(rows: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     rows.py().import("lath._progress")?.call_method1("row_count", (rows,))?.extract()
 }
 
-/// The function that is told during one piece of work. It is called on the thread that asked for the work.
+/// Calls the progress function during one operation, on the thread that started the operation.
 #[derive(Debug)]
 pub struct Watcher {
     function: Py<PyAny>,
@@ -46,7 +46,7 @@ impl Watcher {
         Ok((!function.is_none()).then_some(watcher))
     }
 
-    /// Fails if `progress` is neither a function nor a switch.
+    /// Fails if `progress` is neither a function nor a bool.
     ///
     /// # Errors
     /// See above.
@@ -54,7 +54,7 @@ impl Watcher {
         Self::start(py, progress).map(drop)
     }
 
-    /// Whether it is time for the next call.
+    /// Returns whether the next call is due.
     pub fn is_due(&self) -> bool {
         Instant::now() >= self.due
     }
@@ -62,7 +62,7 @@ impl Watcher {
     /// Calls the function.
     ///
     /// # Errors
-    /// What the function raises.
+    /// An exception of the function.
     pub fn tell(&mut self, py: Python<'_>, position: Position) -> PyResult<()> {
         self.function.call1(py, position)?;
         // Counted from the end of the call, so that a slow function does not take all the time.
@@ -70,10 +70,10 @@ impl Watcher {
         Ok(())
     }
 
-    /// Calls the function for the last time, where work has ended well, and removes a bar.
+    /// Calls the function for the last time after a success, and removes a bar.
     ///
     /// # Errors
-    /// What the function raises.
+    /// An exception of the function.
     pub fn finish(mut self, py: Python<'_>, last: Option<Position>) -> PyResult<()> {
         let told = last.map_or(Ok(()), |position| self.tell(py, position));
         let closed = py.import("lath._progress")?.call_method1("close", (&self.function,));

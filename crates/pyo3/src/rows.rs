@@ -1,4 +1,4 @@
-//! Batches that are all there, on their way to another library.
+//! Converts batches in memory to tables of other libraries.
 
 use lath::arrow::array::{RecordBatch, RecordBatchIterator};
 use lath::arrow::schema::SchemaRef;

@@ -1,4 +1,4 @@
-//! Running work without the GIL, so that Ctrl-C stops it and a panic is an exception.
+//! Runs operations without the GIL, so that Ctrl-C stops them and a panic becomes an exception.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -12,16 +12,16 @@ use pyo3::prelude::*;
 use crate::error::Failure;
 use crate::progress::{Position, Watcher};
 
-/// How long Ctrl-C may go unnoticed.
+/// The maximum time before Ctrl-C is noticed.
 pub const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
 
-/// Python runs signal handlers on its main thread alone.
+/// Python runs signal handlers only on its main thread.
 static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 
-/// Remembers which thread is Python's main thread, if it is the one that imports the module.
+/// Records Python's main thread, if it is the one that imports the module.
 ///
 /// # Errors
-/// What Python raises.
+/// An exception of Python.
 pub fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?;
@@ -31,15 +31,16 @@ pub fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether this is known to be Python's main thread.
+/// Returns whether this is known to be Python's main thread.
 pub fn is_main_thread() -> bool {
     MAIN_THREAD.get() == Some(&thread::current().id())
 }
 
-/// Runs work that `stop` has end early. On the main thread, Ctrl-C calls it, and is raised when the work has ended.
+/// Runs an operation that `stop` ends early. On the main thread, Ctrl-C calls `stop`, and is raised once the operation
+/// has ended.
 ///
 /// # Errors
-/// The failure of the work, or what a signal handler raises.
+/// The failure of the operation, or an exception of a signal handler.
 pub fn run<T: Send>(
     py: Python<'_>,
     stop: impl FnOnce(),
@@ -48,10 +49,11 @@ pub fn run<T: Send>(
     run_watched(py, stop, None, || (0, None), work)
 }
 
-/// As [`run`], and tells `watcher` the `position`. What it raises stops the work, and is raised when that has ended.
+/// Like [`run`], but reports the `position` to `watcher`. Its exception stops the operation, and is raised once that
+/// has ended.
 ///
 /// # Errors
-/// As [`run`], and what the watcher raises.
+/// The same as [`run`], and an exception of the watcher.
 pub fn run_watched<T: Send>(
     py: Python<'_>,
     stop: impl FnOnce(),
@@ -65,7 +67,7 @@ pub fn run_watched<T: Send>(
     let result = thread::scope(|scope| {
         let (sender, receiver) = sync_channel(1);
         scope.spawn(move || {
-            // Nobody waits any more only if the signal handler has raised.
+            // There is no receiver any more only if the signal handler has raised.
             let _ = sender.send(guard(work));
         });
         let tell = || match &mut watcher {
@@ -82,10 +84,10 @@ pub fn run_watched<T: Send>(
     told.map(|()| result)
 }
 
-/// Runs work that nothing stops: after Ctrl-C it goes on by itself, and its result is dropped.
+/// Runs an operation that cannot be stopped: after Ctrl-C it continues in the background, and its result is dropped.
 ///
 /// # Errors
-/// As [`run`].
+/// The same as [`run`].
 pub fn run_to_end<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -100,7 +102,8 @@ pub fn run_to_end<T: Send + 'static>(
     wait(py, receiver, || Ok(()), drop)
 }
 
-/// Waits for the result of another thread, and calls `tell` meanwhile. Where that or a signal handler raises, `stop` is called first.
+/// Waits for the result of another thread, and calls `tell` meanwhile. If `tell` or a signal handler raises, calls
+/// `stop` first.
 fn wait<T: Send>(
     py: Python<'_>,
     mut receiver: Receiver<Result<T, Failure>>,
@@ -123,20 +126,21 @@ fn wait<T: Send>(
     }
 }
 
-/// Whether the interpreter is about to end, and how many threads that are not Python's main thread are in calls of it, or wait to be.
+/// Whether the interpreter is about to end, and the number of threads other than Python's main thread that are in a
+/// call of it, or wait for one.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// How long [`end_calls`] waits at most.
+/// The maximum time that [`end_calls`] waits.
 const CALL_WAIT: Duration = Duration::from_secs(5);
 
-/// Calls Python on whatever thread this is, also on one of another library that asks for batches.
+/// Calls Python on any thread, including threads of other libraries that request batches.
 ///
-/// Once the interpreter ends, a thread that waits for the GIL waits for ever, and the process with it if the thread is joined at its end. So
-/// no call begins after [`end_calls`], except on Python's main thread.
+/// Once the interpreter ends, a thread that waits for the GIL waits forever, and so does the process if it joins the
+/// thread at its end. So no call begins after [`end_calls`], except on Python's main thread.
 ///
 /// # Errors
-/// What `call` raises, and an interruption once the interpreter ends.
+/// The error of `call`, or an interruption once the interpreter ends.
 pub fn attach<T>(call: impl FnOnce(Python<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
     if is_main_thread() {
         return Python::attach(call);
@@ -166,7 +170,7 @@ impl Drop for CountedCall {
     }
 }
 
-/// Has no call of [`attach`] begin any more on other threads than Python's main one, and waits for those that have.
+/// Keeps calls of [`attach`] from beginning on threads other than Python's main one, and waits for running calls.
 #[pyfunction]
 pub fn end_calls(py: Python<'_>) {
     IS_ENDING.store(true, Ordering::SeqCst);
@@ -178,21 +182,22 @@ pub fn end_calls(py: Python<'_>) {
     });
 }
 
-/// Values whose threads of [`drop_apart`] have not ended.
+/// The number of values whose threads of [`drop_apart`] have not ended.
 static DROPPING: AtomicUsize = AtomicUsize::new(0);
 
-/// How long [`wait_for_drops`] waits at most.
+/// The maximum time that [`wait_for_drops`] waits.
 const DROP_WAIT: Duration = Duration::from_secs(5);
 
-/// Drops a value on a thread of its own: it may wait for threads that wait for the GIL, which this thread may have.
+/// Drops a value on a thread of its own. The drop may wait for threads that wait for the GIL, which this thread may
+/// hold.
 pub fn drop_apart<T: Send + 'static>(value: T) {
     DROPPING.fetch_add(1, Ordering::AcqRel);
     let dropping = Dropping(Some(value));
-    // Where there is no thread to be had, it is dropped here.
+    // If no thread can be spawned, the value is dropped here.
     let _ = thread::Builder::new().spawn(move || drop(dropping));
 }
 
-/// Waits until files and locks are given back of what [`drop_apart`] was called with before.
+/// Waits until earlier calls of [`drop_apart`] have released files and locks.
 pub fn wait_for_drops(py: Python<'_>) {
     py.detach(|| {
         let started = Instant::now();
@@ -202,7 +207,7 @@ pub fn wait_for_drops(py: Python<'_>) {
     });
 }
 
-/// Forgets threads that did not come along into a forked process.
+/// Forgets threads that a forked process does not have.
 pub(crate) fn forget_drops() {
     DROPPING.store(0, Ordering::Release);
     CALLS.store(0, Ordering::SeqCst);
@@ -217,10 +222,10 @@ impl<T> Drop for Dropping<T> {
     }
 }
 
-/// Makes an error of a panic.
+/// Turns a panic into an error.
 ///
 /// # Errors
-/// The failure of the work, or a panic as one.
+/// The failure of the work, or its panic.
 pub fn guard<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);

@@ -12,7 +12,7 @@ pub(crate) fn failure(error: Error, text: &str) -> Failure {
         Error::Mistake(mistake) => {
             let place =
                 MistakePlace { at: mistake.line_and_character(text), suggestions: mistake.suggestions().to_vec() };
-            Failure::of_statement(mistake.shown_in(text, None, WIDTH), place)
+            Failure::statement(mistake.shown_in(text, None, WIDTH), place)
         }
         Error::Statement(what) => Failure::new(Kind::Statement, what),
         Error::File(error) => (*error).into(),

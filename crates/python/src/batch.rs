@@ -29,7 +29,7 @@ impl PyBatch {
 #[pyfunction]
 #[pyo3(signature = (capsules, /))]
 pub(crate) fn batch(capsules: &Bound<'_, PyTuple>) -> PyResult<PyBatch> {
-    Ok(PyBatch::new(capsule::batch_of(capsules)?))
+    Ok(PyBatch::new(capsule::batch_from_capsules(capsules)?))
 }
 
 #[pymethods]

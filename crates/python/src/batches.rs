@@ -10,7 +10,7 @@ use lath::{Cancel, ScanStream};
 use lath_pyo3::batches::{Iteration, Running};
 use lath_pyo3::capsule;
 use lath_pyo3::error::Failure;
-use lath_pyo3::progress::{Watcher, of_scan};
+use lath_pyo3::progress::{Watcher, scan_position};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -25,7 +25,7 @@ pub(crate) const SCAN: &str = "the scan";
 pub(crate) fn running(stream: ScanStream, tester: Option<Tester>, cancel: Cancel) -> Running {
     let schema = tester.as_ref().map_or_else(|| stream.schema(), |tester| tester.schema().clone());
     let progress = stream.progress();
-    let position = Arc::new(move || of_scan(&progress));
+    let position = Arc::new(move || scan_position(&progress));
     Running::new(SCAN, schema, Box::pin(Tested { stream, tester }), position, move || cancel.cancel())
 }
 

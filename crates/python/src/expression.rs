@@ -208,7 +208,7 @@ impl PyPredicate {
     /// A condition that a caller gave: SQL text, or one that is built.
     pub(crate) fn of(condition: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = condition.cast::<PyString>() {
-            return Ok(Self::test(Predicate::parse(&text.to_cow()?).map_err(Failure::of_where)?));
+            return Ok(Self::test(Predicate::parse(&text.to_cow()?).map_err(Failure::predicate)?));
         }
         operand(condition)
     }

@@ -41,7 +41,7 @@ impl OpenStore {
             let message = "this thread has a transaction open, which this would wait for: use that, or end it first";
             return Err(Failure::invalid(message).into());
         }
-        let wrap = |error| Failure::of_store(&self.name, error);
+        let wrap = |error| Failure::store(&self.name, error);
         loop {
             match py.detach(|| store.try_begin()) {
                 Ok(free) => {
@@ -76,7 +76,7 @@ impl OpenStore {
     }
 
     pub(crate) fn failure(&self, error: Error) -> Failure {
-        Failure::of_store(&self.name, error)
+        Failure::store(&self.name, error)
     }
 }
 

@@ -49,7 +49,7 @@ impl Condition {
             return Ok(condition);
         }
         let predicate = PyPredicate::of(condition)?.predicate();
-        predicate.filter(schema).map_err(Failure::of_where)?;
+        predicate.filter(schema).map_err(Failure::predicate)?;
         Ok(Self { predicate: Some(predicate), residual: None })
     }
 
@@ -73,7 +73,7 @@ impl Condition {
             return Ok(None);
         };
         let predicate = predicate.map(|predicate| predicate.get().predicate());
-        let refused = predicate.as_ref().and_then(|predicate| predicate.filter(schema).err()).map(Failure::of_where);
+        let refused = predicate.as_ref().and_then(|predicate| predicate.filter(schema).err()).map(Failure::predicate);
         if is_whole && refused.is_none() {
             return Ok(Some(Self { predicate, residual: None }));
         }

@@ -14,7 +14,7 @@ use crate::schema::PySchema;
 use lath_pyo3::batches::{Reader, Running};
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::OfProcess;
-use lath_pyo3::progress::{Watcher, of_scan};
+use lath_pyo3::progress::{Watcher, scan_position};
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, work};
 
@@ -101,8 +101,13 @@ impl PyScan {
         self.note(progress.clone());
         let schema = tester.as_ref().map_or_else(|| batches.schema(), |tester| tester.schema().clone());
         let watcher = self.watcher(py)?;
-        let batches =
-            work::run_watched(py, || cancel.cancel(), watcher, || of_scan(&progress), || all_tested(batches, tester))?;
+        let batches = work::run_watched(
+            py,
+            || cancel.cancel(),
+            watcher,
+            || scan_position(&progress),
+            || all_tested(batches, tester),
+        )?;
         Ok(Rows::new(schema, batches))
     }
 }
@@ -138,7 +143,7 @@ impl PyScan {
             py,
             || cancel.cancel(),
             self.watcher(py)?,
-            || of_scan(&progress),
+            || scan_position(&progress),
             || match tester {
                 None => Ok(batches.count_rows()?),
                 Some(_) => {

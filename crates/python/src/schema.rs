@@ -25,7 +25,7 @@ impl PySchema {
 #[pyfunction]
 #[pyo3(signature = (capsule, /))]
 pub(crate) fn schema(capsule: &Bound<'_, PyCapsule>) -> PyResult<PySchema> {
-    Ok(PySchema::new(capsule::columns_of(capsule)?.into()))
+    Ok(PySchema::new(capsule::schema_from_capsule(capsule)?.into()))
 }
 
 #[pymethods]

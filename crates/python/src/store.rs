@@ -47,8 +47,7 @@ impl PyStore {
         }
         let name = path.display().to_string();
         let called = name.clone();
-        let store =
-            work::run_to_end(py, move || options.open(&path).map_err(|error| Failure::of_store(&called, error)))?;
+        let store = work::run_to_end(py, move || options.open(&path).map_err(|error| Failure::store(&called, error)))?;
         let open = Arc::new(OpenStore { store: OfProcess::new(store), name, writing: Mutex::new(None) });
         let main = PyTree::new(Source::Store(open.clone()), tree);
         Ok(PyClassInitializer::from(main).add_subclass(Self { open }))

@@ -501,7 +501,7 @@ impl PyTableScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let running = py.detach(|| work::guard(|| self.start()))?;
-        capsule::stream_out(py, Box::new(Guarded(running)))
+        capsule::stream_out(py, Box::new(GuardedSlice(running)))
     }
 }
 
@@ -575,9 +575,9 @@ impl Iterator for RunningTableScan {
 }
 
 /// Batches for the C interface. A panic is an error there.
-struct Guarded(RunningTableScan);
+struct GuardedSlice(RunningTableScan);
 
-impl Iterator for Guarded {
+impl Iterator for GuardedSlice {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -586,7 +586,7 @@ impl Iterator for Guarded {
     }
 }
 
-impl RecordBatchReader for Guarded {
+impl RecordBatchReader for GuardedSlice {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.0.schema)
     }

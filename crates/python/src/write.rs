@@ -191,7 +191,7 @@ fn options(schema: &Schema, settings: &[Setting<'_>]) -> PyResult<WriteOptions> 
 /// Why `target` could not be written.
 fn failure(target: &str, error: Error) -> Failure {
     match error {
-        Error::Io { op, source, .. } => Failure::of_io(target, op, &source),
+        Error::Io { op, source, .. } => Failure::io(target, op, &source),
         Error::Invalid { what } => Failure::invalid(format!("{target}: cannot write this as Parquet: {what}")),
         other => other.into(),
     }

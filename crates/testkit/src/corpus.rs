@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 
-/// The folder of the `parquet-testing` collection: `PARQUET_TEST_DATA`, else `../shared/parquet-testing` beside the
-/// repository. `None`, after a loud line on stderr, where there is no such folder.
+/// The folder of the `parquet-testing` collection: `PARQUET_TEST_DATA`, or `../shared/parquet-testing` beside the
+/// repository. `None`, with a message on stderr, if the folder does not exist.
 ///
 /// # Panics
-/// If `PARQUET_TEST_DATA` is set but names no folder: a test that was asked for must not be skipped.
+/// If `PARQUET_TEST_DATA` is set but is no folder: a requested test must not be skipped.
 pub fn parquet_test_data() -> Option<PathBuf> {
     let (folder, asked_for) = match std::env::var_os("PARQUET_TEST_DATA") {
         Some(folder) => (PathBuf::from(folder), true),

@@ -1,20 +1,20 @@
-//! Damage of files, as disks and people make it.
+//! Damages files like disks and people do.
 
 use std::fs;
 use std::path::PathBuf;
 
 use fastrand::Rng;
 
-/// Changes one of these files, which are read by nobody meanwhile; the name of the file and what was done. Empty and missing files are
-/// passed over.
+/// Changes one of these files, which no process reads at the same time. Returns the name of the file and the change.
+/// Empty and missing files are skipped.
 ///
-/// | share | what |
+/// | share | change |
 /// | --- | --- |
 /// | 5 of 10 | one bit |
 /// | 1 of 10 each | zeros in a sector of 512 bytes; a sector that is a copy of another; the end cut off; the file removed; two files swapped |
 ///
 /// # Panics
-/// If none of the files has bytes, or the system refuses to read or write one.
+/// If all files are empty, or the system fails to read or write one.
 pub fn damage_a_file(files: &[PathBuf], random: &mut Rng) -> String {
     let mut files: Vec<_> = files.iter().filter(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)).collect();
     files.sort();

@@ -1,13 +1,13 @@
 use std::process::Command;
 
-/// What the lines of a sweep begin with.
+/// The prefix of the digest lines of a sweep.
 pub const DIGEST_MARK: &str = "digest of ";
 
-/// Runs the ignored test `sweep` of this test program in a process of its own, at the SIMD tier of this name, which a process
-/// chooses only once. Returns the lines of its output that begin with [`DIGEST_MARK`].
+/// Runs the ignored test `sweep` of this test program in a process of its own, at the SIMD tier of this name, which a
+/// process selects only once. Returns the lines of its output that begin with [`DIGEST_MARK`].
 ///
 /// # Panics
-/// If the test fails, with what it printed.
+/// If the test fails, with its output.
 pub fn digests_at(tier: &str, sweep: &str, seed: u64) -> Vec<String> {
     let program = std::env::current_exe().expect("a test program has a path");
     let child = Command::new(program)

@@ -1,12 +1,12 @@
-//! Whether two readings of a file hold the same values, whatever Arrow types carry them.
+//! Compares two readings of a file by their values, whatever their Arrow types.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
-/// The type that stands for every type with the same values: strings and bytes by long offsets, dictionaries and runs
-/// by their values. Field metadata is dropped; nullability is kept or, where values are compared, ignored: the
+/// The canonical type among all types with the same values: strings and bytes with long offsets, dictionaries and runs
+/// replaced by their values. Field metadata is dropped. Nullability is kept or, if values are compared, ignored: the
 /// elements that pad the null slots of a fixed-size list may be null whatever the schema says.
 fn plain_type(data_type: &DataType, keep_nullability: bool) -> DataType {
     let plain_field = |field: &FieldRef| plain_field(field, keep_nullability);
@@ -35,15 +35,16 @@ fn plain_field(field: &FieldRef, keep_nullability: bool) -> FieldRef {
     Arc::new(Field::new(field.name(), plain_type(field.data_type(), keep_nullability), nullable))
 }
 
-/// The schema with every type replaced by the one that stands for all with the same values.
+/// Replaces every type of the schema with its canonical type.
 fn plain_schema(schema: &Schema, keep_nullability: bool) -> Schema {
     Schema::new(schema.fields().iter().map(|field| plain_field(field, keep_nullability)).collect::<Vec<_>>())
 }
 
-/// Checks every rule of the Arrow format on every array: offsets in range, strings UTF-8, no null where none may be.
+/// Checks every rule of the Arrow format on every array: offsets in range, strings UTF-8, no null in a non-nullable
+/// field.
 ///
 /// # Errors
-/// Names the rule that is broken first.
+/// The first rule that is broken.
 pub fn check_sound(batches: &[RecordBatch]) -> Result<(), String> {
     for (batch, array) in batches.iter().flat_map(|batch| batch.columns().iter().map(move |array| (batch, array))) {
         let sound = array.to_data().validate_full();
@@ -52,10 +53,10 @@ pub fn check_sound(batches: &[RecordBatch]) -> Result<(), String> {
     Ok(())
 }
 
-/// The batches as one, of plain types, every field nullable.
+/// Concatenates the batches, with canonical types and every field nullable.
 ///
 /// # Panics
-/// If the batches are not of the schema.
+/// If the batches do not have the schema.
 pub fn plain_batch(schema: &Schema, batches: &[RecordBatch]) -> RecordBatch {
     let plain = Arc::new(plain_schema(schema, false));
     let columns = (0..plain.fields().len()).map(|i| {
@@ -77,8 +78,8 @@ fn plain_array(array: &ArrayRef) -> ArrayRef {
     arrow_cast::cast(array, &plain_type(data_type, false)).expect("values can be copied out of any type")
 }
 
-/// Compares two readings: the schemas' names, nullability and types, apart from how strings are
-/// laid out and whether a dictionary or runs carry the values, and every value.
+/// Compares two readings: the schemas' names, nullability and types, except for the layout of strings and for
+/// dictionaries and runs, and every value.
 ///
 /// # Errors
 /// Says what differs first.

@@ -1,4 +1,4 @@
-//! Slices that end, or start, at a page that nobody may touch: a read or write past them stops the process.
+//! Slices that end, or start, at an inaccessible page: a read or write past them stops the process.
 #![expect(unsafe_code, reason = "maps memory and protects pages of it")]
 
 use std::fmt;
@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Fills the bytes around the slice that lie on its own pages; a stray write there is found when the slice is dropped.
+/// Fills the bytes around the slice on its own pages. A stray write there is detected when the slice is dropped.
 const CANARY: u8 = 0xA5;
 
-/// Number types of which every bit pattern is a value and which have no padding.
+/// Number types without padding for which every bit pattern is valid.
 ///
 /// # Safety
 /// Implementors must be valid for every bit pattern, have no padding, no drop, and a size that divides a page.
@@ -17,13 +17,13 @@ pub unsafe trait Plain: Copy {}
 
 macro_rules! plain {
     ($($number:ty)*) => { $(
-        // SAFETY: every bit pattern is a value, there is no padding, and the size is a power of two up to 16.
+        // SAFETY: every bit pattern is valid, there is no padding, and the size is a power of two up to 16.
         unsafe impl Plain for $number {}
     )* };
 }
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
 
-// SAFETY: an array of a plain type has no padding and every bit pattern is a value; 2, 4, 8 and 16 bytes divide a page.
+// SAFETY: an array of a plain type has no padding and every bit pattern is valid; 2, 4, 8 and 16 bytes divide a page.
 unsafe impl Plain for [u8; 2] {}
 // SAFETY: as above.
 unsafe impl Plain for [u8; 4] {}
@@ -33,22 +33,22 @@ unsafe impl Plain for [u8; 8] {}
 unsafe impl Plain for [u8; 16] {}
 
 /// Bytes between guard pages.
-pub type GuardedBytes = Guarded<u8>;
+pub type GuardedBytes = GuardedSlice<u8>;
 
-/// A slice between guard pages: touching what lies before the page it starts on, or after the page it ends on, is a
-/// segmentation fault. Dereferences to the slice.
+/// A slice between guard pages: accessing bytes before its first page, or after its last page, is a segmentation fault.
+/// Dereferences to the slice.
 ///
 /// ```
-/// use lath_testkit::{Guarded, GuardedBytes};
+/// use lath_testkit::{GuardedSlice, GuardedBytes};
 ///
 /// let input = GuardedBytes::starting_at_guard(b"read me");
-/// let mut output = Guarded::<u32>::ending_at_guard(&[0; 7]);
+/// let mut output = GuardedSlice::<u32>::ending_at_guard(&[0; 7]);
 /// for (out, byte) in output.iter_mut().zip(input.iter()) {
 ///     *out = u32::from(*byte);
 /// }
 /// assert_eq!(output[0], u32::from(b'r'));
 /// ```
-pub struct Guarded<T: Plain> {
+pub struct GuardedSlice<T: Plain> {
     map: NonNull<u8>,
     map_len: usize,
     /// Byte offset of the slice within the map.
@@ -57,7 +57,7 @@ pub struct Guarded<T: Plain> {
     elements: PhantomData<T>,
 }
 
-impl<T: Plain> Guarded<T> {
+impl<T: Plain> GuardedSlice<T> {
     /// A copy of `values` whose last byte is the last one before a guard page.
     pub fn ending_at_guard(values: &[T]) -> Self {
         let page = page_len();
@@ -84,15 +84,15 @@ impl<T: Plain> Guarded<T> {
         let map = NonNull::new(map.cast::<u8>()).expect("mmap never maps address zero unless asked to");
         // SAFETY: the map is `data_len + 2 * page` bytes long, so one page past its start is inside it.
         let data = unsafe { map.add(page) };
-        // SAFETY: the range is whole pages of the mapping just made, which nothing else knows of.
+        // SAFETY: the range is whole pages of the new mapping, which has no other users.
         let status = unsafe { libc::mprotect(data.as_ptr().cast(), data_len, libc::PROT_READ | libc::PROT_WRITE) };
         assert!(status == 0, "mprotect: {}", std::io::Error::last_os_error());
         // SAFETY: these `data_len` bytes have just been made writable.
         unsafe { data.write_bytes(CANARY, data_len) };
         // SAFETY: callers choose `start` within the data pages so that the values end within them.
         let target = unsafe { map.add(start) };
-        // SAFETY: the target has room for the values, was mapped just now and so overlaps nothing, and is aligned: it
-        // is a page boundary, or a multiple of the element size before one.
+        // SAFETY: the target has room for the values, is newly mapped and so overlaps nothing, and is aligned: it is a
+        // page boundary, or a multiple of the element size before one.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), target.as_ptr().cast::<T>(), values.len()) };
         Self { map, map_len, start, len: values.len(), elements: PhantomData }
     }
@@ -116,7 +116,7 @@ impl<T: Plain> Guarded<T> {
     }
 }
 
-impl<T: Plain> Deref for Guarded<T> {
+impl<T: Plain> Deref for GuardedSlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -125,20 +125,20 @@ impl<T: Plain> Deref for Guarded<T> {
     }
 }
 
-impl<T: Plain> DerefMut for Guarded<T> {
+impl<T: Plain> DerefMut for GuardedSlice<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`; the exclusive borrow keeps everybody else out.
+        // SAFETY: as in `deref`; the exclusive borrow excludes all other access.
         unsafe { std::slice::from_raw_parts_mut(self.first().as_ptr(), self.len) }
     }
 }
 
-impl<T: Plain + fmt::Debug> fmt::Debug for Guarded<T> {
+impl<T: Plain + fmt::Debug> fmt::Debug for GuardedSlice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl<T: Plain> Drop for Guarded<T> {
+impl<T: Plain> Drop for GuardedSlice<T> {
     fn drop(&mut self) {
         let stray = self.margins().iter().any(|margin| margin.iter().any(|&byte| byte != CANARY));
         // SAFETY: the mapping is this value's own, and no borrow of it outlives the value.
@@ -158,14 +158,14 @@ fn page_len() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Guarded, GuardedBytes, page_len};
+    use super::{GuardedBytes, GuardedSlice, page_len};
 
     #[test]
     fn values_survive_both_placements() {
         for len in [0, 1, 3, 1024, page_len() / 4, page_len() / 4 + 1] {
             let values: Vec<u32> = (0..len as u32).collect();
-            assert_eq!(&*Guarded::ending_at_guard(&values), &values[..]);
-            assert_eq!(&*Guarded::starting_at_guard(&values), &values[..]);
+            assert_eq!(&*GuardedSlice::ending_at_guard(&values), &values[..]);
+            assert_eq!(&*GuardedSlice::starting_at_guard(&values), &values[..]);
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
         unsafe { before.write(0) };
     }
 
-    /// Runs itself again as a child that reads past the end, since a segmentation fault cannot be caught.
+    /// Runs itself again as a child that reads past the end, because a segmentation fault cannot be caught.
     #[test]
     fn reading_past_the_end_stops_the_process() {
         if std::env::var_os("LATH_TOUCH_GUARD").is_some() {

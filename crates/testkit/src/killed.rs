@@ -6,15 +6,15 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// Prints a line at once: what a process says before it is killed has been read by the one that kills it.
+/// Prints a line and flushes it, so that the parent has read it before it kills this process.
 pub fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // Nobody is left to be told.
+    // The parent may be gone.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Runs the test `test` of the calling program in a process with these environment variables, and kills it after `delay`. Returns the
-/// lines that it printed.
+/// Runs the test `test` of the calling program in a process with these environment variables, and kills it after
+/// `delay`. Returns its lines of output.
 ///
 /// # Panics
 /// If the process cannot be started, ends by itself, or prints something that is not UTF-8.

@@ -1,6 +1,6 @@
-/// Lengths at which vector code goes wrong: all of 0 to 67, then one below, at and above each power of two up to
-/// 4096, and some round and odd thousands. Ascending, no length twice. Where the environment variable `LATH_TEST_LENGTHS` is
-/// a number, longer ones are left out, for machines that run tests slowly.
+/// Lengths at which vector code fails: all of 0 to 67, then one below, at and above each power of two up to 4096, and
+/// some round and odd thousands. Ascending, without repetition. If the environment variable `LATH_TEST_LENGTHS` is a
+/// number, longer ones are left out, for machines that run tests slowly.
 pub fn lengths() -> impl Iterator<Item = usize> {
     let longest = std::env::var("LATH_TEST_LENGTHS").ok().and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
     let around_powers = (7..=12).flat_map(|exponent| {

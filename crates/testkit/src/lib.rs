@@ -1,9 +1,8 @@
-//! What the tests of Lath are made with: guard pages, length ladders, seeded random numbers, corpora,
-//! processes that are killed.
+//! Tools for the tests of Lath: guard pages, length ladders, seeded random numbers, corpora, killed processes.
 //!
-//! The default features depend on nothing of Arrow, so that the kernels' tests can use them; feature `arrow` adds
-//! random Parquet files ([`random`]) and the comparison of what readers make of them ([`equality`]), feature `server` a web
-//! server with faults ([`server`]).
+//! The default features do not depend on Arrow, so that the kernels' tests can use them; feature `arrow` adds random
+//! Parquet files ([`random`]) and the comparison of readers' results ([`equality`]), feature `server` a web server with
+//! faults ([`server`]).
 //!
 //! ```
 //! use lath_testkit::{GuardedBytes, Seeded, lengths};
@@ -37,7 +36,7 @@ pub use corpus::parquet_test_data;
 pub use damage::damage_a_file;
 pub use digests::{DIGEST_MARK, digests_at};
 #[cfg(unix)]
-pub use guard::{Guarded, GuardedBytes, Plain};
+pub use guard::{GuardedBytes, GuardedSlice, Plain};
 #[cfg(unix)]
 pub use killed::{lines_until_killed, say};
 pub use ladder::lengths;

@@ -1,11 +1,11 @@
 use std::ops::{Deref, DerefMut};
 
-/// Any number would do.
+/// An arbitrary number.
 const FIXED_SEED: u64 = 0x5eed_1a74;
 
 /// Random numbers for a test, which prints its seed if the test fails while this lives.
 ///
-/// The seed is [`seed`]. Dereferences to [`fastrand::Rng`], whose methods make the numbers.
+/// The seed is [`seed`]. Dereferences to [`fastrand::Rng`], whose methods generate the numbers.
 #[derive(Debug)]
 pub struct Seeded {
     test: String,
@@ -14,7 +14,7 @@ pub struct Seeded {
 }
 
 impl Seeded {
-    /// A generator for the test that `test` names in the line printed at failure.
+    /// A generator for the test that the failure message calls `test`.
     ///
     /// # Panics
     /// If `LATH_SEED` is set to anything that is not a number.
@@ -27,15 +27,16 @@ impl Seeded {
         Self { test: test.into(), seed, random: fastrand::Rng::with_seed(seed) }
     }
 
-    /// The seed: [`Seeded::with_seed`] with it gives the same numbers again.
+    /// The seed: [`Seeded::with_seed`] with it repeats the numbers.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 }
 
-/// The seed of a random test: the same in every run, so that a change passes or fails for what it changes.
+/// The seed of a random test: the same in every run, so that only a change decides whether it passes or fails.
 ///
-/// `LATH_SEED` (decimal, or hexadecimal after `0x`) sets another one, to repeat a failure; `LATH_NEW_SEEDS` has every call take a new one.
+/// `LATH_SEED` (decimal, or hexadecimal after `0x`) sets another one, to repeat a failure; `LATH_NEW_SEEDS` makes every
+/// call return a new one.
 ///
 /// # Panics
 /// If `LATH_SEED` is set to anything that is not a number.

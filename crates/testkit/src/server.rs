@@ -11,45 +11,45 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-/// A request as it came.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// `GET`, `HEAD`, …
     pub method: String,
-    /// What is asked for, with the slash that it starts with.
+    /// The requested path, including the leading slash.
     pub path: String,
     /// The value of the header `Range`.
     pub range: Option<String>,
 }
 
-/// What is done to an answer.
+/// A fault in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The answer as it should be.
+    /// The correct response.
     None,
-    /// It comes later.
+    /// A delayed response.
     Delay(Duration),
     /// Another status, without a body.
     Status(u16),
-    /// The connection is closed instead.
+    /// A closed connection.
     Reset,
-    /// The body ends after so many bytes, though more were announced.
+    /// The body ends after this many bytes, although more were announced.
     Truncate(usize),
-    /// The body ends after so many bytes, and nothing was announced but the range.
+    /// The body ends after this many bytes, and only the range was announced.
     Short(usize),
-    /// The whole file is sent, as if no range had been asked for.
+    /// The whole file, as if no range had been requested.
     Whole,
 }
 
 type Choose = dyn Fn(&Request, usize) -> Fault + Send + Sync;
 
-/// A server on loopback; it stops when it is dropped.
+/// A server on loopback, which stops when it is dropped.
 pub struct Server {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 }
 
-struct Shared {
+struct ServerState {
     files: Mutex<HashMap<String, (Bytes, String)>>,
     requests: Mutex<Vec<Request>>,
     choose: Box<Choose>,
@@ -60,18 +60,18 @@ struct Shared {
 }
 
 impl Server {
-    /// A server without faults.
+    /// Starts a server without faults.
     ///
     /// # Panics
-    /// As [`Server::with_faults`].
+    /// The same as [`Server::with_faults`].
     pub fn of(files: impl IntoIterator<Item = (String, Bytes)>) -> Self {
         Self::with_faults(files, |_, _| Fault::None)
     }
 
-    /// A server that does to each answer what `choose` says of the request and its number.
+    /// Starts a server with the faults that `choose` returns for each request and its number.
     ///
     /// # Panics
-    /// If loopback has no port to listen at.
+    /// If loopback has no free port.
     pub fn with_faults(
         files: impl IntoIterator<Item = (String, Bytes)>,
         choose: impl Fn(&Request, usize) -> Fault + Send + Sync + 'static,
@@ -79,7 +79,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let files = files.into_iter().map(|(path, bytes)| (path, (bytes, "\"1\"".to_owned()))).collect();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             files: Mutex::new(files),
             requests: Mutex::default(),
             choose: Box::new(choose),
@@ -112,17 +112,17 @@ impl Server {
         lock(&self.shared.requests).clone()
     }
 
-    /// Bytes of bodies sent so far, or being sent.
+    /// The number of body bytes sent so far, or being sent.
     pub fn sent(&self) -> usize {
         self.shared.sent.load(Ordering::Relaxed)
     }
 
-    /// Most requests that were being answered at the same time.
+    /// The maximum number of concurrent requests.
     pub fn most_at_once(&self) -> usize {
         self.shared.most.load(Ordering::Relaxed)
     }
 
-    /// Puts another file in place of one.
+    /// Replaces a file.
     pub fn replace(&self, path: &str, bytes: Bytes) {
         lock(&self.shared.files).insert(path.to_owned(), (bytes, "\"2\"".to_owned()));
     }
@@ -137,12 +137,12 @@ impl fmt::Debug for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.is_stopped.store(1, Ordering::Relaxed);
-        // Wakes the thread that accepts.
+        // Wakes the thread that accepts connections.
         drop(TcpStream::connect(self.address));
     }
 }
 
-impl Shared {
+impl ServerState {
     fn serve(&self, connection: TcpStream) -> io::Result<()> {
         connection.set_nodelay(true)?;
         let mut reader = BufReader::new(connection.try_clone()?);
@@ -160,7 +160,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether the connection stays open.
+    /// Returns whether the connection stays open.
     fn answer(&self, writer: &mut TcpStream, request: &Request, number: usize) -> io::Result<bool> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
@@ -168,7 +168,7 @@ impl Shared {
         if let Fault::Delay(time) = fault {
             thread::sleep(time);
         }
-        // Before the client can know of the answer, and ask again.
+        // Before the client can receive the response and send another request.
         self.now.fetch_sub(1, Ordering::SeqCst);
         match fault {
             Fault::Status(status) => {
@@ -205,14 +205,14 @@ impl Shared {
             Fault::Truncate(len) | Fault::Short(len) => len.min(body.len()),
             _ => body.len(),
         };
-        // Counted before, so that whoever has got a body finds it counted.
+        // Counted first, so that a client that has received a body finds it counted.
         self.sent.fetch_add(sent, Ordering::Relaxed);
         writer.write_all(&body[..sent])?;
         Ok(!matches!(fault, Fault::Truncate(_)))
     }
 }
 
-/// What a mutex has, whatever became of the thread that had it before.
+/// Locks a mutex, even if a thread panicked while holding it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

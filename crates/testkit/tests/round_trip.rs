@@ -1,5 +1,5 @@
-//! The generators write what the `parquet` crate's own reader gives back: so a difference found by the tests of
-//! another reader is that reader's.
+//! The `parquet` crate's own reader returns what the generators write. So if another reader's tests find a difference,
+//! it is that reader's fault.
 
 use lath_testkit::Seeded;
 use lath_testkit::equality::same_values;

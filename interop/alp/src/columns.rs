@@ -4,7 +4,7 @@ use lath_kernels::alp::Float;
 use parquet::data_type::{DataType, DoubleType, FloatType};
 
 pub trait Value: Float + Copy + Default + PartialEq + std::fmt::Debug {
-    /// The `parquet` crate's name of the type.
+    /// The type's name in the `parquet` crate.
     type Physical: DataType<T = Self>;
     fn random_bits(random: &mut fastrand::Rng) -> Self;
     fn decimal(number: i64, digits: i32) -> Self;
@@ -43,7 +43,7 @@ impl Value for f64 {
     }
 }
 
-/// Decimal numbers of one size, with exceptions between them more or less often.
+/// Decimal numbers of one size, with exceptions of varying frequency.
 pub fn values<T: Value>(random: &mut fastrand::Rng, len: usize) -> Vec<T> {
     let (digits, size) = (random.i32(0..12), 1_i64 << random.u8(1..60));
     let exceptions = *random.choice(&[0, 1, 10, 500, 1_000]).expect("some");

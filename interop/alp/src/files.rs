@@ -16,7 +16,7 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::table::{Leaf, SCHEMA, Table};
 
-/// What differs from file to file.
+/// The parameters that vary from file to file.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub is_v2: bool,
@@ -38,7 +38,7 @@ impl Layout {
     }
 }
 
-/// Writes the table by Lath; the `parquet` crate has to find the same levels and bits.
+/// Writes the table with Lath, and checks that the `parquet` crate reads the same levels and bits.
 pub fn lath_to_peer(table: &Table, layout: Layout) -> Outcome<()> {
     let options = WriteOptions::default()
         .encoding(ValueEncoding::Alp)
@@ -76,7 +76,7 @@ fn read<T: Value>(file: &SerializedFileReader<Bytes>, leaf: usize, expected: &Le
     Ok(())
 }
 
-/// Writes the row groups by the `parquet` crate; Lath has to find the same rows.
+/// Writes the row groups with the `parquet` crate, and checks that Lath reads the same rows.
 pub fn peer_to_lath(row_groups: Vec<Table>, layout: Layout) -> Outcome<()> {
     let properties = WriterProperties::builder()
         .set_encoding(Encoding::ALP)

@@ -3,5 +3,5 @@
 pub mod columns;
 pub mod peer;
 
-/// What fails here fails a check or a measurement.
+/// An error fails a check or a measurement.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

@@ -1,6 +1,6 @@
-//! Encodes random FLOAT and DOUBLE pages as ALP by Lath's kernels and by the `parquet` crate, has each decode the other's,
-//! and compares every value bit by bit. Then the same with whole files: required, optional and repeated columns, both page
-//! versions, with dictionaries that overflow and without.
+//! Encodes random FLOAT and DOUBLE pages as ALP with Lath's kernels and with the `parquet` crate, decodes each with the
+//! other, and compares every value bit by bit. Then does the same with whole files: required, optional and repeated
+//! columns, both page versions, with and without dictionaries that overflow.
 //!
 //! ```text
 //! lath-interop-alp PAGES      a file each way for every ten
@@ -47,7 +47,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// One page each way; returns their lengths.
+/// Exchanges one page each way, and returns their lengths.
 fn exchange<T: Value>(random: &mut fastrand::Rng) -> Outcome<(usize, usize)> {
     let len = random.usize(1..20_000);
     let values: Vec<T> = columns::values(random, len);

@@ -1,5 +1,5 @@
-//! ALP pages through the `parquet` crate's public interface: its column reader and writer with a page of our own in the
-//! middle.
+//! ALP pages through the `parquet` crate's public interface: its column reader and writer, with a page of our own
+//! between them.
 
 use std::sync::{Arc, Mutex};
 
@@ -37,7 +37,7 @@ pub fn decode<T: Value>(page: Bytes, count: usize) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// The page that the values become.
+/// Encodes the values as a page.
 pub fn encode<T: Value>(values: &[T]) -> Result<Bytes> {
     let properties = WriterProperties::builder()
         .set_dictionary_enabled(false)
@@ -47,7 +47,7 @@ pub fn encode<T: Value>(values: &[T]) -> Result<Bytes> {
         .set_data_page_size_limit(usize::MAX)
         .build();
     let pages = Arc::new(Mutex::new(Vec::new()));
-    let sink = Box::new(Collected { pages: Arc::clone(&pages) });
+    let sink = Box::new(PageCollector { pages: Arc::clone(&pages) });
     let writer = get_column_writer(descriptor::<T::Physical>(), Arc::new(properties), sink);
     let mut writer = get_typed_column_writer::<T::Physical>(writer);
     writer.write_batch(values, None, None)?;
@@ -84,11 +84,11 @@ impl PageReader for OnePage {
     }
 }
 
-struct Collected {
+struct PageCollector {
     pages: Arc<Mutex<Vec<Bytes>>>,
 }
 
-impl PageWriter for Collected {
+impl PageWriter for PageCollector {
     fn write_page(&mut self, page: CompressedPage) -> Result<PageWriteSpec> {
         assert_eq!(page.encoding(), Encoding::ALP);
         let mut spec = PageWriteSpec::new();

@@ -1,4 +1,4 @@
-//! A table of every kind of column that ALP stores, as Arrow has it and as Parquet has it: levels and values.
+//! A table of every kind of column that ALP stores, in Arrow's form and in Parquet's: levels and values.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct Table {
     pub lists: Vec<Vec<Option<f64>>>,
 }
 
-/// The values of a leaf and, where it has any, its levels.
+/// The values of a leaf and its levels, if it has any.
 #[derive(Debug)]
 pub struct Leaf<T> {
     pub values: Vec<T>,
@@ -72,7 +72,7 @@ impl Table {
         self.lists.extend(other.lists);
     }
 
-    /// The leaves of FLOAT and those of DOUBLE.
+    /// The leaves of FLOAT, and the leaves of DOUBLE.
     pub fn leaves(&self) -> (Leaves<f32>, Leaves<f64>) {
         let floats = vec![(0, required(&self.floats)), (2, optional(&self.optional_floats))];
         let doubles = vec![
@@ -145,7 +145,7 @@ fn repeated<T: Copy>(lists: &[Vec<Option<T>>]) -> Leaf<T> {
 }
 
 impl<T: Value + Debug> Leaf<T> {
-    /// Panics where a bit of a value or a level differs.
+    /// Panics if a bit of a value or a level differs.
     pub fn assert_same(&self, expected: &Self, what: &str) {
         assert_eq!(self.def_levels, expected.def_levels, "definition levels of {what}");
         assert_eq!(self.rep_levels, expected.rep_levels, "repetition levels of {what}");

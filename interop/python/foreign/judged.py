@@ -14,11 +14,12 @@ JUDGED = {
     "SELECT id, upper(lower(s)) FROM x": (UPPER, "As Unicode has it; DuckDB: STRAẞE."),
 }
 
-# PostgreSQL answers as SQLite.
+# PostgreSQL answers like SQLite.
 LIKE_SQLITE = {
     # Integers divide as integers.
     "SELECT id FROM y WHERE a / 2 * 2 = a",
 }
 
-# Files in which PostgreSQL answers as SQLite wherever that has the syntax: DuckDB compares rows as values, in which nulls are equal.
+# Files in which PostgreSQL answers like SQLite wherever that has the syntax: DuckDB compares rows as values, in which
+# nulls are equal.
 FILES_LIKE_SQLITE = {"rows"}

@@ -81,7 +81,7 @@ class DuckDB:
         try:
             return self.connection.execute(statement).fetchall()
         except (duckdb.InternalException, duckdb.FatalException) as error:
-            # Afterwards it answers nothing until it is opened again.
+            # After that it answers nothing until it is opened again.
             self.open()
             return Refusal(str(error).splitlines()[0], is_bug=True)
         except duckdb.Error as error:

@@ -2,7 +2,7 @@
 
 import re
 
-# The area (or any), what the statement has to match, what the error or difference has to match, and the reason.
+# The area (or any), a pattern for the statement, a pattern for the error or difference, and the reason.
 JUDGED = [
     ("windows", "OVER", "Invalid window frame: start bound", "Frames that end before they start are refused."),
     (

@@ -38,7 +38,7 @@ class Partitions:
         listed = ", ".join(f"{value} AS v{at}" for at, value in enumerate(values))
         source = f"SELECT id, {listed} FROM t{chance.choice(['', ' WHERE a > 0', ' WHERE s IS NOT NULL'])}"
         names = ", ".join(f"v{at}" for at in range(len(values)))
-        # Names of folders are texts: what is read back is compared as what was written.
+        # Names of folders are text: compare the values read with the values written.
         texts = ", ".join(f"CAST(v{at} AS VARCHAR) AS v{at}" for at in range(len(values)))
         copy = f"COPY ({source}) TO '{folder}' STORED AS PARQUET PARTITIONED BY ({names})"
         read = f"SELECT id, {texts} FROM '{folder}/'"

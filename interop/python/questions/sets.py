@@ -3,7 +3,7 @@
 from question import question
 
 COLUMNS = [["a", "b"], ["a"], ["s", "a"], ["d"], ["a", "d"], ["day"], ["p", "a"]]
-# What another arm has in place of a column: another type that is compared with it.
+# A column of another type, for another arm to compare with the column.
 OTHER_TYPE = {
     "a": ["d", "b", "x", "1.5", "NULL"],
     "b": ["a", "2", "d"],

@@ -33,7 +33,7 @@ U = {"k": "INT", "a": "INT", "b": "BIGINT", "s": "VARCHAR", "d": "DECIMAL(10, 2)
 V = {"z": "INT", "a": "INT", "b": "BIGINT", "s": "VARCHAR", "x": "INT", "d": "DECIMAL(10, 2)"}
 TABLES = {"t": T, "u": U, "v": V, "e": U}
 KEYS = {"t": "id", "u": "k", "v": "z", "e": "k"}
-# What the words of expressions are made of.
+# The building blocks of expressions.
 KINDS = {
     "INT": "int",
     "BIGINT": "int",

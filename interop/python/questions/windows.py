@@ -32,7 +32,7 @@ def frame(chance):
     )
 
 
-# Which row of its peers comes first is open: these get an order to the end.
+# The order of a row's peers is undefined: these get a complete order.
 BY_ROW = [
     "row_number()",
     "lag(t.a)",

@@ -5,9 +5,9 @@ use lath_parquet::{OpenOptions, Strings};
 
 use super::Way;
 
-/// Reads all of a file, every batch given to `take`; returns the rows.
+/// Reads all of a file, passes every batch to `take`, and returns the number of rows.
 pub fn read(way: Way, path: &Path, threads: usize, take: impl Fn(RecordBatch) + Sync) -> u64 {
-    // SAFETY: nobody writes to the benchmark's files while they are measured.
+    // SAFETY: the benchmark's files are not written to while they are measured.
     let options = unsafe { OpenOptions::new().memory_map(way.mapped) };
     let file = options.open(path).expect("file is readable");
     let strings = if way.views { Strings::Views } else { Strings::Offsets };

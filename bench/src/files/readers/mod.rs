@@ -18,7 +18,7 @@ pub enum Library {
 }
 
 impl Library {
-    /// As readers and the programs of `src/bin` are called.
+    /// The name of readers and of the programs of `src/bin`.
     pub fn name(self) -> &'static str {
         match self {
             Library::Lath => "lath",
@@ -27,7 +27,7 @@ impl Library {
     }
 }
 
-/// A library and a way of it. Written `parquet-views@8192`, `lath-offsets-mapped@65536`.
+/// A library and one of its ways. Written `parquet-views@8192`, `lath-offsets-mapped@65536`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reader {
     pub library: Library,
@@ -41,7 +41,7 @@ impl Reader {
         Some(Reader { library, way: Way::parse(way)? })
     }
 
-    /// Reads all of a file, every batch given to `take`, on any of the threads; returns the rows.
+    /// Reads all of a file, passes every batch to `take`, on any of the threads, and returns the number of rows.
     pub fn read(self, path: &Path, threads: usize, take: impl Fn(RecordBatch) + Sync) -> u64 {
         match self.library {
             Library::Lath => lath::read(self.way, path, threads, take),

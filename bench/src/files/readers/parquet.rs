@@ -9,7 +9,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 
 use super::Way;
 
-/// One thread reads the file through; several take row groups from a common counter.
+/// One thread reads the file sequentially; several take row groups from a common counter.
 pub fn read(way: Way, path: &Path, threads: usize, take: impl Fn(RecordBatch) + Sync) -> u64 {
     let file = File::open(path).expect("file exists");
     let metadata = metadata(way, &file);
@@ -19,7 +19,7 @@ pub fn read(way: Way, path: &Path, threads: usize, take: impl Fn(RecordBatch) + 
         take(batch);
     };
     let open = |groups: Option<usize>| {
-        // Opened anew: clones of a handle share its position, which threads would move under one another.
+        // Open the file again: clones of a handle share its position, which concurrent threads would move.
         let file = File::open(path).expect("file exists");
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
         if let Some(group) = groups {

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// How a library gives strings and batches. Written `views@8192`, `offsets-mapped@65536`.
+/// The form of strings and batches that a library returns. Written `views@8192`, `offsets-mapped@65536`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
     pub views: bool,

@@ -1,4 +1,5 @@
-//! fjall, with a cache that holds all blocks: with the default of 32 MiB it takes a millisecond to find one of 20 million keys.
+//! fjall, with a cache that fits all blocks: with the default of 32 MiB it takes a millisecond to find one of 20
+//! million keys.
 
 use std::path::Path;
 
@@ -25,7 +26,7 @@ impl Engine for Fjall {
     }
 
     fn commit(&self, batch: &Batch) {
-        // Without a mode a batch waits in the process, and a kill takes it.
+        // Without a mode a batch stays in the process, and is lost if it is killed.
         let durability = match self.mode {
             Mode::NoSync => PersistMode::Buffer,
             Mode::Durable => PersistMode::SyncData,

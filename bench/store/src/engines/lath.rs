@@ -32,7 +32,7 @@ impl Engine for Lath {
 
     fn open(folder: &Path, mode: Mode) -> Self {
         let store = Options::new().open(folder.join("lath")).expect("Lath opens");
-        // What a killed process has committed stays, as with the peers; power loss takes what was not synced.
+        // Like with the peers, commits survive a kill, and unsynced ones are lost with the power.
         let durability = match mode {
             Mode::NoSync => Durability::Deferred,
             Mode::Durable => Durability::Sync,

@@ -1,4 +1,4 @@
-//! LMDB through heed: a writable map without syncs, or its plain write calls where commits have to last.
+//! LMDB through heed: a writable map without syncs, or its plain write calls for durable commits.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -8,7 +8,7 @@ use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithTl
 
 use crate::engine::{Batch, Engine, Mode, Reader, value};
 
-/// The map is sparse: what is not written takes no space.
+/// The map is sparse: unwritten parts take no space.
 const MAP_BYTES: usize = 1 << 37;
 
 pub struct Lmdb {
@@ -25,10 +25,10 @@ impl Engine for Lmdb {
         let mut options = EnvOpenOptions::new();
         options.map_size(MAP_BYTES).max_readers(64);
         if mode == Mode::NoSync {
-            // SAFETY: what a crash of the machine would leave is never opened.
+            // SAFETY: a store left by a crash of the machine is never opened.
             unsafe { options.flags(EnvFlags::WRITE_MAP | EnvFlags::NO_SYNC) };
         }
-        // SAFETY: the folder is this run's own: no other program changes the file.
+        // SAFETY: the folder belongs to this run: no other program changes the file.
         let env = unsafe { options.open(folder) }.expect("LMDB opens");
         let transaction = env.write_txn().expect("LMDB begins");
         let created = env.create_databases_and_commit(transaction, |opener, transaction| {

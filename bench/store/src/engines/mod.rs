@@ -9,7 +9,7 @@ pub mod rocksdb;
 
 use crate::engine::Engine;
 
-/// What engines get that keep blocks in a cache of their own: room for all of 20 million keys.
+/// The cache of engines with a block cache of their own: room for all of 20 million keys.
 const CACHE_BYTES: usize = 2 << 30;
 
 /// Work that any engine can do.
@@ -19,7 +19,7 @@ pub trait Work {
     fn on<E: Engine>(self) -> Self::Answer;
 }
 
-/// Those that this program was built with, Lath first.
+/// The engines that this program was built with, Lath first.
 pub const NAMES: &[&str] = &[
     lath::Lath::NAME,
     lmdb::Lmdb::NAME,

@@ -43,7 +43,7 @@ impl Engine for Redb {
 
     fn commit(&self, batch: &Batch) {
         let durability = match self.mode {
-            // A kill takes such commits too; there is nothing between.
+            // A kill loses such commits too; redb has nothing in between.
             Mode::NoSync => Durability::None,
             Mode::Durable => Durability::Immediate,
         };

@@ -13,33 +13,33 @@ use crate::call::call;
 use crate::pointers::{Buffer, Pointers};
 use crate::status::{Failure, Status};
 
-/// For `lath_dataset_open`: columns of any file are columns of the table, and null where a file has them not. Otherwise the files have
-/// the same columns.
+/// For `lath_dataset_open`: the table has the columns of all files, with nulls for columns that a file lacks. Without
+/// it, all files must have the same columns.
 pub const LATH_UNION_SCHEMAS: u32 = 1;
-/// For `lath_dataset_open`: directories called `key=value` are no columns.
+/// For `lath_dataset_open`: directories called `key=value` do not become columns.
 pub const LATH_NO_PARTITIONS: u32 = 2;
 
 /// Files that are read as one table. Any number of threads may use it at once.
 #[derive(Debug)]
 pub struct Dataset(lath::Dataset);
 
-/// Which rows and columns a scan reads, and how. A structure of zeros reads everything.
+/// Selects the rows and columns of a scan, and how it runs. A structure of zeros reads everything.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ScanOptions {
     /// A condition in SQL, as `lath find` takes it: `minutes > 45 AND "from" = 'Harbour'`. Null for all rows.
     pub filter: *const c_char,
-    /// The paths of the columns wanted, `rider.plan` for a field within a struct. Null for all columns.
+    /// The paths of the selected columns, `rider.plan` for a field within a struct. Null for all columns.
     pub columns: *const *const c_char,
-    /// Their number. With a pointer that is not null, zero columns are none: batches have numbers of rows only.
+    /// Their number. If `columns` is not null, zero selects no columns: batches have numbers of rows only.
     pub column_count: usize,
     /// The maximum number of rows; 0 for all.
     pub limit: u64,
-    /// The maximum number of rows in a batch; 0 for what Lath chooses.
+    /// The maximum number of rows in a batch; 0 for the default.
     pub batch_size: usize,
-    /// The number of threads; 0 for as many as there are processor cores, or requests in flight for files that are far away.
+    /// The number of threads; 0 for the number of processor cores, or of concurrent requests for remote files.
     pub threads: usize,
-    /// Whether strings and binary values may come as Arrow's views, which is faster; otherwise they come with offsets, which every
+    /// Whether strings and binary values may be Arrow views, which is faster. Otherwise they have offsets, which every
     /// version of Arrow understands.
     pub string_views: bool,
     /// Whether batches may come in any order, which is faster.
@@ -48,7 +48,7 @@ pub struct ScanOptions {
 
 /// Opens files as one table: paths of files and directories, globs, and URLs of object stores.
 ///
-/// `flags` is 0, or `LATH_UNION_SCHEMAS`, `LATH_NO_PARTITIONS` or both. Give the dataset to `lath_dataset_free` in the end.
+/// `flags` is 0, or `LATH_UNION_SCHEMAS`, `LATH_NO_PARTITIONS` or both. Free the dataset with `lath_dataset_free`.
 ///
 /// # Safety
 /// `locations` points to `location_count` texts in UTF-8 that end with a zero byte, `dataset` to room for a pointer.
@@ -71,40 +71,40 @@ pub unsafe extern "C" fn lath_dataset_open(
         let opened = lath::Dataset::open(locations.iter().map(OsStr::new), options)?;
         pointers.give("dataset", dataset, Dataset(opened))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Closes a dataset; null is allowed. Streams that were made of it go on.
+/// Closes a dataset; null is allowed. Streams that were created from it stay valid.
 ///
 /// # Safety
 /// `dataset` is null, or comes from `lath_dataset_open` and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_dataset_free(dataset: *mut Dataset) {
     let work = |pointers: Pointers| pointers.take("dataset", dataset).map(drop);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) };
 }
 
-/// The names and types of the columns, as a struct. The caller calls `schema->release(schema)` in the end.
+/// The names and types of the columns, as a struct. The caller must call `schema->release(schema)`.
 ///
 /// # Safety
-/// `dataset` comes from `lath_dataset_open`; `schema` points to room for a structure, of which nothing is read.
+/// `dataset` comes from `lath_dataset_open`; `schema` points to room for a structure, whose old contents are ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_dataset_schema(dataset: *const Dataset, schema: *mut FFI_ArrowSchema) -> Status {
     let work = |pointers: Pointers| {
         let dataset = pointers.get("dataset", dataset)?;
-        // Of what a scan gives, whose strings come in another form.
+        // The schema of a scan, which has strings in another form than the file.
         let columns = scan(dataset, None)?.strings(Strings::Offsets).build()?.schema();
         let columns = FFI_ArrowSchema::try_from(&*columns).map_err(|error| Failure::invalid(error.to_string()))?;
         pointers.write("schema", schema, columns)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// The number of rows for which a condition is true, or of all rows if `filter` is null. Nothing is read that takes no part in it: for
-/// all rows, only the files' footers.
+/// The number of rows that satisfy a condition, or of all rows if `filter` is null. Reads only what is needed: for all
+/// rows, only the files' footers.
 ///
 /// # Safety
 /// `dataset` comes from `lath_dataset_open`; `filter` is null or a text in UTF-8 that ends with a zero byte; `rows` points to room for
@@ -116,17 +116,17 @@ pub unsafe extern "C" fn lath_dataset_count(dataset: *const Dataset, filter: *co
         let filter = pointers.optional_text("filter", filter)?;
         pointers.write("rows", rows, scan(dataset, filter)?.count()?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Reads rows as a stream of Arrow record batches. Work begins when the first batch is asked for. The stream can be used on any
-/// thread, by one at a time; what goes wrong while it is read is in its `get_last_error`. The caller calls `stream->release(stream)` in
-/// the end, at any time.
+/// Reads rows as a stream of Arrow record batches. Work begins when the first batch is requested. The stream may move
+/// between threads; one thread at a time may use it. Errors while reading are reported by its `get_last_error`. The
+/// caller must call `stream->release(stream)`, at any time.
 ///
 /// # Safety
-/// `dataset` comes from `lath_dataset_open`; `options` is null or points to a structure whose pointers are as it says, and which is read
-/// during this call only; `stream` points to room for a structure, of which nothing is read.
+/// `dataset` comes from `lath_dataset_open`; `options` is null or points to a structure with valid pointers, which is
+/// read only during this call; `stream` points to room for a structure, whose old contents are ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_dataset_scan(
     dataset: *const Dataset,
@@ -143,16 +143,16 @@ pub unsafe extern "C" fn lath_dataset_scan(
         }
         pointers.write("stream", stream, stream::stream(scan.build()?))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Finds the rows for which a condition is true, and writes to `text` what was ruled out without reading it and what was read, in lines.
-/// Give `text` to `lath_buffer_free` in the end.
+/// Finds the rows that satisfy a condition, and writes to `text` what was pruned and what was read, in lines. Free
+/// `text` with `lath_buffer_free`.
 ///
 /// # Safety
-/// `dataset` comes from `lath_dataset_open`; `filter` is a text in UTF-8 that ends with a zero byte; `text` points to room for a buffer,
-/// of which nothing is read.
+/// `dataset` comes from `lath_dataset_open`; `filter` is a text in UTF-8 that ends with a zero byte; `text` points to
+/// room for a buffer, whose old contents are ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_dataset_explain(
     dataset: *const Dataset,
@@ -168,11 +168,11 @@ pub unsafe extern "C" fn lath_dataset_explain(
         batches.count_rows()?;
         pointers.write("text", text, Buffer::new(report::as_text(&progress.report()).as_bytes()))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// A scan of the rows for which a condition is true.
+/// A scan of the rows that satisfy a condition.
 fn scan(dataset: &Dataset, filter: Option<&str>) -> Result<Scan, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if filter.is_none() { cores } else { cores.max(dataset.0.concurrency()) };

@@ -1,4 +1,4 @@
-//! What a scan pruned and read, in lines of text.
+//! Formats what a scan pruned and read.
 
 use std::fmt::Write;
 

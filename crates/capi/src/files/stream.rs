@@ -15,7 +15,7 @@ pub(super) fn stream(batches: ScanBatches) -> FFI_ArrowArrayStream {
 
 struct Reader {
     schema: SchemaRef,
-    /// `None` after the last one, or an error.
+    /// `None` after the last batch or an error.
     batches: Option<ScanBatches>,
 }
 
@@ -24,7 +24,7 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         let batches = self.batches.as_mut()?;
-        // Arrow calls this from functions of C, which a panic may not cross.
+        // C functions of Arrow call this, and a panic must not unwind into them.
         let next = match catch_unwind(AssertUnwindSafe(|| batches.next())) {
             Ok(Some(Ok(batch))) => return Some(Ok(batch)),
             Ok(Some(Err(error))) => Some(Failure::from(error)),

@@ -6,8 +6,8 @@ use crate::call::call;
 use crate::pointers::Pointers;
 use crate::status::Status;
 
-/// Unpacks `count` values of `width` bits, at most 8, least significant bit first, as the RLE/bit-packed hybrid and DELTA_BINARY_PACKED
-/// store them. `src` needs no alignment, and may be longer than the values are.
+/// Unpacks `count` values of `width` bits, at most 8, least significant bit first, as in the RLE/bit-packed hybrid and
+/// DELTA_BINARY_PACKED. `src` needs no alignment, and may be longer than the values.
 ///
 /// # Safety
 /// `src` points to `src_len` bytes, `out` to room for `count` values that do not overlap them.
@@ -23,12 +23,12 @@ pub unsafe extern "C" fn lath_bitunpack_u8(
         let src = pointers.slice("src", src, src_len)?;
         Ok(bitpack::unpack_u8(src, width, pointers.slice_mut("out", out, count)?)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Unpacks `count` values of `width` bits, at most 32, least significant bit first, as the RLE/bit-packed hybrid and DELTA_BINARY_PACKED
-/// store them. `src` needs no alignment, and may be longer than the values are.
+/// Unpacks `count` values of `width` bits, at most 32, least significant bit first, as in the RLE/bit-packed hybrid and
+/// DELTA_BINARY_PACKED. `src` needs no alignment, and may be longer than the values.
 ///
 /// # Safety
 /// `src` points to `src_len` bytes, `out` to room for `count` values that do not overlap them.
@@ -44,12 +44,12 @@ pub unsafe extern "C" fn lath_bitunpack_u32(
         let src = pointers.slice("src", src, src_len)?;
         Ok(bitpack::unpack_u32(src, width, pointers.slice_mut("out", out, count)?)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Unpacks `count` values of `width` bits, at most 64, least significant bit first, as the RLE/bit-packed hybrid and DELTA_BINARY_PACKED
-/// store them. `src` needs no alignment, and may be longer than the values are.
+/// Unpacks `count` values of `width` bits, at most 64, least significant bit first, as in the RLE/bit-packed hybrid and
+/// DELTA_BINARY_PACKED. `src` needs no alignment, and may be longer than the values.
 ///
 /// # Safety
 /// `src` points to `src_len` bytes, `out` to room for `count` values that do not overlap them.
@@ -65,6 +65,6 @@ pub unsafe extern "C" fn lath_bitunpack_u64(
         let src = pointers.slice("src", src, src_len)?;
         Ok(bitpack::unpack_u64(src, width, pointers.slice_mut("out", out, count)?)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }

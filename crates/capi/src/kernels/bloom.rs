@@ -6,13 +6,14 @@ use crate::call::call;
 use crate::pointers::{Bytes, Pointers};
 use crate::status::{Failure, Status};
 
-/// Filters whose places are copied to the stack at a time: a multiple of the checks in a word.
+/// The number of filters whose addresses are copied to the stack at a time: a multiple of the checks in a word.
 const FILTERS: usize = 512;
 
-/// Whether a filter may have a value with this hash (XXH64 with seed 0, see `lath_xxh64`): writes `false` only if it has none.
+/// Checks whether a filter may have a value with this hash (XXH64 with seed 0, see `lath_xxh64`): writes `false` only
+/// if it has none.
 ///
-/// `bitset` is the filter as a Parquet file has it, without its header: a whole number of blocks of 32 bytes, one at least. It needs
-/// no alignment.
+/// `bitset` is the filter as stored in a Parquet file, without its header: a whole number of blocks of 32 bytes, at
+/// least one. It needs no alignment.
 ///
 /// # Safety
 /// `bitset` points to `bitset_len` bytes, `found` to room for a `bool`.
@@ -22,12 +23,12 @@ pub unsafe extern "C" fn lath_bloom_check(bitset: *const u8, bitset_len: usize, 
         let answer = bloom::check(pointers.slice("bitset", bitset, bitset_len)?, hash)?;
         pointers.write("found", found, answer)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Whether a filter may have values with these hashes: bit `i % 64` of `found[i / 64]` is the answer of hash `i`. Bits behind the last
-/// one are zero.
+/// Checks whether a filter may have values with these hashes: bit `i % 64` of `found[i / 64]` is the answer for hash
+/// `i`. Bits after the last one are zero.
 ///
 /// `found_len` is `(hash_count + 63) / 64`, in words.
 ///
@@ -47,18 +48,18 @@ pub unsafe extern "C" fn lath_bloom_check_many(
         let hashes = pointers.slice("hashes", hashes, hash_count)?;
         Ok(bloom::check_many(bitset, hashes, pointers.slice_mut("found", found, found_len)?)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Which of many filters may have a value with this hash: bit `i % 64` of `found[i / 64]` is the answer of filter `i`. Bits behind the
-/// last one are zero. Filters may differ in length.
+/// Checks which of many filters may have a value with this hash: bit `i % 64` of `found[i / 64]` is the answer for
+/// filter `i`. Bits after the last one are zero. Filters may differ in length.
 ///
 /// `found_len` is `(filter_count + 63) / 64`, in words.
 ///
 /// # Safety
-/// `filters` points to `filter_count` structures, each of which has the place and the length of a filter; `found` points to `found_len`
-/// words that overlap none of them.
+/// `filters` points to `filter_count` structures with the address and length of a filter each; `found` points to
+/// `found_len` words that overlap none of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_bloom_check_filters(
     filters: *const Bytes,
@@ -83,14 +84,15 @@ pub unsafe extern "C" fn lath_bloom_check_filters(
         }
         Ok(())
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Puts values with these hashes into a filter.
+/// Inserts values with these hashes into a filter.
 ///
 /// # Safety
-/// `bitset` points to `bitset_len` bytes that no other thread uses meanwhile, `hashes` to `hash_count` hashes outside of them.
+/// `bitset` points to `bitset_len` bytes that no other thread uses during the call, `hashes` to `hash_count` hashes
+/// that do not overlap them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_bloom_insert(
     bitset: *mut u8,
@@ -102,12 +104,12 @@ pub unsafe extern "C" fn lath_bloom_insert(
         let bitset = pointers.slice_mut("bitset", bitset, bitset_len)?;
         Ok(bloom::insert_many(bitset, pointers.slice("hashes", hashes, hash_count)?)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// The number of the block in which a filter of `block_count` blocks has the bits of a hash. Who reads a file needs only this block,
-/// bytes `32 * index` to `32 * index + 31` of the bitset, which is a filter of one block itself.
+/// The number of the block in which a filter of `block_count` blocks stores the bits of a hash. A reader of a file
+/// needs only this block, bytes `32 * index` to `32 * index + 31` of the bitset, which is a filter of one block itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn lath_bloom_block_index(hash: u64, block_count: usize) -> usize {
     bloom::block_index(hash, block_count)

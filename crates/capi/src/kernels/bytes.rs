@@ -1,4 +1,4 @@
-//! Searches of bytes.
+//! Byte searches.
 
 use lath_kernels::{bytes, bytesearch};
 
@@ -6,7 +6,7 @@ use crate::call::call;
 use crate::pointers::Pointers;
 use crate::status::Status;
 
-/// How many of the bytes equal `needle`: of levels, say, those that are a given one.
+/// Counts the bytes that equal `needle`, for example a given level among levels.
 ///
 /// # Safety
 /// `haystack` points to `len` bytes, `count` to room for a number.
@@ -16,12 +16,12 @@ pub unsafe extern "C" fn lath_count_byte(haystack: *const u8, len: usize, needle
         let haystack = pointers.slice("haystack", haystack, len)?;
         pointers.write("count", count, bytes::count_byte(haystack, needle))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// How many of the bytes, which are in ascending order, are below `key`: the place of the first that is not. For short arrays, such as
-/// the labels of a tree's node.
+/// The number of bytes in ascending order that are less than `key`, and thus the index of the first that is not. For
+/// short arrays, such as the labels of a tree's node.
 ///
 /// # Safety
 /// `sorted` points to `len` bytes, `place` to room for a number.
@@ -31,6 +31,6 @@ pub unsafe extern "C" fn lath_lower_bound_u8(sorted: *const u8, len: usize, key:
         let sorted = pointers.slice("sorted", sorted, len)?;
         pointers.write("place", place, bytesearch::lower_bound(sorted, key))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }

@@ -6,7 +6,7 @@ use crate::call::call;
 use crate::pointers::Pointers;
 use crate::status::{Failure, Status};
 
-/// What `lath_delta_decode_i32` and `lath_delta_decode_i64` do.
+/// The implementation of `lath_delta_decode_i32` and `lath_delta_decode_i64`.
 fn decode_page<T: delta::Integer>(
     pointers: Pointers,
     src: &[u8],
@@ -16,25 +16,26 @@ fn decode_page<T: delta::Integer>(
 ) -> Result<(), Failure> {
     let mut decoder = delta::Decoder::<T>::new(src)?;
     let count = decoder.decode(src, out)?;
-    // To find it, all values that are left are passed over.
+    // Skip the remaining values to find the end.
     if !end.is_null() {
         pointers.write("end", end, decoder.end(src)?)?;
     }
     pointers.write("decoded", decoded, count)
 }
 
-/// A decoder of a DELTA_BINARY_PACKED page of INT32, at some value of it. One thread at a time may use it.
+/// A decoder for a DELTA_BINARY_PACKED page of INT32, with a position in it. One thread at a time may use it.
 #[derive(Debug)]
 pub struct DeltaI32(delta::Decoder<i32>);
 
-/// Decodes a page: its values to `out`, as many as there is room for, and their number to `decoded`.
+/// Decodes a page: writes its values to `out`, as many as fit, and their number to `decoded`.
 ///
-/// `src` is the page's values as the file has them, from the header on; bytes may follow. It needs no alignment. `end` gets the number
-/// of bytes that all values take up, which is where the strings of DELTA_LENGTH_BYTE_ARRAY begin; it may be null.
+/// `src` contains the page's values as stored in the file, from the header on; bytes may follow. It needs no alignment.
+/// `end` gets the number of bytes of all values, which is the offset of the strings in DELTA_LENGTH_BYTE_ARRAY; it may
+/// be null.
 ///
 /// # Safety
-/// `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for a number, and
-/// `end` is null or does too.
+/// `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for
+/// a number; `end` is null or points to room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_decode_i32(
     src: *const u8,
@@ -48,14 +49,14 @@ pub unsafe extern "C" fn lath_delta_decode_i32(
         let src = pointers.slice("src", src, src_len)?;
         decode_page(pointers, src, pointers.slice_mut("out", out, out_len)?, decoded, end)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Makes a decoder of a page, at its first value. `value_count`, which may be null, gets the number of values that the header
-/// announces: it is not checked against the bytes, so do not allocate on its word alone.
+/// Creates a decoder for a page, at its first value. `value_count`, which may be null, gets the number of values that
+/// the header announces. It is not checked against the bytes, so do not allocate by it alone.
 ///
-/// The decoder keeps nothing of `src`: every later call takes the same bytes again. Give it to `lath_delta_i32_free` in the end.
+/// The decoder does not keep `src`: every later call takes the same bytes again. Free it with `lath_delta_i32_free`.
 ///
 /// # Safety
 /// `src` points to `src_len` bytes, `decoder` to room for a pointer, and `value_count` is null or points to room for a number.
@@ -71,17 +72,17 @@ pub unsafe extern "C" fn lath_delta_i32_new(
         pointers.write_unless_null("value_count", value_count, new.value_count())?;
         pointers.give("decoder", decoder, DeltaI32(new))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. After an error the decoder is of
-/// no further use.
+/// Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. After an error the
+/// decoder cannot be used any more.
 ///
 /// # Safety
-/// `decoder` comes from `lath_delta_i32_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
-/// others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
-/// number.
+/// `decoder` comes from `lath_delta_i32_new`, and no other thread uses it. `src` points to `src_len` bytes, the same as
+/// when it was created; other bytes give other values or an error. `out` points to room for `out_len` values that do
+/// not overlap them, `decoded` to room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i32_decode(
     decoder: *mut DeltaI32,
@@ -97,14 +98,14 @@ pub unsafe extern "C" fn lath_delta_i32_decode(
         let count = pointers.get_mut("decoder", decoder)?.0.decode(src, out)?;
         pointers.write("decoded", decoded, count)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Passes over the next `count` values or all that remain. Their number goes to `skipped`.
+/// Skips the next `count` values, or all that remain. Writes their number to `skipped`.
 ///
 /// # Safety
-/// As for `lath_delta_i32_decode`; `skipped` points to room for a number.
+/// The same as for `lath_delta_i32_decode`; `skipped` points to room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i32_skip(
     decoder: *mut DeltaI32,
@@ -118,7 +119,7 @@ pub unsafe extern "C" fn lath_delta_i32_skip(
         let count = pointers.get_mut("decoder", decoder)?.0.skip(src, count)?;
         pointers.write("skipped", skipped, count)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
@@ -129,17 +130,17 @@ pub unsafe extern "C" fn lath_delta_i32_skip(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i32_free(decoder: *mut DeltaI32) {
     let work = |pointers: Pointers| pointers.take("decoder", decoder).map(drop);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) };
 }
 
-/// The bytes of output that `lath_delta_encode_i32` of `count` values asks for: more than it writes.
+/// The output size in bytes that `lath_delta_encode_i32` requires for `count` values: more than it writes.
 #[unsafe(no_mangle)]
 pub extern "C" fn lath_delta_max_encoded_len_i32(count: usize) -> usize {
     std::panic::catch_unwind(|| delta::max_encoded_len::<i32>(count)).unwrap_or(usize::MAX)
 }
 
-/// Encodes all values of a page, in blocks of 128 values and miniblocks of 32. The number of bytes goes to `written`.
+/// Encodes all values of a page, in blocks of 128 values and miniblocks of 32. Writes the number of bytes to `written`.
 ///
 /// `out_len` is at least `lath_delta_max_encoded_len_i32(count)`; there may be up to 2^31 - 1 values.
 ///
@@ -158,22 +159,23 @@ pub unsafe extern "C" fn lath_delta_encode_i32(
         let len = delta::encode_i32(values, pointers.slice_mut("out", out, out_len)?)?;
         pointers.write("written", written, len)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// A decoder of a DELTA_BINARY_PACKED page of INT64, at some value of it. One thread at a time may use it.
+/// A decoder for a DELTA_BINARY_PACKED page of INT64, with a position in it. One thread at a time may use it.
 #[derive(Debug)]
 pub struct DeltaI64(delta::Decoder<i64>);
 
-/// Decodes a page: its values to `out`, as many as there is room for, and their number to `decoded`.
+/// Decodes a page: writes its values to `out`, as many as fit, and their number to `decoded`.
 ///
-/// `src` is the page's values as the file has them, from the header on; bytes may follow. It needs no alignment. `end` gets the number
-/// of bytes that all values take up, which is where the strings of DELTA_LENGTH_BYTE_ARRAY begin; it may be null.
+/// `src` contains the page's values as stored in the file, from the header on; bytes may follow. It needs no alignment.
+/// `end` gets the number of bytes of all values, which is the offset of the strings in DELTA_LENGTH_BYTE_ARRAY; it may
+/// be null.
 ///
 /// # Safety
-/// `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for a number, and
-/// `end` is null or does too.
+/// `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for
+/// a number; `end` is null or points to room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_decode_i64(
     src: *const u8,
@@ -187,14 +189,14 @@ pub unsafe extern "C" fn lath_delta_decode_i64(
         let src = pointers.slice("src", src, src_len)?;
         decode_page(pointers, src, pointers.slice_mut("out", out, out_len)?, decoded, end)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Makes a decoder of a page, at its first value. `value_count`, which may be null, gets the number of values that the header
-/// announces: it is not checked against the bytes, so do not allocate on its word alone.
+/// Creates a decoder for a page, at its first value. `value_count`, which may be null, gets the number of values that
+/// the header announces. It is not checked against the bytes, so do not allocate by it alone.
 ///
-/// The decoder keeps nothing of `src`: every later call takes the same bytes again. Give it to `lath_delta_i64_free` in the end.
+/// The decoder does not keep `src`: every later call takes the same bytes again. Free it with `lath_delta_i64_free`.
 ///
 /// # Safety
 /// `src` points to `src_len` bytes, `decoder` to room for a pointer, and `value_count` is null or points to room for a number.
@@ -210,17 +212,17 @@ pub unsafe extern "C" fn lath_delta_i64_new(
         pointers.write_unless_null("value_count", value_count, new.value_count())?;
         pointers.give("decoder", decoder, DeltaI64(new))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. After an error the decoder is of
-/// no further use.
+/// Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. After an error the
+/// decoder cannot be used any more.
 ///
 /// # Safety
-/// `decoder` comes from `lath_delta_i64_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
-/// others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
-/// number.
+/// `decoder` comes from `lath_delta_i64_new`, and no other thread uses it. `src` points to `src_len` bytes, the same as
+/// when it was created; other bytes give other values or an error. `out` points to room for `out_len` values that do
+/// not overlap them, `decoded` to room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i64_decode(
     decoder: *mut DeltaI64,
@@ -236,14 +238,14 @@ pub unsafe extern "C" fn lath_delta_i64_decode(
         let count = pointers.get_mut("decoder", decoder)?.0.decode(src, out)?;
         pointers.write("decoded", decoded, count)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Passes over the next `count` values or all that remain. Their number goes to `skipped`.
+/// Skips the next `count` values, or all that remain. Writes their number to `skipped`.
 ///
 /// # Safety
-/// As for `lath_delta_i64_decode`; `skipped` points to room for a number.
+/// The same as for `lath_delta_i64_decode`; `skipped` points to room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i64_skip(
     decoder: *mut DeltaI64,
@@ -257,7 +259,7 @@ pub unsafe extern "C" fn lath_delta_i64_skip(
         let count = pointers.get_mut("decoder", decoder)?.0.skip(src, count)?;
         pointers.write("skipped", skipped, count)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
@@ -268,17 +270,17 @@ pub unsafe extern "C" fn lath_delta_i64_skip(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i64_free(decoder: *mut DeltaI64) {
     let work = |pointers: Pointers| pointers.take("decoder", decoder).map(drop);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) };
 }
 
-/// The bytes of output that `lath_delta_encode_i64` of `count` values asks for: more than it writes.
+/// The output size in bytes that `lath_delta_encode_i64` requires for `count` values: more than it writes.
 #[unsafe(no_mangle)]
 pub extern "C" fn lath_delta_max_encoded_len_i64(count: usize) -> usize {
     std::panic::catch_unwind(|| delta::max_encoded_len::<i64>(count)).unwrap_or(usize::MAX)
 }
 
-/// Encodes all values of a page, in blocks of 128 values and miniblocks of 32. The number of bytes goes to `written`.
+/// Encodes all values of a page, in blocks of 128 values and miniblocks of 32. Writes the number of bytes to `written`.
 ///
 /// `out_len` is at least `lath_delta_max_encoded_len_i64(count)`; there may be up to 2^31 - 1 values.
 ///
@@ -297,6 +299,6 @@ pub unsafe extern "C" fn lath_delta_encode_i64(
         let len = delta::encode_i64(values, pointers.slice_mut("out", out, out_len)?)?;
         pointers.write("written", written, len)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }

@@ -6,21 +6,21 @@ use crate::call::call;
 use crate::pointers::Pointers;
 use crate::status::{Failure, Status};
 
-/// The hash of some bytes.
+/// The hash of `len` bytes.
 ///
 /// # Safety
 /// `bytes` points to `len` bytes, `hash` to room for a hash.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_xxh64(bytes: *const u8, len: usize, hash: *mut u64) -> Status {
     let work = |pointers: Pointers| pointers.write("hash", hash, xxhash::xxh64(pointers.slice("bytes", bytes, len)?));
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// The hashes of `count` values of `width` bytes each, one after another: `hashes[i]` is that of value `i`. Numbers are hashed as
-/// Parquet's PLAIN has them, little-endian.
+/// The hashes of `count` values of `width` bytes each, one after another: `hashes[i]` is the hash of value `i`. Numbers
+/// are hashed in the form of Parquet's PLAIN encoding, little-endian.
 ///
-/// Fastest for widths of 1, 2, 4, 8 and 16 where `values` is aligned to the width; it need not be.
+/// Fastest for widths of 1, 2, 4, 8 and 16 if `values` is aligned to the width; alignment is not required.
 ///
 /// # Safety
 /// `values` points to `count * width` bytes, `hashes` to room for `count` hashes that do not overlap them.
@@ -55,12 +55,13 @@ pub unsafe extern "C" fn lath_xxh64_fixed(values: *const u8, width: usize, count
         let strings = ByteStrings::Fixed { data: pointers.slice("values", values, len)?, width };
         Ok(xxhash::hash_strings(strings, 0, hashes)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// The hashes of `count` strings: string `i` is bytes `offsets[i]` to `offsets[i + 1] - 1` of `data`, as Arrow has strings and binary
-/// values. Offsets may be anything: `LATH_STATUS_CORRUPT` where one is outside of the data or below the one before it.
+/// The hashes of `count` strings: string `i` is bytes `offsets[i]` to `offsets[i + 1] - 1` of `data`, as in Arrow's
+/// strings and binary values. Offsets may be anything: `LATH_STATUS_CORRUPT` if one is outside of the data or less than
+/// the one before it.
 ///
 /// # Safety
 /// `data` points to `data_len` bytes, `offsets` to `count + 1` offsets, `hashes` to room for `count` hashes that overlap neither.
@@ -78,14 +79,14 @@ pub unsafe extern "C" fn lath_xxh64_strings(
         let hashes = pointers.slice_mut("hashes", hashes, count)?;
         Ok(xxhash::hash_strings(ByteStrings::Offsets32 { data, offsets }, 0, hashes)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// As `lath_xxh64_strings`, with wide offsets.
+/// Like `lath_xxh64_strings`, with wide offsets.
 ///
 /// # Safety
-/// As `lath_xxh64_strings`.
+/// The same as for `lath_xxh64_strings`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_xxh64_large_strings(
     data: *const u8,
@@ -100,6 +101,6 @@ pub unsafe extern "C" fn lath_xxh64_large_strings(
         let hashes = pointers.slice_mut("hashes", hashes, count)?;
         Ok(xxhash::hash_strings(ByteStrings::Offsets64 { data, offsets }, 0, hashes)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }

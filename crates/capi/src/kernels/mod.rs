@@ -1,8 +1,9 @@
-//! Kernels over the caller's memory. None allocates (but for decoders, which are handles), and none reads or writes outside of the
-//! lengths that it is given.
+//! Kernels over the caller's memory. They do not allocate (except for decoders, which are handles), and never read or
+//! write outside of the given lengths.
 //!
-//! Unless a function says otherwise: inputs may be anything; pointers of typed values are aligned to their type, which is checked;
-//! outputs do not overlap inputs, which is not; a null pointer is an error unless its length is zero.
+//! Unless a function says otherwise: inputs may be anything; pointers to typed values are aligned to their type, which
+//! is checked; outputs do not overlap inputs, which is not checked; a null pointer is an error unless its length is
+//! zero.
 
 mod bits;
 mod bloom;

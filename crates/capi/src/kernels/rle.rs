@@ -6,26 +6,27 @@ use crate::call::call;
 use crate::pointers::Pointers;
 use crate::status::Status;
 
-/// A decoder of the RLE/bit-packed hybrid, at some value. One thread at a time may use it.
+/// A decoder of the RLE/bit-packed hybrid, with a position in it. One thread at a time may use it.
 #[derive(Debug)]
 pub struct Rle(rle::Decoder);
 
-/// Makes a decoder of values of `width` bits, at most 32, at the first run. What surrounds the runs in a page (a length of four bytes
-/// before levels, a byte with the width before dictionary indices) is the caller's. Give it to `lath_rle_free` in the end.
+/// Creates a decoder of values of `width` bits, at most 32, at the first run. The caller handles the bytes around the
+/// runs in a page (a length of four bytes before levels, a byte with the width before dictionary indices). Free the
+/// decoder with `lath_rle_free`.
 ///
 /// # Safety
 /// `decoder` points to room for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_rle_new(width: u32, decoder: *mut *mut Rle) -> Status {
     let work = |pointers: Pointers| pointers.give("decoder", decoder, Rle(rle::Decoder::new(width)?));
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. After an error the decoder is of no
-/// further use.
+/// Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. After an error the
+/// decoder cannot be used any more.
 ///
-/// `src` is all runs, the same bytes with every call.
+/// `src` contains all runs, the same bytes in every call.
 ///
 /// # Safety
 /// `decoder` comes from `lath_rle_new`, and no other thread uses it. `src` points to `src_len` bytes, `out` to room for `out_len` values
@@ -45,14 +46,14 @@ pub unsafe extern "C" fn lath_rle_decode_u32(
         let count = pointers.get_mut("decoder", decoder)?.0.decode_u32(src, out)?;
         pointers.write("decoded", decoded, count)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. The width is at most 8. After
-/// an error the decoder is of no further use.
+/// Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. The width is at
+/// most 8. After an error the decoder cannot be used any more.
 ///
-/// `src` is all runs, the same bytes with every call.
+/// `src` contains all runs, the same bytes in every call.
 ///
 /// # Safety
 /// `decoder` comes from `lath_rle_new`, and no other thread uses it. `src` points to `src_len` bytes, `out` to room for `out_len` values
@@ -72,14 +73,14 @@ pub unsafe extern "C" fn lath_rle_decode_u8(
         let count = pointers.get_mut("decoder", decoder)?.0.decode_u8(src, out)?;
         pointers.write("decoded", decoded, count)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Passes over the next `count` values or all that remain. Their number goes to `skipped`.
+/// Skips the next `count` values, or all that remain. Writes their number to `skipped`.
 ///
 /// # Safety
-/// As for `lath_rle_decode_u32`; `skipped` points to room for a number.
+/// The same as for `lath_rle_decode_u32`; `skipped` points to room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_rle_skip(
     decoder: *mut Rle,
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn lath_rle_skip(
         let count = pointers.get_mut("decoder", decoder)?.0.skip(src, count)?;
         pointers.write("skipped", skipped, count)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
@@ -104,6 +105,6 @@ pub unsafe extern "C" fn lath_rle_skip(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_rle_free(decoder: *mut Rle) {
     let work = |pointers: Pointers| pointers.take("decoder", decoder).map(drop);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) };
 }

@@ -6,10 +6,11 @@ use crate::call::call;
 use crate::pointers::Pointers;
 use crate::status::Status;
 
-/// Decodes values `first` and following of a page of `value_count` values of `width` bytes each: as many as `out_len` bytes have room
-/// for, which is a multiple of the width.
+/// Decodes the values from `first` on of a page of `value_count` values of `width` bytes each: as many as fit into
+/// `out_len` bytes, which is a multiple of the width.
 ///
-/// `src` is the page's values: `width` streams of `value_count` bytes one after another. Neither pointer needs alignment.
+/// `src` contains the page's values: `width` streams of `value_count` bytes one after another. Neither pointer needs
+/// alignment.
 ///
 /// # Safety
 /// `src` points to `src_len` bytes, `out` to room for `out_len` bytes that do not overlap them.
@@ -27,12 +28,12 @@ pub unsafe extern "C" fn lath_byte_stream_split_decode(
         let src = pointers.slice("src", src, src_len)?;
         Ok(byte_stream_split::decode(src, value_count, width, first, pointers.slice_mut("out", out, out_len)?)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Encodes values of `width` bytes as values `first` and following of a page of `value_count` values: `out` is the whole page, of which
-/// the bytes of these values are written.
+/// Encodes values of `width` bytes as the values from `first` on of a page of `value_count` values. `out` is the whole
+/// page, of which only the bytes of these values are written.
 ///
 /// `values_len`, in bytes, is a multiple of the width; `out_len` is `value_count * width` or more.
 ///
@@ -52,6 +53,6 @@ pub unsafe extern "C" fn lath_byte_stream_split_encode(
         let values = pointers.slice("values", values, values_len)?;
         Ok(byte_stream_split::encode(values, value_count, width, first, pointers.slice_mut("out", out, out_len)?)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }

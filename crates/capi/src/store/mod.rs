@@ -1,4 +1,4 @@
-//! The ordered store: keys and values are bytes, in trees by name.
+//! The ordered store: keys and values are bytes, in named trees.
 
 mod cursor;
 mod transaction;
@@ -15,24 +15,24 @@ use crate::call::call;
 use crate::pointers::{Buffer, Bytes, Pointers};
 use crate::status::{Failure, Status};
 
-/// For `lath_store_open`: do not create the store, but fail if it is not there.
+/// For `lath_store_open`: fail if the store does not exist, instead of creating it.
 pub const LATH_STORE_EXISTING: u32 = 1;
-/// For `lath_store_open`: open for reading only.
+/// For `lath_store_open`: open the store read-only.
 pub const LATH_STORE_READ_ONLY: u32 = 2;
-/// For `lath_store_open`: commits survive the end of the process at once, and a loss of power after `lath_store_sync` or a checkpoint.
-/// Without this flag they survive both when they return.
+/// For `lath_store_open`: commits survive the end of the process at once, and a loss of power after `lath_store_sync`
+/// or a checkpoint. Without this flag they survive both once they return.
 pub const LATH_STORE_DEFERRED: u32 = 4;
 
 /// An open store. Any number of threads may use it at once.
 #[derive(Debug)]
 pub struct Store(lath_store::Store);
 
-/// A store as one commit left it. Any number of threads may use it at once.
+/// A store at one commit. Any number of threads may use it at once.
 #[derive(Debug)]
 pub struct Snapshot(Arc<lath_store::Snapshot>);
 
-/// Opens the store in a file; a second file beside it is its log. `flags` is 0 or `LATH_STORE_…` added up. Give the store to
-/// `lath_store_close` in the end.
+/// Opens the store in a file; its log is in files beside it. `flags` is 0 or a sum of `LATH_STORE_…`. Close the store
+/// with `lath_store_close`.
 ///
 /// # Safety
 /// `path` is a text in UTF-8 that ends with a zero byte, `store` points to room for a pointer.
@@ -51,18 +51,19 @@ pub unsafe extern "C" fn lath_store_open(path: *const c_char, flags: u32, store:
             .durability(durability);
         pointers.give("store", store, Store(options.open(path)?))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Closes a store; null is allowed. Its snapshots, cursors and transactions keep the files open until they are freed too.
+/// Closes a store; null is allowed. Its snapshots, cursors and transactions keep the files open until they are freed
+/// too.
 ///
 /// # Safety
 /// `store` is null, or comes from `lath_store_open` and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_store_close(store: *mut Store) {
     let work = |pointers: Pointers| pointers.take("store", store).map(drop);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) };
 }
 
@@ -73,16 +74,16 @@ pub unsafe extern "C" fn lath_store_close(store: *mut Store) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_store_sync(store: *const Store) -> Status {
     let work = |pointers: Pointers| Ok(pointers.get("store", store)?.0.sync()?);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Copies the value of a key in the last commit to `value`. Where there is no such key or tree, the call is not an error and
-/// `value->data` is null; of an empty value it is not null. Give `value` to `lath_buffer_free` in the end.
+/// Copies the value of a key in the last commit to `value`. If the key or tree does not exist, the call succeeds and
+/// `value->data` is null; for an empty value it is not null. Free `value` with `lath_buffer_free`.
 ///
 /// # Safety
-/// `store` comes from `lath_store_open`; `tree` is a text in UTF-8 that ends with a zero byte; `key` points to `key_len` bytes; `value`
-/// points to room for a buffer, of which nothing is read.
+/// `store` comes from `lath_store_open`; `tree` is a text in UTF-8 that ends with a zero byte; `key` points to
+/// `key_len` bytes; `value` points to room for a buffer, whose old contents are ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_store_get(
     store: *const Store,
@@ -99,15 +100,15 @@ pub unsafe extern "C" fn lath_store_get(
         let found = tree.map(|tree| tree.get(key)).transpose()?.flatten();
         pointers.write("value", value, found.map_or(Buffer::NONE, Buffer::new))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Puts a value at a key, whether or not there is one, as a commit of its own. The tree is created if it does not exist. Waits for other
-/// transactions: never call it on a thread that has one open itself.
+/// Puts a value at a key, replacing any old value, as a commit of its own. Creates the tree if it does not exist. Waits
+/// for other transactions: never call it on a thread that has one open itself.
 ///
 /// # Safety
-/// As for `lath_store_get`; `value` points to `value_len` bytes.
+/// The same as for `lath_store_get`; `value` points to `value_len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_store_put(
     store: *const Store,
@@ -125,14 +126,15 @@ pub unsafe extern "C" fn lath_store_put(
         transaction.tree(tree)?.put(key, value)?;
         Ok(transaction.commit()?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Removes a key as a commit of its own. `was_there`, which may be null, says whether there was one. Waits as `lath_store_put` does.
+/// Removes a key as a commit of its own. `was_there`, which may be null, tells whether the key existed. Waits like
+/// `lath_store_put`.
 ///
 /// # Safety
-/// As for `lath_store_get`; `was_there` is null or points to room for a `bool`.
+/// The same as for `lath_store_get`; `was_there` is null or points to room for a `bool`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_store_delete(
     store: *const Store,
@@ -152,12 +154,12 @@ pub unsafe extern "C" fn lath_store_delete(
         }
         pointers.write_unless_null("was_there", was_there, removed)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Takes a snapshot of the last commit, which stays as it is while others write. Space that only it needs is not reused until it is given
-/// to `lath_snapshot_free`.
+/// Takes a snapshot of the last commit, which does not change while others write. Space that only it needs is not
+/// reused until `lath_snapshot_free`.
 ///
 /// # Safety
 /// `store` comes from `lath_store_open`; `snapshot` points to room for a pointer.
@@ -167,23 +169,23 @@ pub unsafe extern "C" fn lath_store_snapshot(store: *const Store, snapshot: *mut
         let taken = pointers.get("store", store)?.0.snapshot()?;
         pointers.give("snapshot", snapshot, Snapshot(Arc::new(taken)))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Frees a snapshot; null is allowed. Its cursors go on; values that `lath_snapshot_get` has lent do not.
+/// Frees a snapshot; null is allowed. Its cursors stay valid; values lent by `lath_snapshot_get` do not.
 ///
 /// # Safety
 /// `snapshot` is null, or comes from `lath_store_snapshot` and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_snapshot_free(snapshot: *mut Snapshot) {
     let work = |pointers: Pointers| pointers.take("snapshot", snapshot).map(drop);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) };
 }
 
-/// Lends the value of a key, which is valid until the snapshot is freed; nothing is copied. Where there is no such key or tree,
-/// `value->data` is null; of an empty value it is not null.
+/// Lends the value of a key without copying it, until the snapshot is freed. If the key or tree does not exist,
+/// `value->data` is null; for an empty value it is not null.
 ///
 /// # Safety
 /// `snapshot` comes from `lath_store_snapshot`; `tree` is a text in UTF-8 that ends with a zero byte; `key` points to `key_len` bytes;
@@ -202,11 +204,11 @@ pub unsafe extern "C" fn lath_snapshot_get(
         let found = tree.map(|tree| tree.get(key)).transpose()?.flatten();
         pointers.write("value", value, lent(found))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// The number of keys in a tree; 0 if there is no such tree.
+/// The number of keys in a tree; 0 if the tree does not exist.
 ///
 /// # Safety
 /// `snapshot` comes from `lath_store_snapshot`; `tree` is a text in UTF-8 that ends with a zero byte; `count` points to room for a number.
@@ -220,16 +222,16 @@ pub unsafe extern "C" fn lath_snapshot_count(
         let tree = pointers.get("snapshot", snapshot)?.0.tree(pointers.text("tree", tree)?)?;
         pointers.write("count", count, tree.map_or(Ok(0), |tree| tree.len())?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Removes a key, and says whether it was there.
+/// Removes a key, and returns whether it existed.
 fn remove(transaction: &mut lath_store::Transaction, tree: &str, key: &[u8]) -> Result<bool, Error> {
     transaction.existing_tree(tree)?.map_or(Ok(false), |mut tree| tree.remove(key))
 }
 
-/// Bytes as C gets them: a pointer that is null only if there are none to speak of.
+/// Bytes in their form for C: the pointer is null only if there is no value.
 fn lent(bytes: Option<&[u8]>) -> Bytes {
     bytes.map_or(Bytes { data: ptr::null(), len: 0 }, |bytes| Bytes { data: bytes.as_ptr(), len: bytes.len() })
 }

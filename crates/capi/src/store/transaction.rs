@@ -9,15 +9,15 @@ use crate::call::call;
 use crate::pointers::{Bytes, Pointers};
 use crate::status::{Failure, Status};
 
-/// Changes that become visible together, or not at all. One at a time is open in a store. It may move between threads; one at a time
-/// may use it.
+/// Changes that become visible together, or not at all. A store has one open transaction at a time. It may move between
+/// threads; one thread at a time may use it.
 #[derive(Debug)]
 pub struct Transaction(lath_store::Transaction);
 
-/// Begins a transaction. If there is another, waits for it if `wait` is true, and is `LATH_STATUS_BUSY` otherwise; a thread that has one
-/// open itself would wait for ever.
+/// Begins a transaction. If another one is open, waits for it if `wait` is true, and otherwise returns
+/// `LATH_STATUS_BUSY`. A thread that has one open itself would wait forever.
 ///
-/// It ends with `lath_transaction_commit` or `lath_transaction_abort`, of which one has to be called.
+/// End it with `lath_transaction_commit` or `lath_transaction_abort`; one of them must be called.
 ///
 /// # Safety
 /// `store` comes from `lath_store_open`; `transaction` points to room for a pointer.
@@ -33,12 +33,12 @@ pub unsafe extern "C" fn lath_store_begin(
         let begun = if wait { store.begin()? } else { store.try_begin()? };
         pointers.give("transaction", transaction, Transaction(begun))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Lends the value of a key, with the changes so far. It is valid until the next call with this transaction. Where there is no such key
-/// or tree, `value->data` is null; of an empty value it is not null.
+/// Lends the value of a key, including the changes so far. It is valid until the next call with this transaction. If
+/// the key or tree does not exist, `value->data` is null; for an empty value it is not null.
 ///
 /// # Safety
 /// `transaction` comes from `lath_store_begin`, and no other thread uses it; `tree` is a text in UTF-8 that ends with a zero byte; `key`
@@ -59,17 +59,17 @@ pub unsafe extern "C" fn lath_transaction_get(
         let found = tree.map(|tree| tree.get(key)).transpose()?.flatten();
         pointers.write("value", value, lent(found))
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Puts a value at a key, whether or not there is one. The tree is created if it does not exist.
+/// Puts a value at a key, replacing any old value. Creates the tree if it does not exist.
 ///
-/// A key has at most 32 KiB, a value 4 GiB: `LATH_STATUS_LIMIT`, which leaves everything as it was. After any other error the transaction
-/// can only be aborted.
+/// A key has at most 32 KiB, a value 4 GiB: otherwise the call returns `LATH_STATUS_LIMIT` and changes nothing. After
+/// any other error the transaction can only be aborted.
 ///
 /// # Safety
-/// As for `lath_transaction_get`; `value` points to `value_len` bytes.
+/// The same as for `lath_transaction_get`; `value` points to `value_len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_transaction_put(
     transaction: *mut Transaction,
@@ -84,14 +84,14 @@ pub unsafe extern "C" fn lath_transaction_put(
         let (key, value) = (pointers.slice("key", key, key_len)?, pointers.slice("value", value, value_len)?);
         Ok(transaction.tree(pointers.text("tree", tree)?)?.put(key, value)?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Removes a key. `was_there`, which may be null, says whether there was one.
+/// Removes a key. `was_there`, which may be null, tells whether the key existed.
 ///
 /// # Safety
-/// As for `lath_transaction_get`; `was_there` is null or points to room for a `bool`.
+/// The same as for `lath_transaction_get`; `was_there` is null or points to room for a `bool`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_transaction_delete(
     transaction: *mut Transaction,
@@ -106,11 +106,11 @@ pub unsafe extern "C" fn lath_transaction_delete(
         let removed = remove(transaction, pointers.text("tree", tree)?, key)?;
         pointers.write_unless_null("was_there", was_there, removed)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
-/// Makes the changes a commit, and frees the transaction, also if this fails.
+/// Commits the changes, and frees the transaction, even if this fails.
 ///
 /// # Safety
 /// `transaction` comes from `lath_store_begin`, and is not used any more.
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn lath_transaction_commit(transaction: *mut Transaction) 
         let taken = taken.ok_or_else(|| Failure::invalid("transaction is a null pointer"))?;
         Ok(taken.0.commit()?)
     };
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) }
 }
 
@@ -132,6 +132,6 @@ pub unsafe extern "C" fn lath_transaction_commit(transaction: *mut Transaction) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_transaction_abort(transaction: *mut Transaction) {
     let work = |pointers: Pointers| pointers.take("transaction", transaction).map(drop);
-    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    // SAFETY: the caller guarantees the conditions of the section above, which cover all pointers in `work`.
     unsafe { call(work) };
 }

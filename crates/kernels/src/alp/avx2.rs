@@ -1,8 +1,8 @@
-//! Integers are unpacked to registers as in [`crate::bitpack::avx2`], raised by the frame of reference, converted and
-//! multiplied there.
+//! Integers are unpacked to registers as in [`crate::bitpack::avx2`], where the frame of reference is added and they
+//! are converted and multiplied.
 //!
-//! AVX2 converts 32-bit integers and no 64-bit ones. Doubles are converted by magic numbers, of which the integer takes
-//! the low bits: in `1.5 × 2^52` a unit is the last bit of the mantissa.
+//! AVX2 converts only 32-bit integers. Doubles are converted by magic numbers, whose low bits take the integer: in `1.5
+//! × 2^52`, the last bit of the mantissa is a unit.
 //!
 //! ```text
 //! within ±2^51    packed + (frame + bits of 1.5 × 2^52)    − 1.5 × 2^52
@@ -11,7 +11,7 @@
 //! up to 25 bits   packed under 2^52, eight from 32-bit lanes interleaved with its high half    − (2^52 − frame)
 //! ```
 //!
-//! The first needs the frame and the width alone to be known to do, so a vector has one loop. The last is the first with
+//! The frame and the width tell whether the first method applies, so a vector has one loop. The last is the first with
 //! cheaper unpacking: 14 instructions for eight values instead of 18.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
@@ -25,7 +25,7 @@ use crate::tier::avx2;
 
 /// `2^52`: integers below it are the low bits of the sum.
 const UNITS: f64 = 4_503_599_627_370_496.0;
-/// `1.5 × 2^52`: so are integers from `−2^51` to `2^51`.
+/// `1.5 × 2^52`: the same for integers from `−2^51` to `2^51`.
 const SIGNED_UNITS: f64 = 1.5 * UNITS;
 
 avx2! {
@@ -40,7 +40,7 @@ avx2! {
         }
     }
 
-    /// Decodes the whole groups whose window is in the page; returns the number of values.
+    /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
     fn decode_groups_f32<const WIDE: bool>(packed: &Packed<'_, f32>, out: &mut [f32]) -> usize {
         let width = packed.width as usize;
@@ -73,7 +73,7 @@ avx2! {
         }
     }
 
-    /// Decodes the whole groups whose window is in the page; returns the number of values.
+    /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
     fn decode_groups_f64<const WIDE: bool>(
         packed: &Packed<'_, f64>,
@@ -102,7 +102,7 @@ avx2! {
         groups * 8
     }
 
-    /// As [`decode_groups_f64`], of at most [`NARROW32`] bits and integers within ±2^51.
+    /// Like [`decode_groups_f64`], for at most [`NARROW32`] bits and integers within ±2^51.
     #[inline]
     fn decode_groups_narrow(packed: &Packed<'_, f64>, out: &mut [f64]) -> usize {
         let width = packed.width as usize;
@@ -116,7 +116,7 @@ avx2! {
             let (first, second) = group.split_at_mut(4);
             // SAFETY: `groups_within` counted the groups with a window of bytes left.
             let integers = unsafe { unpack_group_32::<false>(&lanes, at) };
-            // 0 1 4 5 | 2 3 6 7, so that interleaving within halves of the register leaves the order as it was.
+            // 0 1 4 5 | 2 3 6 7, so that interleaving within halves of the register preserves the order.
             let integers = _mm256_permute4x64_epi64::<0b11_01_10_00>(integers);
             let low = _mm256_castsi256_pd(_mm256_unpacklo_epi32(integers, high_half));
             let high = _mm256_castsi256_pd(_mm256_unpackhi_epi32(integers, high_half));
@@ -131,7 +131,7 @@ avx2! {
         groups * 8
     }
 
-    /// Conversion where all integers are within ±2^51.
+    /// Conversion if all integers are within ±2^51.
     #[inline]
     fn near(packed: &Packed<'_, f64>) -> impl Fn(__m256i) -> __m256d {
         let base = _mm256_set1_epi64x(packed.base.wrapping_add(SIGNED_UNITS.to_bits()).cast_signed());
@@ -142,7 +142,7 @@ avx2! {
     /// Conversion of any integers.
     #[inline]
     fn far(packed: &Packed<'_, f64>) -> impl Fn(__m256i) -> __m256d {
-        /// Bits of `2^84`, of which a unit is `2^32`, and of `2^63` in it, which flips the sign.
+        /// Bits of `2^84`, in which a unit is `2^32`, and of `2^63` in it, which flips the sign.
         const HIGH: i64 = 0x4530_0000_8000_0000;
         /// `2^84 + 2^63 + 2^52`.
         const BOTH: u64 = 0x4530_0000_8010_0000;
@@ -160,7 +160,7 @@ avx2! {
     }
 }
 
-/// Whether all integers of the width above the frame of reference are within ±2^51.
+/// Returns whether all integers of the width above the frame of reference are within ±2^51.
 fn is_near(packed: &Packed<'_, f64>) -> bool {
     const LIMIT: i64 = 1 << 51;
     let base = packed.base.cast_signed();

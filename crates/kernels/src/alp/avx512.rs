@@ -1,5 +1,5 @@
-//! Integers are unpacked to registers as in [`crate::bitpack::avx512`], raised by the frame of reference, converted
-//! (`vcvtdq2ps`, `vcvtqq2pd`) and multiplied there. Cost per register: 8 instructions, 11 over 25 or 57 bits.
+//! Integers are unpacked to registers as in [`crate::bitpack::avx512`], where the frame of reference is added and they
+//! are converted (`vcvtdq2ps`, `vcvtqq2pd`) and multiplied. Cost per register: 8 instructions, 11 over 25 or 57 bits.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;
@@ -28,7 +28,7 @@ avx512! {
             let integers = _mm512_add_epi32(unpack(&lanes, bytes), base);
             _mm512_mul_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(integers), up), down)
         };
-        // Loads are masked only where the page ends.
+        // Loads are masked only at the end of the page.
         let blocks = groups_within(packed.bytes.len(), 2 * width, 64, out.len() / 16);
         let (whole, rest) = out.split_at_mut(blocks * 16);
         let mut at = packed.bytes.as_ptr();

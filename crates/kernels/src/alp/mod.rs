@@ -1,9 +1,9 @@
-//! [ALP](https://github.com/apache/parquet-format/blob/master/AlpEncoding.md) (Adaptive Lossless floating-Point), encoding
-//! 10 of FLOAT and DOUBLE: decimal numbers stored as integers, bit-packed above a frame of reference; whatever is no
-//! short decimal number is an exception and is stored as it is.
+//! [ALP](https://github.com/apache/parquet-format/blob/master/AlpEncoding.md) (Adaptive Lossless floating-Point),
+//! encoding 10 of FLOAT and DOUBLE: decimal numbers stored as integers, bit-packed above a frame of reference. Values
+//! that are no short decimals are exceptions, stored as they are.
 //!
-//! A page is a header, the offsets of its vectors, and the vectors. Each vector has as many values as the header says, the
-//! last one the rest. Numbers are little-endian; offsets count from the first offset.
+//! A page is a header, the offsets of its vectors, and the vectors. The header has the number of values in each vector;
+//! the last vector has the rest. Numbers are little-endian; offsets count from the first offset.
 //!
 //! ```text
 //! byte    0        1         2             3           7              7 + 4 × vectors
@@ -22,9 +22,9 @@
 //! A value is `(frame + packed) × 10^factor × 10^-exponent`, the sum modulo 2^32 (FLOAT) or 2^64 (DOUBLE) and signed, then
 //! two multiplications in the type itself. Every tier computes exactly that, so all of them give the same bits.
 //!
-//! [`decode`] takes any range of a page's values. [`encode`] makes a page of vectors of 1,024 values; [`Candidates`] are
-//! the pairs of exponent and factor that it chooses from, found once per column chunk, and [`estimate_len`] says what a
-//! page would take.
+//! [`decode`] decodes any range of a page's values. [`encode`] writes a page of vectors of 1,024 values; [`Candidates`]
+//! are the pairs of exponent and factor that it chooses from, found once per column chunk, and [`estimate_len`]
+//! predicts the size of a page.
 #![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
 #[cfg(target_arch = "x86_64")]
@@ -57,17 +57,18 @@ pub trait Float: private::Float {}
 impl Float for f32 {}
 impl Float for f64 {}
 
-/// Number of values that the page at the start of `src` holds.
+/// The number of values in the page at the start of `src`.
 ///
 /// # Errors
-/// If `src` ends before the last vector's offset, or its header asks for anything else than the specification has.
+/// If `src` ends before the last vector's offset, or its header violates the specification.
 pub fn value_count(src: &[u8]) -> Result<usize, KernelError> {
     Ok(Page::open(src)?.value_count())
 }
 
-/// Decodes values `first ..` of the page in `src`, as many as `out` has room for. Bytes behind the page are ignored.
+/// Decodes the values from `first` on of the page in `src`, as many as fit into `out`. Bytes after the page are
+/// ignored.
 ///
-/// The vectors that these values lie in are checked, the others are not looked at.
+/// The vectors of these values are checked, the others are not read.
 ///
 /// ```
 /// use lath_kernels::alp;
@@ -82,8 +83,8 @@ pub fn value_count(src: &[u8]) -> Result<usize, KernelError> {
 /// ```
 ///
 /// # Errors
-/// [`KernelError::InputTooShort`] where the page ends early or has fewer values; [`KernelError::WidthOutOfRange`] and
-/// [`KernelError::Malformed`] where it is not as the specification has it.
+/// [`KernelError::InputTooShort`] if the page ends early or has fewer values; [`KernelError::WidthOutOfRange`] and
+/// [`KernelError::Malformed`] if it violates the specification.
 pub fn decode<T: Float>(src: &[u8], first: usize, out: &mut [T]) -> Result<(), KernelError> {
     Page::open(src)?.decode(first, out)
 }
@@ -93,7 +94,7 @@ mod private {
     use super::page::Packed;
     use super::scale::{Powers, Scale};
 
-    /// What the family needs of an element type: not for other crates to implement or call.
+    /// The requirements on an element type: not for other crates to implement or call.
     pub trait Float: Copy + super::Debug + Default + PartialOrd + Sized + 'static {
         /// The unsigned integer of the same size.
         type Bits: Copy + super::Debug + Default + Into<u64>;
@@ -101,24 +102,24 @@ mod private {
         const POWERS: Powers<Self>;
         /// The low bits of an integer.
         fn truncate(bits: u64) -> Self::Bits;
-        /// The value that has these bits.
+        /// The value with these bits.
         fn from_bits(bits: Self::Bits) -> Self;
         /// The bits of the value.
         fn to_bits(self) -> Self::Bits;
-        /// The integer that the value is, as two's complement.
+        /// The value as an integer, in two's complement.
         fn to_integer(self) -> Self::Bits;
-        /// Decodes integers with the tier that the processor has.
+        /// Decodes integers at the current tier.
         fn decode(packed: &Packed<'_, Self>, out: &mut [Self]);
-        /// Makes integers of values with the tier that the processor has.
+        /// Converts values to integers at the current tier.
         fn digitize(
             values: &[[Self; BLOCK]],
             scale: &Scale<Self>,
             out: &mut [[Self::Bits; BLOCK]],
             misses: &mut [u64],
         ) -> (Self, Self);
-        /// Subtracts `base` from each integer with the tier that the processor has.
+        /// Subtracts `base` from each integer at the current tier.
         fn rebase(integers: &mut [Self::Bits], base: Self::Bits);
-        /// Packs integers; `out` has exactly the bytes that they take.
+        /// Packs integers into exactly the bytes of `out`.
         fn pack(integers: &[Self::Bits], width: u32, out: &mut [u8]);
     }
 }

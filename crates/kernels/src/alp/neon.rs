@@ -1,5 +1,5 @@
-//! Integers are unpacked to registers as in [`crate::bitpack::neon`], raised by the frame of reference, converted
-//! (`scvtf`, of 32 and of 64 bits) and multiplied there.
+//! Integers are unpacked to registers as in [`crate::bitpack::neon`], where the frame of reference is added and they
+//! are converted (`scvtf`, for 32 and for 64 bits) and multiplied.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::aarch64::*;
@@ -22,7 +22,7 @@ neon! {
         }
     }
 
-    /// Decodes the whole groups whose window is in the page; returns the number of values.
+    /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
     fn decode_groups_f32<const WIDE: bool>(packed: &Packed<'_, f32>, out: &mut [f32]) -> usize {
         let width = packed.width as usize;
@@ -56,7 +56,7 @@ neon! {
         }
     }
 
-    /// Decodes the whole groups whose window is in the page; returns the number of values.
+    /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
     fn decode_groups_f64<const WIDE: bool>(packed: &Packed<'_, f64>, out: &mut [f64]) -> usize {
         let width = packed.width as usize;

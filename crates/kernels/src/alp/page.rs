@@ -1,4 +1,4 @@
-//! Pages and vectors: what their headers say, checked, and where their parts lie.
+//! Pages and vectors: checks their headers, and locates their parts.
 
 use super::Float;
 use super::scale::Scale;
@@ -18,10 +18,10 @@ pub(super) const fn exception<T>() -> usize {
     2 + size_of::<T>()
 }
 
-/// A page whose header is in order and whose offsets are there.
+/// A page whose header is valid and whose offsets are complete.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page<'a> {
-    /// The offsets and all that comes after them.
+    /// The offsets and everything after them.
     body: &'a [u8],
     vector_len: usize,
     value_count: usize,
@@ -64,7 +64,7 @@ impl<'a> Page<'a> {
         self.value_count.div_ceil(self.vector_len)
     }
 
-    /// Decodes values `first ..`, as many as `out` has room for.
+    /// Decodes the values from `first` on, as many as fit into `out`.
     pub(super) fn decode<T: Float>(&self, first: usize, mut out: &mut [T]) -> Result<(), KernelError> {
         let end = first.saturating_add(out.len());
         if end > self.value_count {
@@ -83,10 +83,10 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Where vector `index` begins in the body, of a page that has at least as many.
+    /// The offset of vector `index` in the body of a page that has at least as many.
     #[inline]
     fn offset(&self, index: usize) -> usize {
-        // Of the vector behind the last one, the end of the page.
+        // For the vector after the last one, the end of the page.
         if index == self.vector_count() {
             return self.body.len();
         }
@@ -95,7 +95,7 @@ impl<'a> Page<'a> {
         u32::from_le_bytes(bytes) as usize
     }
 
-    /// Vector `index`, with everything about it checked.
+    /// Checks vector `index` completely.
     fn vector<T: Float>(&self, index: usize) -> Result<Vector<'a, T>, KernelError> {
         let first_vector = self.vector_count() * OFFSET;
         let (start, end) = (self.offset(index), self.offset(index + 1));
@@ -130,12 +130,12 @@ impl<'a> Page<'a> {
         let Some(exceptions) = bytes.get(exceptions_at..vector_len - header_len) else {
             return Err(too_short(start + vector_len, self.body.len()));
         };
-        // Behind the last vector there may be anything, between two of them nothing.
+        // There may be anything after the last vector, but nothing between two of them.
         if start + vector_len != end && (index + 1 < self.vector_count() || start + vector_len > end) {
             return Err(KernelError::Malformed { what: "ALP vector offset" });
         }
         let positions = bytes[positions_at..exceptions_at].as_chunks().0;
-        // Without a way out, so that the compiler vectorises it.
+        // Without an early exit, so that the compiler vectorises it.
         let last = positions.iter().fold(0, |last, &position| u16::from_le_bytes(position).max(last));
         if exception_count > 0 && usize::from(last) >= len {
             return Err(KernelError::Malformed { what: "ALP exception position" });
@@ -145,7 +145,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The body's lengths as those of a page.
+/// Converts lengths within the body to lengths within the page.
 #[cold]
 fn too_short(needed: usize, available: usize) -> KernelError {
     KernelError::InputTooShort { needed: PAGE_HEADER + needed, available: PAGE_HEADER + available }
@@ -159,7 +159,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(all)
 }
 
-/// A vector whose parts are all there and whose exceptions have positions within it.
+/// A vector whose parts are complete and whose exceptions have positions within it.
 #[derive(Debug)]
 struct Vector<'a, T: Float> {
     len: usize,
@@ -168,12 +168,12 @@ struct Vector<'a, T: Float> {
     exceptions: &'a [u8],
 }
 
-/// Bit-packed integers and how they become values.
+/// Bit-packed integers with the parameters of their conversion to values.
 #[derive(Debug, Clone, Copy)]
 pub struct Packed<'a, T: super::private::Float> {
-    /// The packed bytes, and what follows them in the page, so that loads may reach further than they do.
+    /// The packed bytes and the bytes after them in the page, so that loads may reach past the packed bytes.
     pub(super) bytes: &'a [u8],
-    /// In bits: at most those of the type.
+    /// The width in bits, at most the type's.
     pub(super) width: u32,
     /// The frame of reference.
     pub(super) base: T::Bits,
@@ -182,7 +182,7 @@ pub struct Packed<'a, T: super::private::Float> {
 }
 
 impl<T: Float> Packed<'_, T> {
-    /// Those from value `count` on, a multiple of eight.
+    /// The integers from `count` on, a multiple of eight.
     #[inline]
     pub(super) fn skip(self, count: usize) -> Self {
         let bytes = self.bytes.get(count / 8 * self.width as usize..).unwrap_or_default();
@@ -191,7 +191,7 @@ impl<T: Float> Packed<'_, T> {
 }
 
 impl<T: Float> Vector<'_, T> {
-    /// Decodes values `first ..`; there are as many as `out` has room for.
+    /// Decodes the values from `first` on, which are as many as `out` has room for.
     fn decode(&self, first: usize, out: &mut [T]) {
         // Groups of eight values begin at bytes.
         let packed = self.packed.skip(first / 8 * 8);
@@ -212,7 +212,7 @@ impl<T: Float> Vector<'_, T> {
         }
         for (position, bits) in self.positions.iter().zip(self.exceptions.chunks_exact(size_of::<T>())) {
             let position = usize::from(u16::from_le_bytes(*position));
-            // Positions before `first` wrap to where `out` has nothing.
+            // Positions before `first` wrap to indices outside of `out`.
             if let Some(value) = out.get_mut(position.wrapping_sub(first)) {
                 *value = T::from_bits(T::truncate(little_endian(bits)));
             }

@@ -2,7 +2,7 @@
 
 use crate::bitpack::reference::{pack, unpack};
 
-/// What the specification has for each type.
+/// The specification's parameters of each type.
 pub(super) trait Spec: Copy + PartialEq + std::fmt::Debug + std::str::FromStr<Err: std::fmt::Debug> {
     const SIZE: usize = size_of::<Self>();
     const MAX_EXPONENT: u8;
@@ -34,7 +34,7 @@ impl Spec for f32 {
     }
 
     fn nearest_integer(self) -> Option<i64> {
-        // What is below all integers is the least one; no conversion of a processor says that it is not.
+        // Everything below the range becomes the smallest integer; processors' conversions do not report it.
         (self < 2_f32.powi(31)).then(|| i64::from(self.round_ties_even() as i32))
     }
 }
@@ -80,19 +80,19 @@ impl<T: Spec> Pair<T> {
         Self { up: [power(exponent), power(-factor)], down: [power(factor), power(-exponent)] }
     }
 
-    /// What the integer stands for.
+    /// The value that the integer represents.
     fn value_of(&self, integer: i64) -> T {
         T::of_integer(integer).times(self.down[0]).times(self.down[1])
     }
 
-    /// The integer that stands for the value and gives it back bit by bit, if there is one.
+    /// The integer that represents the value and gives it back bit by bit, if there is one.
     pub(super) fn integer_of(&self, value: T) -> Option<i64> {
         let integer = value.times(self.up[0]).times(self.up[1]).nearest_integer()?;
         (self.value_of(integer).bits() == value.bits()).then_some(integer)
     }
 }
 
-/// A vector as a page has it, before it is written down.
+/// A vector of a page, before it is serialised.
 #[derive(Debug, Clone)]
 pub(super) struct Vector<T> {
     pub(super) exponent: u8,
@@ -130,7 +130,7 @@ impl<T: Spec> Vector<T> {
     }
 }
 
-/// A page of vectors, each but the last of `2^log_vector_len` values.
+/// A page of vectors, each but the last with `2^log_vector_len` values.
 pub(super) fn page<T: Spec>(vectors: &[Vector<T>], log_vector_len: u8) -> Vec<u8> {
     let value_count: usize = vectors.iter().map(|vector| vector.packed.len()).sum();
     let mut page = vec![0, 0, log_vector_len];
@@ -144,7 +144,7 @@ pub(super) fn page<T: Spec>(vectors: &[Vector<T>], log_vector_len: u8) -> Vec<u8
     page
 }
 
-/// All vectors of a page that is in order.
+/// All vectors of a valid page.
 pub(super) fn vectors<T: Spec>(page: &[u8]) -> Vec<Vector<T>> {
     assert_eq!(page[..2], [0, 0]);
     let vector_len = 1 << page[2];
@@ -169,7 +169,7 @@ pub(super) fn vectors<T: Spec>(page: &[u8]) -> Vec<Vector<T>> {
     vectors
 }
 
-/// All values of a page that is in order.
+/// All values of a valid page.
 pub(super) fn decode<T: Spec>(page: &[u8]) -> Vec<T> {
     vectors(page).iter().flat_map(Vector::values).collect()
 }

@@ -3,7 +3,7 @@
 use super::page::Packed;
 use crate::bitpack::scalar::{unpack_u32, unpack_u64};
 
-/// Values that are unpacked at a time.
+/// The number of values unpacked at a time.
 const CHUNK: usize = 256;
 
 pub(super) fn decode_f32(packed: &Packed<'_, f32>, out: &mut [f32]) {

@@ -2,7 +2,7 @@
 
 use super::Float;
 
-/// `10^n` and `10^-n` from `n = 0` on: each the nearest value to the decimal literal, as the specification asks.
+/// `10^n` and `10^-n` from `n = 0` on, each the nearest value to the decimal literal, as the specification requires.
 #[derive(Debug, Clone, Copy)]
 pub struct Powers<T: 'static> {
     pub(super) positive: &'static [T],
@@ -22,14 +22,14 @@ pub(super) const POWERS_F64: Powers<f64> = Powers {
     ],
 };
 
-/// A pair of exponent and factor, with the powers that it stands for.
+/// A pair of exponent and factor, with its powers of ten.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale<T> {
     pub(super) exponent: u8,
     pub(super) factor: u8,
-    /// What a value is multiplied by, one after the other, to become an integer: `10^exponent` and `10^-factor`.
+    /// The factors that convert a value to an integer, applied one after the other: `10^exponent` and `10^-factor`.
     pub(super) to_integer: [T; 2],
-    /// What an integer is multiplied by to become a value: `10^factor` and `10^-exponent`.
+    /// The factors that convert an integer to a value: `10^factor` and `10^-exponent`.
     pub(super) to_value: [T; 2],
 }
 
@@ -50,25 +50,25 @@ impl<T: Float> Scale<T> {
         })
     }
 
-    /// The pair that takes integers as they are.
+    /// The pair that leaves integers unchanged.
     pub(super) fn integers() -> Self {
         let [one, ..] = T::POWERS.positive else { unreachable!("the type has powers of ten") };
         Self { exponent: 0, factor: 0, to_integer: [*one; 2], to_value: [*one; 2] }
     }
 
-    /// How many exponents there are, from 0 on.
+    /// The number of exponents, from 0 on.
     pub(super) fn count_exponents() -> u8 {
         T::POWERS.positive.len() as u8
     }
 
-    /// The pair's number among all of its type.
+    /// The index of the pair among all of its type.
     pub(super) fn number(&self) -> usize {
         let (exponent, factor) = (usize::from(self.exponent), usize::from(self.factor));
         exponent * (exponent + 1) / 2 + factor
     }
 
-    /// All pairs: the one that takes integers as they are, then those with large exponents and factors before others, as the
-    /// paper prefers them.
+    /// All pairs: the one that leaves integers unchanged, then the others with large exponents and factors first, as
+    /// the paper prefers them.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let exponents = (0..Self::count_exponents()).rev();
         let pairs = exponents.flat_map(|exponent| (0..=exponent).rev().filter_map(move |f| Self::new(exponent, f)));

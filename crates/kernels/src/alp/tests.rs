@@ -1,10 +1,10 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded, lengths};
 
 use super::reference::{self, Spec, Vector};
 use super::{Candidates, Float, decode, encode, max_encoded_len, value_count};
 use crate::{KernelError, Tier};
 
-/// Values that are none of an integer's: each has to come back bit by bit.
+/// Values that no integer represents: each has to come back bit by bit.
 pub(super) fn awkward<T: Spec>() -> Vec<T> {
     let (sign, quiet, infinity) = if T::SIZE == 4 {
         (1 << 31, 1 << 22, u64::from(f32::INFINITY.to_bits()))
@@ -40,7 +40,7 @@ fn random_vector<T: Spec>(random: &mut Seeded, width: u32, len: usize) -> Vector
         0 => vec![ones; len],
         _ => (0..len).map(|_| random.u64(..) & ones).collect(),
     };
-    // Where frames of reference meet the bounds of conversions, and anywhere.
+    // Frames of reference at the bounds of conversions, and random ones.
     let base = match random.u8(..6) {
         0 => 0,
         1 => (-1_i64 << 51).cast_unsigned().wrapping_add(random.u64(..3)).wrapping_sub(1),
@@ -77,14 +77,14 @@ fn check_decoding<T: Float + Spec + Plain>(tier: Tier) {
             assert_eq!(value_count(&page), Ok(len));
 
             let src = GuardedBytes::ending_at_guard(&page);
-            let mut out = Guarded::ending_at_guard(&vec![T::of_bits(0xa5a5); len]);
+            let mut out = GuardedSlice::ending_at_guard(&vec![T::of_bits(0xa5a5); len]);
             assert_eq!(decode(&src, 0, &mut out[..]), Ok(()), "{context}");
             assert_same_bits(&out, &expected, &context);
 
             page.extend([0xff; 70]);
             let first = random.usize(..=len);
             let end = random.usize(first..=len);
-            let mut out = Guarded::starting_at_guard(&vec![T::of_bits(0xa5a5); end - first]);
+            let mut out = GuardedSlice::starting_at_guard(&vec![T::of_bits(0xa5a5); end - first]);
             assert_eq!(decode(&page, first, &mut out[..]), Ok(()), "{context}");
             assert_same_bits(&out, &expected[first..end], &format!("{context}, from {first} on"));
         }
@@ -201,7 +201,7 @@ fn each_rule_of_the_format_is_checked() {
     assert_refused(first + 12, &[12], malformed("ALP vector offset"));
 }
 
-/// A header that promises a great many values takes no memory, and no time, before their offsets are found missing.
+/// A header that announces very many values takes no memory, and no time, before its missing offsets are noticed.
 #[test]
 fn a_page_that_promises_too_much_is_an_error() {
     for log_vector_len in [3, 10, 15] {

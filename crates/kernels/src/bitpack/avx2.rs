@@ -1,5 +1,5 @@
 //! Unpacking with 256-bit registers: a byte shuffle brings each value's bytes into its lane, a shift by lanes brings
-//! its first bit to the lane's first, a mask takes off what belongs to the next value.
+//! its first bit to the lane's first, a mask clears the bits of the next value.
 //!
 //! Width 11 to 32-bit lanes; a group of eight values is 11 bytes, its upper half begins within byte 5:
 //!
@@ -12,11 +12,11 @@
 //!
 //! A 32-bit lane holds the bytes of up to 25 bits at any shift. Wider values take the bytes from one further on as
 //! well, shifted left into place: two more loads through the same shuffle. 64-bit lanes work alike up to 57 bits and
-//! above. To bytes, 16-bit lanes do (two bytes hold 8 bits at any shift); their shift by lanes is a multiplication,
-//! which AVX2 has for 16 bits where it has no shift.
+//! above. For output bytes, 16-bit lanes suffice (two bytes hold 8 bits at any shift); their shift by lanes is a
+//! multiplication, because AVX2 has no such shift for 16 bits.
 //!
-//! Cost per eight values: 32-bit lanes 6 instructions (width ≤ 25) or 11; 64-bit lanes 12 or 22; bytes 3.
-//! The width is data, not code: no jump by width, and no misprediction where widths change at every miniblock.
+//! Cost per eight values: 32-bit lanes 6 instructions (width ≤ 25) or 11; 64-bit lanes 12 or 22; bytes 3. The width is
+//! data, not code: no jump depends on the width, so none is mispredicted when widths change at every miniblock.
 //!
 //! Tried and rejected: `pdep` to bytes (as fast here, 18 cycles an instruction on processors before Zen 3).
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
@@ -58,14 +58,15 @@ impl Unpack32 {
         self.mask
     }
 
-    /// The same with another mask.
+    /// The same constants with another mask.
     #[inline(always)]
     pub(crate) fn masked(self, mask: __m256i) -> Self {
         Self { mask, ..self }
     }
 }
 
-/// The lane constants of a width for four values each from two places, by whether the four are a group's first or last.
+/// The lane constants of a width for two times four values from two addresses, by whether the four are a group's first
+/// or last.
 #[derive(Clone, Copy)]
 pub(crate) struct Fours32 {
     shuffle: [__m256i; 2],
@@ -102,15 +103,15 @@ avx2! {
         unsafe { _mm256_loadu_si256(table.as_ptr().cast()) }
     }
 
-    /// 16 bytes from `low` and 16 from `high` on.
+    /// Loads 16 bytes from `low` and 16 from `high`.
     ///
     /// # Safety
     /// Both have 16 readable bytes.
     #[inline]
     pub(crate) unsafe fn load_halves(low: *const u8, high: *const u8) -> __m256i {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees this.
         let low = unsafe { _mm_loadu_si128(low.cast()) };
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees this.
         let high = unsafe { _mm_loadu_si128(high.cast()) };
         _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
     }
@@ -128,7 +129,7 @@ avx2! {
         }
     }
 
-    /// The eight values from `src` on; `WIDE` for widths over [`NARROW32`].
+    /// Unpacks the eight values from `src` on; `WIDE` for widths over [`NARROW32`].
     ///
     /// # Safety
     /// `src` has [`WINDOW32`] readable bytes.
@@ -152,7 +153,7 @@ avx2! {
         _mm256_and_si256(values, lanes.mask)
     }
 
-    /// Half of a table, twice.
+    /// Loads half of a table into both halves of a register.
     #[inline]
     fn load_half_twice<T, const N: usize>(table: &[T; N], half: usize) -> __m256i {
         const { assert!(size_of::<[T; N]>() == 32) };
@@ -173,8 +174,8 @@ avx2! {
         }
     }
 
-    /// Four values from the byte `low` on and four from `high` on, which are the first of their groups (`half` 0) or the last (1);
-    /// `WIDE` for widths over [`NARROW32`].
+    /// Unpacks four values from the byte `low` on and four from `high` on, which are the first of their groups (`half`
+    /// 0) or the last (1); `WIDE` for widths over [`NARROW32`].
     ///
     /// # Safety
     /// Both have 17 readable bytes.
@@ -185,7 +186,7 @@ avx2! {
         low: *const u8,
         high: *const u8,
     ) -> __m256i {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees this.
         let bytes = unsafe { load_halves(low, high) };
         let mut values = _mm256_srlv_epi32(_mm256_shuffle_epi8(bytes, fours.shuffle[half]), fours.shift[half]);
         if WIDE {
@@ -210,7 +211,7 @@ avx2! {
         }
     }
 
-    /// Values 0 to 3 (`HALF` 0) or 4 to 7 (`HALF` 1) of the group from `src` on; `WIDE` for widths over
+    /// Unpacks values 0 to 3 (`HALF` 0) or 4 to 7 (`HALF` 1) of the group from `src` on; `WIDE` for widths over
     /// [`NARROW64`].
     ///
     /// # Safety
@@ -249,15 +250,15 @@ avx2! {
         }
     }
 
-    /// The 32 values from `src` on.
+    /// Unpacks the 32 values from `src` on.
     ///
     /// # Safety
-    /// Three widths on from `src` are 16 readable bytes.
+    /// There are 16 readable bytes three widths after `src`.
     #[inline]
     pub(crate) unsafe fn unpack_block_8(lanes: &Unpack8, src: *const u8) -> __m256i {
         let group = |index: usize| src.wrapping_add(index * lanes.width);
-        // Groups 0 and 2, and 1 and 3, so that packing within 128-bit lanes leaves them in order.
-        // SAFETY: the caller's: neither group is beyond the last one.
+        // Groups 0 and 2, and 1 and 3, so that packing within 128-bit lanes leaves them in order. SAFETY: the caller
+        // guarantees the bytes: neither group is beyond the last one.
         let even = unsafe { load_halves(group(0), group(2)) };
         // SAFETY: as above.
         let odd = unsafe { load_halves(group(1), group(3)) };
@@ -338,14 +339,14 @@ avx2! {
 
     /// `width` is at most 8.
     pub(crate) fn unpack_u8(src: &[u8], width: u32, out: &mut [u8]) {
-        // Width 8 too: a copy of a page by `rep movsb` is ten times slower where the distance is unlucky.
+        // For width 8 too: copying a page by `rep movsb` is ten times slower at unlucky distances.
         let done = if width == 0 { 0 } else { unpack_blocks_u8(src, width as usize, out) };
         let src = src.get(done / 8 * width as usize..).unwrap_or_default();
         scalar::unpack_u8(src, width, &mut out[done..]);
     }
 
-    /// Unpacks blocks of 32 values, four groups, while 16 bytes can be read from the last group's first on; returns
-    /// the number of values.
+    /// Unpacks blocks of 32 values, four groups, while 16 bytes can be read from the last group's first on. Returns the
+    /// number of values.
     #[inline]
     fn unpack_blocks_u8(src: &[u8], width: usize, out: &mut [u8]) -> usize {
         let blocks = groups_within(src.len(), 4 * width, 3 * width + 16, out.len() / 32);

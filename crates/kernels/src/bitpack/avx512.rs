@@ -1,5 +1,5 @@
 //! Unpacking with 512-bit registers: one byte permutation over 64 bytes brings each value's bytes into its lane, a
-//! shift by lanes brings its first bit to the lane's first, a mask takes off what belongs to the next value.
+//! shift by lanes brings its first bit to the lane's first, a mask clears the bits of the next value.
 //!
 //! Width 11 to 32-bit lanes; sixteen values are 22 bytes:
 //!
@@ -10,11 +10,12 @@
 //! value          0     1     2     3     4     5     6      7     |  8     …
 //! ```
 //!
-//! Masked loads and stores touch what is there and nothing else: no tail goes another way.
+//! Masked loads and stores access only the bytes of the slices, so tails need no other code.
 //!
 //! A 32-bit lane holds the bytes of up to 25 bits at any shift, a 64-bit lane of up to 57. Wider values take the bytes
-//! from one further on as well, a second permutation of the same register, shifted left into place. To bytes, 64-bit
-//! lanes hold eight values each, and one instruction (`vpmultishiftqb`) takes eight bytes at any bits of a lane.
+//! from one further on as well, a second permutation of the same register, shifted left into place. For output bytes,
+//! 64-bit lanes hold eight values each, and one instruction (`vpmultishiftqb`) extracts eight bytes at any bits of a
+//! lane.
 //!
 //! Cost: sixteen 32-bit values 5 instructions (width ≤ 25) or 8, eight 64-bit values as many, 64 bytes 5.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
@@ -25,7 +26,7 @@ use super::lanes::{NARROW32, NARROW64, groups_within};
 use super::scalar;
 use crate::tier::avx512;
 
-/// How values come to lanes of `BYTES` bytes.
+/// The permutation of values to lanes of `BYTES` bytes.
 #[repr(C, align(64))]
 struct Lanes {
     index: [u8; 64],
@@ -69,12 +70,12 @@ static MASKS: [u64; 65] = {
 /// The lane constants of a width, in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack {
-    /// Bytes of a register full of values.
+    /// The number of bytes with a register full of values.
     bytes: usize,
-    /// They, as a mask.
+    /// A mask of these bytes.
     loaded: __mmask64,
     index: __m512i,
-    /// The same, one byte further on.
+    /// The permutation one byte further on.
     next: __m512i,
     shift: __m512i,
     shift_back: __m512i,
@@ -82,7 +83,7 @@ pub(crate) struct Unpack {
 }
 
 impl Unpack {
-    /// Bytes of a register full of values.
+    /// The number of bytes with a register full of values.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
@@ -96,7 +97,7 @@ avx512! {
         unsafe { _mm512_loadu_si512(table.as_ptr().cast()) }
     }
 
-    /// What there is of 64 bytes, then zeros.
+    /// Loads up to 64 bytes; the rest are zeros.
     #[inline]
     pub(crate) fn load_some(bytes: &[u8]) -> __m512i {
         let mask = _bzhi_u64(u64::MAX, bytes.len().min(64) as u32);
@@ -136,7 +137,8 @@ avx512! {
         }
     }
 
-    /// The bytes of a register full of values from `src` on: two widths of bytes for 32-bit lanes, one for 64-bit lanes.
+    /// Loads the bytes of a register full of values from `src` on: two widths of bytes for 32-bit lanes, one for 64-bit
+    /// lanes.
     ///
     /// # Safety
     /// `src` has those readable bytes.
@@ -146,7 +148,7 @@ avx512! {
         unsafe { _mm512_maskz_loadu_epi8(lanes.loaded, src.cast()) }
     }
 
-    /// Sixteen values; `WIDE` for widths over 25.
+    /// Unpacks sixteen values; `WIDE` for widths over 25.
     #[inline]
     pub(crate) fn unpack_16<const WIDE: bool>(lanes: &Unpack, bytes: __m512i) -> __m512i {
         let mut values = _mm512_srlv_epi32(_mm512_permutexvar_epi8(lanes.index, bytes), lanes.shift);
@@ -157,7 +159,7 @@ avx512! {
         _mm512_and_si512(values, lanes.mask)
     }
 
-    /// Eight values; `WIDE` for widths over 57.
+    /// Unpacks eight values; `WIDE` for widths over 57.
     #[inline]
     pub(crate) fn unpack_8<const WIDE: bool>(lanes: &Unpack, bytes: __m512i) -> __m512i {
         let mut values = _mm512_srlv_epi64(_mm512_permutexvar_epi8(lanes.index, bytes), lanes.shift);
@@ -183,7 +185,7 @@ avx512! {
     #[inline]
     fn unpack_blocks_u32<const WIDE: bool>(src: &[u8], width: usize, out: &mut [u32]) {
         let lanes = lanes_32(width);
-        // Loads are masked only where the source ends.
+        // Loads are masked only at the end of the source.
         let blocks = groups_within(src.len(), 2 * width, 64, out.len() / 16);
         let (whole, mut rest) = out.split_at_mut(blocks * 16);
         let mut at = src.as_ptr();
@@ -196,7 +198,7 @@ avx512! {
             at = at.wrapping_add(2 * width);
         }
         let mut src = src.get(blocks * 2 * width..).unwrap_or_default();
-        // Once even for nothing: whether something is left cannot be foreseen.
+        // At least once, even without values: a branch on whether any are left is unpredictable.
         loop {
             let values = unpack_16::<WIDE>(&lanes, load_some(src));
             let (part, others) = rest.split_at_mut(rest.len().min(16));
@@ -244,13 +246,13 @@ avx512! {
         }
     }
 
-    /// The first `count` of sixteen lanes.
+    /// A mask of the first `count` of sixteen lanes.
     #[inline]
     pub(crate) fn first_16(count: usize) -> __mmask16 {
         _bzhi_u32(0xffff, count as u32) as __mmask16
     }
 
-    /// The first `count` of eight lanes.
+    /// A mask of the first `count` of eight lanes.
     #[inline]
     pub(crate) fn first_8(count: usize) -> __mmask8 {
         _bzhi_u32(0xff, count as u32) as __mmask8
@@ -294,7 +296,7 @@ avx512! {
         }
     }
 
-    /// 64 values of eight widths of bytes.
+    /// Unpacks 64 values from eight widths of bytes.
     #[inline]
     pub(crate) fn unpack_64(lanes: &Unpack8, bytes: __m512i) -> __m512i {
         let eights = _mm512_permutexvar_epi8(lanes.index, bytes);
@@ -302,10 +304,10 @@ avx512! {
     }
 }
 
-/// The lane constants of a width, in registers, for values to bytes.
+/// The lane constants of a width, in registers, for output bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack8 {
-    /// The bytes of 64 values.
+    /// A mask of the bytes of 64 values.
     loaded: __mmask64,
     index: __m512i,
     shifts: __m512i,

@@ -1,6 +1,6 @@
-//! Where the values of a group of eight lie: tables by width for tiers whose byte shuffle takes 16 bytes.
+//! Positions of the values in a group of eight: tables by width for tiers whose byte shuffle takes 16 bytes.
 
-/// How a group of eight values comes to eight 32-bit lanes.
+/// Moves a group of eight values to eight 32-bit lanes.
 #[derive(Debug)]
 #[repr(C, align(32))]
 pub(super) struct Lanes32 {
@@ -11,7 +11,7 @@ pub(super) struct Lanes32 {
     pub(super) mask: [u32; 8],
 }
 
-/// How a group of eight values comes to two times four 64-bit lanes.
+/// Moves a group of eight values to two times four 64-bit lanes.
 #[derive(Debug)]
 #[repr(C, align(32))]
 pub(super) struct Lanes64 {
@@ -19,7 +19,7 @@ pub(super) struct Lanes64 {
     pub(super) mask: [u64; 4],
 }
 
-/// One four of a group's eight.
+/// One half of a group's eight values.
 #[derive(Debug)]
 #[repr(C, align(32))]
 pub(super) struct Half64 {
@@ -36,7 +36,7 @@ pub(super) static LANES32: [Lanes32; 33] = {
         let entry = &mut table[width];
         let mut lane = 0;
         while lane < 8 {
-            // The upper half's load begins at the byte in which the half does.
+            // The upper half's load begins at the byte of its first bit.
             let first = if lane < 4 { 0 } else { 4 * width / 8 * 8 };
             let bit = lane * width - first;
             let mut byte = 0;
@@ -64,7 +64,7 @@ pub(super) static LANES64: [Lanes64; 65] = {
         while value < 8 {
             let lane = value % 4;
             let entry = &mut table[width].halves[value / 4];
-            // Each pair of values has a load, which begins at the byte in which the pair does.
+            // Each pair of values has a load, which begins at the byte of its first bit.
             let bit = value * width - value / 2 * 2 * width / 8 * 8;
             let mut byte = 0;
             while byte < 8 {
@@ -81,7 +81,7 @@ pub(super) static LANES64: [Lanes64; 65] = {
     table
 };
 
-/// How two groups of eight values come to 16-bit lanes.
+/// Moves two groups of eight values to 16-bit lanes.
 #[repr(C, align(32))]
 pub(super) struct Lanes8 {
     pub(super) shuffle: [u8; 32],
@@ -107,17 +107,17 @@ pub(super) static LANES8: [Lanes8; 9] = {
     table
 };
 
-/// Widest width whose values lie within a 32-bit lane at any shift.
+/// The maximum width at which values lie within a 32-bit lane at any shift.
 pub(crate) const NARROW32: usize = 25;
-/// Widest width whose values lie within a 64-bit lane at any shift.
+/// The maximum width at which values lie within a 64-bit lane at any shift.
 pub(crate) const NARROW64: usize = 57;
-/// Bytes from a group's first on that its loads may touch, to 32-bit lanes.
+/// The number of bytes from a group's first that loads for 32-bit lanes may access.
 pub(crate) const WINDOW32: usize = 33;
-/// Bytes from a group's first on that its loads may touch, to 64-bit lanes.
+/// The number of bytes from a group's first that loads for 64-bit lanes may access.
 pub(crate) const WINDOW64: usize = 65;
 
-/// How many groups of `width` bytes, at most `wanted`, have `window` bytes of a source of `len` bytes from their first
-/// on.
+/// The number of groups of `width` bytes, at most `wanted`, that have `window` bytes of a source of `len` bytes from
+/// their first on.
 #[inline(always)]
 pub(crate) fn groups_within(len: usize, width: usize, window: usize, wanted: usize) -> usize {
     if len < window + wanted * width {

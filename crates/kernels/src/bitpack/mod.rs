@@ -1,7 +1,8 @@
 //! Packing and unpacking of integers that are stored in `width` bits each.
 //!
 //! [`pack_u32`] and [`pack_u64`] write, and [`unpack_u8`], [`unpack_u32`] and [`unpack_u64`] read, the order of the
-//! [RLE/bit-packing hybrid and of DELTA_BINARY_PACKED](https://parquet.apache.org/docs/file-format/data-pages/encodings/#run-length-encoding--bit-packing-hybrid-rle--3):
+//! [RLE/bit-packing hybrid and of
+//! DELTA_BINARY_PACKED](https://parquet.apache.org/docs/file-format/data-pages/encodings/#run-length-encoding--bit-packing-hybrid-rle--3):
 //! values fill each byte from its least significant bit on. Width 3:
 //!
 //! ```text
@@ -20,8 +21,8 @@
 //! value  00011122 23334445 55666777
 //! ```
 //!
-//! `n` values take up `ceil(n × width / 8)` bytes; fewer are an error, further bytes are neither required nor looked
-//! at for their meaning. Width 0 stores nothing and gives zeros.
+//! `n` values take up `ceil(n × width / 8)` bytes. Fewer are an error; further bytes are allowed, and their contents do
+//! not matter. Width 0 stores nothing and gives zeros.
 #![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
 #[cfg(target_arch = "x86_64")]
@@ -81,8 +82,8 @@ pub fn unpack_u64(src: &[u8], width: u32, out: &mut [u64]) -> Result<(), KernelE
     Ok(())
 }
 
-/// Unpacks `out.len()` values of `width` bits (at most 8), most significant bit first, as the deprecated BIT_PACKED
-/// encoding of levels stores them.
+/// Unpacks `out.len()` values of `width` bits (at most 8), most significant bit first, the order of the deprecated
+/// BIT_PACKED encoding of levels.
 ///
 /// # Errors
 /// If `width` is over 8, or `src` ends before the last value.
@@ -92,7 +93,7 @@ pub fn unpack_msb_u8(src: &[u8], width: u32, out: &mut [u8]) -> Result<(), Kerne
     Ok(())
 }
 
-/// `width` is at most 8; bytes past the end of `src` count as zeros. So for the next two, up to 32 and 64.
+/// `width` is at most 8; bytes past the end of `src` count as zeros. The same for the next two, up to 32 and 64.
 fn unpack_checked_u8(src: &[u8], width: u32, out: &mut [u8]) {
     dispatch!(unpack_u8(src, width, out): avx512 avx2 neon);
 }
@@ -105,7 +106,7 @@ fn unpack_checked_u64(src: &[u8], width: u32, out: &mut [u64]) {
     dispatch!(unpack_u64(src, width, out): avx512 avx2 neon);
 }
 
-/// Bytes that `count` values of `width` bits take up.
+/// The number of bytes of `count` values of `width` bits.
 #[inline]
 pub fn packed_len(count: usize, width: u32) -> usize {
     let width = width as usize;

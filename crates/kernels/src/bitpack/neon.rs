@@ -1,5 +1,5 @@
-//! Unpacking with 128-bit registers, as the AVX2 tier does by halves: a table look-up brings each value's bytes into
-//! its lane, a shift by lanes (to the right if negative) its first bit to the lane's first, a mask takes off the rest.
+//! Unpacking with 128-bit registers, like the AVX2 tier does by halves: a table lookup brings each value's bytes into
+//! its lane, a shift by lanes (to the right if negative) its first bit to the lane's first, and a mask clears the rest.
 //!
 //! ```text
 //! width 11       bytes 0…15                     bytes 5…20
@@ -8,8 +8,8 @@
 //! value          0     1     2     3            4     5     6     7
 //! ```
 //!
-//! Values over 25 bits (64-bit lanes: 57) take the bytes from one further on as well, shifted left into place.
-//! To bytes, two bytes hold 8 bits at any shift; 16-bit lanes are narrowed.
+//! Values over 25 bits (64-bit lanes: 57) take the bytes from one further on as well, shifted left into place. For
+//! output bytes, two bytes hold 8 bits at any shift; 16-bit lanes are narrowed.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::aarch64::*;
@@ -18,7 +18,7 @@ use super::lanes::{LANES8, LANES32, LANES64, NARROW32, NARROW64, WINDOW32, WINDO
 use super::scalar;
 use crate::tier::neon;
 
-/// The lane constants of a width, in registers: of a group's lower and upper four values.
+/// The lane constants of a width, in registers: for a group's lower and upper four values.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack32 {
     width: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Unpack32 {
     mask: uint32x4_t,
 }
 
-/// The lane constants of a width, in registers: of a group's four pairs of values.
+/// The lane constants of a width, in registers: for a group's four pairs of values.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack64 {
     width: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Unpack64 {
     mask: uint64x2_t,
 }
 
-/// The lane constants of a width, in registers, for values to bytes.
+/// The lane constants of a width, in registers, for output bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack8 {
     shuffle: uint8x16_t,
@@ -47,7 +47,7 @@ pub(crate) struct Unpack8 {
 }
 
 neon! {
-    /// 16 bytes of a table.
+    /// Loads 16 bytes of a table.
     #[inline]
     fn load_table(table: &[u8], at: usize) -> uint8x16_t {
         let bytes: &[u8; 16] = table[at..].first_chunk().expect("tables are whole registers");
@@ -72,7 +72,8 @@ neon! {
         }
     }
 
-    /// Values 0 to 3 (`half` 0) or 4 to 7 (`half` 1) of the group from `src` on; `WIDE` for widths over [`NARROW32`].
+    /// Unpacks values 0 to 3 (`half` 0) or 4 to 7 (`half` 1) of the group from `src` on; `WIDE` for widths over
+    /// [`NARROW32`].
     ///
     /// # Safety
     /// `src` has [`WINDOW32`] readable bytes.
@@ -112,7 +113,7 @@ neon! {
         }
     }
 
-    /// Pair `pair` (0 to 3) of the group from `src` on; `WIDE` for widths over [`NARROW64`].
+    /// Unpacks pair `pair` (0 to 3) of the group from `src` on; `WIDE` for widths over [`NARROW64`].
     ///
     /// # Safety
     /// `src` has [`WINDOW64`] readable bytes.
@@ -142,13 +143,13 @@ neon! {
         Unpack8 { shuffle: load_table(&lanes.shuffle, 0), raise, lower: vdupq_n_s16(width as i16 - 16) }
     }
 
-    /// The eight values from `src` on.
+    /// Unpacks the eight values from `src` on.
     ///
     /// # Safety
     /// `src` has 16 readable bytes.
     #[inline]
     pub(crate) unsafe fn unpack_group_8(lanes: &Unpack8, src: *const u8) -> uint8x8_t {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees this.
         let bytes = unsafe { vld1q_u8(src) };
         let raised = vmulq_u16(vreinterpretq_u16_u8(vqtbl1q_u8(bytes, lanes.shuffle)), lanes.raise);
         vmovn_u16(vshlq_u16(raised, lanes.lower))

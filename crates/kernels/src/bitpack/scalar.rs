@@ -1,9 +1,9 @@
 //! Portable unpacking: eight values are exactly `width` bytes, so each group of eight has the same byte offsets and
-//! shifts, constants once the width is one. A value is one unaligned 8-byte load, a shift and a mask (9 bytes over
-//! 57 bits). The last groups, whose loads would leave the input, go through a zero-padded copy; so bytes past the end
-//! of the input count as zeros here, and callers check lengths.
+//! shifts, which are constant for a constant width. A value is one unaligned 8-byte load, a shift and a mask (9 bytes
+//! over 57 bits). The last groups, whose loads would leave the input, go through a zero-padded copy. So bytes past the
+//! end of the input count as zeros here, and callers check lengths.
 
-/// Widest window of a group: 64 bytes of values and what the last 9-byte load covers behind them.
+/// The maximum window of a group: 64 bytes of values, and the bytes of the last 9-byte load after them.
 const WINDOW: usize = 64 + 9;
 
 /// An element type that takes the low bits of a value.
@@ -32,7 +32,7 @@ impl Element for u64 {
     }
 }
 
-/// `unpack` of one width.
+/// `unpack` for one width.
 type Unpack<T> = fn(&[u8], &mut [T]);
 
 /// A table of `unpack::<$element, W>` for the widths listed.
@@ -53,7 +53,7 @@ pub(crate) fn unpack_u32(src: &[u8], width: u32, out: &mut [u32]) {
     WIDTHS[width as usize](src, out);
 }
 
-/// Values of width 8; inlined into a tier's function, its instructions widen bytes as they load them.
+/// Values of width 8. Inlined into a tier's function, its instructions widen bytes as they load them.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn widen_u8(src: &[u8], out: &mut [u32]) {
@@ -104,7 +104,7 @@ fn unpack_group<T: Element, const WIDTH: usize>(window: &[u8], group: &mut [T; 8
     }
 }
 
-/// What `src` has from `at` on, then zeros.
+/// The bytes of `src` from `at` on, padded with zeros.
 #[cold]
 fn padded(src: &[u8], at: usize) -> [u8; WINDOW] {
     let mut window = [0; WINDOW];
@@ -116,7 +116,8 @@ fn padded(src: &[u8], at: usize) -> [u8; WINDOW] {
 
 /// Most significant bit first; `width` is at most 8 and `src` long enough.
 ///
-/// Only levels of files from before 2013 are stored so: a value is two bytes, big end first, shifted and masked.
+/// Only levels in files from before 2013 are stored in this order: a value is two bytes in big-endian order, shifted
+/// and masked.
 pub(crate) fn unpack_msb_u8(src: &[u8], width: u32, out: &mut [u8]) {
     let mask = ((1_u32 << width) - 1) as u8;
     let mut bit = 0;

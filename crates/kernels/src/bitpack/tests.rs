@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded, lengths};
 
 use super::{reference, unpack_checked_u8, unpack_checked_u32, unpack_checked_u64};
 use super::{unpack_msb_u8, unpack_u8, unpack_u32, unpack_u64};
@@ -10,7 +10,7 @@ fn random_bytes(random: &mut Seeded, len: usize) -> Vec<u8> {
 
 type Unpack<T> = fn(&[u8], u32, &mut [T]) -> Result<(), KernelError>;
 
-/// Inputs of exactly the length needed, against a guard page, and of a few bytes more, which are not zero.
+/// Inputs of exactly the required length, against a guard page, and inputs followed by a few non-zero bytes.
 fn check<T: Plain + PartialEq + std::fmt::Debug>(tier: Tier, max: u32, unpack: Unpack<T>, from: fn(u64) -> T) {
     let mut random = Seeded::new("every_tier_unpacks_every_width_and_length");
     for width in 0..=max {
@@ -24,8 +24,8 @@ fn check<T: Plain + PartialEq + std::fmt::Debug>(tier: Tier, max: u32, unpack: U
             let expected: Vec<T> = reference::unpack(&bytes, width, count).into_iter().map(from).collect();
             let garbage = vec![from(0xa5); count];
             for (src, mut out) in [
-                (GuardedBytes::ending_at_guard(&bytes[..needed]), Guarded::ending_at_guard(&garbage)),
-                (GuardedBytes::ending_at_guard(&bytes), Guarded::starting_at_guard(&garbage)),
+                (GuardedBytes::ending_at_guard(&bytes[..needed]), GuardedSlice::ending_at_guard(&garbage)),
+                (GuardedBytes::ending_at_guard(&bytes), GuardedSlice::starting_at_guard(&garbage)),
             ] {
                 assert_eq!(unpack(&src, width, &mut out), Ok(()));
                 assert_eq!(*out, expected[..], "{tier} width {width} count {count} behind {behind}");

@@ -1,9 +1,9 @@
 //! A block is one register: a multiplication by all salts, a shift to bit numbers, a shift by them.
 //!
-//! Nothing is looked at, so no branch waits for a block, and the processor fetches as many blocks at a time as it can.
+//! No branch depends on the contents of a block, so the processor fetches as many blocks at a time as it can.
 //!
-//! One check makes the bits and tests them (`vptest`). Eight checks shift each word instead, so that the bit in question
-//! comes to be its lowest, and reduce the eight registers to one by a transposition whose every step halves their number:
+//! One check makes the bits and tests them (`vptest`). Eight checks shift each word so that the bit in question becomes
+//! its lowest, and reduce the eight registers to one by a transposition whose every step halves their number:
 //!
 //! ```text
 //! a₀ a₁ a₂ a₃ │ a₄ a₅ a₆ a₇       words of check a, by halves of the register
@@ -25,10 +25,10 @@ use super::blocks::{Blocks, BlocksMut};
 use super::{Block, SALT, WORD};
 use crate::tier::avx2;
 
-/// Hashes whose bits are made before the first of them is inserted.
+/// The number of hashes whose bits are computed before the first of them is inserted.
 const INSERTED: usize = 8;
 
-/// Checks that are reduced together.
+/// The number of checks that are reduced together.
 const GROUP: usize = 8;
 
 avx2! {
@@ -97,7 +97,7 @@ avx2! {
         answers
     }
 
-    /// Bit `i` of the answer says whether all words of register `i` have their lowest bit set.
+    /// Bit `i` of the answer tells whether all words of register `i` have their lowest bit set.
     #[inline]
     fn all_lowest(words: [__m256i; GROUP]) -> u8 {
         let [a, b, c, d, e, f, g, h] = words;

@@ -1,6 +1,7 @@
-//! Two blocks a register, and their words tested to mask bits: eight checks are eight bytes of a mask, each to be all ones.
+//! Two blocks a register, and their words tested to mask bits: eight checks are eight bytes of a mask, each of which
+//! must be all ones.
 //!
-//! One check has a block to a register, half as long, and so has inserting, which is as at AVX2.
+//! One check uses half a register for its block, and so does inserting, which works like at AVX2.
 #![expect(unsafe_code, reason = "vector loads, and a check as assembly")]
 
 use std::arch::x86_64::{
@@ -14,21 +15,22 @@ use super::blocks::Blocks;
 use super::{Block, SALT, WORD, avx2};
 use crate::tier::avx512;
 
-/// Checks that are reduced together.
+/// The number of checks that are reduced together.
 const GROUP: usize = 8;
 
-/// One check, written into whoever asks, without the call that code for any processor needs in order to come to this tier's
+/// One check, inlined into the caller, without the call that code for any processor needs to reach this tier's
 /// instructions.
 ///
-/// The registers are those from 16 on, which leave the others as code without AVX knows them, so that no `vzeroupper` is due.
+/// The registers are numbered from 16, which leaves the state of the others as code without AVX expects it, so no
+/// `vzeroupper` is needed.
 ///
 /// # Safety
 /// The processor must have the features of this tier.
 #[inline(always)]
 pub(super) unsafe fn check(block: &Block, hash: u64) -> bool {
     let is_set: u8;
-    // SAFETY: the instructions are of AVX-512 F and VL, which the caller vouches for; they read the 32 bytes of the block,
-    // the salts and the word behind them, write none, and change the registers named and the flags.
+    // SAFETY: the instructions are of AVX-512 F and VL, which the caller guarantees; they read the 32 bytes of the
+    // block, the salts and the word after them, write no memory, and change only the named registers and the flags.
     unsafe {
         std::arch::asm!(
             "vpbroadcastd ymm16, {key:e}",
@@ -52,7 +54,7 @@ pub(super) unsafe fn check(block: &Block, hash: u64) -> bool {
     is_set != 0
 }
 
-/// The salts, and behind them what is shifted to where a bit is.
+/// The salts, followed by the word that is shifted to the position of a bit.
 static SALT_AND_ONE: [u32; 9] = [SALT[0], SALT[1], SALT[2], SALT[3], SALT[4], SALT[5], SALT[6], SALT[7], 1];
 
 avx512! {
@@ -109,7 +111,8 @@ avx512! {
         _mm512_test_epi32_mask(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b), bits)
     }
 
-    /// Bit `i` of the answer says whether byte `i` of the masks is all ones. They stay mask registers until they are joined.
+    /// Bit `i` of the answer tells whether byte `i` of the masks is all ones. They stay mask registers until they are
+    /// joined.
     #[inline]
     fn all_words([a, b, c, d]: [u16; GROUP / 2]) -> u8 {
         let lower = _mm512_kunpackw(b.into(), a.into());
@@ -128,7 +131,7 @@ avx512! {
         _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32::<27>(_mm512_mullo_epi32(keys, salt)))
     }
 
-    /// The salts twice.
+    /// The salts, twice.
     #[inline]
     fn salt() -> __m512i {
         // SAFETY: the array is 32 readable bytes, and this load takes any alignment.

@@ -1,7 +1,7 @@
 //! A block is two registers of four words.
 //!
-//! Four checks are reduced together, by minima of neighbours: each of two steps halves the registers, and a word is left
-//! for each check.
+//! Four checks are reduced together, by minima of neighbours: each of two steps halves the number of registers, and one
+//! word remains for each check.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::aarch64::{
@@ -13,7 +13,7 @@ use super::blocks::{Blocks, BlocksMut};
 use super::{Block, SALT, WORD};
 use crate::tier::neon;
 
-/// Checks that are reduced together.
+/// The number of checks that are reduced together.
 const GROUP: usize = 4;
 
 neon! {
@@ -78,7 +78,7 @@ neon! {
         vandq_u32(low, vtstq_u32(vreinterpretq_u32_u8(high), bits[1]))
     }
 
-    /// Bit `i` of the answer says whether register `i` is all ones.
+    /// Bit `i` of the answer tells whether register `i` is all ones.
     #[inline]
     fn all_found([a, b, c, d]: [uint32x4_t; GROUP]) -> u64 {
         let all = vpminq_u32(vpminq_u32(a, b), vpminq_u32(c, d));

@@ -1,5 +1,5 @@
-//! The specification transliterated, and the two other shapes in which readers have it: a loop over the words that ends
-//! at the first bit missing, and a mask of a whole block that is compared with it. One value at a time.
+//! The specification transliterated, and the two other forms in readers: a loop over the words that ends at the first
+//! missing bit, and a mask of a whole block that is compared with it. One value at a time.
 
 const SALT: [u32; 8] = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
 
@@ -13,7 +13,7 @@ fn mask(x: u32) -> [u32; 8] {
     result
 }
 
-/// The filter of `block_count` blocks into which `filter_insert` has put the hashes.
+/// The filter of `block_count` blocks into which `filter_insert` has inserted the hashes.
 pub(super) fn filter(block_count: usize, hashes: &[u64]) -> Vec<[u32; 8]> {
     let mut blocks = vec![[0; 8]; block_count];
     for &hash in hashes {
@@ -25,7 +25,7 @@ pub(super) fn filter(block_count: usize, hashes: &[u64]) -> Vec<[u32; 8]> {
     blocks
 }
 
-/// `filter_check`, with `block_check` as the specification writes it: bit by bit.
+/// `filter_check`, with `block_check` as written in the specification: bit by bit.
 pub(super) fn check(blocks: &[[u32; 8]], hash: u64) -> bool {
     let block = (u128::from(hash >> 32) * blocks.len() as u128) >> 32;
     let masked = mask(hash as u32);
@@ -40,7 +40,7 @@ pub(super) fn check(blocks: &[[u32; 8]], hash: u64) -> bool {
     all
 }
 
-/// The words one after the other, until one lacks its bit.
+/// Checks the words one after the other, until one lacks its bit.
 pub(super) fn check_until_missing(blocks: &[[u32; 8]], hash: u64) -> bool {
     let block = &blocks[(((hash >> 32) * blocks.len() as u64) >> 32) as usize];
     for (word, salt) in block.iter().zip(SALT) {
@@ -51,7 +51,7 @@ pub(super) fn check_until_missing(blocks: &[[u32; 8]], hash: u64) -> bool {
     true
 }
 
-/// The mask of the whole block, then what of it the block has.
+/// Compares the mask of the whole block with the block.
 pub(super) fn check_by_mask(blocks: &[[u32; 8]], hash: u64) -> bool {
     let mask = mask(hash as u32);
     let mut common = blocks[(((hash >> 32) * blocks.len() as u64) >> 32) as usize];
@@ -59,7 +59,7 @@ pub(super) fn check_by_mask(blocks: &[[u32; 8]], hash: u64) -> bool {
     common == mask
 }
 
-/// The blocks as a file has them.
+/// The blocks in their form in a file.
 pub(super) fn bitset(blocks: &[[u32; 8]]) -> Vec<u8> {
     blocks.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -1,7 +1,7 @@
 //! A block is two registers of four words.
 //!
-//! A shift by lanes is missing here; the power of two is made as a float, whose exponent the bit number becomes. 2³¹ is
-//! over what the conversion to integers can hold, for which the processor gives the very bit that is asked for.
+//! SSE4.1 has no shift by lanes. The power of two is made as a float, with the bit number as its exponent. 2³¹ is out
+//! of range of the conversion to integers, for which the processor returns exactly the required bit.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
@@ -14,7 +14,7 @@ use super::blocks::{Blocks, BlocksMut};
 use super::{Block, SALT, WORD};
 use crate::tier::sse41;
 
-/// Checks that are reduced together.
+/// The number of checks that are reduced together.
 const GROUP: usize = 4;
 
 sse41! {
@@ -68,14 +68,14 @@ sse41! {
         answers
     }
 
-    /// Bits that a block lacks, its halves united.
+    /// The bits that a block lacks, with its halves combined.
     #[inline]
     fn missing(block: &Block, bits: [__m128i; 2]) -> __m128i {
         let [low, high] = load(block);
         _mm_or_si128(_mm_andnot_si128(low, bits[0]), _mm_andnot_si128(high, bits[1]))
     }
 
-    /// Bit `i` of the answer says whether register `i` is zero.
+    /// Bit `i` of the answer tells whether register `i` is zero.
     #[inline]
     fn none_missing([a, b, c, d]: [__m128i; GROUP]) -> u64 {
         let pairs = [or_pairs(a, b), or_pairs(c, d)];
@@ -95,7 +95,7 @@ sse41! {
         let key = _mm_set1_epi32((hash as u32).cast_signed());
         salt.map(|salt| {
             let product = _mm_mullo_epi32(key, salt);
-            // The upper five bits, where a float has the lower five of its exponent.
+            // The upper five bits, at the position of the lower five of a float's exponent.
             let number = _mm_and_si128(_mm_srli_epi32::<4>(product), _mm_set1_epi32(0x1F << 23));
             let power = _mm_add_epi32(number, _mm_set1_epi32(127 << 23));
             _mm_cvttps_epi32(_mm_castsi128_ps(power))

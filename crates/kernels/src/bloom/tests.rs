@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded, lengths};
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
@@ -9,29 +9,29 @@ use crate::{KernelError, Tier};
 
 const BLOCK_COUNTS: [usize; 9] = [1, 2, 3, 7, 8, 32, 100, 1000, 4096];
 
-/// More blocks than the second-level cache of any processor has room for.
+/// More blocks than fit the second-level cache of any processor.
 const MANY_BLOCKS: usize = 1 << 17;
 
-/// Hashes at the ends of their range among others.
+/// Hashes, including the ends of their range.
 fn hashes(random: &mut Seeded, count: usize) -> Vec<u64> {
     let ends = [0, u64::MAX, 0xFFFF_FFFF, 0xFFFF_FFFF_0000_0000, 1, 1 << 63, 0x7FFF_FFFF_FFFF_FFFF];
     (0..count).map(|i| if i % 5 == 3 { ends[i / 5 % ends.len()] } else { random.u64(..) }).collect()
 }
 
-/// A filter of `block_count` blocks, in which seven of eight bits are set at random.
+/// A filter of `block_count` blocks, with seven of eight bits set at random.
 fn filled(random: &mut Seeded, block_count: usize) -> Vec<[u32; 8]> {
     let word = |random: &mut Seeded| random.u32(..) | random.u32(..) | random.u32(..);
     (0..block_count).map(|_| std::array::from_fn(|_| word(random))).collect()
 }
 
-/// A bitmap of answers, as the functions write it.
+/// A bitmap of answers in the functions' form.
 fn bitmap(answers: impl IntoIterator<Item = bool>) -> Vec<u64> {
     let answers: Vec<bool> = answers.into_iter().collect();
     let word = |answers: &[bool]| answers.iter().rev().fold(0, |word, &answer| word << 1 | u64::from(answer));
     answers.chunks(64).map(word).collect()
 }
 
-/// The answer that all shapes of the reference give.
+/// The answer of all forms of the reference.
 fn expected(blocks: &[[u32; 8]], hash: u64) -> bool {
     let answer = reference::check(blocks, hash);
     assert_eq!(reference::check_until_missing(blocks, hash), answer);
@@ -39,10 +39,10 @@ fn expected(blocks: &[[u32; 8]], hash: u64) -> bool {
     answer
 }
 
-/// Something that is not a bitmap of answers, where one is to be written.
-fn garbage(random: &mut Seeded, answers: usize) -> Guarded<u64> {
+/// Garbage in place of a bitmap of answers.
+fn garbage(random: &mut Seeded, answers: usize) -> GuardedSlice<u64> {
     let words: Vec<u64> = (0..answers.div_ceil(64)).map(|_| random.u64(..)).collect();
-    Guarded::ending_at_guard(&words)
+    GuardedSlice::ending_at_guard(&words)
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn many_keys_are_found_in_a_filter_where_the_specification_finds_them() {
             let mut keys = hashes(&mut random, count);
             keys.iter_mut().step_by(3).for_each(|key| *key = inside[random.usize(..inside.len())]);
             let answers = bitmap(keys.iter().map(|&key| expected(&blocks, key)));
-            let keys = Guarded::ending_at_guard(&keys);
+            let keys = GuardedSlice::ending_at_guard(&keys);
             Tier::for_each_available(|tier| {
                 for bitset in &bitsets {
                     let mut out = garbage(&mut random, count);
@@ -140,7 +140,8 @@ fn one_key_is_found_in_many_filters_where_the_specification_finds_it() {
     }
 }
 
-/// Checks `64 · batches · keys` pairs of a key and a filter, with every function at every tier; returns how many there are.
+/// Checks `64 · batches · keys` pairs of a key and a filter, with every function at every tier, and returns their
+/// number.
 fn check_pairs(random: &mut Seeded, batches: usize, keys: usize) -> usize {
     for batch in 0..batches {
         let filters: Vec<Vec<[u32; 8]>> = (0..64)
@@ -288,26 +289,26 @@ fn a_bitmap_that_is_too_short_or_too_long_is_refused() {
     }
 }
 
-/// Where the check is written into code that has all vector registers in use, they are what they were.
+/// The check does not change the registers of surrounding code that uses all vector registers.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_check_leaves_the_registers_of_the_code_around_it_alone() {
     use std::arch::x86_64::{_mm512_add_epi32, _mm512_mullo_epi32, _mm512_reduce_add_epi32, _mm512_set1_epi32};
 
-    /// What the registers that the check uses hold after it, which is 7 and 9 in each of 16 lanes.
+    /// The values in the registers of the check after it, which must be 7 and 9 in each of 16 lanes.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
     fn held(block: &[u8; BLOCK_LEN], hash: u64) -> [i32; 2] {
         let (mut first, mut second) = (_mm512_set1_epi32(7), _mm512_set1_epi32(9));
-        // SAFETY: nothing is done, in these registers.
+        // SAFETY: nothing is executed; this only assigns the registers.
         unsafe { std::arch::asm!("", inout("zmm16") first, inout("zmm17") second) };
         // SAFETY: this function has the features.
         std::hint::black_box(unsafe { avx512::check(block, hash) });
-        // SAFETY: as above, nothing is done.
+        // SAFETY: as above, nothing is executed.
         unsafe { std::arch::asm!("", inout("zmm16") first, inout("zmm17") second) };
         [_mm512_reduce_add_epi32(first), _mm512_reduce_add_epi32(second)]
     }
 
-    /// How many of the hashes are in the block, and a sum of what 28 registers have come to.
+    /// The number of hashes in the block, and a sum over 28 registers.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
     fn count<const HERE: bool>(block: &[u8; BLOCK_LEN], hashes: &[u64]) -> (usize, i32) {
         let mut sums: [_; 28] = std::array::from_fn(|i| _mm512_set1_epi32(i as i32));
@@ -333,7 +334,7 @@ fn a_check_leaves_the_registers_of_the_code_around_it_alone() {
     let hashes = hashes(&mut random, 5000);
     let mut block = [0; BLOCK_LEN];
     insert_many(&mut block, &hashes[..10]).unwrap();
-    // SAFETY: the tier is there, which has these features.
+    // SAFETY: the tier with these features is available.
     let here = unsafe { count::<true>(&block, &hashes) };
     // SAFETY: as above.
     let called = unsafe { count::<false>(&block, &hashes) };

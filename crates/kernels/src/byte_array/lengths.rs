@@ -1,4 +1,4 @@
-//! Sums of lengths that come from a page and may be anything.
+//! Sums of unvalidated lengths from a page.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")
@@ -24,7 +24,8 @@ mod avx2 {
 }
 
 mod scalar {
-    /// Halves are summed apart, so that no element needs widening: a block has at most 65,536 of each, which 32 bits hold.
+    /// Halves are summed separately, so that no element needs widening: a block has at most 65,536 of each, which fit
+    /// 32 bits.
     #[inline(always)]
     pub(super) fn sum(lengths: &[i32]) -> Option<u64> {
         let mut signs = 0;
@@ -42,7 +43,7 @@ mod scalar {
     }
 }
 
-/// Where the first negative length stands, or zero if there is none.
+/// The position of the first negative length, or zero if there is none.
 #[cold]
 pub(super) fn first_negative(lengths: &[i32]) -> usize {
     lengths.iter().position(|&len| len < 0).unwrap_or(0)

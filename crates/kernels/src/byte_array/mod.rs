@@ -1,9 +1,10 @@
-//! BYTE_ARRAY value streams: lengths and bytes of a page to Arrow's string views or to contiguous values, and back.
+//! BYTE_ARRAY value streams: converts lengths and bytes of a page to Arrow's string views or to contiguous values, and
+//! back.
 //!
 //! | encoding | to views | to contiguous values |
 //! | --- | --- | --- |
 //! | PLAIN | [`plain_views`] | [`plain_lengths`], then [`copy_plain`] |
-//! | DELTA_LENGTH_BYTE_ARRAY | [`length_views`] | the page has them contiguous |
+//! | DELTA_LENGTH_BYTE_ARRAY | [`length_views`] | contiguous in the page |
 //! | DELTA_BYTE_ARRAY | [`length_views`] over the joined values | [`prefix_join_len`], then [`prefix_join`] |
 //!
 //! | encoding | from [`ByteStrings`](crate::ByteStrings) |
@@ -12,7 +13,7 @@
 //! | DELTA_LENGTH_BYTE_ARRAY | [`lengths`], to be delta-encoded, then [`concat()`] |
 //! | DELTA_BYTE_ARRAY | [`prefix_split`], its lengths to be delta-encoded |
 //!
-//! A view is 16 bytes, here a `u128`. It holds a value of up to twelve bytes itself, and points to a longer one:
+//! A view is 16 bytes, here a `u128`. It contains a value of up to twelve bytes, and points to a longer one:
 //!
 //! ```text
 //! bits    0        31 32                                                        127

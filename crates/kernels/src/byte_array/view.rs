@@ -1,12 +1,12 @@
 //! The string view's layout, shared by the kernels that build views.
 
-/// The longest value that a view holds itself.
+/// The maximum length of a value within a view.
 pub(super) const INLINE_LEN: usize = 12;
 
-/// The largest offset that a view can hold; Arrow reads it as a signed number.
+/// The maximum offset in a view; Arrow reads it as a signed number.
 pub(super) const MAX_OFFSET: usize = i32::MAX as usize;
 
-/// By length, up to one over [`INLINE_LEN`]: which bits of "length, then the bytes that follow" a view keeps.
+/// By length, up to one over [`INLINE_LEN`]: the bits of "length, then the bytes that follow" that belong to the view.
 /// A long view keeps the length and the four bytes of its prefix.
 pub(super) const KEEP: [u128; INLINE_LEN + 2] = {
     let mut keep = [u64::MAX as u128; INLINE_LEN + 2];
@@ -18,8 +18,8 @@ pub(super) const KEEP: [u128; INLINE_LEN + 2] = {
     keep
 };
 
-/// The view of a value of which `head` holds the first twelve bytes, or as many as it has and any bytes behind them.
-/// `reference` is [`reference`] of its place, and counts for long values only.
+/// The view of a value. `head` has its first twelve bytes, or all of its bytes followed by any others. `reference` is
+/// the [`reference`] to it, which is used only for long values.
 #[inline(always)]
 pub(super) fn from_head(len: u32, head: [u8; INLINE_LEN], reference: u128) -> u128 {
     let mut word = [0; 16];
@@ -28,7 +28,7 @@ pub(super) fn from_head(len: u32, head: [u8; INLINE_LEN], reference: u128) -> u1
     from_word(len, u128::from_le_bytes(word), reference)
 }
 
-/// As [`from_head`], where the length already stands before the bytes, as PLAIN has it.
+/// Like [`from_head`], if the length already precedes the bytes, as in PLAIN.
 #[inline(always)]
 pub(super) fn from_word(len: u32, word: u128, reference: u128) -> u128 {
     let kept = word & KEEP[(len as usize).min(INLINE_LEN + 1)];
@@ -41,7 +41,7 @@ pub(super) fn reference(buffer_index: u32, offset: u32) -> u128 {
     (u128::from(offset) << 96) | (u128::from(buffer_index) << 64)
 }
 
-/// The view of any value, wherever it lies.
+/// The view of any value.
 pub(super) fn from_value(value: &[u8], buffer_index: u32, offset: u32) -> u128 {
     let mut head = [0; INLINE_LEN];
     let kept = value.len().min(INLINE_LEN);

@@ -1,4 +1,4 @@
-//! Networks of byte unpacks: from streams `K / 2` apart, again and again, until whole values stand together.
+//! Networks of byte unpacks: join streams `K / 2` apart, again and again, until whole values are contiguous.
 //!
 //! ```text
 //! streams      a0 a1 … a31      b0 b1 …      c0 c1 …      d0 d1 …
@@ -7,8 +7,8 @@
 //! by lanes     values 0–7, 16–23, 8–15, 24–31
 //! ```
 //!
-//! Cost for 32 values: `K · log2 K` unpacks and `K` lane permutes, which for K = 8 is 16 bytes a cycle at two shuffles a
-//! cycle: as fast as L2 gives and takes.
+//! Cost for 32 values: `K · log2 K` unpacks and `K` lane permutes, which for K = 8 is 16 bytes a cycle at two shuffles
+//! a cycle: as fast as L2 reads and writes.
 //!
 //! Other widths take eight streams at a time and write eight bytes of a value at once.
 #![expect(unsafe_code, reason = "vector loads and stores")]
@@ -22,10 +22,10 @@ use std::arch::x86_64::{
 use super::scalar;
 use crate::tier::avx2;
 
-/// Values that one round of [`interleave`] takes.
+/// The number of values in one round of [`interleave`].
 const BLOCK: usize = 32;
 
-/// Values that one round of [`interleave_any`] takes.
+/// The number of values in one round of [`interleave_any`].
 const ANY_BLOCK: usize = 16;
 
 avx2! {
@@ -36,10 +36,10 @@ avx2! {
         let blocks = count / BLOCK;
         let inputs = streams.map(|stream| &stream.as_chunks::<BLOCK>().0[..blocks]);
         for (i, block) in out.chunks_exact_mut(BLOCK * K).enumerate() {
-            // A loop, because closures of this tier inline into `map` only by luck.
+            // A loop, because closures of this tier inline into `map` unreliably.
             let mut rows = [_mm256_setzero_si256(); K];
             for (row, input) in rows.iter_mut().zip(inputs) {
-                // SAFETY: every input has `blocks` blocks, which is as many as `out` has.
+                // SAFETY: every input has `blocks` blocks, as many as `out`.
                 *row = load(unsafe { input.get_unchecked(i) });
             }
             interleave_block(rows, block);
@@ -47,7 +47,8 @@ avx2! {
         if blocks == 0 {
             scalar::interleave(streams, out);
         } else if !count.is_multiple_of(BLOCK) {
-            // The last block overlaps the one before it: the same bytes again cost less than a loop over a few values.
+            // The last block overlaps the previous one: writing the same bytes again is cheaper than a loop over a few
+            // values.
             let last = count - BLOCK;
             let mut rows = [_mm256_setzero_si256(); K];
             for (row, stream) in rows.iter_mut().zip(streams) {
@@ -108,11 +109,11 @@ avx2! {
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), value) }
     }
 
-    /// Widths under eight repeat their last stream to make eight; the bytes too many fall on the next value, which is
-    /// written later. From eight on, the last group of streams overlaps the one before it.
+    /// Widths under eight repeat their last stream to make eight; the extra bytes fall on the next value, which is
+    /// written later. From eight on, the last group of streams overlaps the previous one.
     pub(super) fn interleave_any(src: &[u8], stride: usize, width: usize, first: usize, out: &mut [u8]) {
         let count = out.len() / width;
-        // Eight values are left to the tail, so that even one-byte values leave room for the bytes too many.
+        // Eight values are left to the tail, so that even one-byte values leave room for the extra bytes.
         let blocks = count.saturating_sub(8) / ANY_BLOCK;
         assert!((width - 1) * stride + first + count <= src.len(), "the streams end behind the page");
         for block in 0..blocks {
@@ -130,8 +131,8 @@ avx2! {
                 let rows = unpack_half(unpack_half(unpack_half(rows)));
                 for (i, row) in rows.into_iter().enumerate() {
                     for (j, value) in [row, _mm_unpackhi_epi64(row, row)].into_iter().enumerate() {
-                        // SAFETY: eight bytes from byte `group` of a value on end within the value, or within the seven
-                        // bytes behind it, and there are eight more values behind the block.
+                        // SAFETY: eight bytes from byte `group` of a value end within the value, or within the seven
+                        // bytes after it, and eight more values follow the block.
                         let to = unsafe { out.as_mut_ptr().add((at + 2 * i + j) * width + group) };
                         // SAFETY: as above, and this store takes any alignment.
                         unsafe { _mm_storel_epi64(to.cast(), value) }

@@ -1,4 +1,4 @@
-//! Quarters of a register are filled with streams, and one `vpermb` puts all 64 bytes in their places.
+//! Quarters of a register are filled with streams, and one `vpermb` moves all 64 bytes to their positions.
 //!
 //! ```text
 //! K = 4   a0 … a15 │ b0 … b15 │ c0 … c15 │ d0 … d15   →   a0 b0 c0 d0 a1 b1 c1 d1 … d15
@@ -42,7 +42,7 @@ static PLACES_4: [u8; 64] = {
     places
 };
 
-/// As [`PLACES_4`], with the quads of values 8–15 in the upper halves of lanes, where the last unpack takes them from.
+/// Like [`PLACES_4`], with the quads of values 8–15 in the upper halves of lanes, where the last unpack reads them.
 static PLACES_8: [u8; 64] = {
     let mut places = [0; 64];
     let mut j = 0;
@@ -79,7 +79,7 @@ avx512! {
         let count = out.len() / 4;
         let inputs = streams.map(|stream| stream[..count].as_chunks::<BLOCK>().0);
         for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
-            // A loop, because closures of this tier inline into `map` only by luck.
+            // A loop, because closures of this tier inline into `map` unreliably.
             let mut rows = [&[0; BLOCK]; 4];
             for (row, input) in rows.iter_mut().zip(inputs) {
                 // SAFETY: every input has as many blocks as `out`.
@@ -101,7 +101,7 @@ avx512! {
         let count = out.len() / 8;
         let inputs = streams.map(|stream| stream[..count].as_chunks::<BLOCK>().0);
         for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
-            // A loop, because closures of this tier inline into `map` only by luck.
+            // A loop, because closures of this tier inline into `map` unreliably.
             let mut rows = [&[0; BLOCK]; 8];
             for (row, input) in rows.iter_mut().zip(inputs) {
                 // SAFETY: every input has as many blocks as `out`.

@@ -1,4 +1,4 @@
-//! BYTE_STREAM_SPLIT: the k-th byte of every value stands in the k-th stream; decoding interleaves the streams again.
+//! BYTE_STREAM_SPLIT: the k-th byte of every value is in the k-th stream; decoding interleaves the streams again.
 //!
 //! ```text
 //!             stream 0         stream 1         stream 2         stream 3
@@ -6,8 +6,8 @@
 //! values a0 b0 c0 d0   a1 b1 c1 d1   a2 b2 c2 d2   …                          width bytes each
 //! ```
 //!
-//! The bytes of a value come out in the order in which the page has them: little-endian numbers for INT32, INT64,
-//! FLOAT and DOUBLE, the bytes as written for FIXED_LEN_BYTE_ARRAY.
+//! The bytes of a value come out in the order of the page: little-endian numbers for INT32, INT64, FLOAT and DOUBLE,
+//! the bytes as written for FIXED_LEN_BYTE_ARRAY.
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#byte-stream-split-byte_stream_split--9).
 
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
@@ -31,14 +31,15 @@ pub use encode::encode;
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// Decodes values `first ..` of a page of `value_count` values of `width` bytes each, as many as `out` has room for.
+/// Decodes the values from `first` on of a page of `value_count` values of `width` bytes each, as many as fit into
+/// `out`.
 ///
-/// `src` is the page's body: `width` streams of `value_count` bytes one after another. Bytes behind the streams are
+/// `src` is the page's body: `width` streams of `value_count` bytes one after another. Bytes after the streams are
 /// ignored.
 ///
 /// # Errors
-/// [`KernelError::InputTooShort`] where `src` is shorter than its streams or `out` asks for values behind the last one;
-/// [`KernelError::LengthMismatch`] where `out` is no multiple of `width`.
+/// [`KernelError::InputTooShort`] if `src` is shorter than its streams or `out` has room for values after the last one;
+/// [`KernelError::LengthMismatch`] if `out` is no multiple of `width`.
 pub fn decode(src: &[u8], value_count: usize, width: usize, first: usize, out: &mut [u8]) -> Result<(), KernelError> {
     if out.is_empty() {
         return Ok(());
@@ -65,7 +66,7 @@ pub fn decode(src: &[u8], value_count: usize, width: usize, first: usize, out: &
     Ok(())
 }
 
-/// The part of each of `K` streams that holds values `first .. first + count`.
+/// The part of each of `K` streams with the values `first .. first + count`.
 fn streams<const K: usize>(src: &[u8], value_count: usize, first: usize, count: usize) -> [&[u8]; K] {
     std::array::from_fn(|k| &src[k * value_count + first..][..count])
 }

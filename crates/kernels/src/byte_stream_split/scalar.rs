@@ -1,7 +1,7 @@
 //! Portable interleaving: one loop per fixed width, which compilers turn into unpack instructions, and a blocked loop
 //! for all other widths.
 
-/// Values that one round takes: their bytes stay in L1 from pass to pass.
+/// The number of values in one round: their bytes stay in L1 from pass to pass.
 const BLOCK: usize = 256;
 
 /// Writes byte `i` of every stream, then byte `i + 1`, until `out` is full.
@@ -19,7 +19,7 @@ pub(super) fn interleave_2(streams: [&[u8]; 2], out: &mut [u8]) {
     interleave(streams, out);
 }
 
-/// Interleaves streams two apart, and then the results: loops over two vectorise, a loop over four does not.
+/// Interleaves streams two apart, and then the results: loops over two streams vectorise, a loop over four does not.
 pub(super) fn interleave_4(streams: [&[u8]; 4], out: &mut [u8]) {
     let (mut ac, mut bd) = ([0; 2 * BLOCK], [0; 2 * BLOCK]);
     for (block, out) in out.chunks_mut(4 * BLOCK).enumerate() {
@@ -32,7 +32,7 @@ pub(super) fn interleave_4(streams: [&[u8]; 4], out: &mut [u8]) {
     }
 }
 
-/// As [`interleave_4`], from two times four.
+/// Like [`interleave_4`], from two times four.
 pub(super) fn interleave_8(streams: [&[u8]; 8], out: &mut [u8]) {
     let (mut aceg, mut bdfh) = ([0; 4 * BLOCK], [0; 4 * BLOCK]);
     for (block, out) in out.chunks_mut(8 * BLOCK).enumerate() {
@@ -45,7 +45,7 @@ pub(super) fn interleave_8(streams: [&[u8]; 8], out: &mut [u8]) {
     }
 }
 
-/// As [`interleave`], for `width` streams that start `stride` bytes apart in `src`, each read from byte `first` on.
+/// Like [`interleave`], for `width` streams that start `stride` bytes apart in `src`, each read from byte `first` on.
 pub(super) fn interleave_any(src: &[u8], stride: usize, width: usize, first: usize, out: &mut [u8]) {
     for (block, values) in out.chunks_mut(BLOCK * width).enumerate() {
         let start = first + block * BLOCK;

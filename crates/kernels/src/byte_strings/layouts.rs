@@ -1,15 +1,15 @@
 //! The same strings in every layout, for tests.
 
-use lath_testkit::{Guarded, GuardedBytes};
+use lath_testkit::{GuardedBytes, GuardedSlice};
 
 use crate::ByteStrings;
 
-/// All layouts of the same strings, in memory that ends, or starts, where they do.
+/// All layouts of the same strings, in memory that ends, or starts, with them.
 pub(crate) struct Layouts {
     data: [GuardedBytes; 2],
-    offsets_32: Guarded<i32>,
-    offsets_64: Guarded<i64>,
-    views: Guarded<u128>,
+    offsets_32: GuardedSlice<i32>,
+    offsets_64: GuardedSlice<i64>,
+    views: GuardedSlice<u128>,
     width: Option<usize>,
 }
 
@@ -36,9 +36,9 @@ impl Layouts {
         let width = strings.first().map(Vec::len).filter(|&width| width > 0);
         Self {
             data: [GuardedBytes::ending_at_guard(&data), GuardedBytes::starting_at_guard(&data)],
-            offsets_32: Guarded::ending_at_guard(&ends.iter().map(|&end| end as i32).collect::<Vec<_>>()),
-            offsets_64: Guarded::ending_at_guard(&ends.iter().map(|&end| end as i64).collect::<Vec<_>>()),
-            views: Guarded::ending_at_guard(&views.collect::<Vec<_>>()),
+            offsets_32: GuardedSlice::ending_at_guard(&ends.iter().map(|&end| end as i32).collect::<Vec<_>>()),
+            offsets_64: GuardedSlice::ending_at_guard(&ends.iter().map(|&end| end as i64).collect::<Vec<_>>()),
+            views: GuardedSlice::ending_at_guard(&views.collect::<Vec<_>>()),
             width: width.filter(|&width| strings.iter().all(|string| string.len() == width)),
         }
     }

@@ -1,4 +1,4 @@
-//! Byte strings where Arrow has them: behind offsets, in views, or one after another at a fixed width.
+//! Byte strings in Arrow's layouts: with offsets, in views, or one after another at a fixed width.
 
 #![expect(unsafe_code, reason = "reads views as the bytes that they are")]
 
@@ -11,25 +11,25 @@ use crate::KernelError;
 
 /// Byte strings that kernels read in place.
 ///
-/// Offsets and views may be anything: a string that does not lie in its bytes is an error where it is met.
+/// Offsets and views may be anything: a string outside of its bytes is an error when it is reached.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy)]
 pub enum ByteStrings<'a> {
-    /// String `i` is `data[offsets[i]..offsets[i + 1]]`: one offset more than strings, or none of either.
+    /// String `i` is `data[offsets[i]..offsets[i + 1]]`: one more offset than strings, or none of either.
     Offsets32 {
-        /// The bytes that offsets count in.
+        /// The bytes that offsets refer to.
         data: &'a [u8],
-        /// Where strings start, and at last where the last one ends.
+        /// The starts of the strings, and the end of the last one.
         offsets: &'a [i32],
     },
-    /// As [`ByteStrings::Offsets32`], with wide offsets.
+    /// Like [`ByteStrings::Offsets32`], with wide offsets.
     Offsets64 {
-        /// The bytes that offsets count in.
+        /// The bytes that offsets refer to.
         data: &'a [u8],
-        /// Where strings start, and at last where the last one ends.
+        /// The starts of the strings, and the end of the last one.
         offsets: &'a [i64],
     },
-    /// Arrow's views, as the [`byte_array`](crate::byte_array) module lays them out.
+    /// Arrow's views, in the layout of the [`byte_array`](crate::byte_array) module.
     Views {
         /// A view for each string.
         views: &'a [u128],
@@ -40,7 +40,7 @@ pub enum ByteStrings<'a> {
     Fixed {
         /// The strings.
         data: &'a [u8],
-        /// Bytes of each. Zero makes no strings, however many are meant.
+        /// The length of each. Zero makes no strings.
         width: usize,
     },
 }
@@ -90,7 +90,7 @@ impl<'a> ByteStrings<'a> {
     /// `count` strings from number `first` on.
     ///
     /// # Errors
-    /// [`KernelError::InputTooShort`] where there are not so many.
+    /// [`KernelError::InputTooShort`] if there are fewer.
     pub fn slice(self, first: usize, count: usize) -> Result<Self, KernelError> {
         let end = first.saturating_add(count);
         if end > self.len() {
@@ -108,13 +108,13 @@ impl<'a> ByteStrings<'a> {
         })
     }
 
-    /// Whether there are no strings.
+    /// Returns whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A string and the bytes around it, which vector loads may touch.
+/// A string and the bytes around it, which vector loads may access.
 #[derive(Clone, Copy)]
 pub(crate) struct Span<'a> {
     pub(crate) home: &'a [u8],
@@ -134,7 +134,7 @@ impl<'a> Span<'a> {
         &self.home[self.start..self.start + self.len]
     }
 
-    /// `W` bytes from the string's start on, if so many are there.
+    /// `W` bytes from the string's start on, if there are that many.
     #[inline(always)]
     pub(crate) fn head<const W: usize>(self) -> Option<&'a [u8; W]> {
         self.home.get(self.start..)?.first_chunk()
@@ -146,21 +146,22 @@ fn astray() -> KernelError {
     KernelError::Malformed { what: "offsets of strings: they leave the bytes that they count in" }
 }
 
-/// One way of keeping strings, so that loops know it before they start.
+/// A layout of strings, so that loops know it at compile time.
 pub(crate) trait Source<'a>: Copy {
-    /// The strings in their order.
+    /// The strings in order.
     fn spans(self) -> impl Iterator<Item = Result<Span<'a>, KernelError>>;
 
-    /// The bytes of all strings, where they stand one after another anyway.
+    /// The bytes of all strings, if they are one after another anyway.
     #[inline(always)]
     fn joined(self) -> Option<&'a [u8]> {
         None
     }
 
-    /// The length of the longest string; of broken offsets, any number.
+    /// The length of the longest string; for invalid offsets, any number.
     fn max_len(self) -> usize;
 
-    /// Writes the length of each string, and returns the sum. Strings of views need not lie in their bytes for this.
+    /// Writes the length of each string, and returns the sum. Strings of views need not lie within their bytes for
+    /// this.
     fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError>;
 }
 
@@ -182,7 +183,7 @@ impl<'a> Source<'a> for Offsets<'a, i32> {
 
     #[inline(always)]
     fn spans(self) -> impl Iterator<Item = Result<Span<'a>, KernelError>> {
-        // A negative offset becomes one behind all bytes.
+        // A negative offset becomes one past all bytes.
         self.offsets.array_windows().map(move |&[start, end]| Span::new(self.data, start as usize, end as usize))
     }
 
@@ -195,11 +196,11 @@ impl<'a> Source<'a> for Offsets<'a, i32> {
     #[inline(always)]
     fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError> {
         let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else { return Ok(0) };
-        // Offsets that start at zero or above and never fall are sound if the last one is.
+        // Offsets that start at zero or above and never decrease are valid if the last one is.
         let mut signs = first;
         for (len, &[start, end]) in out.iter_mut().zip(self.offsets.array_windows()) {
             *len = end.wrapping_sub(start);
-            // A fall that wraps to a rise starts below zero or ends there.
+            // A decrease that wraps to an increase starts below zero or ends there.
             signs |= *len | end;
         }
         if signs < 0 || last as usize > self.data.len() { Err(astray()) } else { Ok((last - first) as usize) }
@@ -224,7 +225,7 @@ impl<'a> Source<'a> for Offsets<'a, i64> {
 
     #[inline(always)]
     fn max_len(self) -> usize {
-        // Lower halves suffice for what is sound, and are quicker to compare.
+        // Lower halves suffice for valid offsets, and are faster to compare.
         let len = |&[start, end]: &[i64; 2]| (end as u32).wrapping_sub(start as u32);
         self.offsets.array_windows().map(len).max().unwrap_or(0) as usize
     }
@@ -252,7 +253,7 @@ impl<'a> Source<'a> for Offsets<'a, i64> {
 
 #[derive(Clone, Copy)]
 pub(crate) struct Views<'a> {
-    /// The views themselves, which hold short strings.
+    /// The views themselves, which contain short strings.
     bytes: &'a [u8],
     buffers: &'a [&'a [u8]],
 }
@@ -263,7 +264,7 @@ impl<'a> Source<'a> for Views<'a> {
         self.bytes.as_chunks::<16>().0.iter().enumerate().map(move |(i, view)| {
             let word = u128::from_le_bytes(*view);
             let len = word as u32 as usize;
-            // Columns of short and long strings are common, so neither is guessed.
+            // Columns of short and long strings are both common, so the code favours neither.
             let is_short = len <= 12;
             let index = select_unpredictable(is_short, 0, (word >> 64) as u32 as usize);
             let buffer = match self.buffers.get(index) {
@@ -299,7 +300,7 @@ impl<'a> Source<'a> for Views<'a> {
     }
 }
 
-/// Views of up to twelve bytes, all of which hold their strings themselves.
+/// Views of up to twelve bytes, all of which contain their strings.
 #[derive(Clone, Copy)]
 pub(crate) struct ShortViews<'a> {
     bytes: &'a [u8],
@@ -380,11 +381,11 @@ pub(crate) fn short_views(views: &[u128]) -> Option<ShortViews<'_>> {
 
 #[cfg(target_endian = "little")]
 fn bytes_of(views: &[u128]) -> &[u8] {
-    // SAFETY: the bytes are those of the slice, which all are initialised, and a byte has no alignment to keep.
+    // SAFETY: the bytes are the slice's bytes, all of which are initialised, and a byte has no alignment requirement.
     unsafe { std::slice::from_raw_parts(views.as_ptr().cast::<u8>(), size_of_val(views)) }
 }
 
-/// Evaluates `$call` with `$source` being the way in which `$strings` keeps its strings.
+/// Evaluates `$call` with `$source` as the layout of `$strings`.
 macro_rules! with_source {
     ($strings:expr, |$source:ident| $call:expr) => {
         match $strings {

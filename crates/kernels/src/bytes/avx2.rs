@@ -1,7 +1,7 @@
 //! Compares of 32 bytes at a time.
 //!
 //! Counting subtracts the compare's all-ones from byte counters: four vectors of counters hide the latency, and are
-//! summed before any can pass 255. Per 128 bytes: four compares with a load, four subtractions.
+//! summed before any can exceed 255. Per 128 bytes: four compares with a load, four subtractions.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
@@ -13,7 +13,7 @@ use std::arch::x86_64::{
 use super::{MaskedBytes, scalar};
 use crate::tier::avx2;
 
-/// Rounds after which a byte counter is full.
+/// The number of rounds after which a byte counter is full.
 const ROUNDS: usize = 255;
 
 avx2! {
@@ -67,7 +67,7 @@ avx2! {
         in_vectors as usize + tail.iter().filter(|&&byte| byte == needle).count()
     }
 
-    /// Bits that differ are gathered over all blocks: hardly any caller's bytes differ in the first ones.
+    /// Differing bits are collected over all blocks: few callers' bytes differ in the first ones.
     pub(super) fn compare_masked(bytes: &[u8], blocks: &[MaskedBytes]) -> bool {
         let (Some(last), Some(last_block)) = (bytes.last_chunk(), blocks.last()) else { return false };
         let mut differing = differing(last, last_block);

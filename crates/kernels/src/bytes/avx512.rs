@@ -1,11 +1,12 @@
-//! Compares of 64 bytes at a time, to masks; the last bytes are loaded under a mask, which reads nothing else.
+//! Compares of 64 bytes at a time, to masks; the last bytes are loaded under a mask, which reads no others.
 //!
-//! Counting adds up the population counts of the masks: a compare, a move and a count for 64 bytes, for each of which a
-//! core has one port. From [`MIN_ALIGNED`] bytes on the loads are aligned, for every load that crosses a cache line costs as
-//! much as two.
+//! Counting adds up the population counts of the masks: a compare, a move and a count for 64 bytes, each of which a
+//! core has one port for. From [`MIN_ALIGNED`] bytes on the loads are aligned, because every load that crosses a cache
+//! line costs as much as two.
 //!
-//! Tried and rejected: byte counters that are added to under the mask (as fast in 16 KiB, slower by their sum in shorter
-//! strings); subtracting the mask as a vector, which LLVM makes of a subtraction under a mask (a third of the speed).
+//! Tried and rejected: byte counters that are added to under the mask (as fast in 16 KiB, slower in shorter strings
+//! because of their sum); subtracting the mask as a vector, which LLVM makes from a subtraction under a mask (a third
+//! of the speed).
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
@@ -15,7 +16,7 @@ use std::arch::x86_64::{
 
 use crate::tier::avx512;
 
-/// Bytes from which on aligned loads are worth a count of the bytes before them.
+/// The number of bytes from which aligned loads are worth counting the bytes before them separately.
 const MIN_ALIGNED: usize = 512;
 
 avx512! {
@@ -29,7 +30,7 @@ avx512! {
                 return i * 64 + different.trailing_zeros() as usize;
             }
         }
-        // Bytes behind the end are zero in both.
+        // Bytes past the end are zero in both.
         let different = _mm512_cmpneq_epi8_mask(load_some(a_tail), load_some(b_tail));
         len.min(a_vectors.len() * 64 + different.trailing_zeros() as usize)
     }
@@ -48,7 +49,7 @@ avx512! {
             count += count_vector(vector, wanted);
         }
         for eight in eights {
-            // Summed apart, so that the total does not wait for each.
+            // Summed separately, so that the total does not wait for each.
             count += eight.iter().map(|vector| count_vector(vector, wanted)).sum::<usize>();
         }
         count
@@ -59,7 +60,7 @@ avx512! {
         _mm512_cmpeq_epi8_mask(load(bytes), wanted).count_ones() as usize
     }
 
-    /// Of fewer than 64 bytes.
+    /// Counts in fewer than 64 bytes.
     #[inline]
     fn count_some(bytes: &[u8], wanted: __m512i) -> usize {
         _mm512_mask_cmpeq_epi8_mask(first(bytes.len()), load_some(bytes), wanted).count_ones() as usize
@@ -71,10 +72,10 @@ avx512! {
         unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
     }
 
-    /// Fewer than 64 bytes, and zeros behind them.
+    /// Fewer than 64 bytes, padded with zeros.
     #[inline]
     fn load_some(from: &[u8]) -> __m512i {
-        // SAFETY: the mask has as many bits as the slice has bytes, and the load touches no other bytes.
+        // SAFETY: the mask has as many bits as the slice has bytes, and the load accesses no other bytes.
         unsafe { _mm512_maskz_loadu_epi8(first(from.len()), from.as_ptr().cast()) }
     }
 }

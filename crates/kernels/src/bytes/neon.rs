@@ -1,4 +1,5 @@
-//! Compares of 16 bytes at a time. There is no mask of a vector's signs; a narrowing shift leaves four bits for each byte.
+//! Compares of 16 bytes at a time. NEON has no mask of a vector's signs; a narrowing shift leaves four bits for each
+//! byte.
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::aarch64::{
@@ -8,7 +9,7 @@ use std::arch::aarch64::{
 
 use super::{MaskedBytes, scalar};
 
-/// Rounds after which a byte counter is full.
+/// The number of rounds after which a byte counter is full.
 const ROUNDS: usize = 255;
 
 #[target_feature(enable = "neon")]

@@ -2,7 +2,7 @@
 
 use super::{MASKED_BYTES, MaskedBytes};
 
-/// The bits in which two words differ start in the first byte that differs.
+/// The first differing bit of two words is in the first differing byte.
 pub(super) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());
     let (a_words, a_tail) = a[..len].as_chunks::<8>();
@@ -16,7 +16,7 @@ pub(super) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     a_words.len() * 8 + a_tail.iter().zip(b_tail).take_while(|(x, y)| x == y).count()
 }
 
-/// Sums in bytes, so that a vector holds as many counters as it has bytes; a byte holds the count of a block.
+/// Counts in bytes, so that a vector has as many counters as bytes; a byte can hold the count of a block.
 pub(super) fn count_byte(haystack: &[u8], needle: u8) -> usize {
     const BLOCK: usize = 240;
     let (blocks, tail) = haystack.as_chunks::<BLOCK>();

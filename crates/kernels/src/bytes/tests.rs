@@ -17,7 +17,7 @@ fn the_common_prefix_ends_at_the_first_difference() {
                     for bit in [1, 0x80] {
                         b.copy_from_slice(a);
                         b[at] ^= bit;
-                        // A second difference behind the first does not matter.
+                        // A second difference after the first does not matter.
                         b[len - 1] ^= bit << 1 | bit >> 1;
                         assert_eq!(common_prefix_len(a, &b), at, "{tier} {at} of {len}");
                     }
@@ -52,7 +52,7 @@ fn bytes_are_counted() {
     });
 }
 
-/// The blocks that expect of `bytes` what `mask` covers.
+/// The blocks that expect the part of `bytes` that `mask` covers.
 fn masked(bytes: &[u8], mask: &[u8]) -> Vec<MaskedBytes> {
     let block = |index: usize| {
         let at = (index * 32).min(bytes.len() - 32);
@@ -82,13 +82,13 @@ fn bytes_are_expected_if_all_bits_below_the_mask_are() {
             for at in 0..32 {
                 let mut other: [u8; 32] = bytes[..32].try_into().expect("32 bytes");
                 other[at] ^= 0x88;
-                // A second difference behind the first does not matter.
+                // A second difference after the first does not matter.
                 other[31] ^= 0x7f;
                 let expected = (at..32).find(|&at| (other[at] ^ bytes[at]) & mask[at] != 0);
                 let expected = expected.map(|at| (at, other[at] & mask[at]));
                 assert_eq!(blocks[0].first_difference(&other), expected, "{at}");
             }
-            // A block too few, a block too many, and bytes that no block can be of.
+            // A block too few, a block too many, and too few bytes for a block.
             assert!(!has_expected_bits(&other, &blocks[1..]));
             assert!(!has_expected_bits(&other, &[blocks.as_slice(), &blocks[..1]].concat()));
             assert!(!has_expected_bits(&other[..31], &blocks[..1]));

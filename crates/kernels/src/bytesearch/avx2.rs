@@ -6,13 +6,14 @@
 //! within         ├──────────────── 64 ──────────────────────────────┤   mask >> before, the lowest `len` bits of it
 //! ```
 //!
-//! Bytes alone take no branch on their number from 4 on. In turns with a branch for each class of length (loads that
-//! overlap: 32 and more, 16, 8), of 20 to 48 bytes at random 4.9 and 7.6 ns by throughput, 13.9 and 15.1 by latency, of which
-//! some 5 are the chain around it; always 32 bytes: 5.1 and 5.4, 14.5 and 12.4. Within a node 4.4 and 12.0, whatever the
-//! lengths. SSE2, which needs neither dispatch nor call, takes the same time there as this with both.
+//! For bytes alone, no branch depends on their number from 4 on. Measured in nanoseconds against a branch for each
+//! class of length (overlapping loads: 32 and more, 16, 8): with 20 to 48 bytes at random, 4.9 against 7.6 by
+//! throughput and 13.9 against 15.1 by latency, of which some 5 are the chain around it; with always 32 bytes, 5.1
+//! against 5.4 and 14.5 against 12.4. Within a node 4.4 and 12.0, whatever the lengths. SSE2, which needs neither
+//! dispatch nor call, takes the same time there as this with both.
 //!
-//! From 65 to 256 bytes eight registers are counted whatever their number: 9 ns by throughput where a loop takes 20, whose
-//! end cannot be foreseen, and as long as the loop where it can be.
+//! From 65 to 256 bytes eight registers are counted whatever their number: 9 ns by throughput, against 20 for a loop
+//! whose end is unpredictable, and the same as the loop if it is predictable.
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::x86_64::{
@@ -30,7 +31,7 @@ use crate::tier::avx2;
 /// Bytes of a register.
 const WIDTH: usize = 32;
 
-/// The sixteen words from the one at `16 - n` on are `n` that are to be loaded and the rest that are not.
+/// The sixteen words from the one at `16 - n` on are `n` words to be loaded, followed by words that are not.
 static LOADED: [i32; 32] = {
     let mut loaded = [0; 32];
     let mut i = 0;
@@ -106,8 +107,8 @@ avx2! {
         _bzhi_u64(all >> window.before, window.len)
     }
 
-    /// Eight registers, whatever there is: those that would reach behind the end start a register before it, and what they
-    /// have counted too often is the same each time.
+    /// Counts in eight registers, whatever the length. Registers that would reach past the end start a register before
+    /// it, and their repeated count is always the same.
     #[inline]
     fn count_up_to_256<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         let Some(last) = bytes.last_chunk::<WIDTH>() else {
@@ -117,7 +118,7 @@ avx2! {
         let last_at = bytes.len() - WIDTH;
         let mut counts = _mm256_setzero_si256();
         for i in 0..8 {
-            // SAFETY: from here on there is a register's bytes in the slice, whose start is the largest of these offsets.
+            // SAFETY: from here on the slice has the bytes of a register; its start is the largest of these offsets.
             let from = unsafe { bytes.as_ptr().add(last_at.min(i * WIDTH)) };
             // SAFETY: as above, and this load takes any alignment.
             let vector = unsafe { _mm256_loadu_si256(from.cast()) };
@@ -125,13 +126,13 @@ avx2! {
         }
         let last = matches(comparison, load(last), keys);
         let whole = bytes.len() / WIDTH;
-        // Of the last register only what no whole one has counted.
+        // From the last register, only the bytes that no whole register has counted.
         let tail = (u64::from(last) << (bytes.len() % WIDTH)) >> WIDTH;
         let twice = (8 - whole) * last.count_ones() as usize;
         sum(_mm256_sad_epu8(counts, _mm256_setzero_si256())) + tail.count_ones() as usize - twice
     }
 
-    /// The count in any number of bytes.
+    /// Counts in any number of bytes.
     fn count_many<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         let keys = _mm256_set1_epi8(key.cast_signed());
         let (vectors, tail) = bytes.as_chunks::<WIDTH>();
@@ -153,7 +154,7 @@ avx2! {
         _mm_cvtsi128_si64(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves))) as usize
     }
 
-    /// Whole words of four bytes, and zeros behind them.
+    /// Whole words of four bytes, padded with zeros.
     #[inline]
     fn load_words(bytes: &[u8], count: usize) -> [__m256i; 2] {
         let loaded = &LOADED[16 - count.min(16)..];
@@ -162,14 +163,14 @@ avx2! {
         // SAFETY: as above.
         let high = unsafe { _mm256_loadu_si256(loaded[8..].as_ptr().cast()) };
         let from = bytes.as_ptr().cast::<i32>();
-        // SAFETY: words that the mask does not have are not touched, and of those that it has there are so many bytes.
+        // SAFETY: words outside of the mask are not accessed, and there are bytes for the words in it.
         let low = unsafe { _mm256_maskload_epi32(from, low) };
-        // SAFETY: as above; the address may lie behind the bytes, and then nothing is loaded.
+        // SAFETY: as above; the address may be past the bytes, and then nothing is loaded.
         let high = unsafe { _mm256_maskload_epi32(from.wrapping_add(8), high) };
         [low, high]
     }
 
-    /// All ones for each byte for which the comparison holds, or, for [`Kind::Below`], does not.
+    /// All ones for each byte that satisfies the comparison, or, for [`Kind::Below`], does not.
     #[inline]
     fn compare_or_inverse<C: Comparison>(_: C, bytes: __m256i, keys: __m256i) -> __m256i {
         match C::KIND {
@@ -179,14 +180,14 @@ avx2! {
         }
     }
 
-    /// All ones for each byte for which the comparison holds.
+    /// All ones for each byte that satisfies the comparison.
     #[inline]
     fn compare<C: Comparison>(comparison: C, bytes: __m256i, keys: __m256i) -> __m256i {
         let compared = compare_or_inverse(comparison, bytes, keys);
         if C::KIND == Kind::Below { _mm256_cmpeq_epi8(compared, _mm256_setzero_si256()) } else { compared }
     }
 
-    /// A bit for each byte for which the comparison holds.
+    /// A bit for each byte that satisfies the comparison.
     #[inline]
     fn matches<C: Comparison>(comparison: C, bytes: __m256i, keys: __m256i) -> u32 {
         let mask = _mm256_movemask_epi8(compare_or_inverse(comparison, bytes, keys)).cast_unsigned();

@@ -1,8 +1,8 @@
-//! 64 bytes compared to a mask at once. Loading under a mask reads nothing but the bytes, so that their number and what
-//! surrounds them do not matter.
+//! 64 bytes compared to a mask at once. Loading under a mask reads only the bytes, so their number and their
+//! surroundings do not matter.
 //!
-//! From 65 to 256 bytes four registers are compared whatever their number, as at AVX2: a loop over them took 11 ns by
-//! throughput where lengths are at random.
+//! From 65 to 256 bytes four registers are compared whatever their number, like at AVX2: a loop over them took 11 ns by
+//! throughput for random lengths.
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::x86_64::{
@@ -18,7 +18,7 @@ avx512! {
     pub(super) fn mask<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> u64 {
         let bytes = &bytes[..bytes.len().min(BLOCK_LEN)];
         let there = _bzhi_u64(u64::MAX, bytes.len() as u32);
-        // SAFETY: the mask has as many bits as the slice has bytes, and the load touches no other bytes.
+        // SAFETY: the mask has as many bits as the slice has bytes, and the load accesses no other bytes.
         let loaded = unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) };
         matches(comparison, there, loaded, key)
     }
@@ -56,8 +56,8 @@ avx512! {
         }
     }
 
-    /// Four registers, whatever there is: those that would reach behind the end start a register before it, and compare only
-    /// what comes after the ones before.
+    /// Counts in four registers, whatever the length. Registers that would reach past the end start a register before
+    /// it, and compare only the bytes after the previous ones.
     #[inline]
     fn count_up_to_256<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         let Some(last) = bytes.len().checked_sub(BLOCK_LEN) else {
@@ -67,7 +67,7 @@ avx512! {
         for at in [0, 64, 128, 192] {
             let from = last.min(at);
             let counted = _bzhi_u64(u64::MAX, (at - from) as u32);
-            // SAFETY: from here on there is a register's bytes in the slice, whose start is the largest of these offsets.
+            // SAFETY: from here on the slice has the bytes of a register; its start is the largest of these offsets.
             let block = unsafe { bytes.as_ptr().add(from) };
             // SAFETY: as above, and this load takes any alignment.
             let loaded = unsafe { _mm512_loadu_si512(block.cast()) };
@@ -76,7 +76,7 @@ avx512! {
         count
     }
 
-    /// The count in any number of bytes.
+    /// Counts in any number of bytes.
     fn count_many<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         let (blocks, tail) = bytes.as_chunks::<BLOCK_LEN>();
         let mut count = mask(comparison, tail, key).count_ones() as usize;
@@ -92,7 +92,7 @@ avx512! {
         unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
     }
 
-    /// A bit for each byte that is there and for which the comparison holds.
+    /// A bit for each byte that exists and satisfies the comparison.
     #[inline]
     fn matches<C: Comparison>(_: C, there: u64, bytes: __m512i, key: u8) -> u64 {
         let keys = _mm512_set1_epi8(key.cast_signed());

@@ -1,6 +1,6 @@
-//! What a byte is compared with the key for, as types: each function of a tier is compiled once for each.
+//! Comparisons of a byte with the key, as types: each function of a tier is compiled once for each.
 
-/// How a byte compares with the key.
+/// The kind of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Equal,

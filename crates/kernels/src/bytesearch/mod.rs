@@ -1,25 +1,25 @@
-//! Search in the short arrays of tree nodes: where a byte belongs among sorted ones, which bytes equal one, and what else a
-//! node of a few slots is asked.
+//! Search in the short arrays of tree nodes: the position of a byte among sorted ones, the bytes that equal one, and
+//! other operations on small nodes.
 //!
 //! ```text
 //! bytes              03 17 17 40 A2            lower_bound(17) = 1    upper_bound(17) = 3
 //! find_byte_mask(17)  0  1  1  0  0  = 0b00110    bit i: whether byte i is equal
 //! ```
 //!
-//! A bound is the number of bytes below (or at most) the key: where the bytes are sorted, the place at which the key would
-//! be put before (or behind) its equals. Where they are not, it is that number all the same.
+//! A bound is the number of bytes less than (or at most) the key. In sorted bytes, that is the index at which the key
+//! would be inserted before (or after) its equals. In unsorted ones, it is still that number.
 //!
-//! Each comes in three shapes. One takes the bytes alone; as it may read no others, its end depends on their number. One
-//! takes them with what surrounds them ([`find_byte_mask_within`] and so on): a node of 64 bytes or more is read at one
-//! place, without a branch on where and how many the bytes are, which is what to use where that varies from node to node.
-//! One takes blocks of 64 of which the last is padded. The ordered store calls [`upper_bound_within`] and
-//! [`find_byte_mask_within`]; the other shapes are for nodes of other layouts, and nothing in Lath calls them.
+//! Each function has three forms. One takes only the bytes; it may read no others, so its end depends on their number.
+//! One takes them with the surrounding bytes ([`find_byte_mask_within`] and so on): a node of 64 bytes or more is read
+//! at one address, without a branch on the position and number of the bytes; use it if these vary from node to node.
+//! One takes blocks of 64, the last of which is padded. The ordered store calls [`upper_bound_within`] and
+//! [`find_byte_mask_within`]; the other forms are for nodes of other layouts, and nothing in Lath calls them.
 //!
-//! The functions are over in a few nanoseconds, so which tier to run is decided by one comparison at each call.
+//! The functions take a few nanoseconds, so one comparison at each call selects the tier.
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
 
-/// Defines functions that run at the best tier: on x86-64 by one comparison with each of the upper two, whose code is then
-/// called, and otherwise by `dispatch!`.
+/// Defines functions that run at the best tier: on x86-64 by one comparison with each of the upper two, whose code is
+/// then called, and otherwise by `dispatch!`.
 macro_rules! short_functions {
     ($($f:ident, $at_any:ident $([$c:ident: $bound:ident])? ($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => { $(
         #[inline]
@@ -27,7 +27,7 @@ macro_rules! short_functions {
             #[cfg(target_arch = "x86_64")]
             {
                 if $crate::Tier::Avx512.is_reached() {
-                    // SAFETY: a tier is reached where its gate has tested every feature that the callee enables.
+                    // SAFETY: a tier is reached only after its gate has tested every feature that the callee enables.
                     return unsafe { avx512::$f($($argument),*) };
                 }
                 if $crate::Tier::Avx2.is_reached() {
@@ -71,59 +71,59 @@ pub use slots::{find_u32x16, min_index_32, min_index_64, remap_branches, slot_ra
 
 use comparison::{AtMost, Below, Comparison, Equal};
 
-/// Bytes of a block, and the most that a mask has bits for.
+/// Bytes of a block, and the number of bits in a mask.
 pub const BLOCK_LEN: usize = 64;
 
-/// How many of `sorted` are below `key`.
+/// The number of bytes of `sorted` that are less than `key`.
 #[inline]
 pub fn lower_bound(sorted: &[u8], key: u8) -> usize {
     count(Below, sorted, key)
 }
 
-/// How many of `sorted` are at most `key`.
+/// The number of bytes of `sorted` that are at most `key`.
 #[inline]
 pub fn upper_bound(sorted: &[u8], key: u8) -> usize {
     count(AtMost, sorted, key)
 }
 
-/// [`lower_bound`] in the `len` bytes from `start` on, of which those behind the end of `bytes` do not count.
+/// Like [`lower_bound`], for the `len` bytes from `start` on. Bytes past the end of `bytes` do not count.
 #[inline]
 pub fn lower_bound_within(bytes: &[u8], start: usize, len: usize, key: u8) -> usize {
     count_within(Below, bytes, start, len, key)
 }
 
-/// [`upper_bound`] in the `len` bytes from `start` on, of which those behind the end of `bytes` do not count.
+/// Like [`upper_bound`], for the `len` bytes from `start` on. Bytes past the end of `bytes` do not count.
 #[inline]
 pub fn upper_bound_within(bytes: &[u8], start: usize, len: usize, key: u8) -> usize {
     count_within(AtMost, bytes, start, len, key)
 }
 
-/// [`lower_bound`] in the first `len` bytes of the blocks, or all where they are fewer; the rest may be anything.
+/// Like [`lower_bound`], for the first `len` bytes of the blocks, or all if there are fewer; the rest may be anything.
 #[inline]
 pub fn lower_bound_padded(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize {
     count_padded(Below, blocks, len, key)
 }
 
-/// [`upper_bound`] in the first `len` bytes of the blocks, or all where they are fewer; the rest may be anything.
+/// Like [`upper_bound`], for the first `len` bytes of the blocks, or all if there are fewer; the rest may be anything.
 #[inline]
 pub fn upper_bound_padded(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize {
     count_padded(AtMost, blocks, len, key)
 }
 
-/// Which of the first 64 bytes equal `needle`: bit `i` is set if byte `i` does.
+/// A mask of the first 64 bytes that equal `needle`: bit `i` is set if byte `i` does.
 #[inline]
 pub fn find_byte_mask(bytes: &[u8], needle: u8) -> u64 {
     mask(Equal, bytes, needle)
 }
 
-/// Which of the `len` bytes from `start` on equal `needle`: bit `i` is set if byte `start + i` does, for `i` below 64. Bytes
-/// behind the end of `bytes` do not.
+/// A mask of the bytes that equal `needle` among the `len` bytes from `start` on: bit `i` is set if byte `start + i`
+/// does, for `i` below 64. Bytes past the end of `bytes` do not count.
 #[inline]
 pub fn find_byte_mask_within(bytes: &[u8], start: usize, len: usize, needle: u8) -> u64 {
     mask_within(Equal, bytes, start, len, needle)
 }
 
-/// Which of the first `len` bytes of a block equal `needle`: bit `i` is set if byte `i` does.
+/// A mask of the bytes that equal `needle` among the first `len` bytes of a block: bit `i` is set if byte `i` does.
 #[inline]
 pub fn find_byte_mask_padded(block: &[u8; BLOCK_LEN], len: usize, needle: u8) -> u64 {
     mask_padded(Equal, block, len, needle)

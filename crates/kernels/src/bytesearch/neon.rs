@@ -1,4 +1,5 @@
-//! Four registers of 16 bytes compared; a bit of each answer kept by its place, and neighbours added until 64 bits are left.
+//! Four registers of 16 bytes compared; a bit of each answer is kept by its position, and neighbours are added until 64
+//! bits remain.
 //!
 //! Bytes alone, from 16 on, are copied to a block of zeros first.
 #![expect(unsafe_code, reason = "vector loads")]
@@ -16,7 +17,7 @@ use crate::tier::neon;
 /// Bytes of a register.
 const WIDTH: usize = 16;
 
-/// The bit of each byte in the byte of the mask that it goes to.
+/// The bit of each byte in its byte of the mask.
 static PLACES: [u8; WIDTH] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 neon! {
@@ -87,7 +88,7 @@ neon! {
         vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sums, sums)))
     }
 
-    /// All ones for each byte for which the comparison holds.
+    /// All ones for each byte that satisfies the comparison.
     #[inline]
     fn compare<C: Comparison>(_: C, bytes: uint8x16_t, keys: uint8x16_t) -> uint8x16_t {
         match C::KIND {

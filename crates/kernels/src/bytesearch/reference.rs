@@ -18,7 +18,7 @@ pub(super) fn find_byte_mask(bytes: &[u8], needle: u8) -> u64 {
     mask
 }
 
-/// What of a range lies in the bytes.
+/// The part of a range that lies within the bytes.
 pub(super) fn within(bytes: &[u8], start: usize, len: usize) -> &[u8] {
     let behind = bytes.get(start..).unwrap_or_default();
     behind.get(..len).unwrap_or(behind)

@@ -30,7 +30,7 @@ pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN],
     mask(comparison, within(block, 0, len), key)
 }
 
-/// Counts in bytes, so that a vector holds as many counters as it has bytes; a byte holds the count of a block.
+/// Counts in bytes, so that a vector has as many counters as bytes; a byte can hold the count of a block.
 pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
     let count = |block: &[u8]| block.iter().map(|&byte| u8::from(holds(comparison, byte, key))).sum::<u8>();
     bytes.chunks(128).map(|block| usize::from(count(block))).sum()
@@ -44,7 +44,7 @@ pub(super) fn count_padded<C: Comparison>(comparison: C, blocks: &[[u8; BLOCK_LE
     count_within(comparison, blocks.as_flattened(), 0, len, key)
 }
 
-/// What of a range lies in the bytes.
+/// The part of a range that lies within the bytes.
 pub(super) fn within(bytes: &[u8], start: usize, len: usize) -> &[u8] {
     let start = start.min(bytes.len());
     let end = start + len.min(bytes.len() - start);
@@ -67,21 +67,21 @@ fn mask_of_word<C: Comparison>(_: C, word: [u8; 8], key: u8) -> u8 {
     let keys = u64::from(key) * ONES;
     let high = match C::KIND {
         Kind::Equal => {
-            // Of the lower seven bits a carry into the upper one says that they are not all zero.
+            // If the lower seven bits are not all zero, the addition carries into the upper one.
             let different = word ^ keys;
             !(((different & !HIGH) + !HIGH) | different)
         }
         Kind::AtMost => at_least(keys, word),
         Kind::Below => !at_least(word, keys),
     };
-    // The bits that the product gathers in its highest byte come from no two bytes to one place.
+    // The product moves no two of the bits that it collects in its highest byte to the same position.
     (((high & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
-/// The upper bit of each byte says whether that of `a` is at least that of `b`.
+/// The upper bit of each byte tells whether the byte of `a` is at least the byte of `b`.
 #[inline]
 fn at_least(a: u64, b: u64) -> u64 {
-    // No byte borrows from the next. Where the upper bits are equal the lower ones decide.
+    // No byte borrows from the next. If the upper bits are equal, the lower ones decide.
     let lower = (a | HIGH) - (b & !HIGH);
     (a & !b) | (!(a ^ b) & lower)
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::Tier;
 
-/// Bytes of every character: any, few values, runs around the middle, all one.
+/// Bytes of every kind: random, few values, runs around the middle, all equal.
 fn bytes(random: &mut Seeded, len: usize, kind: usize) -> Vec<u8> {
     (0..len)
         .map(|i| match kind {
@@ -21,7 +21,7 @@ fn bytes(random: &mut Seeded, len: usize, kind: usize) -> Vec<u8> {
 
 const KINDS: usize = 5;
 
-/// Keys at the ends and in the middle, and such as are there.
+/// Keys at the ends and in the middle, and existing ones.
 fn keys(random: &mut Seeded, bytes: &[u8]) -> Vec<u8> {
     let mut keys = vec![0, 1, 0x7F, 0x80, 0xFE, 0xFF, random.u8(..)];
     keys.extend(bytes.first());
@@ -32,7 +32,7 @@ fn keys(random: &mut Seeded, bytes: &[u8]) -> Vec<u8> {
     keys
 }
 
-/// Compares every shape of every function with the definition, for bytes that lie in `around` from `start` on.
+/// Compares every form of every function with the definition, for bytes in `around` from `start` on.
 fn check(tier: Tier, around: &[u8], start: usize, len: usize, key: u8) {
     let bytes = reference::within(around, start, len);
     let context = format!("{tier}, key {key}, {len} from {start} of {}", around.len());
@@ -93,7 +93,7 @@ fn what_surrounds_a_range_does_not_matter() {
     for around_len in [0, 1, 15, 63, 64, 65, 100, 127, 128, 192, 256, 320] {
         let around = bytes(&mut random, around_len, 1);
         let placed = [GuardedBytes::ending_at_guard(&around), GuardedBytes::starting_at_guard(&around)];
-        // Ranges that end before, at and behind the end of what there is.
+        // Ranges that end before, at and past the end of the bytes.
         let starts = (0..around_len + 3).filter(|_| around_len < 70 || random.u8(..) < 70).collect::<Vec<_>>();
         for start in starts.into_iter().chain([around_len, around_len + 64, usize::MAX]) {
             let left = around_len.saturating_sub(start);

@@ -1,4 +1,4 @@
-//! Comparisons of 256 bits, whose lanes of ones and zeros are packed to bytes, 32 of which a MOVEMASK makes bits.
+//! Comparisons of 256 bits, whose lanes of ones and zeros are packed to bytes; MOVEMASK turns 32 of them into bits.
 //!
 //! ```text
 //! 32-bit lanes   a0…a3 | a4…a7   b   c   d                     four comparisons
@@ -6,11 +6,12 @@
 //! permuted       a0…a7 b0…b7 | c0…c7 d0…d7                     bits 0 to 31
 //! ```
 //!
-//! Packing saturates, so it keeps the signs, and signs are all that MOVEMASK looks at. 64-bit lanes are packed by taking
-//! every other half of two registers first. A block of 64 values of 32 bits costs 8 loads and twice 8 instructions for a
+//! Packing saturates, so it keeps the signs, and MOVEMASK reads only signs. 64-bit lanes are packed by taking every
+//! other half of two registers first. A block of 64 values of 32 bits costs 8 loads and twice 8 instructions for a
 //! range, and 10 to pack.
 //!
-//! 128-bit values are taken apart into lower and upper halves, four at a time; their subtraction carries by a comparison.
+//! 128-bit values are separated into lower and upper halves, four at a time; a comparison computes the carry of their
+//! subtraction.
 #![expect(unsafe_code, reason = "vector loads from references to arrays")]
 
 use std::arch::x86_64::*;
@@ -44,13 +45,13 @@ avx2! {
         u64::from(_mm256_movemask_epi8(bytes).cast_unsigned())
     }
 
-    /// The signs of lanes of 8 bits, of the two vectors that are a block.
+    /// The signs of 8-bit lanes in the two vectors of a block.
     #[inline]
     fn mask_8(vector: impl Fn(usize) -> __m256i) -> u64 {
         signs(vector(0)) | signs(vector(1)) << 32
     }
 
-    /// The signs of lanes of 16 bits, of the four vectors that are a block.
+    /// The signs of 16-bit lanes in the four vectors of a block.
     #[inline]
     fn mask_16(vector: impl Fn(usize) -> __m256i) -> u64 {
         let low = _mm256_permute4x64_epi64::<0xD8>(_mm256_packs_epi16(vector(0), vector(1)));
@@ -58,7 +59,7 @@ avx2! {
         signs(low) | signs(high) << 32
     }
 
-    /// The signs of lanes of 32 bits, of the eight vectors that are a block.
+    /// The signs of 32-bit lanes in the eight vectors of a block.
     #[inline]
     fn mask_32(vector: impl Fn(usize) -> __m256i) -> u64 {
         let low = pack_32([vector(0), vector(1), vector(2), vector(3)]);
@@ -72,7 +73,7 @@ avx2! {
         signs(_mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)))
     }
 
-    /// The signs of lanes of 64 bits, of the sixteen vectors that are a block.
+    /// The signs of 64-bit lanes in the sixteen vectors of a block.
     #[inline]
     fn mask_64(vector: impl Fn(usize) -> __m256i) -> u64 {
         let half = |first: usize| {
@@ -82,7 +83,7 @@ avx2! {
         half(0) | half(8) << 32
     }
 
-    /// Of each lane of 64 bits the half with the sign: `a0 a1 b0 b1 | a2 a3 b2 b3`.
+    /// The half of each 64-bit lane that has the sign: `a0 a1 b0 b1 | a2 a3 b2 b3`.
     #[inline]
     fn upper_halves(a: __m256i, b: __m256i) -> __m256i {
         _mm256_castps_si256(_mm256_shuffle_ps::<0xDD>(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b)))
@@ -90,7 +91,7 @@ avx2! {
 
     #[inline]
     fn pack_64([a, b, c, d]: [__m256i; 4]) -> u64 {
-        // Pairs of bytes: of the first halves of eight vectors, then of the second ones.
+        // Pairs of bytes from the first halves of eight vectors, then from the second ones.
         let packed = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
         let quarters = _mm256_permute4x64_epi64::<0xD8>(packed);
         let order = _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
@@ -105,7 +106,7 @@ avx2! {
         (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))
     }
 
-    /// The signs of lanes of 64 bits that [`halves`] has put out of order.
+    /// The signs of 64-bit lanes that [`halves`] has reordered.
     #[inline]
     fn mask_128(vector: impl Fn(usize) -> __m256i) -> u64 {
         mask_64(|at| _mm256_permute4x64_epi64::<0xD8>(vector(at)))
@@ -121,7 +122,7 @@ avx2! {
         _mm256_xor_si256(vector, _mm256_set1_epi8(-1))
     }
 
-    /// Lanes of ones where one of the set equals the lane, of `N` vectors that stay in registers meanwhile.
+    /// Lanes of ones where a value of the set equals the lane, for `N` vectors that stay in registers meanwhile.
     #[inline]
     fn find<T: Copy, const L: usize, const N: usize>(
         vectors: &[[T; L]; N],
@@ -144,7 +145,7 @@ macro_rules! integers {
     ($($integer:ty, $signed:ty, $lanes:literal, $mask:ident, $set:ident $sub:ident $greater:ident $same:ident, $any:ident:
         $within:ident $less:ident $equal:ident $any_of:ident;)*) => { avx2! { $(
         pub(super) fn $within(values: &[$integer], low: $integer, span: $integer, inverted: bool, out: &mut [u64]) {
-            // What is subtracted turns the sign as well, so that a signed comparison orders without sign.
+            // The subtraction flips the sign as well, so that a signed comparison compares unsigned values.
             const SIGN: $integer = <$signed>::MIN.cast_unsigned();
             let low = $set((low ^ SIGN).cast_signed());
             let span = $set((span ^ SIGN).cast_signed());
@@ -268,7 +269,7 @@ macro_rules! floats {
                 let (right, _) = right.as_chunks::<$lanes>();
                 $mask(|at| {
                     let (left, right) = ($load(&left[at]), $load(&right[at]));
-                    // Less, or one of them a NaN, and that not the left one.
+                    // Less, or one of them is a NaN, but not the left one.
                     $cast($and($cmp::<_CMP_NGE_UQ>(left, right), $cmp::<_CMP_ORD_Q>(left, left)))
                 })
             });
@@ -313,14 +314,14 @@ floats! {
 }
 
 avx2! {
-    /// Of values `l + 2⁶⁴ h`, less a constant: the lower halves wrap, and a comparison tells where they did.
+    /// For values `l + 2⁶⁴ h`, minus a constant: the lower halves wrap, and a comparison detects it.
     pub(super) fn within_u128(values: &[u128], low: u128, span: u128, inverted: bool, out: &mut [u64]) {
         const SIGN: u64 = 1 << 63;
         let set = |value: u64| _mm256_set1_epi64x(value.cast_signed());
         let (low_low, low_high) = (low as u64, (low >> 64) as u64);
         let subtract_low = set(low_low ^ SIGN);
         let subtract_high = set(low_high ^ SIGN);
-        // x − low has wrapped if it is above the largest difference that it can be without.
+        // x − low has wrapped if it exceeds the largest difference without wrapping.
         let most = set(!low_low ^ SIGN);
         let span_low = set(span as u64 ^ SIGN);
         let span_high = set((span >> 64) as u64 ^ SIGN);
@@ -386,7 +387,7 @@ avx2! {
                 let in_order = |at: usize| _mm256_permute4x64_epi64::<0xD8>(found[at]);
                 let low = upper_halves(in_order(0), in_order(1));
                 let high = upper_halves(in_order(2), in_order(3));
-                // Sixteen bits: pairs of the first halves of four vectors, then of the second ones.
+                // Sixteen bits: pairs from the first halves of four vectors, then from the second ones.
                 let packed = _mm256_packs_epi16(_mm256_packs_epi32(low, high), _mm256_setzero_si256());
                 let order = _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
                 let joined = _mm256_permute4x64_epi64::<0xD8>(packed);
@@ -399,8 +400,8 @@ avx2! {
 }
 
 avx2! {
-    /// Up to 32 entries: the table shifted left by the code, its bits in reverse, has the entry's in the sign. Up to 256: so
-    /// does the word that a permute chooses. More: words by loads.
+    /// Up to 32 entries: the table in reverse bit order, shifted left by the code, has the entry's bit in the sign. Up
+    /// to 256: the same for the word that a permute chooses. More: words by loads.
     pub(super) fn codes(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
         let table = truth.table::<8>().map(u32::reverse_bits);
         let largest = std::cell::Cell::new(_mm256_setzero_si256());
@@ -444,7 +445,7 @@ avx2! {
             mask_32(|at| {
                 let code = load(&vectors[at]);
                 let at = _mm256_srli_epi32::<5>(code);
-                // SAFETY: all codes are below the number of bits, and so is the 0 that stands behind the last code.
+                // SAFETY: all codes are less than the number of bits, and so is the 0 after the last code.
                 let word = unsafe { _mm256_i32gather_epi32::<4>(words, at) };
                 _mm256_sllv_epi32(word, _mm256_andnot_si256(code, low))
             })
@@ -452,7 +453,7 @@ avx2! {
         Ok(())
     }
 
-    /// Whether a block lies within a run, which costs next to nothing to find out where it does not.
+    /// Returns whether a block lies within a run. The check costs next to nothing if it does not.
     #[inline]
     fn is_one_code(block: &[u32; BLOCK]) -> bool {
         let first = _mm256_set1_epi32(block[0].cast_signed());

@@ -1,6 +1,6 @@
-//! Comparisons of 512 bits, which give bits as they are: what [`super::avx2`] packs and moves, a mask register holds.
+//! Comparisons of 512 bits, which give bits directly: a mask register has what [`super::avx2`] packs and moves.
 //!
-//! Of dictionaries, 257 to 1,024 entries stand in two registers of words that a permute chooses from.
+//! Dictionaries of 257 to 1,024 entries are in two registers of words that a permute chooses from.
 #![expect(unsafe_code, reason = "vector loads from references to arrays")]
 
 use std::arch::x86_64::*;
@@ -22,8 +22,8 @@ avx512! {
 
     /// The masks of a block, as bits of one word.
     ///
-    /// One behind another: of masks shifted by multiples of their length and joined by OR, the compiler makes a vector,
-    /// byte by byte, whose lanes it shifts and joins, in twice the time of the comparisons.
+    /// One after another: from masks shifted by multiples of their length and joined by OR, the compiler makes a
+    /// vector, byte by byte, whose lanes it shifts and joins, in twice the time of the comparisons.
     #[inline]
     fn join<M: Copy + Into<u64>, const N: usize>(masks: [M; N]) -> u64 {
         const { assert!(N > 0 && size_of::<[M; N]>() == BLOCK / 8) };
@@ -128,7 +128,7 @@ macro_rules! floats {
                 let pairs = left.as_chunks::<$lanes>().0.iter().zip(right.as_chunks::<$lanes>().0);
                 for (index, (left, right)) in pairs.enumerate() {
                     let (left, right) = ($load(left), $load(right));
-                    // Less, or one of them a NaN, and that not the left one.
+                    // Less, or one of them is a NaN, but not the left one.
                     let number = $cmp::<_CMP_ORD_Q>(left, left);
                     masks[index] = $and_cmp::<_CMP_NGE_UQ>(number, left, right);
                 }

@@ -1,4 +1,4 @@
-//! Bitmaps joined and counted, a word at a time: loops that the compiler vectorises.
+//! Bitmaps combined and counted, a word at a time: loops that the compiler vectorises.
 
 use crate::KernelError;
 
@@ -21,14 +21,14 @@ macro_rules! join {
 }
 
 join!(
-    /// Keeps the bits that `other` has too.
+    /// Keeps the bits that are set in `other` too.
     and, |a, b| *a & b
 );
 join!(
-    /// Adds the bits of `other`.
+    /// Sets the bits that are set in `other`.
     or, |a, b| *a | b
 );
 join!(
-    /// Takes away the bits of `other`.
+    /// Clears the bits that are set in `other`.
     and_not, |a, b| *a & !b
 );

@@ -1,9 +1,9 @@
-//! The loops: 64 values a word, the last ones from a copy with zeros behind them.
+//! The loops: 64 values a word, the last ones from a zero-padded copy.
 
-/// Values of a word.
+/// The number of values per word.
 pub(super) const BLOCK: usize = 64;
 
-/// Writes `mask` of each block; or its inverse.
+/// Writes `mask` of each block, or its inverse.
 #[inline(always)]
 pub(super) fn test<T: Copy + Default>(
     values: &[T],
@@ -21,7 +21,7 @@ pub(super) fn test<T: Copy + Default>(
     }
 }
 
-/// As [`test`], of two slices of the same length.
+/// Like [`test`], for two slices of the same length.
 #[inline(always)]
 pub(super) fn test_pairs<T: Copy + Default>(
     left: &[T],
@@ -41,7 +41,7 @@ pub(super) fn test_pairs<T: Copy + Default>(
     }
 }
 
-/// Less than a block of values with zeros behind them.
+/// Less than a block of values, padded with zeros.
 #[inline(always)]
 pub(super) fn padded<T: Copy + Default>(rest: &[T]) -> [T; BLOCK] {
     let mut block = [T::default(); BLOCK];

@@ -1,4 +1,4 @@
-//! Dictionary codes to bits, by a bitmap that says which entries of the dictionary pass.
+//! Dictionary codes to bits, by a bitmap of the dictionary's entries that pass.
 
 use super::truth::Truth;
 #[cfg(target_arch = "x86_64")]
@@ -7,7 +7,7 @@ use super::{check_words, scalar};
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// Writes whether the entries that `codes` name pass.
+/// Writes for each code whether its entry passes.
 ///
 /// ```
 /// use lath_kernels::compare::{Truth, codes};
@@ -21,7 +21,7 @@ use crate::tier::dispatch;
 /// ```
 ///
 /// # Errors
-/// If a code is not below the number of entries, or `out` is not one word for every 64 codes.
+/// If a code is not less than the number of entries, or `out` does not have one word per 64 codes, rounded up.
 pub fn codes(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
     check_words(codes.len(), out)?;
     dispatch!(codes(codes, truth, out): avx512 avx2)

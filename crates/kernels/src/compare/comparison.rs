@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// How two values compare. It is written as in SQL.
+/// A comparison of two values. It displays as in SQL.
 ///
 /// ```
 /// use lath_kernels::compare::Comparison;
@@ -29,11 +29,11 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// All of them.
+    /// All comparisons.
     pub const ALL: [Self; 6] =
         [Self::Equal, Self::NotEqual, Self::Less, Self::LessOrEqual, Self::Greater, Self::GreaterOrEqual];
 
-    /// The comparison that says the same with its sides exchanged.
+    /// The comparison that means the same with its sides exchanged.
     pub fn exchanged(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -44,8 +44,8 @@ impl Comparison {
         }
     }
 
-    /// Whether it holds for two values that stand so.
-    // Called once a value where no kernel compares, from other crates.
+    /// Returns whether the comparison holds for two values in this order.
+    // Called once per value from other crates, where no kernel compares.
     #[inline]
     pub fn holds(self, order: Ordering) -> bool {
         match self {

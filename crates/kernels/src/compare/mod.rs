@@ -1,19 +1,19 @@
 //! Values compared with literals, sets and each other, whole slices at a time, to bitmaps.
 //!
-//! Bit `i % 64` of word `i / 64` (least significant first) is the answer for value `i`; bits behind the last value are
-//! zeros. What a null's slot holds is compared like any value: the caller takes nulls out of the bitmap, once.
+//! Bit `i % 64` of word `i / 64` (least significant first) is the answer for value `i`; bits after the last value are
+//! zeros. The value in a null's slot is compared like any other: the caller removes nulls from the bitmap, once.
 //!
 //! ```text
 //! values     3  9  4  7  1  5  …
 //! < 5        1  0  1  0  1  0  …   →  word 0 = 0b…010101
 //! ```
 //!
-//! Floating point numbers compare as SQL orders them: there is one zero (−0 = 0), and one NaN, equal to itself and above
-//! everything else.
+//! Floating point numbers compare in SQL's order: there is one zero (−0 = 0), and one NaN, equal to itself and greater
+//! than everything else.
 //!
-//! All six comparisons and the range are one test, whether a value lies between two bounds, and perhaps the answer turned
-//! round: `x < 5` is `MIN ≤ x ≤ 4`. For integers of either sign that is one subtraction and one comparison,
-//! `x − low ≤ high − low` without sign.
+//! All six comparisons and the range are one test, whether a value lies between two bounds, possibly negated: `x < 5`
+//! is `MIN ≤ x ≤ 4`. For integers of either sign that is one subtraction and one unsigned comparison, `x − low ≤ high −
+//! low`.
 #![expect(unsafe_code, reason = "calls the tier that the processor has; sees signed integers as unsigned ones")]
 
 #[cfg(target_arch = "x86_64")]
@@ -47,7 +47,7 @@ pub use truth::Truth;
 
 use crate::KernelError;
 
-/// Which of `values` compare with `literal` as `op` says.
+/// Compares each of `values` with `literal`.
 ///
 /// ```
 /// use lath_kernels::compare::{Comparison, compare};
@@ -61,7 +61,7 @@ use crate::KernelError;
 /// ```
 ///
 /// # Errors
-/// If `out` is not one word for every 64 values.
+/// If `out` does not have one word per 64 values, rounded up.
 pub fn compare<T: Number>(values: &[T], op: Comparison, literal: T, out: &mut [u64]) -> Result<(), KernelError> {
     check_words(values.len(), out)?;
     let (bounds, inverted) = match op {
@@ -76,20 +76,20 @@ pub fn compare<T: Number>(values: &[T], op: Comparison, literal: T, out: &mut [u
     Ok(())
 }
 
-/// Which of `values` are neither below `low` nor above `high`; none if `low` is above `high`.
+/// Finds the values that are at least `low` and at most `high`; none if `low` is greater than `high`.
 ///
 /// # Errors
-/// If `out` is not one word for every 64 values.
+/// If `out` does not have one word per 64 values, rounded up.
 pub fn between<T: Number>(values: &[T], low: T, high: T, out: &mut [u64]) -> Result<(), KernelError> {
     check_words(values.len(), out)?;
     T::within(values, T::between(low, high), out);
     Ok(())
 }
 
-/// For which positions `left` and `right` compare as `op` says.
+/// Compares `left` and `right` position by position.
 ///
 /// # Errors
-/// If the slices differ in length, or `out` is not one word for every 64 values.
+/// If the slices differ in length, or `out` does not have one word per 64 values, rounded up.
 pub fn compare_slices<T: Number>(left: &[T], op: Comparison, right: &[T], out: &mut [u64]) -> Result<(), KernelError> {
     if left.len() != right.len() {
         return Err(KernelError::LengthMismatch { expected: left.len(), actual: right.len() });
@@ -106,17 +106,17 @@ pub fn compare_slices<T: Number>(left: &[T], op: Comparison, right: &[T], out: &
     Ok(())
 }
 
-/// Which of `values` equal one of `set`, by comparing each with each: for sets of up to about 16.
+/// Finds the values that equal one of `set`, by comparing each with each: for sets of up to about 16.
 ///
 /// # Errors
-/// If `out` is not one word for every 64 values.
+/// If `out` does not have one word per 64 values, rounded up.
 pub fn any_of<T: Number>(values: &[T], set: &[T], out: &mut [u64]) -> Result<(), KernelError> {
     check_words(values.len(), out)?;
     T::any_of(values, set, out);
     Ok(())
 }
 
-/// Words of a bitmap over `count` values.
+/// The number of words in a bitmap of `count` values.
 #[inline]
 pub const fn word_count(count: usize) -> usize {
     count.div_ceil(64)

@@ -1,5 +1,5 @@
-//! Comparisons of 128 bits, narrowed to bytes by taking every other lane; then as level masks become bits: a bit for each
-//! byte at its place, added pairwise three times.
+//! Comparisons of 128 bits, narrowed to bytes by taking every other lane; then, like level masks, they become bits: a
+//! bit for each byte at its position, added pairwise three times.
 #![expect(unsafe_code, reason = "vector loads at addresses within arrays")]
 
 use std::arch::aarch64::*;
@@ -44,7 +44,7 @@ neon! {
         })
     }
 
-    /// All lanes the other way round.
+    /// Inverts all lanes.
     #[inline]
     fn not_64(lanes: uint64x2_t) -> uint64x2_t {
         vreinterpretq_u64_u8(vmvnq_u8(vreinterpretq_u8_u64(lanes)))
@@ -145,7 +145,7 @@ macro_rules! floats {
                     let left = unsafe { $load(left[at].as_ptr()) };
                     // SAFETY: as above.
                     let right = unsafe { $load(right[at].as_ptr()) };
-                    // Less, or one of them a NaN, and that not the left one.
+                    // Less, or one of them is a NaN, but not the left one.
                     $and($not($ge(left, right)), $eq(left, left))
                 })
             });

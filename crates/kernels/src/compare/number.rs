@@ -1,4 +1,4 @@
-//! The types that compare, and comparisons with literals as bounds.
+//! The types of compared values, and comparisons with literals as bounds.
 
 #[cfg(target_arch = "aarch64")]
 use super::neon;
@@ -10,9 +10,9 @@ use crate::tier::dispatch;
 /// A type whose slices can be compared: `i8` to `i128`, `u8` to `u128`, `f32` and `f64`.
 pub trait Number: Copy + Default + private::Number {}
 
-/// The values that pass: those from `low` to `high`, or all others if `inverted`.
+/// The values that pass: from `low` to `high`, or all others if `inverted`.
 ///
-/// Of integers, `low` is no more than `high`. Of floating point numbers, neither is a NaN, and no NaN lies between them.
+/// For integers, `low` is at most `high`. For floating point numbers, neither is a NaN, and no NaN lies between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds<T> {
     pub(super) low: T,
@@ -25,7 +25,7 @@ impl<T> Bounds<T> {
         Self { low, high, inverted: false }
     }
 
-    /// The values that these bounds keep out.
+    /// The values outside of these bounds.
     pub(super) fn inverted(self) -> Self {
         Self { inverted: !self.inverted, ..self }
     }
@@ -34,7 +34,7 @@ impl<T> Bounds<T> {
 pub(super) mod private {
     use super::Bounds;
 
-    /// What comparisons need of a type: not for other crates to implement or call.
+    /// The requirements on a type: not for other crates to implement or call.
     pub trait Number: Copy + Default {
         /// This value.
         fn exactly(self) -> Bounds<Self>;
@@ -50,13 +50,13 @@ pub(super) mod private {
         fn equal(left: &[Self], right: &[Self], inverted: bool, out: &mut [u64]);
         fn any_of(values: &[Self], set: &[Self], out: &mut [u64]);
 
-        /// The bits, those of equal values alike: the lower and the upper 64.
+        /// The bits, as the lower and the upper 64; equal values have the same.
         fn halves(self) -> (u64, u64);
     }
 }
 
-/// Bounds of integers, and their slices as those of the unsigned type of the same width; `$turn` is what turns the order of
-/// the bits as unsigned numbers into that of the type.
+/// Bounds of integers, and their slices reinterpreted as the unsigned type of the same width. `$turn` converts between
+/// the order of unsigned numbers and the type's.
 macro_rules! integer {
     ($($integer:ty as $bits:ty, $turn:expr, $tiers:tt: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { $(
         impl Number for $integer {}
@@ -117,14 +117,14 @@ macro_rules! tiers {
     ($f:ident $args:tt : ($($tier:ident)*)) => { dispatch!($f $args: $($tier)*) };
 }
 
-/// Integers that are seen as unsigned ones of the same size.
+/// Integers that can be viewed as unsigned ones of the same size.
 trait Bits<U> {}
 
-/// The same integers without sign.
+/// The same integers, unsigned.
 #[inline]
 fn bits<T: Bits<U>, U>(values: &[T]) -> &[U] {
     const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) };
-    // SAFETY: both are integers, of the same size and alignment by the assertion, of which every bit pattern is a value.
+    // SAFETY: both are integers, of the same size and alignment by the assertion, and every bit pattern is valid.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 
@@ -199,7 +199,7 @@ macro_rules! float {
 
             #[inline(always)]
             fn halves(self) -> (u64, u64) {
-                // The sum makes of −0 a 0, and of any other number itself.
+                // Adding 0 turns −0 into 0, and leaves any other number unchanged.
                 let one = if self.is_nan() { Self::NAN } else { self + 0.0 };
                 (one.to_bits().into(), 0)
             }

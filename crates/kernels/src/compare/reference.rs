@@ -1,4 +1,4 @@
-//! One value at a time, by the order as SQL has it.
+//! One value at a time, in SQL's order.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ macro_rules! floats {
                     (true, true) => Ordering::Equal,
                     (true, false) => Ordering::Greater,
                     (false, true) => Ordering::Less,
-                    // The sum makes of −0 a 0, and of any other number itself.
+                    // Adding 0 turns −0 into 0, and leaves any other number unchanged.
                     (false, false) => (self + 0.0).total_cmp(&(other + 0.0)),
                 }
             }

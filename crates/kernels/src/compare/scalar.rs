@@ -18,7 +18,7 @@ pub(super) fn word(flags: &[u8; BLOCK]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// A bit for each value, whether it passes.
+/// A bit for each value that passes.
 #[inline(always)]
 fn mask<T: Copy>(block: &[T; BLOCK], passes: impl Fn(T) -> bool) -> u64 {
     let mut flags = [0; BLOCK];
@@ -28,7 +28,7 @@ fn mask<T: Copy>(block: &[T; BLOCK], passes: impl Fn(T) -> bool) -> u64 {
     word(&flags)
 }
 
-/// A bit for each pair, whether it passes.
+/// A bit for each pair that passes.
 #[inline(always)]
 fn mask_pairs<T: Copy>(left: &[T; BLOCK], right: &[T; BLOCK], passes: impl Fn(T, T) -> bool) -> u64 {
     let mut flags = [0; BLOCK];
@@ -56,7 +56,7 @@ macro_rules! integers {
             test(values, inverted, out, |block| mask(block, |value| value.wrapping_sub(low) <= span));
         }
 
-        /// `turn` turns values into numbers in the order of the unsigned ones.
+        /// `turn` converts values to unsigned numbers of the same order.
         pub(super) fn $less(
             left: &[$integer],
             right: &[$integer],

@@ -1,27 +1,27 @@
-//! Sets of many numbers. Each stands in one of two slots that its hashes name (cuckoo hashing), so that a value is found, or
-//! not, by two loads that do not wait for each other, and without a branch.
+//! Sets of many numbers. Each number is in one of two slots that its hashes name (cuckoo hashing), so that a lookup
+//! takes two loads that do not wait for each other, and no branch.
 //!
 //! ```text
 //! slots     c  a  a  d  a  b  a  a        a slot that nothing needs holds the first value
 //! lookup       └── x? ──────┘             x is in the set if either slot holds it
 //! ```
 //!
-//! An eighth to a quarter of the slots is taken, where nearly every choice of hashes has room for all.
+//! An eighth to a quarter of the slots is occupied, which leaves room for all with nearly every choice of hashes.
 
 use super::blocks::{BLOCK, test};
 use super::scalar::word;
 use super::{Number, check_words};
 use crate::KernelError;
 
-/// Hashes that are tried before values are compared one by one.
+/// The number of hashes that are tried before values are compared one by one.
 const ATTEMPTS: u64 = 64;
 
-/// Slots that a set of so many values wants.
+/// The number of slots for a set of this many values.
 pub fn set_slot_count(value_count: usize) -> usize {
     value_count.saturating_mul(4).clamp(8, 1 << 48).next_power_of_two()
 }
 
-/// Numbers to be looked for, over the caller's memory.
+/// A set of numbers, in the caller's memory.
 ///
 /// ```
 /// use lath_kernels::compare::{NumberSet, set_slot_count};
@@ -37,7 +37,7 @@ pub fn set_slot_count(value_count: usize) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub struct NumberSet<'a, T> {
     values: &'a [T],
-    /// A power of two of them; none if values are compared one by one.
+    /// A power of two of slots; none if values are compared one by one.
     slots: &'a [T],
     hashes: Hashes,
 }
@@ -51,7 +51,7 @@ struct Hashes {
 
 impl Hashes {
     fn new(attempt: u64, slot_count: usize) -> Self {
-        // Odd numbers whose bits look random (the golden ratio's and those of SplitMix64).
+        // Odd numbers with random-looking bits (the golden ratio's and SplitMix64's).
         let mix = |number: u64| {
             let number = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -63,7 +63,7 @@ impl Hashes {
     #[inline(always)]
     fn of(self, (lower, upper): (u64, u64)) -> [usize; 2] {
         let folded = lower ^ upper.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        // What multiplication does not bring up from the upper bits, the shifted copy does.
+        // The shifted copy moves the bits that the multiplication does not move from the upper ones.
         let second = folded ^ folded >> 32;
         [folded.wrapping_mul(self.first) >> self.shift, second.wrapping_mul(self.second) >> self.shift]
             .map(|slot| slot as usize)
@@ -71,11 +71,10 @@ impl Hashes {
 }
 
 impl<'a, T: Number> NumberSet<'a, T> {
-    /// A set of `values`; those that are there more than once do no harm. Floating point numbers are equal as
-    /// [`compare`](super::compare) has it.
+    /// Builds a set of `values`, which may repeat. Floating point numbers are equal as in [`compare`](super::compare).
     ///
     /// # Errors
-    /// If `slots` is not [`set_slot_count`] long.
+    /// If the length of `slots` is not [`set_slot_count`].
     pub fn new(values: &'a [T], slots: &'a mut [T]) -> Result<Self, KernelError> {
         let expected = set_slot_count(values.len());
         if slots.len() != expected {
@@ -90,10 +89,10 @@ impl<'a, T: Number> NumberSet<'a, T> {
         Ok(Self { values, slots: &[], hashes: Hashes::new(0, expected) })
     }
 
-    /// Which of `values` are in the set.
+    /// Finds the values that are in the set.
     ///
     /// # Errors
-    /// If `out` is not one word for every 64 values.
+    /// If `out` does not have one word per 64 values, rounded up.
     pub fn find(&self, values: &[T], out: &mut [u64]) -> Result<(), KernelError> {
         check_words(values.len(), out)?;
         if self.slots.is_empty() || self.values.is_empty() {
@@ -115,7 +114,7 @@ impl<'a, T: Number> NumberSet<'a, T> {
     }
 }
 
-/// Fills the slots; whether each value has found one.
+/// Fills the slots, and returns whether each value has found one.
 fn place<T: Number>(values: &[T], slots: &mut [T], hashes: Hashes) -> bool {
     let Some((&filler, others)) = values.split_first() else { return true };
     slots.fill(filler);
@@ -126,7 +125,7 @@ fn place<T: Number>(values: &[T], slots: &mut [T], hashes: Hashes) -> bool {
             continue;
         }
         let mut slot = hashes.of(homeless.halves())[0];
-        // A chain of so many that have to move is as good as one without end.
+        // A chain of this many moves counts as endless.
         for step in 0.. {
             let [first, second] = hashes.of(homeless.halves());
             if let Some(home) = [first, second]
@@ -143,6 +142,6 @@ fn place<T: Number>(values: &[T], slots: &mut [T], hashes: Hashes) -> bool {
             std::mem::swap(&mut homeless, &mut slots[slot]);
         }
     }
-    // The filler is found where nothing else stands.
+    // The filler is found if its slots are otherwise free.
     hashes.of(filler.halves()).into_iter().any(|home| is_free(&slots[home]))
 }

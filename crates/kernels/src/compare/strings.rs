@@ -1,6 +1,6 @@
-//! Byte strings against literals. What numbers can settle, numbers do, some hundreds of strings at a time: of a view its length
-//! and first bytes, of a string of fixed length its first bytes, behind offsets the lengths. Only strings that this leaves
-//! open are looked at themselves.
+//! Byte strings against literals. Numbers decide as much as possible, for some hundreds of strings at a time: a view's
+//! length and first bytes, the first bytes of a string of fixed length, or the lengths between offsets. Only strings
+//! that remain undecided are read.
 //!
 //! ```text
 //! view        length (4) │ first bytes (4) │ the rest, or where it is (8)
@@ -13,22 +13,22 @@ use std::cmp::Ordering;
 use super::{Comparison, any_of, check_words, compare, or, word_count};
 use crate::{ByteStrings, KernelError};
 
-/// Strings whose numbers are on the stack at a time.
+/// The number of strings whose numbers are on the stack at a time.
 const PART: usize = 512;
 
-/// Longest literal that a view holds itself.
+/// The maximum length of a literal within a view.
 const INLINE: usize = 12;
 
-/// Wanted strings that are looked for at a time.
+/// The number of set members that are compared at a time.
 const WANTED: usize = 16;
 
-/// Which of `strings` compare with `literal` as `op` says, by their bytes, unsigned; a prefix comes before what it is a
-/// prefix of.
+/// Compares each of `strings` with `literal`, by unsigned bytes; a prefix comes before a longer string.
 ///
-/// Views are Arrow's: of those that hold their string, bytes behind it are zeros.
+/// In Arrow's views that contain their string, the bytes after it are zeros.
 ///
 /// # Errors
-/// If `out` is not one word for every 64 strings, or a string that has to be looked at does not lie in its bytes.
+/// If `out` does not have one word per 64 strings, rounded up, or a string that has to be read lies outside of its
+/// bytes.
 pub fn compare_strings(
     strings: ByteStrings<'_>,
     op: Comparison,
@@ -47,10 +47,10 @@ pub fn compare_strings(
     }
 }
 
-/// Which of `strings` are one of `set`, which is in ascending order.
+/// Finds the strings that equal one of `set`, which is in ascending order.
 ///
 /// # Errors
-/// As [`compare_strings`].
+/// The same as [`compare_strings`].
 pub fn strings_any_of(strings: ByteStrings<'_>, set: &[&[u8]], out: &mut [u64]) -> Result<(), KernelError> {
     check_words(strings.len(), out)?;
     in_parts(strings, out, |part, found| {
@@ -75,10 +75,10 @@ pub fn strings_any_of(strings: ByteStrings<'_>, set: &[&[u8]], out: &mut [u64]) 
     })
 }
 
-/// Which of `strings` start with `prefix`.
+/// Finds the strings that start with `prefix`.
 ///
 /// # Errors
-/// As [`compare_strings`].
+/// The same as [`compare_strings`].
 pub fn strings_start_with(strings: ByteStrings<'_>, prefix: &[u8], out: &mut [u64]) -> Result<(), KernelError> {
     check_words(strings.len(), out)?;
     if prefix.is_empty() {
@@ -98,7 +98,7 @@ pub fn strings_start_with(strings: ByteStrings<'_>, prefix: &[u8], out: &mut [u6
     })
 }
 
-/// Gives parts of the strings, and the words that are theirs, which are zeros, to `test`.
+/// Passes parts of the strings, with their words, which are zeros, to `test`.
 fn in_parts<'a>(
     strings: ByteStrings<'a>,
     out: &mut [u64],
@@ -137,7 +137,7 @@ fn keep(strings: ByteStrings<'_>, bits: &mut [u64], holds: impl Fn(&[u8]) -> boo
     Ok(())
 }
 
-/// Strings whose number is that of a wanted one are compared in full.
+/// Compares strings in full if their number equals the number of a set member.
 fn by_numbers(
     strings: ByteStrings<'_>,
     number: impl Fn(usize) -> u64,
@@ -158,8 +158,8 @@ fn are_equal(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && (left.is_empty() || left == right)
 }
 
-/// As `left.cmp(right)`, without a call of the C library if one is empty: its load under an empty mask takes 80 ns at AVX-512 if the
-/// address is no memory, as that of an empty literal or buffer.
+/// Like `left.cmp(right)`, without a call of the C library if one is empty: its load under an empty mask takes 80 ns at
+/// AVX-512 if the address is not mapped, as for an empty literal or buffer.
 #[inline(always)]
 fn by_bytes(left: &[u8], right: &[u8]) -> Ordering {
     if left.is_empty() || right.is_empty() { left.len().cmp(&right.len()) } else { left.cmp(right) }
@@ -190,7 +190,7 @@ fn views_any_of(strings: ByteStrings<'_>, views: &[u128], set: &[&[u8]], out: &m
     Ok(())
 }
 
-/// The view of a string of up to twelve bytes; of a longer one, its lower half is that of the view.
+/// The view of a string of up to twelve bytes; for a longer one, only its lower half is valid.
 fn view(string: &[u8]) -> u128 {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&(string.len() as u32).to_le_bytes());
@@ -200,7 +200,7 @@ fn view(string: &[u8]) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// At most [`WANTED`] strings, against strings of one length.
+/// Finds strings of one length that equal one of at most [`WANTED`] strings.
 fn fixed_any_of(
     strings: ByteStrings<'_>,
     data: &[u8],
@@ -241,10 +241,10 @@ fn fixed_any_of(
     }
 }
 
-/// `op` is not about equality alone. `out` is zeros.
+/// `op` is not an equality or its inverse. `out` is zeros.
 fn order(strings: ByteStrings<'_>, op: Comparison, literal: &[u8], out: &mut [u64]) -> Result<(), KernelError> {
     let count = strings.len();
-    // Strings that the numbers leave open.
+    // Strings that the numbers leave undecided.
     let mut open = [0; word_count(PART)];
     let open = &mut open[..out.len()];
     let first =
@@ -272,7 +272,7 @@ fn order(strings: ByteStrings<'_>, op: Comparison, literal: &[u8], out: &mut [u6
     or(out, open)
 }
 
-/// The first eight bytes as a big-endian number, zeros behind a shorter string.
+/// The first eight bytes as a big-endian number, padded with zeros.
 #[inline(always)]
 fn first_eight(string: &[u8]) -> u64 {
     if let Some(&bytes) = string.first_chunk() {
@@ -281,7 +281,7 @@ fn first_eight(string: &[u8]) -> u64 {
     string.iter().enumerate().fold(0, |number, (place, &byte)| number | u64::from(byte) << (56 - 8 * place))
 }
 
-/// Up to four bytes as a view has them, and which bits of four are theirs.
+/// Up to four bytes in the form of a view, and a mask of their bits.
 fn first_four(prefix: &[u8]) -> (u32, u32) {
     let mut bytes = [0; 4];
     let mut mask = [0; 4];
@@ -291,13 +291,13 @@ fn first_four(prefix: &[u8]) -> (u32, u32) {
     (u32::from_le_bytes(bytes), u32::from_le_bytes(mask))
 }
 
-/// Ones for all strings.
+/// Sets the bits of all strings.
 fn set_all(count: usize, out: &mut [u64]) {
     out.fill(0);
     invert(count, out);
 }
 
-/// Turns round the bits of `count` strings.
+/// Inverts the bits of `count` strings.
 fn invert(count: usize, out: &mut [u64]) {
     for word in &mut *out {
         *word = !*word;

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::fmt::Debug;
 
-use lath_testkit::{Guarded, Plain, Seeded, lengths};
+use lath_testkit::{GuardedSlice, Plain, Seeded, lengths};
 
 use super::reference::{Ordered, bitmap, holds};
 use super::{
@@ -13,18 +13,18 @@ use crate::{ByteStrings, KernelError, Tier};
 
 const GARBAGE: u64 = 0xDEAD_BEEF_0BAD_F00D;
 
-/// Runs a kernel on slices at either side of guard pages, with garbage in what it writes to.
+/// Runs a kernel on slices at either side of guard pages, with garbage in its output.
 fn answers<T: Plain>(values: &[T], kernel: impl Fn(&[T], &mut [u64]) -> Result<(), KernelError>) -> Vec<u64> {
     let garbage = vec![GARBAGE; values.len().div_ceil(64)];
-    let mut at_end = Guarded::ending_at_guard(&garbage);
-    kernel(&Guarded::ending_at_guard(values), &mut at_end).unwrap();
-    let mut at_start = Guarded::starting_at_guard(&garbage);
-    kernel(&Guarded::starting_at_guard(values), &mut at_start).unwrap();
+    let mut at_end = GuardedSlice::ending_at_guard(&garbage);
+    kernel(&GuardedSlice::ending_at_guard(values), &mut at_end).unwrap();
+    let mut at_start = GuardedSlice::starting_at_guard(&garbage);
+    kernel(&GuardedSlice::starting_at_guard(values), &mut at_start).unwrap();
     assert_eq!(*at_end, *at_start);
     at_end.to_vec()
 }
 
-/// Every function on one type; `special` are the values that stand at the ends of its order and around.
+/// Every function on one type; `special` are the values at the ends of its order and around.
 fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T, special: &[T]) {
     for len in lengths().filter(|&len| len < 1100).chain([5_000]) {
         let mut random = Seeded::with_seed("compare", len as u64);
@@ -45,7 +45,7 @@ fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T
             assert_eq!(found, expected, "{tier} {len} {op:?} {literal:?}");
 
             let expected = bitmap(values.iter().zip(&others).map(|(&left, &right)| holds(left, op, right)));
-            let right = Guarded::ending_at_guard(&others);
+            let right = GuardedSlice::ending_at_guard(&others);
             let found = answers(&values, |values, out| compare_slices(values, op, &right, out));
             assert_eq!(found, expected, "{tier} {len} {op:?}");
         }
@@ -62,12 +62,12 @@ fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T
 
         let set: Vec<T> = (0..random.usize(..200)).map(|_| pick(&mut random)).collect();
         let in_set = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
-        let mut slots = Guarded::ending_at_guard(&vec![from(u128::MAX); set_slot_count(set.len())]);
+        let mut slots = GuardedSlice::ending_at_guard(&vec![from(u128::MAX); set_slot_count(set.len())]);
         let numbers = NumberSet::new(&set, &mut slots).unwrap();
         let found = answers(&values, |values, out| numbers.find(values, out));
         assert_eq!(found, bitmap(values.iter().map(|&value| in_set(value))), "{tier} {len} {set:?}");
     }
-    // Every pair of special values, in every lane of a block that is whole and of one that is not.
+    // Every pair of special values, in every lane of a whole block and of a partial one.
     for &literal in special {
         let values: Vec<T> = special.iter().copied().cycle().take(special.len() * 64 + 7).collect();
         for op in Comparison::ALL {
@@ -121,12 +121,12 @@ fn codes_become_the_bits_of_their_entries() {
     Tier::for_each_available(|tier| {
         for entries in [1_usize, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 5000] {
             let mut random = Seeded::with_seed("codes", entries as u64);
-            // Bits behind the last entry are garbage.
+            // Bits after the last entry are garbage.
             let words: Vec<u64> = (0..entries.div_ceil(64)).map(|_| random.u64(..)).collect();
             let truth = Truth::new(&words, entries).unwrap();
             let passes = |code: u32| words[code as usize / 64] >> (code % 64) & 1 == 1;
             for len in lengths().filter(|&len| len < 600) {
-                // Runs of about 150, then each for itself.
+                // Runs of about 150, then single codes.
                 let mut indices = vec![0; len];
                 for likelihood in [150, 1] {
                     let mut code = 0;
@@ -187,7 +187,7 @@ fn lengths_that_disagree_are_errors() {
     assert_eq!(codes(&[0], Truth::new(&[1], 1).unwrap(), &mut []), wrong(1, 0));
 }
 
-/// Strings of few letters, so that many share their first bytes, zeros among them; all of one length if `fixed`.
+/// Strings of few letters, so that many share their first bytes, including zeros; all of one length if `fixed`.
 fn strings(random: &mut Seeded, count: usize, longest: usize, fixed: bool) -> Vec<Vec<u8>> {
     let string = |random: &mut Seeded| {
         let len = if fixed { longest } else { random.usize(..=longest) };
@@ -225,8 +225,8 @@ fn strings_in_every_layout_compare_by_their_bytes() {
         Tier::for_each_available(|tier| {
             layouts.for_each(|strings| {
                 let context = || format!("{tier} seed {seed} {strings:?}");
-                // Without strings, what is of fixed length has none to show it by.
-                let mut out = Guarded::ending_at_guard(&vec![GARBAGE; all.len().div_ceil(64)]);
+                // Without strings, a fixed length cannot be determined.
+                let mut out = GuardedSlice::ending_at_guard(&vec![GARBAGE; all.len().div_ceil(64)]);
                 for op in Comparison::ALL {
                     let order = |string: &Vec<u8>| holds(string.as_slice().cmp(&literal) as i8, op, 0);
                     compare_strings(strings, op, &literal, &mut out).unwrap();
@@ -246,7 +246,7 @@ fn strings_in_every_layout_compare_by_their_bytes() {
 #[test]
 fn strings_that_leave_their_bytes_are_errors_where_they_are_met() {
     let mut out = [GARBAGE];
-    // Its length and first bytes are those of the literal, its place is none.
+    // Its length and first bytes equal the literal's, and its offset is invalid.
     let mut view = [0; 16];
     view[..8].copy_from_slice(b"\x10\0\0\0long");
     view[12] = 5;

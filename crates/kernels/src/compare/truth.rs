@@ -2,7 +2,7 @@
 
 use crate::KernelError;
 
-/// Which entries of a dictionary pass: bit `code % 64` of word `code / 64`.
+/// A bitmap of the dictionary entries that pass: bit `code % 64` of word `code / 64`.
 #[derive(Debug, Clone, Copy)]
 pub struct Truth<'a> {
     words: &'a [u64],
@@ -21,29 +21,29 @@ impl<'a> Truth<'a> {
         }
     }
 
-    /// How many entries the dictionary has.
+    /// The number of entries in the dictionary.
     pub fn len(self) -> usize {
         self.len
     }
 
-    /// Whether the dictionary has no entries.
+    /// Returns whether the dictionary has no entries.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// The words; their bits from `len` on are anything.
+    /// The words; their bits from `len` on are arbitrary.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn words(self) -> &'a [u64] {
         self.words
     }
 
-    /// Whether the entry passes; of no entry, false or anything.
+    /// Returns whether the entry passes; for an invalid code, false or anything.
     #[inline(always)]
     pub(super) fn bit(self, code: u32) -> bool {
         self.words.get(code as usize / 64).is_some_and(|word| word >> (code % 64) & 1 == 1)
     }
 
-    /// The first 32-bit words, zeros behind the last entry's.
+    /// The first 32-bit words, padded with zeros after the last entry's.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn table<const WORDS: usize>(self) -> [u32; WORDS] {
         let mut table = [0; WORDS];
@@ -54,7 +54,8 @@ impl<'a> Truth<'a> {
     }
 }
 
-/// An error if a code is not below the number of entries. `largest` is the largest of `codes`, or anything if there are none.
+/// Returns an error if a code is not less than the number of entries. `largest` is the largest of `codes`, or anything
+/// if there are none.
 #[inline]
 pub(super) fn check_codes(codes: &[u32], largest: u32, truth: Truth<'_>) -> Result<(), KernelError> {
     if codes.is_empty() || (largest as usize) < truth.len {

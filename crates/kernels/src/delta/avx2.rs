@@ -1,4 +1,4 @@
-//! Unpacks eight values as [`bitpack`](crate::bitpack) does, adds the min delta and sums up in registers:
+//! Unpacks eight values like [`bitpack`](crate::bitpack), adds the min delta and sums up in registers:
 //!
 //! ```text
 //! deltas           a  b   c    d     | e    f    g     h
@@ -8,10 +8,10 @@
 //! total            lane 7 everywhere
 //! ```
 //!
-//! Only `carry += total` hangs on the eight values before; all else of the next group runs beside it.
+//! Only `carry += total` depends on the eight values before; everything else in the next group runs beside it.
 //!
-//! i32 by blocks of 32 have a block's halves side by side instead, four values of each in a register, so that what crosses the
-//! 128 bits is done once a block and not once a group: 20 to 27 % less time.
+//! For i32 in blocks of 32, a register has four values of each half of a block instead, so that the operations across
+//! the 128-bit halves run once a block and not once a group: 20 to 27 % less time.
 //!
 //! Cost per eight values: i32 16 instructions (width ≤ 25) or 21, i64 2 × 14 (width ≤ 57) or 2 × 19. i64 of widths up to
 //! 25 are summed up as i32 and widened: 20.
@@ -35,7 +35,7 @@ use crate::bitpack::lanes::{NARROW32, NARROW64, WINDOW32, WINDOW64, groups_withi
 use crate::bitpack::packed_len;
 use crate::tier::avx2;
 
-/// Values that the usual path takes at a time: four groups; every miniblock's length is a multiple.
+/// The number of values per block of the usual path: four groups; every miniblock's length is a multiple.
 const BLOCK: usize = 32;
 
 /// Constants of a sum over 64-bit lanes, in registers.
@@ -116,8 +116,8 @@ avx2! {
         _mm256_cvtsi256_si32(carry)
     }
 
-    /// The source has [`WINDOW32`] bytes beyond the run's. `OF_ONE` where a miniblock is one block, as nearly all writers
-    /// make them: of a loop over one the compiler keeps nothing.
+    /// The source has [`WINDOW32`] bytes beyond the run's. `OF_ONE` if a miniblock is one block, as from nearly all
+    /// writers: a loop over one block compiles to nothing.
     #[inline]
     fn whole_miniblocks_i32<const OF_ONE: bool>(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
         let mut carry = _mm256_set1_epi32(run.last);
@@ -162,7 +162,7 @@ avx2! {
         carry: &mut __m256i,
         block: &mut [i32; BLOCK],
     ) {
-        // The block's halves side by side, four values of each at a time.
+        // Both halves of the block, four values of each at a time.
         let (low, high) = (src, src.wrapping_add(2 * width));
         let starts = [0, width / 2, width, width + width / 2];
         let mut total = _mm256_setzero_si256();
@@ -170,8 +170,8 @@ avx2! {
         for (four, values) in values.iter_mut().enumerate() {
             let (low, high) = (low.wrapping_add(starts[four]), high.wrapping_add(starts[four]));
             let deltas = if WHOLE {
-                // SAFETY: the last of these is half a group, of at most 16 bytes, behind the last group's start, which has a
-                // window of 33 bytes.
+                // SAFETY: the last of these is half a group, at most 16 bytes, after the last group's start, which has
+                // a window of 33 bytes.
                 unsafe { load_halves(low, high) }
             } else {
                 // SAFETY: as above.
@@ -203,7 +203,7 @@ avx2! {
         _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums))
     }
 
-    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on; returns the number of values.
+    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on. Returns the number of values.
     #[inline]
     fn sum_groups_i32<const WIDE: bool>(
         src: &[u8],
@@ -233,14 +233,14 @@ avx2! {
     /// `src` has 32 readable bytes.
     #[inline]
     unsafe fn load(src: *const u8) -> __m256i {
-        // SAFETY: the caller's, and this load takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this load takes any alignment.
         unsafe { _mm256_loadu_si256(src.cast()) }
     }
 
-    /// Permutations that the sums need.
+    /// Permutations for the sums.
     ///
     /// Opaque to the compiler, which would otherwise replace one `vpermd` by several shuffles of fixed pattern and let
-    /// one of them hang on the carry: twice the time was measured.
+    /// one of them depend on the carry: twice the time was measured.
     #[inline]
     fn sum_constants() -> Sums {
         let (middle, last) = (_mm256_set1_epi64x(3 << 32 | 2), _mm256_set1_epi64x(7 << 32 | 6));
@@ -285,7 +285,7 @@ avx2! {
     fn whole_miniblocks_i64(by: &Sums, run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
         let mut carry = _mm256_set1_epi64x(run.last);
         let min_delta = _mm256_set1_epi64x(run.min_delta);
-        // The min delta one to eight times.
+        // The min delta, one to eight times.
         let doubled = run.min_delta.wrapping_mul(2);
         let one_or_two = _mm256_add_epi64(min_delta, _mm256_and_si256(min_delta, _mm256_setr_epi64x(0, -1, 0, -1)));
         let up_to_four = _mm256_add_epi64(one_or_two, _mm256_setr_epi64x(0, 0, doubled, doubled));
@@ -321,8 +321,8 @@ avx2! {
         _mm_cvtsi128_si64(_mm256_castsi256_si128(carry))
     }
 
-    /// Decodes four groups of a width up to [`NARROW32`]: the sums of eight deltas are below 2^28, so that they are summed
-    /// up in 32-bit lanes and widened then. `ramp` is the min delta one to eight times.
+    /// Decodes four groups of a width up to [`NARROW32`]: the sums of eight deltas are below 2^28, so they are summed
+    /// in 32-bit lanes and then widened. `ramp` is the min delta one to eight times.
     ///
     /// # Safety
     /// `src` has three groups' readable bytes and a window's beyond them.
@@ -335,7 +335,7 @@ avx2! {
         block: &mut [i64; BLOCK],
     ) {
         for (index, group) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            // SAFETY: the caller's.
+            // SAFETY: the caller guarantees this.
             let deltas = unsafe { unpack_group_32::<false>(lanes, src.wrapping_add(index * lanes.width())) };
             let (sums, _) = sum_lanes_i32(deltas);
             let halves = [_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums)];
@@ -369,10 +369,10 @@ avx2! {
             let src = src.wrapping_add(index * lanes.width());
             let (first, second) = group.split_at_mut(4);
             let deltas = if WHOLE {
-                // SAFETY: the caller's.
+                // SAFETY: the caller guarantees this.
                 unsafe { load(src) }
             } else {
-                // SAFETY: the caller's.
+                // SAFETY: the caller guarantees this.
                 unsafe { unpack_half_64::<0, WIDE>(lanes, src) }
             };
             let (sums, total) = sum_lanes_i64(by, _mm256_add_epi64(deltas, min_delta));
@@ -381,10 +381,10 @@ avx2! {
             // SAFETY: the half is four values long.
             unsafe { _mm256_storeu_si256(first.as_mut_ptr().cast(), values) };
             let deltas = if WHOLE {
-                // SAFETY: the caller's.
+                // SAFETY: the caller guarantees this.
                 unsafe { load(src.wrapping_add(32)) }
             } else {
-                // SAFETY: the caller's.
+                // SAFETY: the caller guarantees this.
                 unsafe { unpack_half_64::<1, WIDE>(lanes, src) }
             };
             let (sums, total) = sum_lanes_i64(by, _mm256_add_epi64(deltas, min_delta));
@@ -395,7 +395,7 @@ avx2! {
         }
     }
 
-    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on; returns the number of values.
+    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on. Returns the number of values.
     #[inline]
     fn sum_groups_i64<const WIDE: bool>(
         src: &[u8],

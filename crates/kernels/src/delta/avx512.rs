@@ -1,4 +1,4 @@
-//! Unpacks sixteen values (i64: eight) as [`bitpack`](crate::bitpack) does, adds the min delta and sums up in registers:
+//! Unpacks sixteen values (i64: eight) like [`bitpack`](crate::bitpack), adds the min delta and sums up in registers:
 //!
 //! ```text
 //! deltas                      a  b   c    d     e     f     g     h     …
@@ -10,10 +10,10 @@
 //! + the value before
 //! ```
 //!
-//! i64 sums up by moving one, two and four lanes up, which needs no table.
-//! Only the last addition and a broadcast of its last lane hang on the values before: four cycles, where the rest takes
-//! seven of both vector ports. Cost: sixteen i32 14 instructions (width ≤ 25) or 17, eight i64 12 (width ≤ 57) or 15;
-//! sixteen i64 of widths up to 25, which are summed up as i32 and widened, 19.
+//! i64 sums up by moving one, two and four lanes up, which needs no table. Only the last addition and a broadcast of
+//! its last lane depend on the values before: four cycles, where the rest takes seven of both vector ports. Cost:
+//! sixteen i32 14 instructions (width ≤ 25) or 17, eight i64 12 (width ≤ 57) or 15; sixteen i64 of widths up to 25,
+//! which are summed as i32 and widened, 19.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::asm;
@@ -28,11 +28,11 @@ use crate::bitpack::lanes::{NARROW32, NARROW64};
 use crate::bitpack::packed_len;
 use crate::tier::avx512;
 
-/// Values that the usual path takes at a time; every miniblock's length is a multiple.
+/// The number of values per block of the usual path; every miniblock's length is a multiple.
 const BLOCK: usize = 32;
 
-/// Bytes of a load, which is not masked where so many stand behind a run: a mask's way to its register takes the port of
-/// the shuffles.
+/// The bytes of a load, which is not masked if this many bytes follow a run: moving a mask to its register takes the
+/// port of the shuffles.
 const LOAD: usize = 64;
 
 /// The low seven bits of every byte.
@@ -163,7 +163,7 @@ avx512! {
         block: &mut [i32; BLOCK],
     ) {
         if width <= NARROW32 {
-            // SAFETY: the caller's.
+            // SAFETY: the caller guarantees this.
             unsafe { sum_block_i32::<false, false>(lanes, by, src, ramp, carry, block) };
         } else if width < 32 {
             // SAFETY: as above.
@@ -194,7 +194,7 @@ avx512! {
     ) {
         for (index, part) in block.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let first = src.wrapping_add(index * lanes.bytes());
-            // SAFETY: the caller's.
+            // SAFETY: the caller guarantees this.
             let bytes = unsafe { _mm512_loadu_si512(first.cast()) };
             let deltas = if WHOLE { bytes } else { unpack_16::<WIDE>(lanes, bytes) };
             let sums = sum_lanes_i32(by, deltas);
@@ -205,7 +205,7 @@ avx512! {
         }
     }
 
-    /// Decodes from `carry` (in all lanes) on, to the last bytes of the source and beyond.
+    /// Decodes from `carry` (in all lanes) on, including the last bytes of the source and values beyond it.
     #[inline]
     fn sum_i32<const WIDE: bool>(
         src: &[u8],
@@ -243,8 +243,8 @@ avx512! {
         }
     }
 
-    /// Permutations that the sums need, opaque to the compiler, which would otherwise replace a `vpermd` under a mask by
-    /// shuffles of fixed pattern that are more and slower.
+    /// Permutations for the sums, opaque to the compiler, which would otherwise replace a `vpermd` under a mask by more
+    /// and slower shuffles of fixed pattern.
     #[inline]
     fn sum_constants() -> Sums {
         let thirds = _mm512_setr_epi32(0, 0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 11, 11, 11, 11);
@@ -257,7 +257,7 @@ avx512! {
         }
     }
 
-    /// The same vector, without the compiler knowing: it would add the sums to the carry one after the other.
+    /// The same vector, hidden from the compiler, which would otherwise add the sums to the carry one after the other.
     #[inline]
     fn opaque(vector: __m512i) -> __m512i {
         let same;
@@ -326,8 +326,8 @@ avx512! {
         _mm_cvtsi128_si64(_mm512_castsi512_si128(carry))
     }
 
-    /// Decodes a block of a width up to [`NARROW32`], sixteen values at a time: the sums of sixteen deltas are below 2^29, so
-    /// that they are summed up in 32-bit lanes and widened then. `ramp` is the min delta one to sixteen times.
+    /// Decodes a block of a width up to [`NARROW32`], sixteen values at a time: the sums of sixteen deltas are below
+    /// 2^29, so they are summed in 32-bit lanes and then widened. `ramp` is the min delta one to sixteen times.
     ///
     /// # Safety
     /// `src` has the block's bytes and [`LOAD`] beyond them.
@@ -342,7 +342,7 @@ avx512! {
     ) {
         for (index, part) in block.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let first = src.wrapping_add(index * lanes.bytes());
-            // SAFETY: the caller's.
+            // SAFETY: the caller guarantees this.
             let bytes = unsafe { _mm512_loadu_si512(first.cast()) };
             let sums = sum_lanes_i32(by, unpack_16::<false>(lanes, bytes));
             let halves = [_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums)];
@@ -373,7 +373,7 @@ avx512! {
     ) {
         for (index, part) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let first = src.wrapping_add(index * lanes.bytes());
-            // SAFETY: the caller's.
+            // SAFETY: the caller guarantees this.
             let bytes = unsafe { _mm512_loadu_si512(first.cast()) };
             let deltas = if WHOLE { bytes } else { unpack_8::<WIDE>(lanes, bytes) };
             let sums = sum_lanes_i64(deltas);
@@ -384,7 +384,7 @@ avx512! {
         }
     }
 
-    /// Decodes from `carry` (in all lanes) on, to the last bytes of the source and beyond.
+    /// Decodes from `carry` (in all lanes) on, including the last bytes of the source and values beyond it.
     #[inline]
     fn sum_i64<const WIDE: bool>(
         src: &[u8],

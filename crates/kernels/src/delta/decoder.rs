@@ -1,16 +1,16 @@
-//! Walks headers, blocks and miniblocks, and hands a tier's kernel the runs of miniblocks to decode.
+//! Walks headers, blocks and miniblocks, and passes runs of miniblocks to a tier's kernel for decoding.
 
 use super::Integer;
 use crate::KernelError;
 use crate::bitpack::packed_len;
 use crate::varint::{join_sevens, read_uleb128, read_zigzag, read_zigzag_by};
 
-/// Values that [`Decoder::skip`] decodes at a time, to the stack.
+/// The number of values that [`Decoder::skip`] decodes at a time, to the stack.
 const SKIP_BATCH: usize = 512;
 
 /// A DELTA_BINARY_PACKED decoder that stops and resumes at any value.
 ///
-/// It owns nothing but its position: every call takes the same bytes again.
+/// It stores only its position: every call takes the same bytes again.
 ///
 /// ```
 /// use lath_kernels::delta::Decoder;
@@ -29,7 +29,7 @@ const SKIP_BATCH: usize = 512;
 pub struct Decoder<T> {
     count: usize,
     remaining: usize,
-    /// The value before the next one; the first value itself until that is taken.
+    /// The value before the next one; the first value itself until that is returned.
     last: T,
     /// Values of a miniblock: a multiple of 32.
     miniblock_len: usize,
@@ -37,15 +37,15 @@ pub struct Decoder<T> {
 
     // The current block.
     min_delta: T,
-    /// Where the block's bit widths begin.
+    /// The offset of the block's bit widths.
     widths: usize,
-    /// The miniblock that the next value is in; `miniblocks_per_block` when the next block's header comes first.
+    /// The miniblock of the next value; `miniblocks_per_block` if the next block's header comes first.
     miniblock: usize,
 
     // The current miniblock.
-    /// Where it begins; where the next block begins if there is none.
+    /// Its offset, or the offset of the next block if there is none.
     position: usize,
-    /// Values of it that have been taken.
+    /// The number of its values that have been returned.
     taken: usize,
 }
 
@@ -58,9 +58,9 @@ pub(super) struct Miniblocks<'a, T> {
     pub(super) src: &'a [u8],
     /// One width a miniblock, at most 64 each.
     pub(super) widths: &'a [u8],
-    /// Values of a miniblock; anything if there is only one, a multiple of 32 if there are more.
+    /// The length of a miniblock; anything if there is only one, a multiple of 32 if there are more.
     pub(super) len: usize,
-    /// Bytes that all the values take up.
+    /// The bytes of all the values.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others ask for each load"))]
     pub(super) bytes: usize,
     pub(super) min_delta: T,
@@ -104,32 +104,33 @@ impl<T: Integer> Decoder<T> {
         })
     }
 
-    /// Number of values that the header announces. It is not checked against the bytes: do not allocate on its word.
+    /// The number of values that the header announces. It is not checked against the bytes: do not allocate by it
+    /// alone.
     pub fn value_count(&self) -> usize {
         self.count
     }
 
-    /// Number of values not yet decoded or skipped, of those that the header announces.
+    /// The number of announced values that are not yet decoded or skipped.
     pub fn remaining(&self) -> usize {
         self.remaining
     }
 
-    /// Decodes the next values: `out.len()` of them or all that remain. Returns how many.
+    /// Decodes the next values: `out.len()` of them, or all that remain. Returns their number.
     ///
-    /// `src` is what [`Decoder::new`] read; other bytes give other values.
+    /// `src` must be the bytes passed to [`Decoder::new`]; other bytes give other values.
     ///
     /// # Errors
-    /// If the bytes end before the values, or a header within them is malformed. The decoder is of no further use then.
+    /// If the bytes end before the values, or a header within them is malformed. The decoder cannot be used afterwards.
     pub fn decode(&mut self, src: &[u8], out: &mut [T]) -> Result<usize, KernelError> {
         T::decode(self, src, out)
     }
 
-    /// Passes over the next `count` values or all that remain. Returns how many.
+    /// Skips the next `count` values, or all that remain. Returns their number.
     ///
-    /// Values depend on all before them, so this costs as much as decoding.
+    /// Values depend on all before them, so this takes as long as decoding.
     ///
     /// # Errors
-    /// As [`Decoder::decode`].
+    /// The same as [`Decoder::decode`].
     pub fn skip(&mut self, src: &[u8], count: usize) -> Result<usize, KernelError> {
         let mut batch = [T::default(); SKIP_BATCH];
         let mut skipped = 0;
@@ -146,10 +147,10 @@ impl<T: Integer> Decoder<T> {
 
     /// The offset of the first byte past the encoded data, where DELTA_LENGTH_BYTE_ARRAY's strings begin.
     ///
-    /// Known at any time: block headers are walked, values are not decoded.
+    /// Available at any time: this walks block headers without decoding values.
     ///
     /// # Errors
-    /// As [`Decoder::decode`], for values not yet decoded.
+    /// The same as [`Decoder::decode`], for values not yet decoded.
     pub fn end(&self, src: &[u8]) -> Result<usize, KernelError> {
         let mut ahead = self.clone();
         if ahead.remaining == ahead.count {
@@ -166,15 +167,16 @@ impl<T: Integer> Decoder<T> {
             ahead.remaining -= part;
             ahead.advance(part, width);
         }
-        // A miniblock that was begun is stored in full.
+        // A started miniblock is stored in full.
         if ahead.taken > 0 {
             ahead.position += packed_len(ahead.miniblock_len, ahead.width(src)?);
         }
         Ok(ahead.position.min(src.len()))
     }
 
-    /// Decodes by `blocks` and `kernel`, which write the values of some miniblocks and return the last of them. `blocks`
-    /// gets whole miniblocks alone; it is inlined into the loop over blocks, and that into each tier's function.
+    /// Decodes by `blocks` and `kernel`, which write the values of some miniblocks and return the last of them.
+    /// `blocks` gets only whole miniblocks; it is inlined into the loop over blocks, and that into each tier's
+    /// function.
     #[inline(always)]
     pub(super) fn decode_with(
         &mut self,
@@ -186,7 +188,7 @@ impl<T: Integer> Decoder<T> {
         self.decode_with_join(src, out, blocks, kernel, join_sevens)
     }
 
-    /// The same by a tier's [`join_sevens`].
+    /// Like [`decode_with`](Self::decode_with), with a tier's [`join_sevens`].
     #[inline(always)]
     pub(super) fn decode_with_join(
         &mut self,
@@ -223,9 +225,9 @@ impl<T: Integer> Decoder<T> {
         Ok(wanted)
     }
 
-    /// Decodes as many whole blocks as `out` takes, from a block's header on.
+    /// Decodes as many whole blocks as fit into `out`, starting with a block's header.
     ///
-    /// What blocks hand to the next one is in registers.
+    /// Blocks pass values to the next one in registers.
     #[inline(always)]
     fn decode_blocks(
         &mut self,
@@ -267,7 +269,7 @@ impl<T: Integer> Decoder<T> {
         }
     }
 
-    /// Decodes as many whole miniblocks as the block still has and `out` takes, at least one.
+    /// Decodes as many whole miniblocks as the block still has and fit into `out`, at least one.
     fn decode_whole(
         &mut self,
         src: &[u8],
@@ -292,7 +294,7 @@ impl<T: Integer> Decoder<T> {
         Ok(values)
     }
 
-    /// Decodes the rest of the current miniblock, or as much of it as `out` takes.
+    /// Decodes the rest of the current miniblock, or as much of it as fits into `out`.
     fn decode_part(
         &mut self,
         src: &[u8],
@@ -305,12 +307,12 @@ impl<T: Integer> Decoder<T> {
         let min_delta = self.min_delta;
         let mut values = &mut out[..part];
         let mut taken = self.taken;
-        // Kernels begin at a byte, which is where every eighth value does.
+        // Kernels begin at a byte, as does every eighth value.
         let within = taken % 8;
         if within != 0 {
             let src = src.get(self.position + packed_len(taken - within, width)..).unwrap_or_default();
             let mut group = [T::default(); 8];
-            // Summed up from zero, a group's values differ from the wanted ones by a constant.
+            // Summed from zero, a group's values differ from the true ones by a constant.
             let head = values.len().min(8 - within);
             let bytes = width as usize;
             let run = Miniblocks { src, widths: &[width as u8], len: 8, bytes, min_delta, last: T::default() };
@@ -334,7 +336,7 @@ impl<T: Integer> Decoder<T> {
         Ok(part)
     }
 
-    /// Moves past `part` values of the current miniblock.
+    /// Advances past `part` values of the current miniblock.
     fn advance(&mut self, part: usize, width: u32) {
         self.taken += part;
         if self.taken == self.miniblock_len {
@@ -368,7 +370,7 @@ impl<T: Integer> Decoder<T> {
         Ok(width.into())
     }
 
-    /// That `src` has the bits of `count` values from `position` on.
+    /// Checks that `src` has the bits of `count` values from `position` on.
     fn need(&self, src: &[u8], position: usize, count: usize, width: u32) -> Result<(), KernelError> {
         let needed = packed_len(count, width);
         let available = src.len().saturating_sub(position);
@@ -376,7 +378,7 @@ impl<T: Integer> Decoder<T> {
     }
 }
 
-/// The bytes of whole miniblocks of `len` values, of which `available` are there.
+/// The size in bytes of whole miniblocks of `len` values, of which `available` bytes exist.
 #[inline(always)]
 fn stored_len(widths: &[u8], len: usize, available: usize) -> Result<usize, KernelError> {
     if let Ok(&widths) = <&[u8; 4]>::try_from(widths)
@@ -397,11 +399,11 @@ fn stored_len(widths: &[u8], len: usize, available: usize) -> Result<usize, Kern
     if needed > available { Err(KernelError::InputTooShort { needed, available }) } else { Ok(needed) }
 }
 
-/// The sum of the usual number of widths, in a third of the instructions that a loop takes; nothing if one is over 64.
+/// The sum of the usual number of widths, in a third of a loop's instructions; `None` if one is over 64.
 #[inline(always)]
 pub(super) fn sum_of_widths(widths: [u8; 4]) -> Option<usize> {
     let widths = u32::from_le_bytes(widths);
-    // A byte from 65 on has its highest bit, or gets it.
+    // A byte over 64 has its highest bit set, or gets it by this addition.
     let over = widths | ((widths & 0x7f7f_7f7f) + 0x3f3f_3f3f);
     let pairs = (widths & 0x00ff_00ff) + (widths >> 8 & 0x00ff_00ff);
     (over & 0x8080_8080 == 0).then_some(((pairs & 0xffff) + (pairs >> 16)) as usize)
@@ -412,7 +414,7 @@ fn check_width(width: u8) -> Result<(), KernelError> {
     if width > 64 { Err(KernelError::WidthOutOfRange { width: width.into(), max: 64 }) } else { Ok(()) }
 }
 
-/// A header field that counts values, none of which can be over 2^31 − 1 in a page.
+/// A header field that counts values, which cannot exceed 2^31 − 1 in a page.
 fn read_length(src: &[u8], position: &mut usize, what: &'static str) -> Result<usize, KernelError> {
     match read_uleb128(src, position, what)? {
         length @ 0..=0x7fff_ffff => Ok(length as usize),

@@ -1,5 +1,5 @@
 //! [DELTA_BINARY_PACKED](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-encoding-delta_binary_packed--5):
-//! a first value, then blocks of differences, bit-packed above each block's least difference.
+//! a first value, then blocks of differences, bit-packed above each block's smallest difference.
 //!
 //! ```text
 //! header   block size | miniblocks per block | total count | first value        three ULEB128, one zigzag
@@ -7,17 +7,17 @@
 //! value    previous + min delta + packed, modulo 2^32 (i32) or 2^64 (i64)
 //! ```
 //!
-//! A miniblock is unpacked, raised by the min delta and summed up in one pass, from registers to the output.
-//! [`Decoder`] resumes anywhere, so that a page can be decoded in batches of any size; [`encode_i32`] and [`encode_i64`]
-//! take all values of a page at once.
+//! A miniblock is unpacked, raised by the min delta and summed in one pass, from registers to the output. [`Decoder`]
+//! resumes anywhere, so a page can be decoded in batches of any size; [`encode_i32`] and [`encode_i64`] encode all
+//! values of a page at once.
 //!
-//! Where writers differ from the letter of the format, this reads what is well-defined: widths above 32 in an i32
-//! column (arithmetic is modulo 2^32 all the same), any bytes as the widths of miniblocks that are not stored, and a
-//! last miniblock without its padding.
+//! If writers differ from the letter of the format, this reads everything that is well-defined: widths above 32 in an
+//! i32 column (arithmetic is modulo 2^32 all the same), any bytes as the widths of miniblocks that are not stored, and
+//! a last miniblock without its padding.
 //!
-//! [`lengths_to_offsets_i32`] and [`lengths_to_offsets_i64`] turn the lengths of
+//! [`lengths_to_offsets_i32`] and [`lengths_to_offsets_i64`] convert the lengths of
 //! [DELTA_LENGTH_BYTE_ARRAY](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-length-byte-array-delta_length_byte_array--6)
-//! into offsets, and find negative lengths and overflow in the same pass.
+//! to offsets, and detect negative lengths and overflow in the same pass.
 #![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
 #[cfg(target_arch = "x86_64")]
@@ -41,9 +41,9 @@ pub use encode::{encode_i32, encode_i64, max_encoded_len};
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// [`Decoder`] of an INT32 column.
+/// A [`Decoder`] for an INT32 column.
 pub type DecoderI32 = Decoder<i32>;
-/// [`Decoder`] of an INT64 column.
+/// A [`Decoder`] for an INT64 column.
 pub type DecoderI64 = Decoder<i64>;
 
 /// The physical types that DELTA_BINARY_PACKED stores.
@@ -56,7 +56,7 @@ mod private {
     use super::decoder::Decoder;
     use crate::KernelError;
 
-    /// What [`Decoder`] needs of an element type: not for other crates to implement or call.
+    /// The requirements of [`Decoder`] on an element type: not for other crates to implement or call.
     pub trait Integer: Copy + std::fmt::Debug + Default + PartialEq {
         /// The value modulo the type's size.
         fn wrap(value: i64) -> Self;
@@ -64,7 +64,7 @@ mod private {
         fn wrapping_add(self, other: Self) -> Self;
         /// The difference modulo the type's size.
         fn wrapping_sub(self, other: Self) -> Self;
-        /// Decodes with the tier that the processor has.
+        /// Decodes at the current tier.
         fn decode(decoder: &mut Decoder<Self>, src: &[u8], out: &mut [Self]) -> Result<usize, KernelError>
         where
             Self: super::Integer;
@@ -113,7 +113,7 @@ impl private::Integer for i64 {
     }
 }
 
-/// Writes to `out[i]` the end of value `i`, where the first value begins at `start`; returns the last end.
+/// Writes the end of value `i` to `out[i]`; the first value begins at `start`. Returns the last end.
 ///
 /// ```
 /// let mut ends = [0; 3];
@@ -132,7 +132,7 @@ pub fn lengths_to_offsets_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> R
     }
 }
 
-/// Writes to `out[i]` the end of value `i`, where the first value begins at `start`; returns the last end.
+/// Writes the end of value `i` to `out[i]`; the first value begins at `start`. Returns the last end.
 ///
 /// # Errors
 /// If a length is negative, an end is over `i64::MAX`, `start` is negative, or the slices differ in length.
@@ -144,7 +144,7 @@ pub fn lengths_to_offsets_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> R
     }
 }
 
-/// Nothing if a length is negative or an end overflows; so for the next one.
+/// `None` if a length is negative or an end overflows; the same for the next one.
 fn sum_lengths_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Option<i32> {
     dispatch!(sum_lengths_i32(lengths, start, out): avx2)
 }

@@ -1,4 +1,4 @@
-//! Unpacks four values (i64: two) as [`bitpack`](crate::bitpack) does, adds the min delta and sums up in registers:
+//! Unpacks four values (i64: two) like [`bitpack`](crate::bitpack), adds the min delta and sums up in registers:
 //!
 //! ```text
 //! deltas           a  b   c    d
@@ -7,7 +7,7 @@
 //! total            the last lane, everywhere
 //! ```
 //!
-//! Only `carry += total` hangs on the values before; all else of the next ones runs beside it.
+//! Only `carry += total` depends on the values before; everything else in the next ones runs beside it.
 #![expect(unsafe_code, reason = "stores through pointers")]
 
 use std::arch::aarch64::*;
@@ -50,7 +50,7 @@ neon! {
         vgetq_lane_s32::<0>(carry)
     }
 
-    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on; returns the number of values.
+    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on. Returns the number of values.
     #[inline]
     fn sum_groups_i32<const WIDE: bool>(
         src: &[u8],
@@ -101,7 +101,7 @@ neon! {
         vgetq_lane_s64::<0>(carry)
     }
 
-    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on; returns the number of values.
+    /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on. Returns the number of values.
     #[inline]
     fn sum_groups_i64<const WIDE: bool>(
         src: &[u8],

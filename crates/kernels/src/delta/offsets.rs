@@ -1,5 +1,5 @@
-//! Checks around lengths to offsets. Tiers sum up wrapping, and collect in one word all that could have gone wrong: its
-//! sign says so in the end. Where it did is looked for only then.
+//! Checks around lengths to offsets. Tiers sum with wrapping, and collect all possible failures in one word, whose sign
+//! reports them at the end. Only then is the failure located.
 
 use crate::KernelError;
 
@@ -13,7 +13,7 @@ pub(super) fn check(lengths: &[i32], start: i64, out_len: usize) -> Result<(), K
     Ok(())
 }
 
-/// The error of lengths that do not sum up.
+/// The error of lengths that cannot be summed.
 #[cold]
 pub(super) fn explain(lengths: &[i32], start: i64, max: i64) -> KernelError {
     let mut end = start;

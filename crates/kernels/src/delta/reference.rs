@@ -1,4 +1,4 @@
-//! The specification, value by value; and an encoder that writes whatever the format allows.
+//! The specification, value by value, and an encoder that writes everything the format allows.
 
 use lath_testkit::Seeded;
 

@@ -1,10 +1,10 @@
-//! Portable: a batch is unpacked to the stack and summed up into the output.
+//! Portable: a batch is unpacked to the stack and summed into the output.
 
 use super::decoder::{Decoder, Miniblocks};
 use crate::KernelError;
 use crate::bitpack::{packed_len, scalar};
 
-/// Values unpacked at a time: a multiple of 8, so that batches begin at bytes.
+/// The number of values unpacked at a time: a multiple of 8, so that batches begin at bytes.
 const BATCH: usize = 64;
 
 pub(super) fn decode_i32(decoder: &mut Decoder<i32>, src: &[u8], out: &mut [i32]) -> Result<usize, KernelError> {
@@ -35,7 +35,7 @@ fn miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
     last
 }
 
-/// Unpacks values of one width (at most 64) and sums them up from `last` on; returns the last.
+/// Unpacks values of one width (at most 64) and sums them from `last` on. Returns the last.
 pub(super) fn sum_i32(mut src: &[u8], width: u32, min_delta: i32, mut last: i32, out: &mut [i32]) -> i32 {
     for out in out.chunks_mut(BATCH) {
         if width <= 32 {
@@ -58,7 +58,7 @@ pub(super) fn sum_i32(mut src: &[u8], width: u32, min_delta: i32, mut last: i32,
     last
 }
 
-/// Unpacks values of one width (at most 64) and sums them up from `last` on; returns the last.
+/// Unpacks values of one width (at most 64) and sums them from `last` on. Returns the last.
 pub(super) fn sum_i64(mut src: &[u8], width: u32, min_delta: i64, mut last: i64, out: &mut [i64]) -> i64 {
     for out in out.chunks_mut(BATCH) {
         let mut deltas = [0; BATCH];
@@ -72,9 +72,9 @@ pub(super) fn sum_i64(mut src: &[u8], width: u32, min_delta: i64, mut last: i64,
     last
 }
 
-/// The last end, or nothing if a length is negative or an end overflows.
+/// The last end, or `None` if a length is negative or an end overflows.
 pub(super) fn sum_lengths_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Option<i32> {
-    // Both terms of a sum are below 2^31 while nothing went wrong, so the first sum to overflow is negative.
+    // Both terms of a sum are below 2^31 until a failure, so the first sum to overflow is negative.
     let (mut end, mut seen) = (start, 0);
     for (out, &length) in out.iter_mut().zip(lengths) {
         end = end.wrapping_add(length);
@@ -84,7 +84,7 @@ pub(super) fn sum_lengths_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> O
     (seen >= 0).then_some(end)
 }
 
-/// The last end, or nothing if a length is negative or an end overflows.
+/// The last end, or `None` if a length is negative or an end overflows.
 pub(super) fn sum_lengths_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> Option<i64> {
     let (mut end, mut seen) = (start, 0);
     for (out, &length) in out.iter_mut().zip(lengths) {

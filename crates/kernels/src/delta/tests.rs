@@ -1,18 +1,18 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded};
 
 use super::decoder::sum_of_widths;
 use super::reference::{self, Shape};
 use super::{Decoder, Integer, lengths_to_offsets_i32, lengths_to_offsets_i64};
 use crate::{KernelError, Tier};
 
-/// Names the tests' random numbers.
+/// The name of the tests' random numbers.
 const NAME: &str = "deltas";
 
 /// Decodes in batches of random sizes up to `largest`.
 fn decode_in_batches<T: Integer + Plain>(src: &[u8], random: &mut Seeded, largest: usize) -> Vec<T> {
     let mut decoder = Decoder::new(src).unwrap();
     let mut values = Vec::new();
-    let mut room = Guarded::ending_at_guard(&vec![T::default(); largest]);
+    let mut room = GuardedSlice::ending_at_guard(&vec![T::default(); largest]);
     while decoder.remaining() > 0 {
         let wanted = random.usize(..largest) + 1;
         let batch = &mut room[largest - wanted..];
@@ -23,7 +23,7 @@ fn decode_in_batches<T: Integer + Plain>(src: &[u8], random: &mut Seeded, larges
     values
 }
 
-/// Every tier gives the reference's values for `shape`, in batches, with and without bytes behind the data.
+/// Checks that every tier gives the reference's values for `shape`, in batches, with and without bytes after the data.
 fn check(shape: Shape, count: usize, seed: u64) {
     let mut random = Seeded::with_seed(NAME, seed);
     let min_delta_bits = [3, 20, 40, 64][seed as usize % 4];
@@ -127,7 +127,7 @@ fn a_last_miniblock_without_padding_is_accepted() {
             let mut decoder = Decoder::<i32>::new(&src).unwrap();
             decoder.skip(&src, 100).unwrap();
             assert_eq!(decoder.end(&src), Ok(src.len()));
-            // A byte less and the last value is not there.
+            // With a byte less, the last value is missing.
             let src = &src[..src.len() - 1];
             let mut decoder = Decoder::<i32>::new(src).unwrap();
             assert!(matches!(decoder.end(src), Err(KernelError::InputTooShort { .. })));
@@ -196,7 +196,7 @@ fn any_bytes_give_values_or_an_error() {
                         assert!(decoded <= out.len());
                     }
                 }
-                // Other bytes than the decoder was made for.
+                // Other bytes than the decoder was created for.
                 let _ = decoder.decode(&src[..src.len() / 2], &mut out);
                 let _ = decoder.end(&[]);
             }

@@ -6,10 +6,10 @@
 //! dictionary   A   B   C
 //! ```
 //!
-//! A table is a hash table over memory of the caller: slots, found by hashing, and the dictionary, which grows in the form
-//! in which a dictionary page has it. It takes values until its memory is full and says how many it took; the caller then
-//! makes a larger table of the same dictionary, or gives the dictionary up. The same happens, for hostile values, when
-//! too many of them hash alike.
+//! A table is a hash table in the caller's memory: slots, found by hashing, and the dictionary, which grows in the form
+//! of a dictionary page. It takes values until its memory is full and returns their number; the caller then makes a
+//! larger table of the same dictionary, or gives up the dictionary. The same happens, for hostile values, if too many
+//! of them have similar hashes.
 //!
 //! | values | table | slots | dictionary |
 //! | --- | --- | --- | --- |
@@ -18,10 +18,11 @@
 //! | FIXED_LEN_BYTE_ARRAY of 16 bytes | [`Numbers`] of `u128` | 32 bytes | numbers |
 //! | BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY | [`Strings`] | [`StringSlot`], 16 bytes | PLAIN: lengths and bytes |
 //!
-//! Values are the same where their bits are: 0.0 and -0.0 are two values, and a NaN is one for every payload.
+//! Values are equal if their bits are: 0.0 and -0.0 are two values, and NaNs with different payloads are different
+//! values.
 //!
-//! One implementation of number tables serves all tiers: a value costs a multiplication, two loads and a compare, and
-//! vectors only add to that.
+//! One implementation of number tables serves all tiers: a value takes a multiplication, two loads and a compare, and
+//! vectors would only add to that.
 //!
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#dictionary-encoding-plain_dictionary--2-and-rle_dictionary--8).
 
@@ -36,16 +37,16 @@ pub use strings::{SLACK, StringSlot, Strings};
 
 use crate::KernelError;
 
-/// The code that stands for none.
+/// The code that means none.
 const NO_CODE: u32 = u32::MAX;
 
-/// Slots of a chain that are looked at before a table is called full; only values made to hash alike reach it.
+/// The number of slots of a chain that are probed before a table counts as full; only values constructed to collide
+/// reach it.
 const MAX_CHAIN: usize = 64;
 
-/// The number of slots with which a table can hold `value_count` values: a power of two, a quarter full at most.
+/// The number of slots for a table of `value_count` values: a power of two, at most a quarter full.
 ///
-/// With half of the slots full, more values stand elsewhere than where they are looked for first, and each of them is a
-/// misprediction.
+/// With half of the slots full, more values are not in their first slot, and each of them is a misprediction.
 pub const fn slot_count(value_count: usize) -> usize {
     let count = value_count.saturating_mul(4);
     let count = if count < 2 { 2 } else { count };
@@ -55,7 +56,7 @@ pub const fn slot_count(value_count: usize) -> usize {
     }
 }
 
-/// The number of values that so many slots can hold, if it is a power of two from two on.
+/// The number of values for this many slots, if it is a power of two and at least two.
 fn capacity(slot_count: usize) -> Result<usize, KernelError> {
     if slot_count < 2 || !slot_count.is_power_of_two() {
         let expected = slot_count.max(2).checked_next_power_of_two().unwrap_or(2);

@@ -1,4 +1,4 @@
-//! Interning as everybody would write it.
+//! A straightforward implementation of interning.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Dictionaries of a few entries stand in registers and are looked up by permutes; larger ones by plain loads.
+//! Dictionaries of a few entries are kept in registers and looked up by permutes; larger ones by plain loads.
 //!
 //! ```text
 //! up to 8 entries    indices → vpermd of the table                                      8 values for each permute
@@ -7,8 +7,8 @@
 //! more               two indices from one 64-bit load, two loads, two stores
 //! ```
 //!
-//! Permutes look at the low bits of an index only, so they cannot leave the table: the largest index is kept aside and
-//! judged after the loop. For loads, a pass over each block of indices finds it first.
+//! Permutes use only the low bits of an index, so they cannot leave the table: the largest index is recorded and
+//! checked after the loop. For loads, a pass over each block of indices finds it first.
 //!
 //! Tried and rejected: `vpgatherdd` and `vpgatherdq` (1.6 and 1.5 times the time of loads), one load for each index
 //! (1.2), joining two values for one store (1.2), eight tables for 64 entries (no faster than loads).
@@ -24,10 +24,10 @@ use super::{judge, scalar};
 use crate::KernelError;
 use crate::tier::avx2;
 
-/// Indices that are proven at once: few enough that they are still in L1 when they are used.
+/// The number of indices that are checked at once: few enough to be still in L1 when they are used.
 const BLOCK: usize = 1024;
 
-/// Filling tables has to be worth it.
+/// The minimum number of indices for which filling tables pays.
 const MIN_TABLE_COUNT: usize = 64;
 
 avx2! {
@@ -129,7 +129,8 @@ avx2! {
                 // SAFETY: the reference is to eight readable bytes, and this load takes any alignment.
                 let pair = unsafe { pair.as_ptr().cast::<u64>().read_unaligned() };
                 for (to, index) in out.iter_mut().zip([pair as u32 as usize, (pair >> 32) as usize]) {
-                    // SAFETY: the largest index of this block is below the dictionary's length; this is one of them.
+                    // SAFETY: the largest index of this block is less than the dictionary's length, and this is one of
+                    // its indices.
                     let from = unsafe { dict.get_unchecked(index) };
                     // A plain assignment of a `u128` goes through two general registers; this takes one vector move.
                     // SAFETY: both are references to one value, and the exclusive one cannot overlap the other.
@@ -147,7 +148,7 @@ avx2! {
         [load(&tables[0]), load(&tables[1]), load(&tables[2]), load(&tables[3])]
     }
 
-    /// Lanes of `b` where the sign of `by` is set, else of `a`.
+    /// Lanes of `b` where the sign of `by` is set, otherwise of `a`.
     #[inline]
     fn choose(a: __m256i, b: __m256i, by: __m256i) -> __m256i {
         let chosen = _mm256_blendv_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(by));

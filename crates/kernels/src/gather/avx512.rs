@@ -1,5 +1,5 @@
-//! Dictionaries of up to 64 u32, 32 u64 or 8 u128 stand in four registers and are looked up by permutes; larger ones by
-//! gathers, of u128 as in [`super::avx2`].
+//! Dictionaries of up to 64 u32, 32 u64 or 8 u128 are kept in four registers and looked up by permutes; larger ones by
+//! gathers, u128 as in [`super::avx2`].
 //!
 //! ```text
 //! up to 16 u32, 8 u64             one permute of one register             16 or 8 values
@@ -11,9 +11,9 @@
 //! Entries of 16 bytes are two of eight: index `i` becomes `2 i` and `2 i + 1`.
 //!
 //!
-//! Neither leaves the dictionary, so that the largest index is kept aside and judged after the loop: a pass for it before
-//! the gathers costs more than the lowering does. Gathers take .16 where the loads of [`super::avx2`] take .19 (u64: .20 and
-//! .25); Zen 4, on which they are slower than loads, is why AVX2 has none.
+//! Neither leaves the dictionary, so the largest index is recorded and checked after the loop: a pass for it before the
+//! gathers costs more than clamping the indices. Gathers take .16 where the loads of [`super::avx2`] take .19 (u64: .20
+//! and .25); Zen 4, on which they are slower than loads, is the reason that AVX2 has none.
 #![expect(unsafe_code, reason = "gathers whose indices are in range, and vector loads and stores")]
 
 use std::arch::x86_64::*;
@@ -22,10 +22,10 @@ use super::{avx2, judge, scalar};
 use crate::KernelError;
 use crate::tier::avx512;
 
-/// Filling tables has to be worth it.
+/// The minimum number of indices for which filling tables pays.
 const MIN_TABLE_COUNT: usize = 64;
 
-/// The last entry's index, unless it is none or over what gathers take as positive.
+/// The last entry's index, unless there is none or it exceeds the positive range of gathers.
 fn last_index(len: usize) -> Option<i32> {
     i32::try_from(len.checked_sub(1)?).ok()
 }
@@ -124,7 +124,7 @@ avx512! {
             let index = load(vector);
             max = _mm512_max_epu32(max, index);
             let index = _mm512_min_epu32(index, last);
-            // SAFETY: no index is over the last entry's.
+            // SAFETY: no index exceeds the last entry's.
             store(out, unsafe { _mm512_i32gather_epi32::<4>(index, dict.as_ptr().cast()) });
         }
         judge(_mm512_reduce_max_epu32(max), dict.len())?;
@@ -141,7 +141,7 @@ avx512! {
             let index = load_half(vector);
             max = _mm256_max_epu32(max, index);
             let index = _mm256_min_epu32(index, last);
-            // SAFETY: no index is over the last entry's.
+            // SAFETY: no index exceeds the last entry's.
             store_u64(out, unsafe { _mm512_i32gather_epi64::<8>(index, dict.as_ptr().cast()) });
         }
         judge(_mm512_reduce_max_epu32(_mm512_zextsi256_si512(max)), dict.len())?;
@@ -173,8 +173,8 @@ avx512! {
         scalar::gather(dict, tail, out_tail)
     }
 
-    /// Where both halves of each of eight entries of 16 bytes stand in a table of eight-byte words: `2 i`, `2 i + 1`,
-    /// of the first four and of the last four.
+    /// The positions of both halves of each of eight entries of 16 bytes in a table of eight-byte words: `2 i`, `2 i +
+    /// 1`, for the first four and for the last four.
     #[inline]
     fn halves_of(index: __m512i) -> [__m512i; 2] {
         let which = _mm512_set_epi64(1, 0, 1, 0, 1, 0, 1, 0);

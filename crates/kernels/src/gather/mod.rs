@@ -1,7 +1,7 @@
-//! Dictionary decoding: `out[i] = dict[indices[i]]` for values of any width, string views among them.
+//! Dictionary decoding: `out[i] = dict[indices[i]]` for values of any width, including string views.
 //!
-//! Indices come from the page, so they are not to be trusted; each block of them is proven to be in range by one pass
-//! for its maximum, after which the loads of that block need no checks.
+//! Indices come from the page, so they are untrusted. One pass over each block for its maximum proves them in range,
+//! after which the loads of that block need no checks.
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#dictionary-encoding-plain_dictionary--2-and-rle_dictionary--8).
 
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
@@ -25,8 +25,8 @@ macro_rules! gather_of {
         #[doc = concat!("Writes `dict[indices[i]]` to `out[i]`, ", $what, " each.")]
         ///
         /// # Errors
-        /// [`KernelError::IndexOutOfRange`] where an index is not below `dict.len()`;
-        /// [`KernelError::LengthMismatch`] where `out` is not as long as `indices`.
+        /// [`KernelError::IndexOutOfRange`] if an index is not less than `dict.len()`; [`KernelError::LengthMismatch`]
+        /// if `out` and `indices` differ in length.
         pub fn $name(dict: &[$value], indices: &[u32], out: &mut [$value]) -> Result<(), KernelError> {
             check_len(indices.len(), out.len())?;
             dispatch!($name(dict, indices, out): $($tier)*)
@@ -42,11 +42,11 @@ gather_of!(gather_u128 u128, "16 bytes (values as well as string views)": avx512
 
 /// Writes entry `indices[i]` of a dictionary of `width`-byte values to `out[i * width ..]`.
 ///
-/// Bytes of `dict` behind its last whole value are no entry. A `width` of zero takes an empty `out` only, and then
-/// every index is accepted.
+/// Bytes of `dict` after its last whole value are no entry. A `width` of zero requires an empty `out`, and then accepts
+/// every index.
 ///
 /// # Errors
-/// [`KernelError::IndexOutOfRange`] where an index has no entry; [`KernelError::LengthMismatch`] where `out` is not
+/// [`KernelError::IndexOutOfRange`] if an index has no entry; [`KernelError::LengthMismatch`] if `out` does not have
 /// `width` bytes for each index.
 pub fn gather_bytes(dict: &[u8], width: usize, indices: &[u32], out: &mut [u8]) -> Result<(), KernelError> {
     check_len(indices.len().saturating_mul(width), out.len())?;
@@ -88,12 +88,12 @@ pub fn gather_bytes(dict: &[u8], width: usize, indices: &[u32], out: &mut [u8]) 
     }
 }
 
-/// The largest index, or `None` of no indices.
+/// The largest index, or `None` without indices.
 pub fn max_index(indices: &[u32]) -> Option<u32> {
     dispatch!(max_index(indices): avx2 neon)
 }
 
-/// Judges a block of indices by the largest of them.
+/// Checks a block of indices by the largest of them.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 pub(crate) fn judge(largest: u32, len: usize) -> Result<(), KernelError> {

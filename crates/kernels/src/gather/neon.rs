@@ -1,4 +1,4 @@
-//! Plain loads, their indices proven in blocks: AArch64 has no gather before SVE.
+//! Plain loads, with indices checked in blocks: AArch64 has no gather before SVE.
 #![expect(unsafe_code, reason = "loads whose index is proven for a whole block, and vector loads")]
 
 use std::arch::aarch64::{vdupq_n_u32, vld1q_u32, vmaxq_u32, vmaxvq_u32};
@@ -6,7 +6,7 @@ use std::arch::aarch64::{vdupq_n_u32, vld1q_u32, vmaxq_u32, vmaxvq_u32};
 use super::judge;
 use crate::KernelError;
 
-/// Indices that are proven at once: few enough that they are still in L1 when they are used.
+/// The number of indices that are checked at once: few enough to be still in L1 when they are used.
 const BLOCK: usize = 1024;
 
 #[target_feature(enable = "neon")]
@@ -48,7 +48,8 @@ fn gather<T: Copy>(dict: &[T], indices: &[u32], out: &mut [T]) -> Result<(), Ker
             judge(largest, dict.len())?;
         }
         for (value, &index) in out.iter_mut().zip(indices) {
-            // SAFETY: the largest index of this block is below the dictionary's length; this is one of them.
+            // SAFETY: the largest index of this block is less than the dictionary's length, and this is one of its
+            // indices.
             *value = unsafe { *dict.get_unchecked(index as usize) };
         }
     }

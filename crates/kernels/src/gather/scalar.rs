@@ -1,5 +1,5 @@
-//! Portable gathers: a checked load per value. The check is one compare that always predicts, and beside the two loads
-//! and the store of a value it costs little.
+//! Portable gathers: a checked load per value. The check is one well-predicted compare, and costs little beside the two
+//! loads and the store of a value.
 
 use crate::KernelError;
 
@@ -22,7 +22,7 @@ pub(super) fn gather<T: Copy>(dict: &[T], indices: &[u32], out: &mut [T]) -> Res
     Ok(())
 }
 
-/// Values of a width that the compiler knows, so that a copy is one or two moves.
+/// Values of a constant width, so that a copy is one or two moves.
 pub(super) fn gather_arrays<const W: usize>(dict: &[u8], indices: &[u32], out: &mut [u8]) -> Result<(), KernelError> {
     gather(dict.as_chunks::<W>().0, indices, out.as_chunks_mut::<W>().0)
 }

@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes};
+use lath_testkit::{GuardedBytes, GuardedSlice};
 
 use super::{gather_bytes, gather_u8, gather_u16, gather_u32, gather_u64, gather_u128, max_index};
 use crate::{KernelError, Tier};
@@ -6,7 +6,7 @@ use crate::{KernelError, Tier};
 const COUNTS: [usize; 17] = [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, 5000];
 const DICTIONARIES: [usize; 14] = [1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 3000];
 
-/// Indices below `len` without a visible pattern, the last entry among them.
+/// Indices below `len` without a visible pattern, including the last entry.
 fn indices(count: usize, len: usize) -> Vec<u32> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (count as u64) << 20 ^ len as u64;
     let mut indices: Vec<u32> = (0..count)
@@ -21,7 +21,7 @@ fn indices(count: usize, len: usize) -> Vec<u32> {
     indices
 }
 
-/// Bytes that tell every entry and every byte of it from the others.
+/// Bytes that distinguish every entry and every byte of it from the others.
 fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
 }
@@ -35,20 +35,20 @@ macro_rules! conformance {
                 for len in DICTIONARIES {
                     let dict: Vec<$value> =
                         bytes(len * W).as_chunks::<W>().0.iter().map(|&b| <$value>::from_le_bytes(b)).collect();
-                    let dict = Guarded::ending_at_guard(&dict);
+                    let dict = GuardedSlice::ending_at_guard(&dict);
                     for count in COUNTS {
                         let indices = indices(count, len);
                         let expected: Vec<$value> = indices.iter().map(|&i| dict[i as usize]).collect();
                         let garbage = vec![<$value>::MAX; count];
                         for (indices, mut out) in [
-                            (Guarded::ending_at_guard(&indices), Guarded::ending_at_guard(&garbage)),
-                            (Guarded::starting_at_guard(&indices), Guarded::starting_at_guard(&garbage)),
+                            (GuardedSlice::ending_at_guard(&indices), GuardedSlice::ending_at_guard(&garbage)),
+                            (GuardedSlice::starting_at_guard(&indices), GuardedSlice::starting_at_guard(&garbage)),
                         ] {
                             $gather(&dict, &indices, &mut out).unwrap();
                             assert_eq!(*out, *expected, "{tier} {count} of {len}");
                         }
 
-                        // An index that is out of range is found wherever it stands.
+                        // An index that is out of range is detected at any position.
                         for position in [0, count / 2, count.wrapping_sub(1)] {
                             for bad in [len as u32, len as u32 + 1, 1 << 31, u32::MAX] {
                                 let mut indices = indices.clone();

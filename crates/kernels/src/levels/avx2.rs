@@ -1,8 +1,8 @@
-//! Level masks: 32 comparisons an instruction, gathered by MOVEMASK. AVX2 has no unsigned order, so `level >= t` is
-//! `max(level, t) = level`. A word costs two loads and six operations.
+//! Level masks: 32 comparisons an instruction, gathered by MOVEMASK. AVX2 has no unsigned comparison, so `level >= t`
+//! is `max(level, t) = level`. A word takes two loads and six operations.
 //!
-//! List offsets, eight entries at a time within general registers: PDEP spreads the element bits to bytes, a multiplication
-//! sums them up, PEXT keeps the sums that stand at a slot, and one widening addition makes offsets of them.
+//! List offsets, eight entries at a time within general registers: PDEP spreads the element bits to bytes, a
+//! multiplication sums them, PEXT keeps the sums at slots, and one widening addition makes offsets of them.
 //!
 //! ```text
 //! elements   1 0 1 1 0 1 0 0      slots  1 0 0 1 0 0 1 0      (entry 0 on the left)
@@ -89,7 +89,7 @@ avx2! {
                     let kept = sums_at_slots(slots_word >> shift, elements_word >> shift);
                     let kept = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(kept as i64));
                     let offsets = _mm256_add_epi32(kept, _mm256_set1_epi32(offset));
-                    // SAFETY: eight offsets behind at most `shift` lie within the 64 of `room`.
+                    // SAFETY: eight offsets from at most `shift` lie within the 64 of `room`.
                     unsafe { _mm256_storeu_si256(to.cast(), offsets) };
                     // SAFETY: at most eight slots in eight entries, 64 in all.
                     to = unsafe { to.add(slot_count) };
@@ -118,7 +118,7 @@ avx2! {
                     let base = _mm256_set1_epi64x(offset);
                     let low = _mm256_add_epi64(_mm256_cvtepu8_epi64(low), base);
                     let high = _mm256_add_epi64(_mm256_cvtepu8_epi64(high), base);
-                    // SAFETY: eight offsets behind at most `shift` lie within the 64 of `room`.
+                    // SAFETY: eight offsets from at most `shift` lie within the 64 of `room`.
                     unsafe { _mm256_storeu_si256(to.cast(), low) };
                     // SAFETY: as above.
                     let half = unsafe { to.add(4) };
@@ -139,10 +139,10 @@ avx2! {
         (bits as u8).count_ones() as usize
     }
 
-    /// Of the eight low entries: for each slot, as bytes in order, the elements before it.
+    /// For each slot among the eight low entries, in order, the number of elements before it, as bytes.
     #[inline]
     fn sums_at_slots(slots: u64, elements: u64) -> u64 {
-        // One entry up: the sum through the entry before, zero at the first.
+        // One entry up: the sum including the previous entry, zero at the first.
         let before = _pdep_u64(elements, BYTES).wrapping_mul(BYTES << 8);
         _pext_u64(before, _pdep_u64(slots, BYTES) * 0xFF)
     }

@@ -1,5 +1,5 @@
 //! Level masks: 64 unsigned comparisons in one instruction, whose result is the word; the last block is a masked load.
-//! The rest goes as in the AVX2 tier, which does it in general registers.
+//! The rest is the same as in the AVX2 tier, which uses general registers.
 #![expect(unsafe_code, reason = "vector loads at addresses within slices")]
 
 use std::arch::x86_64::*;

@@ -1,11 +1,11 @@
-//! Histograms of levels: few levels by counting the bytes of each, many by a count in memory for each.
+//! Histograms of levels: few levels by counting the bytes of each, many by a counter in memory for each.
 
 use crate::KernelError;
 use crate::bytes::count_byte;
 
-/// Levels counted at a time: they stay in L1 while each of the counts goes over them.
+/// The number of levels counted at a time: they stay in L1 for all counts.
 const PART: usize = 1 << 13;
-/// More levels than that are counted in memory.
+/// More levels than this are counted in memory.
 const FEW: usize = 24;
 
 pub(super) fn add(levels: &[u8], counts: &mut [i64]) -> Result<(), KernelError> {
@@ -13,7 +13,7 @@ pub(super) fn add(levels: &[u8], counts: &mut [i64]) -> Result<(), KernelError> 
     if counted == levels.len() { Ok(()) } else { Err(KernelError::Malformed { what: "level above the maximum" }) }
 }
 
-/// Returns how many levels have a count.
+/// Returns the number of levels that have a counter.
 fn add_few(levels: &[u8], counts: &mut [i64]) -> usize {
     let mut total = 0;
     for part in levels.chunks(PART) {
@@ -31,9 +31,9 @@ fn add_few(levels: &[u8], counts: &mut [i64]) -> usize {
     total
 }
 
-/// Returns how many levels have a count.
+/// Returns the number of levels that have a counter.
 fn add_many(levels: &[u8], counts: &mut [i64]) -> usize {
-    // Two tables, since a count waits for the one before of the same level.
+    // Two tables, because an increment waits for the previous one of the same level.
     let mut tables = [[0_i64; 256]; 2];
     let (pairs, rest) = levels.as_chunks::<2>();
     for pair in pairs {

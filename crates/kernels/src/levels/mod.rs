@@ -1,9 +1,9 @@
 //! Definition and repetition levels to masks, validity bitmaps and list offsets.
 //!
-//! A column's [levels](https://parquet.apache.org/docs/file-format/nestedencoding/) say of every entry how deep it is
-//! defined and at which depth it repeats. Compared with a threshold they become masks of one bit an entry, and all that
-//! Arrow wants follows from masks: an entry that repeats no deeper than a list's parent starts a slot of the list, an
-//! entry that is defined at least as deep as its element is an element, and so on.
+//! A column's [levels](https://parquet.apache.org/docs/file-format/nestedencoding/) give for every entry how deep it is
+//! defined and at which depth it repeats. Compared with a threshold they become masks of one bit an entry, and
+//! everything that Arrow needs follows from masks: an entry that repeats no deeper than a list's parent starts a slot
+//! of the list, an entry that is defined at least as deep as its element is an element, and so on.
 //!
 //! ```text
 //! list<int32> [[1,2],[],null,[3]]      entry      0 1 2 3 4
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Levels are bytes. Masks are words: entry `i` is bit `i % 64` of word `i / 64`; bits past the last entry are zero.
-//! Bitmaps (as Arrow has them) are bytes, LSB-first. Every length is checked before anything is written.
+//! Bitmaps (as in Arrow) are bytes, LSB-first. Every length is checked before anything is written.
 #![expect(unsafe_code, reason = "dispatch to the code of the current tier")]
 
 #[cfg(target_arch = "x86_64")]
@@ -95,7 +95,7 @@ pub fn count(mask: &[u64]) -> usize {
 }
 
 /// Appends to the bitmap `out`, from `out_bit_offset` on, the bits of `bits` at the positions where `mask` is set, in
-/// order; returns how many. Bits of `out` before and behind them stay as they are.
+/// order, and returns their number. Bits of `out` before and after them stay unchanged.
 ///
 /// # Errors
 /// [`KernelError::LengthMismatch`] if the masks differ in length, [`KernelError::InputTooShort`] if `out` has no room.
@@ -110,9 +110,9 @@ pub fn extract(bits: &[u64], mask: &[u64], out: &mut [u8], out_bit_offset: usize
 
 macro_rules! list_offsets {
     ($name:ident, $offset:ty) => {
-        /// Offsets of the lists whose slots start at the set bits of `slots`: for the `j`-th of them, `out[j]` is `start`
-        /// plus the number of bits of `elements` set at earlier positions. Returns `start` plus all of them, which is
-        /// the offset that closes the last list.
+        /// Offsets of the lists whose slots start at the set bits of `slots`: for the `j`-th of them, `out[j]` is
+        /// `start` plus the number of bits of `elements` set at earlier positions. Returns `start` plus all of them,
+        /// which is the offset that closes the last list.
         ///
         /// # Errors
         /// [`KernelError::LengthMismatch`] if the masks differ in length or `out` has not one offset a slot,
@@ -152,7 +152,7 @@ pub fn nth_set(mask: &[u64], n: usize) -> Option<usize> {
     dispatch!(nth_set(mask, n): avx2)
 }
 
-/// Adds to `counts[l]` the number of entries whose level is `l`; there is a count for every level that may occur.
+/// Adds to `counts[l]` the number of entries whose level is `l`; there is a counter for every level that may occur.
 ///
 /// ```
 /// let mut counts = [0; 3];
@@ -162,7 +162,7 @@ pub fn nth_set(mask: &[u64], n: usize) -> Option<usize> {
 /// ```
 ///
 /// # Errors
-/// [`KernelError::Malformed`] if a level has no count.
+/// [`KernelError::Malformed`] if a level has no counter.
 pub fn histogram(levels: &[u8], counts: &mut [i64]) -> Result<(), KernelError> {
     histogram::add(levels, counts)
 }

@@ -1,12 +1,12 @@
-//! Level masks: 16 comparisons an instruction. AArch64 has no MOVEMASK: the comparisons' ones are cut to one bit per byte,
-//! each at its place within eight, and three rounds of pairwise additions bring 64 of them together.
+//! Level masks: 16 comparisons an instruction. AArch64 has no MOVEMASK: the comparisons' ones are masked to one bit per
+//! byte, each at its position within eight, and three rounds of pairwise additions bring 64 of them together.
 //!
 //! ```text
 //! compared   FF 00 FF FF 00 00 00 FF …    and    01 02 04 08 10 20 40 80 …
 //!            01 00 04 08 00 00 00 80 …    three times added pairwise: one byte for eight levels
 //! ```
 //!
-//! The rest goes as in the portable code: AArch64 has no bit gather.
+//! The rest is the same as in the portable code: AArch64 has no bit gather.
 #![expect(unsafe_code, reason = "vector loads at addresses within slices")]
 
 use std::arch::aarch64::*;

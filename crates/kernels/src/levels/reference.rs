@@ -17,7 +17,7 @@ pub(super) fn extract(bits: &[bool], mask: &[bool]) -> Vec<bool> {
     bits.iter().zip(mask).filter(|&(_, &kept)| kept).map(|(&bit, _)| bit).collect()
 }
 
-/// A list starts at every slot and holds the elements from there to before the next slot.
+/// A list starts at every slot and contains the elements from there to before the next slot.
 pub(super) fn list_offsets(slots: &[bool], elements: &[bool], start: i64) -> (Vec<i64>, i64) {
     let mut offset = start;
     let mut offsets = Vec::new();

@@ -4,7 +4,7 @@ use crate::select::bitmap::{BitAppender, gather_bits};
 
 /// An offset of a list: `i32` or `i64`.
 pub(super) trait Offset: Copy {
-    /// `self + count`, wrapping; the caller has proven that the last offset fits.
+    /// `self + count`, wrapping; the caller has checked that the last offset fits.
     fn plus(self, count: usize) -> Self;
 }
 
@@ -88,7 +88,7 @@ pub(super) fn list_offsets<O: Offset>(slots: &[u64], elements: &[u64], start: O,
     for (&slots, &elements) in slots.iter().zip(elements) {
         let mut left = slots;
         while left != 0 {
-            // The lowest set bit less one: every position before the slot's.
+            // The lowest set bit minus one: every position before the slot's.
             let earlier = (left & left.wrapping_neg()) - 1;
             if let Some(to) = out.next() {
                 *to = start.plus(before + (elements & earlier).count_ones() as usize);
@@ -116,7 +116,7 @@ pub(super) fn nth_set(mask: &[u64], n: usize) -> Option<usize> {
     })
 }
 
-/// `select(word, n)` is the position of a word's `n`-th set bit, which it has.
+/// `select(word, n)` is the position of a word's `n`-th set bit, which exists.
 #[inline(always)]
 pub(super) fn nth_set_by(mask: &[u64], n: usize, select: impl Fn(u64, usize) -> usize) -> Option<usize> {
     let mut left = n;

@@ -1,9 +1,9 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded, lengths};
 
 use super::{histogram, reference};
 use crate::{KernelError, Tier};
 
-/// Masks of every character: none, all, sparse, dense, even, in runs.
+/// Masks of every kind: none, all, sparse, dense, even, in runs.
 fn bits(random: &mut Seeded, len: usize, kind: usize) -> Vec<bool> {
     let mut run = false;
     (0..len)
@@ -39,9 +39,9 @@ fn level_masks_equal_comparison_by_comparison() {
         Tier::for_each_available(|tier| {
             for at_end in [true, false] {
                 let (levels, mut out) = if at_end {
-                    (GuardedBytes::ending_at_guard(&levels), Guarded::ending_at_guard(&garbage))
+                    (GuardedBytes::ending_at_guard(&levels), GuardedSlice::ending_at_guard(&garbage))
                 } else {
-                    (GuardedBytes::starting_at_guard(&levels), Guarded::starting_at_guard(&garbage))
+                    (GuardedBytes::starting_at_guard(&levels), GuardedSlice::starting_at_guard(&garbage))
                 };
                 super::ge_mask(&levels, threshold, &mut out).unwrap();
                 assert_eq!(&*out, &expected[0][..], "{tier}, {len} levels >= {threshold}");
@@ -86,8 +86,8 @@ fn extracted_bits_follow_the_mask_and_leave_their_neighbours() {
             let (source, mask) = (reference::mask(&source), reference::mask(&mask));
             Tier::for_each_available(|tier| {
                 let mut out = GuardedBytes::ending_at_guard(&garbage);
-                let source = Guarded::ending_at_guard(&source);
-                let mask = Guarded::ending_at_guard(&mask);
+                let source = GuardedSlice::ending_at_guard(&source);
+                let mask = GuardedSlice::ending_at_guard(&mask);
                 let appended = super::extract(&source, &mask, &mut out, offset).unwrap();
                 assert_eq!(appended, expected.len(), "{tier}, {len} entries");
                 for index in 0..garbage.len() * 8 {
@@ -115,13 +115,13 @@ fn list_offsets_count_the_elements_before_each_slot() {
             let (expected, expected_end) = reference::list_offsets(&slots, &elements, i64::from(start));
             let (slots, elements) = (reference::mask(&slots), reference::mask(&elements));
             Tier::for_each_available(|tier| {
-                let slots = Guarded::ending_at_guard(&slots);
-                let elements = Guarded::ending_at_guard(&elements);
-                let mut narrow = Guarded::ending_at_guard(&vec![-1_i32; expected.len()]);
+                let slots = GuardedSlice::ending_at_guard(&slots);
+                let elements = GuardedSlice::ending_at_guard(&elements);
+                let mut narrow = GuardedSlice::ending_at_guard(&vec![-1_i32; expected.len()]);
                 let end = super::list_offsets_i32(&slots, &elements, start, &mut narrow).unwrap();
                 assert_eq!(i64::from(end), expected_end, "{tier}, {len} entries");
                 assert!(narrow.iter().map(|&offset| i64::from(offset)).eq(expected.iter().copied()), "{tier}, {len}");
-                let mut wide = Guarded::ending_at_guard(&vec![-1_i64; expected.len()]);
+                let mut wide = GuardedSlice::ending_at_guard(&vec![-1_i64; expected.len()]);
                 let end = super::list_offsets_i64(&slots, &elements, i64::from(start), &mut wide).unwrap();
                 assert_eq!(end, expected_end, "{tier}, {len} entries");
                 assert_eq!(&*wide, &expected[..], "{tier}, {len} entries");
@@ -180,7 +180,7 @@ fn nth_set_finds_every_set_bit() {
             let set = bits(&mut random, len, kind);
             let mask = reference::mask(&set);
             Tier::for_each_available(|tier| {
-                let mask = Guarded::ending_at_guard(&mask);
+                let mask = GuardedSlice::ending_at_guard(&mask);
                 assert_eq!(super::count(&mask), set.iter().filter(|&&bit| bit).count(), "{tier}");
                 for n in 0..=len {
                     assert_eq!(super::nth_set(&mask, n), reference::nth_set(&set, n), "{tier}, {len} bits, n = {n}");

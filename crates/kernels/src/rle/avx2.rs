@@ -1,5 +1,5 @@
-//! Long runs by [`bitpack`](crate::bitpack) and filling, short ones by [`short_runs`](super::short_runs): four groups
-//! of eight 32-bit values, or 32 bytes, are unpacked whatever the run is. A run costs about 45 instructions.
+//! Long runs use [`bitpack`](crate::bitpack) and filling, short ones [`short_runs`](super::short_runs): four groups of
+//! eight 32-bit values, or 32 bytes, are unpacked whatever the run is. A run costs about 45 instructions.
 #![expect(unsafe_code, reason = "stores through pointers")]
 
 use std::arch::x86_64::*;

@@ -1,4 +1,4 @@
-//! Long runs by [`bitpack`](crate::bitpack) and filling, short ones by [`short_runs`](super::short_runs): twice sixteen
+//! Long runs use [`bitpack`](crate::bitpack) and filling, short ones [`short_runs`](super::short_runs): twice sixteen
 //! 32-bit values, or 32 bytes, are unpacked whatever the run is. A run costs about 35 instructions.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 

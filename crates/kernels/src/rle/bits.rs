@@ -1,8 +1,9 @@
 //! Runs of bits, copied between bitmaps at any bit offsets, 64 bits at a time.
 
-/// Copies `count` bits from bit `src_bit` of `src` to bit `out_bit` of `out`; returns how many of them are ones.
+/// Copies `count` bits from bit `src_bit` of `src` to bit `out_bit` of `out`, and returns the number of ones among
+/// them.
 ///
-/// Other bits of `out` stay. Both slices have the bits.
+/// Other bits of `out` stay unchanged. Both slices have the bits.
 #[inline(always)]
 pub(super) fn copy(src: &[u8], mut src_bit: usize, out: &mut [u8], mut out_bit: usize, mut count: usize) -> usize {
     let mut ones = 0;
@@ -37,7 +38,7 @@ pub(super) fn copy(src: &[u8], mut src_bit: usize, out: &mut [u8], mut out_bit: 
     ones
 }
 
-/// Sets `count` bits from bit `out_bit` of `out` on to `value`. Other bits of `out` stay.
+/// Sets `count` bits from bit `out_bit` of `out` on to `value`. Other bits of `out` stay unchanged.
 #[inline(always)]
 pub(super) fn fill(out: &mut [u8], mut out_bit: usize, mut count: usize, value: bool) {
     let byte = if value { 0xff } else { 0 };
@@ -54,21 +55,21 @@ pub(super) fn fill(out: &mut [u8], mut out_bit: usize, mut count: usize, value: 
     }
 }
 
-/// Where the bits of short runs go: `count` of them, from bit `bit` of `out` on.
+/// The target of short runs' bits: `count` of them, from bit `bit` of `out` on.
 pub(super) struct Target<'a> {
     pub(super) out: &'a mut [u8],
     pub(super) bit: usize,
     pub(super) count: usize,
 }
 
-/// Most bits of a run that is short: with up to 7 bits before them in a byte they fit a word.
+/// The maximum number of bits in a short run: with up to 7 bits before them in a byte they fit a word.
 const SHORT: usize = 56;
 
-/// Appends whole runs of width 1 while they are short and their words within the input and the target; moves
-/// `position` past them. Returns how many bits, and how many of them are ones.
+/// Appends whole runs of width 1 while they are short and their words are within the input and the target, and moves
+/// `position` past them. Returns the number of bits, and the number of ones among them.
 ///
-/// No branch tells the two kinds of run apart: a repeated run is a word of equal bits, a bit-packed one a word of the
-/// input, and both are cut to their length and put behind the bits of the byte begun.
+/// No branch distinguishes the two kinds of run: a repeated run is a word of equal bits, a bit-packed one a word of the
+/// input, and both are cut to their length and shifted after the bits of the current byte.
 #[inline(always)]
 pub(super) fn append_short_runs(src: &[u8], position: &mut usize, target: Target<'_>) -> (usize, usize) {
     let Target { out, mut bit, count } = target;
@@ -91,7 +92,7 @@ pub(super) fn append_short_runs(src: &[u8], position: &mut usize, target: Target
         ones += bits.count_ones() as usize;
         let word = begun | bits << (bit % 8);
         let Some(bytes) = out.get_mut(bit / 8..).and_then(<[u8]>::first_chunk_mut::<8>) else { break };
-        // Bits behind the run's are zeros now, for the runs that follow to fill: `end` is 64 bits away at least.
+        // Bits after the run's are zeros now, for the following runs to fill: `end` is at least 64 bits away.
         *bytes = word.to_le_bytes();
         let passed = bit % 8 + length;
         begun = word >> (passed / 8 * 8);
@@ -107,7 +108,7 @@ fn read(src: &[u8], bit: usize) -> u8 {
     (u16::from_le_bytes([byte_at(bit / 8), byte_at(bit / 8 + 1)]) >> (bit % 8)) as u8
 }
 
-/// Writes the low `count` bits of `bits` (at least 1, all within one byte of `out`); returns how many are ones.
+/// Writes the low `count` bits of `bits` (at least 1, all within one byte of `out`), and returns the number of ones.
 fn merge(bits: u8, out: &mut [u8], out_bit: usize, count: usize) -> usize {
     let mask = 0xff_u8 >> (8 - count);
     let place = out_bit % 8;

@@ -1,4 +1,4 @@
-//! Decoding by the kernels of the tier that the processor has.
+//! Decoding with the kernels of the current tier.
 
 #[cfg(target_arch = "aarch64")]
 use super::neon;
@@ -20,18 +20,18 @@ impl Decoder {
     /// Decodes the next values, of a width of at most 8, into `out`.
     ///
     /// # Errors
-    /// As [`Decoder::decode_u32`], or if the width is over 8.
+    /// The same as [`Decoder::decode_u32`], or if the width is over 8.
     pub fn decode_u8(&mut self, src: &[u8], out: &mut [u8]) -> Result<usize, KernelError> {
         self.check_width(8)?;
         dispatch!(decode_u8(self, src, out): avx512 avx2 neon)
     }
 
     /// Decodes the next `count` values, of width 1, into the bits of `out` from bit `out_bit_offset` on (bit 0 of byte
-    /// 0 is the least significant). Bits outside of that range are left as they are, and those within it to which no value
-    /// came are anything. [`Decoder::ones`] counts along.
+    /// 0 is the least significant). Bits outside of that range stay unchanged, and bits within it that get no value are
+    /// undefined. [`Decoder::ones`] counts along.
     ///
     /// # Errors
-    /// As [`Decoder::decode_u32`], or if the width is over 1, or `out` has too few bits.
+    /// The same as [`Decoder::decode_u32`], or if the width is over 1, or `out` has too few bits.
     pub fn decode_bits(
         &mut self,
         src: &[u8],

@@ -1,4 +1,4 @@
-//! Walks runs, and gives a tier's kernels the values to unpack.
+//! Walks runs, and passes values to unpack to a tier's kernels.
 
 use super::bits;
 #[cfg(target_arch = "x86_64")]
@@ -9,9 +9,9 @@ use crate::varint::read_uleb128;
 
 /// A decoder of the RLE/bit-packing hybrid that stops and resumes at any value.
 ///
-/// It owns nothing but its position: every call takes the same bytes again. Calls of different methods may be mixed.
-/// All return how many values they passed, which is less than asked only where the input is exhausted. After an error
-/// the decoder is of no further use.
+/// It stores only its position: every call takes the same bytes again. Calls of different methods may be mixed. All
+/// return the number of values they passed, which is less than requested only if the input is exhausted. After an error
+/// the decoder cannot be used.
 ///
 /// ```
 /// use lath_kernels::rle::Decoder;
@@ -28,10 +28,10 @@ use crate::varint::read_uleb128;
 #[derive(Debug, Clone)]
 pub struct Decoder {
     width: u32,
-    /// Offset of the next run's header or, in a bit-packed run, of the group of eight that the next value is in.
+    /// The offset of the next run's header or, in a bit-packed run, of the group of eight with the next value.
     position: usize,
     run: Run,
-    /// Values of the run that have not been passed.
+    /// The number of values of the run that have not been passed.
     left: usize,
     ones: usize,
 }
@@ -42,22 +42,22 @@ enum Run {
         value: u32,
     },
     Packed {
-        /// Values of the current group that have been passed, less than 8.
+        /// The number of values of the current group that have been passed, less than 8.
         phase: usize,
     },
 }
 
-/// Values from a short run on that are taken for short runs.
+/// The minimum number of values in a short run for which it is handled as one.
 #[cfg(target_arch = "x86_64")]
 const NEAR_SHORT: usize = 1024;
 
-/// What the next values are.
+/// A piece of a run: the next values.
 pub(super) enum Part {
-    /// That many times a value.
+    /// A value, this many times.
     Repeated { value: u32, count: usize },
-    /// That many values, bit-packed from `at` on, the first `phase` (less than 8) of which are not meant.
+    /// This many values, bit-packed from `at` on, the first `phase` (less than 8) of which are skipped.
     Packed { at: usize, phase: usize, count: usize },
-    /// Nothing: the input is exhausted.
+    /// No values: the input is exhausted.
     End,
 }
 
@@ -82,7 +82,8 @@ impl Element for u32 {
 }
 
 impl Decoder {
-    /// A decoder of values of `width` bits, at the first run's header. Width 0 gives zeros without end and reads nothing.
+    /// Creates a decoder of values of `width` bits, at the first run's header. Width 0 gives zeros without end and
+    /// reads nothing.
     ///
     /// # Errors
     /// If `width` is over 32.
@@ -93,20 +94,20 @@ impl Decoder {
         Ok(Self { width, position: 0, run: Run::Repeated { value: 0 }, left: 0, ones: 0 })
     }
 
-    /// The width in bits that the decoder was made for.
+    /// The width in bits of the values.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// How many of the values that [`Decoder::decode_bits`] has written since the start were ones.
+    /// The number of ones among the values that [`Decoder::decode_bits`] has written since the start.
     pub fn ones(&self) -> usize {
         self.ones
     }
 
-    /// Passes over the next `count` values.
+    /// Skips the next `count` values.
     ///
     /// # Errors
-    /// As [`Decoder::decode_u32`].
+    /// The same as [`Decoder::decode_u32`].
     pub fn skip(&mut self, src: &[u8], count: usize) -> Result<usize, KernelError> {
         let mut skipped = 0;
         while skipped < count {
@@ -119,7 +120,7 @@ impl Decoder {
     }
 
     /// Decodes by a tier's `unpack`, which takes bit-packed values from a byte on, and `short_runs`, which takes whole
-    /// short runs as long as there is room for what it reads and writes, moves the position and returns how many values.
+    /// short runs while there is room for its reads and writes, moves the position and returns the number of values.
     #[inline(always)]
     pub(super) fn decode_with<T: Element>(
         &mut self,
@@ -135,7 +136,7 @@ impl Decoder {
             }
             let rest = &mut out[written..];
             if rest.is_empty() {
-                // The next header is not looked at before its values are wanted.
+                // The next header is not read before its values are needed.
                 break;
             }
             match self.next_part(src, rest.len())? {
@@ -162,7 +163,7 @@ impl Decoder {
         Ok(written)
     }
 
-    /// Decodes to bits; inlined into each tier's function for the instructions that it may use.
+    /// Decodes to bits. Inlined into each tier's function for its instructions.
     #[inline(always)]
     pub(super) fn decode_bits_with(
         &mut self,
@@ -196,8 +197,8 @@ impl Decoder {
         Ok(written)
     }
 
-    /// How many of the next values do not make up a long run that begins at a byte: short runs and what is near them, or
-    /// the rest of a group.
+    /// The number of next values that do not belong to a long run that begins at a byte: short runs and values around
+    /// them, or the rest of a group.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub(super) fn unfit_for_long_runs(&self, src: &[u8]) -> usize {
@@ -214,7 +215,7 @@ impl Decoder {
         if self.width == 0 {
             return Ok(Part::Repeated { value: 0, count: wanted });
         }
-        // Runs of no values are passed over: each takes up a byte at least.
+        // Empty runs are skipped: each takes at least a byte.
         while self.left == 0 {
             if self.position >= src.len() {
                 return Ok(Part::End);
@@ -228,10 +229,10 @@ impl Decoder {
                 Ok(Part::Repeated { value, count })
             }
             Run::Packed { phase } => {
-                // The last run may lack the bits of values that nobody wants.
+                // The last run may lack the bits of values after the last.
                 let at = self.position.min(src.len());
                 let available = src.len() - at;
-                // A division here would be most of what a run costs.
+                // A division here would be most of the cost of a run.
                 let groups = phase.saturating_add(count).div_ceil(8);
                 let count = if groups.saturating_mul(self.width as usize) <= available {
                     count

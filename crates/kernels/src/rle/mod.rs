@@ -7,14 +7,14 @@
 //! bit-packed    groups << 1 | 1  | groups × 8 values of width bits, least significant bit first
 //! ```
 //!
-//! What surrounds the runs (a byte length before levels, a width byte before dictionary indices) is the caller's.
+//! The caller handles the bytes around the runs (a byte length before levels, a width byte before dictionary indices).
 //!
 //! [`encode_u8`], [`encode_u32`] and [`encode_bits`] write all values of a page at once.
 //!
-//! Dictionary indices are looked up as they are decoded by [`Decoder::decode_entries_u32`] and [`Decoder::decode_entries_u64`].
+//! [`Decoder::decode_entries_u32`] and [`Decoder::decode_entries_u64`] look up dictionary indices as they are decoded.
 //!
-//! [`Decoder`] resumes anywhere, within a run too, so that a page can be decoded in batches of any size.
-//! Short runs are the hard case: they cost a mispredicted branch each if a branch tells the two kinds apart.
+//! [`Decoder`] resumes anywhere, even within a run, so a page can be decoded in batches of any size. Short runs are the
+//! hard case: each costs a mispredicted branch if a branch distinguishes the two kinds.
 #![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
 #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Long runs by [`bitpack`](crate::bitpack) and filling, short ones by [`short_runs`](super::short_runs): four groups
-//! of eight values are unpacked whatever the run is.
+//! Long runs use [`bitpack`](crate::bitpack) and filling, short ones [`short_runs`](super::short_runs): four groups of
+//! eight values are unpacked whatever the run is.
 #![expect(unsafe_code, reason = "stores through pointers")]
 
 use std::arch::aarch64::*;

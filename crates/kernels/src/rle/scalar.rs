@@ -1,4 +1,4 @@
-//! Portable: runs one by one, by the portable unpacking.
+//! Portable: runs one by one, with the portable unpacking.
 
 use super::Decoder;
 use crate::KernelError;

@@ -1,16 +1,16 @@
-//! Short runs (at most [`SHORT`] values, a header of one byte), taken without a branch that depends on their kind or
+//! Short runs (at most [`SHORT`] values, a header of one byte), decoded without a branch that depends on their kind or
 //! length:
 //!
 //! ```text
-//! unpacked   32 values from behind the header on, masked by the width, or by zero if the run is repeated
-//! repeated   32 times the value behind the header, or zero if the run is bit-packed
+//! unpacked   32 values from the end of the header on, masked by the width, or by zero if the run is repeated
+//! repeated   32 times the value after the header, or zero if the run is bit-packed
 //! out        unpacked | repeated, all 32 stored; then the output moves by the run's length, the input by its bytes
 //! ```
 //!
-//! What is stored past the length is overwritten by the next run. The latency from a header to the next one is about
-//! twelve cycles whatever the run is; a mispredicted branch alone costs more.
+//! The next run overwrites values stored past the length. The latency from a header to the next one is about twelve
+//! cycles whatever the run is; a mispredicted branch alone costs more.
 
-/// Most values of a run that is short.
+/// The maximum number of values in a short run.
 pub(super) const SHORT: usize = 32;
 
 /// A short run.
@@ -25,7 +25,8 @@ pub(super) struct ShortRun {
     pub(super) value: u32,
 }
 
-/// Whether the run whose header is at `position` may be short: long ones are not worth the constants of a width twice.
+/// Returns whether the run whose header is at `position` may be short: long ones are not worth loading the constants of
+/// a width twice.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn may_begin(src: &[u8], position: usize) -> bool {
@@ -38,11 +39,11 @@ fn length_of(header: u64) -> usize {
     (header as usize >> 1) << ((header & 1) * 3)
 }
 
-/// Takes whole runs from `*position` on while they are short, have `window` bytes from behind their header on, and
-/// there is room for [`SHORT`] values. `emit` gets each run, those bytes, and where its values go. Moves `*position`;
+/// Decodes whole runs from `*position` on while they are short, have `window` bytes after their header, and there is
+/// room for [`SHORT`] values. `emit` gets each run, those bytes, and the target of its values. Moves `*position`, and
 /// returns the number of values.
 ///
-/// Inlined into each tier's function, for `emit` to be so too. `width` is not zero.
+/// Inlined into each tier's function, so that `emit` is inlined too. `width` is not zero.
 #[inline(always)]
 pub(super) fn take<T>(
     src: &[u8],
@@ -65,7 +66,8 @@ pub(super) fn take<T>(
         let units = (word & 0xff) as usize >> 1;
         let length = length_of(word & 0xff);
         let value = (word >> 8) & stored & packed.wrapping_sub(1);
-        // A header of several bytes has a length over 32 in its first byte. A value too wide is for others to refuse.
+        // A header of several bytes has a length over 32 in its first byte. Other code rejects a value that is too
+        // wide.
         if length > SHORT || value >> width != 0 {
             break;
         }

@@ -1,9 +1,9 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded};
 
 use super::{Decoder, reference};
 use crate::{KernelError, Tier, bitpack};
 
-/// Names the tests' random numbers.
+/// The name of the tests' random numbers.
 const NAME: &str = "runs";
 
 type Decode<T> = fn(&mut Decoder, &[u8], &mut [T]) -> Result<usize, KernelError>;
@@ -57,7 +57,7 @@ fn decode_in_batches<T: Plain + Default>(
 ) -> Vec<T> {
     let mut decoder = Decoder::new(width).unwrap();
     let mut values = Vec::new();
-    let mut room = Guarded::ending_at_guard(&vec![T::default(); largest]);
+    let mut room = GuardedSlice::ending_at_guard(&vec![T::default(); largest]);
     loop {
         let wanted = random.usize(..largest) + 1;
         let batch = &mut room[largest - wanted..];

@@ -1,4 +1,4 @@
-//! Elements move by a permutation that a table gives for the bits of a block; bits move by PDEP and PEXT.
+//! A table gives the permutation of elements for the bits of a block; bits move by PDEP and PEXT.
 //!
 //! ```text
 //! bits 1 0 1 1 (slot 0 on the left)     RANKS_U64[bits]     0 1 | - - | 2 3 | 4 5    lanes of four bytes
@@ -6,11 +6,11 @@
 //! stored        a   0   b   c           cleared where the index is negative
 //! ```
 //!
-//! A block of four 8-byte slots is two loads, a permutation, a shift, an and-not, a store, and a popcount to move on:
+//! A block of four 8-byte slots is two loads, a permutation, a shift, an and-not, a store, and a popcount to advance:
 //! bound by the ten micro-operations, about two cycles. The popcount chain is one cycle a block and stays hidden.
 //!
-//! Tried and rejected: masks from a second table instead of the shift (a load more, no gain); PDEP for one- and two-byte
-//! elements (0.22 ns a byte where the shuffle takes 0.15). PDEP and PEXT are microcoded before Zen 3.
+//! Tried and rejected: masks from a second table instead of the shift (one more load, no gain); PDEP for one- and
+//! two-byte elements (0.22 ns a byte where the shuffle takes 0.15). PDEP and PEXT are microcoded before Zen 3.
 #![expect(unsafe_code, reason = "vector loads and stores, and blocks whose bounds the shared loops prove")]
 
 use std::arch::x86_64::*;
@@ -85,13 +85,13 @@ avx2! {
 
     #[inline]
     unsafe fn expand_block_u8(from: *const u8, to: *mut u8, bits: u64) {
-        // SAFETY: as for `shuffle_u8`.
+        // SAFETY: the same as for `shuffle_u8`.
         unsafe { shuffle_u8(from, to, &tables::RANKS[bits as usize & 255]) };
     }
 
     #[inline]
     unsafe fn compress_block_u8(from: *const u8, to: *mut u8, bits: u64) {
-        // SAFETY: as for `shuffle_u8`.
+        // SAFETY: the same as for `shuffle_u8`.
         unsafe { shuffle_u8(from, to, &tables::POSITIONS[bits as usize & 255]) };
     }
 
@@ -108,13 +108,13 @@ avx2! {
 
     #[inline]
     unsafe fn expand_block_u16(from: *const u16, to: *mut u16, bits: u64) {
-        // SAFETY: as for `shuffle_u16`.
+        // SAFETY: the same as for `shuffle_u16`.
         unsafe { shuffle_u16(from, to, &tables::RANKS_U16[bits as usize & 255]) };
     }
 
     #[inline]
     unsafe fn compress_block_u16(from: *const u16, to: *mut u16, bits: u64) {
-        // SAFETY: as for `shuffle_u16`.
+        // SAFETY: the same as for `shuffle_u16`.
         unsafe { shuffle_u16(from, to, &tables::POSITIONS_U16[bits as usize & 255]) };
     }
 

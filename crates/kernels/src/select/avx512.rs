@@ -1,12 +1,12 @@
-//! VPEXPAND and VPCOMPRESS do a block in one instruction: 64 bytes of elements, the bits being the mask register.
+//! VPEXPAND and VPCOMPRESS process a block in one instruction: 64 bytes of elements, with the bits in a mask register.
 //!
 //! ```text
 //! mask 1 0 1 1 …   vpexpandq   a b c d …  ->  a 0 b c …
 //!                  vpcompressq a b c d …  ->  a c d 0 …
 //! ```
 //!
-//! Both work on registers here: the forms that compress straight to memory are microcoded on Zen 4. Sixteen-byte elements
-//! are pairs of eight, every bit of the mask doubled. Bits go as in the AVX2 tier.
+//! Both work on registers here: the forms that compress straight to memory are microcoded on Zen 4. Sixteen-byte
+//! elements are pairs of eight-byte ones, with every bit of the mask doubled. Bits use the AVX2 tier.
 #![expect(unsafe_code, reason = "vector loads and stores, and blocks whose bounds the shared loops prove")]
 
 use std::arch::x86_64::*;
@@ -14,7 +14,7 @@ use std::arch::x86_64::*;
 use super::blocks;
 use crate::tier::avx512;
 
-/// Defines the functions for one element type from the two instructions and what makes a mask of `bits`.
+/// Defines the functions for one element type from the two instructions and the function that makes a mask from `bits`.
 macro_rules! element {
     ($element:ty, $slots:literal, $mask:expr, $expand:ident by $vpexpand:ident, $compress:ident by $vpcompress:ident) => {
         avx512! {
@@ -26,7 +26,7 @@ macro_rules! element {
                     // SAFETY: and to write.
                     unsafe { _mm512_storeu_si512(to.cast(), moved) };
                 };
-                // SAFETY: `$slots` elements are 64 bytes; the callers have proven that `value_count` bits are set.
+                // SAFETY: `$slots` elements are 64 bytes; the callers have checked that `value_count` bits are set.
                 unsafe { blocks::expand::<_, $slots>(values, value_count, validity, bit_offset, block) };
             }
 
@@ -43,7 +43,7 @@ macro_rules! element {
                     // SAFETY: and to write.
                     unsafe { _mm512_storeu_si512(to.cast(), moved) };
                 };
-                // SAFETY: `$slots` elements are 64 bytes; the callers have proven that `out` has room.
+                // SAFETY: `$slots` elements are 64 bytes; the callers have checked that `out` has room.
                 unsafe { blocks::compress::<_, $slots>(values, selection, bit_offset, out, block) }
             }
         }

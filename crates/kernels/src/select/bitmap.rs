@@ -1,4 +1,4 @@
-//! Access to LSB-first bitmaps 64 bits at a time, at any bit offset. Portable and safe; every tier's loops stand on it.
+//! Access to LSB-first bitmaps 64 bits at a time, at any bit offset. Portable and safe; the loops of all tiers use it.
 
 use crate::KernelError;
 
@@ -8,7 +8,7 @@ pub(crate) fn low_mask(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// Refuses a bit range that does not lie within a bitmap of `available` bytes.
+/// Rejects a bit range that does not lie within a bitmap of `available` bytes.
 #[inline(always)]
 pub(crate) fn check_range(available: usize, bit_offset: usize, len: usize) -> Result<(), KernelError> {
     let needed = bit_offset.saturating_add(len).div_ceil(8);
@@ -39,10 +39,11 @@ pub(crate) fn load_word(bitmap: &[u8], bit_offset: usize, count: usize) -> u64 {
     word & low_mask(count)
 }
 
-/// Writes bits one after another into a bitmap, starting anywhere, and leaves every bit outside the written range as it was.
+/// Writes bits one after another into a bitmap, starting anywhere, and leaves every bit outside the written range
+/// unchanged.
 ///
-/// Bits gather in a register and leave eight bytes at a time: reading back what was just written at another
-/// alignment would stall on the store buffer. The caller has checked that the range fits; bits that do not fit are dropped.
+/// Bits collect in a register and are written eight bytes at a time: reading back recent writes at another alignment
+/// would stall on the store buffer. The caller has checked that the range fits; bits that do not fit are dropped.
 pub(crate) struct BitAppender<'a> {
     out: &'a mut [u8],
     byte: usize,
@@ -77,7 +78,7 @@ impl<'a> BitAppender<'a> {
         self.pending_len = total - 64;
     }
 
-    /// Writes what is pending; the bits behind it in its last byte stay.
+    /// Writes the pending bits. Later bits in their last byte stay unchanged.
     #[inline(always)]
     pub(crate) fn finish(self) {
         let rest = self.out.get_mut(self.byte..).unwrap_or_default();
@@ -100,7 +101,7 @@ impl<'a> BitAppender<'a> {
 pub(crate) fn gather_bits(word: u64, mask: u64) -> u64 {
     let mut word = word & mask;
     let mut mask = mask;
-    // Bit i of `gaps` says that bit i moves over by an odd number of places.
+    // Bit i of `gaps` tells whether bit i moves over by an odd number of positions.
     let mut gaps = !mask << 1;
     for round in 0..6 {
         let parity = prefix_xor(gaps);

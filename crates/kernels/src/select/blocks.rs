@@ -1,20 +1,20 @@
-//! The loops that the vector tiers share: 64 slots at a time, a word of the bitmap each, cut into blocks of `SLOTS` that
-//! one vector holds. A tier brings the block function. Whole words of one kind never reach it: they are a copy, a fill
-//! or nothing, which pays from runs of 64 on and costs mixed bitmaps two well-predicted branches a word.
+//! The loops that the vector tiers share: 64 slots at a time, a word of the bitmap each, split into blocks of `SLOTS`
+//! that fit one vector. A tier supplies the block function. Whole words of one kind never reach it: they are a copy, a
+//! fill or nothing, which pays from runs of 64 on and costs mixed bitmaps two well-predicted branches a word.
 //!
-//! Block functions read and write whole blocks. Where fewer than 64 elements are left on either side, the loops put
-//! a block on the stack in between, so that no block function ever needs a tail.
+//! Block functions read and write whole blocks. If fewer than 64 elements are left on either side, the loops put a
+//! block on the stack in between, so that no block function ever needs a tail.
 
 use super::bitmap::load_word;
 use super::scalar::Element;
 
-/// Up to so many valid slots of 64 are set one by one.
+/// Up to this many valid slots of 64 are set one by one.
 const SPARSE: usize = 4;
 
-/// Spreads the last `value_count` elements of `values` over the slots that `validity` marks, in place.
+/// Spreads the last `value_count` elements of `values` over the slots that are valid in `validity`, in place.
 ///
-/// In place works forwards because as many slots as values, or more, are left at any time: values that are not read yet
-/// lie at or beyond the end of the block that is about to be written.
+/// Working in place and forwards is possible because at any time at least as many slots as values remain: unread values
+/// are at or beyond the end of the block that is written next.
 ///
 /// # Safety
 /// `block(from, to, bits)` must be sound when `SLOTS` elements can be read at `from` and written at `to`. `SLOTS` divides
@@ -31,9 +31,9 @@ pub(super) unsafe fn expand<T: Element, const SLOTS: usize>(
     let mut left = value_count;
     let mut slot = 0;
     let mut last_values = [T::ZERO; 128];
-    // Position in `last_values` of the next value, once the last 63 or fewer have been moved there.
+    // The position in `last_values` of the next value, once the last 63 or fewer have been moved there.
     let mut moved: Option<usize> = None;
-    // As many values as slots: they are valid, all of them, and in place.
+    // As many values as slots: all slots are valid, and the values are in place.
     while left < len - slot {
         if left == 0 {
             values[slot..].fill(T::ZERO);
@@ -51,7 +51,7 @@ pub(super) unsafe fn expand<T: Element, const SLOTS: usize>(
         } else if valid == 64 && moved.is_none() {
             values.copy_within(len - left..len - left + 64, slot);
         } else if valid <= SPARSE && count == 64 && (moved.is_some() || len - left >= slot + 64) {
-            // The values to read lie beyond the slots to clear.
+            // The values to read are beyond the slots to clear.
             values[slot..slot + 64].fill(T::ZERO);
             let (mut bits, mut rank) = (word, 0);
             while bits != 0 {
@@ -70,8 +70,8 @@ pub(super) unsafe fn expand<T: Element, const SLOTS: usize>(
             };
             if count == 64 {
                 let to = values[slot..].as_mut_ptr();
-                // SAFETY: 64 slots lie at `to`; at `from` lie 64 elements, since either as many values are left, or
-                // `from` is at most 63 elements into an array of 128.
+                // SAFETY: there are 64 slots at `to`; there are 64 elements at `from`, because either as many values
+                // are left, or `from` is at most 63 elements into an array of 128.
                 unsafe { expand_word::<T, SLOTS>(from, to, word, &block) };
             } else {
                 let mut last_slots = [T::ZERO; 64];
@@ -102,14 +102,14 @@ unsafe fn expand_word<T: Element, const SLOTS: usize>(
         let bits = if SLOTS == 64 { word } else { (word >> (index * SLOTS)) & ((1 << (SLOTS % 64)) - 1) };
         // SAFETY: `index * SLOTS` is below 64.
         let to = unsafe { to.add(index * SLOTS) };
-        // Reads SLOTS elements behind at most `index * SLOTS`: 64 in all.
+        // Reads SLOTS elements from at most `index * SLOTS`: 64 in all.
         block(from, to, bits);
         // SAFETY: all blocks together advance by at most 64.
         from = unsafe { from.add(bits.count_ones() as usize) };
     }
 }
 
-/// Moves the elements of `values` that `selection` marks to the front of `out`; returns how many.
+/// Moves the elements of `values` that `selection` marks to the front of `out`, and returns their number.
 ///
 /// # Safety
 /// `block(from, to, bits)` must be sound when `SLOTS` elements can be read at `from` and written at `to`; it moves the
@@ -132,7 +132,7 @@ pub(super) unsafe fn compress<T: Element, const SLOTS: usize>(
         if selected == chunk.len() {
             out[written..written + selected].copy_from_slice(chunk);
         } else if selected <= 64 / SLOTS {
-            // One by one is fewer steps than block by block.
+            // One by one takes fewer steps than block by block.
             let mut bits = word;
             for to in &mut out[written..written + selected] {
                 *to = chunk[bits.trailing_zeros() as usize];
@@ -148,11 +148,11 @@ pub(super) unsafe fn compress<T: Element, const SLOTS: usize>(
             };
             let room = &mut out[written..];
             if room.len() >= 64 {
-                // SAFETY: 64 elements lie at either address.
+                // SAFETY: there are 64 elements at either address.
                 unsafe { compress_word::<T, SLOTS>(from, room.as_mut_ptr(), word, &block) };
             } else {
                 let mut last_room = [T::ZERO; 64];
-                // SAFETY: 64 elements lie at either address.
+                // SAFETY: there are 64 elements at either address.
                 unsafe { compress_word::<T, SLOTS>(from, last_room.as_mut_ptr(), word, &block) };
                 room[..selected].copy_from_slice(&last_room[..selected]);
             }
@@ -177,7 +177,7 @@ unsafe fn compress_word<T: Element, const SLOTS: usize>(
         let bits = if SLOTS == 64 { word } else { (word >> (index * SLOTS)) & ((1 << (SLOTS % 64)) - 1) };
         // SAFETY: `index * SLOTS` is below 64.
         let from = unsafe { from.add(index * SLOTS) };
-        // Writes SLOTS elements behind at most `index * SLOTS`: 64 in all.
+        // Writes SLOTS elements from at most `index * SLOTS`: 64 in all.
         block(from, to, bits);
         // SAFETY: all blocks together advance by at most 64.
         to = unsafe { to.add(bits.count_ones() as usize) };

@@ -1,9 +1,9 @@
-//! Spread values over the valid slots of a column (expand), keep the selected ones (compress), and the bitmap work
-//! around both.
+//! Spreads values over the valid slots of a column (expand), keeps the selected ones (compress), and provides the
+//! bitmap operations for both.
 //!
-//! Parquet stores only the values that are not null
-//! ([definition levels](https://parquet.apache.org/docs/file-format/nulls/) say where), while a column in memory has a
-//! slot for every row. Bitmaps are LSB-first: bit `i` is bit `i % 8` of byte `i / 8`, and start at any bit offset.
+//! Parquet stores only the values that are not null ([definition
+//! levels](https://parquet.apache.org/docs/file-format/nulls/) mark their slots), while a column in memory has a slot
+//! for every row. Bitmaps are LSB-first: bit `i` is bit `i % 8` of byte `i / 8`, and start at any bit offset.
 //!
 //! ```text
 //! validity    1  0  1  1  0          selection   1  0  1  1  0
@@ -11,8 +11,8 @@
 //! expanded    a  0  b  c  0          compressed  a  c  d
 //! ```
 //!
-//! Contract: every length is checked before anything is written; bits of an output bitmap outside the range that a
-//! function is asked to write stay as they are.
+//! Contract: every length is checked before anything is written; bits of an output bitmap outside the requested range
+//! stay unchanged.
 #![expect(unsafe_code, reason = "dispatch to the code of the current tier, bytes seen as elements")]
 
 #[cfg(target_arch = "x86_64")]
@@ -60,9 +60,9 @@ macro_rules! element_functions {
     ($($element:ty, $expand_in_place:ident: $expand:ident, $compress:ident, $tiers:tt;)*) => { $(
         #[doc = concat!("Spreads `", stringify!($element), "` values over the valid slots, in place.")]
         ///
-        /// On entry the last `value_count` elements of `values` are the non-null values in order (what stands before
-        /// them is ignored); on exit element `i` has its value where bit `validity_bit_offset + i` of `validity` is
-        /// set, and zero elsewhere.
+        /// On entry the last `value_count` elements of `values` are the non-null values in order (elements before them
+        /// are ignored); on exit element `i` has its value if bit `validity_bit_offset + i` of `validity` is set, and
+        /// zero otherwise.
         ///
         /// # Errors
         /// [`KernelError::InputTooShort`] if `validity` ends before the last slot, [`KernelError::LengthMismatch`] if
@@ -83,8 +83,8 @@ macro_rules! element_functions {
 
         #[doc = concat!("Moves the selected `", stringify!($element), "` values to the front of `out`, in order.")]
         ///
-        /// Element `i` of `values` is selected if bit `bit_offset + i` of `selection` is set. Returns how many were.
-        /// Elements of `out` behind them may be overwritten.
+        /// Element `i` of `values` is selected if bit `bit_offset + i` of `selection` is set. Returns the number of
+        /// selected elements. Later elements of `out` may be overwritten.
         ///
         /// # Errors
         /// [`KernelError::InputTooShort`] if `selection` ends before the last value, [`KernelError::LengthMismatch`] if
@@ -112,8 +112,8 @@ element_functions! {
     u128, expand_in_place_u128: expand_u128, compress_u128, (avx512 avx2);
 }
 
-/// Spreads values of `width` bytes over the valid slots, in place: [`expand_in_place_u8`] for fixed-length values.
-/// Fast where `width` is 1, 2, 4, 8 or 16 and `values` is aligned to it, else run by run.
+/// Spreads values of `width` bytes over the valid slots, in place, like [`expand_in_place_u8`] for fixed-length values.
+/// Fast if `width` is 1, 2, 4, 8 or 16 and `values` is aligned to it, otherwise run by run.
 ///
 /// `values` has `width` bytes a slot; its last `value_count × width` bytes are the non-null values. A width of zero
 /// leaves nothing to move.
@@ -197,8 +197,8 @@ pub fn expand_bits(
     Ok(())
 }
 
-/// Appends to `out`, from bit `out_offset` on, the bits of `src` whose slot is selected; returns how many.
-/// Slot `i` of `len` is bit `src_offset + i` of `src` and bit `selection_offset + i` of `selection`.
+/// Appends to `out`, from bit `out_offset` on, the bits of `src` whose slot is selected, and returns their number. Slot
+/// `i` of `len` is bit `src_offset + i` of `src` and bit `selection_offset + i` of `selection`.
 ///
 /// # Errors
 /// [`KernelError::InputTooShort`] if a bitmap (`out` too) ends before its range does.

@@ -1,6 +1,6 @@
-//! As the AVX2 tier, with the byte lookup: TBL gives zero for a lane out of range, which is what null slots want.
-//! Blocks are eight bytes, eight two-byte, four four-byte or two eight-byte elements; sixteen-byte elements and bits go
-//! as in the portable code, which moves the former with whole registers and has no competitor for the latter.
+//! Like the AVX2 tier, with a byte lookup: TBL gives zero for a lane out of range, as needed for null slots. Blocks are
+//! eight bytes, eight two-byte, four four-byte or two eight-byte elements; sixteen-byte elements and bits use the
+//! portable code, which moves the former with whole registers and has no competitor for the latter.
 #![expect(unsafe_code, reason = "vector loads and stores, and blocks whose bounds the shared loops prove")]
 
 use std::arch::aarch64::*;
@@ -15,7 +15,7 @@ macro_rules! element {
             let block = |from: *const $element, to: *mut $element, bits: u64| unsafe {
                 look_up(from.cast(), to.cast(), &tables::$ranks[bits as usize % (1 << $slots)])
             };
-            // SAFETY: `$slots` elements are 16 bytes; the callers have proven that `value_count` bits are set.
+            // SAFETY: `$slots` elements are 16 bytes; the callers have checked that `value_count` bits are set.
             unsafe { blocks::expand::<_, $slots>(values, value_count, validity, bit_offset, block) };
         }
 
@@ -29,7 +29,7 @@ macro_rules! element {
             let block = |from: *const $element, to: *mut $element, bits: u64| unsafe {
                 look_up(from.cast(), to.cast(), &tables::$positions[bits as usize % (1 << $slots)])
             };
-            // SAFETY: `$slots` elements are 16 bytes; the callers have proven that `out` has room.
+            // SAFETY: `$slots` elements are 16 bytes; the callers have checked that `out` has room.
             unsafe { blocks::compress::<_, $slots>(values, selection, bit_offset, out, block) }
         }
     };
@@ -59,11 +59,11 @@ pub(super) unsafe fn compress_u8(values: &[u8], selection: &[u8], bit_offset: us
 unsafe fn look_up(from: *const u8, to: *mut u8, lanes: &[u8; 16]) {
     // SAFETY: the array is 16 bytes.
     let lanes = unsafe { vld1q_u8(lanes.as_ptr()) };
-    // SAFETY: by the contract.
+    // SAFETY: guaranteed by the contract.
     let values = unsafe { vld1q_u8(from) };
     // SAFETY: Advanced SIMD is part of the baseline.
     let moved = unsafe { vqtbl1q_u8(values, lanes) };
-    // SAFETY: by the contract.
+    // SAFETY: guaranteed by the contract.
     unsafe { vst1q_u8(to, moved) };
 }
 
@@ -73,10 +73,10 @@ unsafe fn look_up(from: *const u8, to: *mut u8, lanes: &[u8; 16]) {
 unsafe fn look_up_half(from: *const u8, to: *mut u8, lanes: &[u8; 8]) {
     // SAFETY: the array is eight bytes.
     let lanes = unsafe { vld1_u8(lanes.as_ptr()) };
-    // SAFETY: by the contract.
+    // SAFETY: guaranteed by the contract.
     let values = unsafe { vld1_u8(from) };
     // SAFETY: Advanced SIMD is part of the baseline.
     let moved = unsafe { vtbl1_u8(values, lanes) };
-    // SAFETY: by the contract.
+    // SAFETY: guaranteed by the contract.
     unsafe { vst1_u8(to, moved) };
 }

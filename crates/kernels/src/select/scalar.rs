@@ -3,7 +3,7 @@
 
 use super::bitmap::{BitAppender, gather_bits, load_word, low_mask, scatter_bits};
 
-/// An element that nulls turn into zero.
+/// An element that becomes zero for a null.
 pub(super) trait Element: Copy {
     const ZERO: Self;
 
@@ -50,12 +50,12 @@ element_functions! {
 }
 
 /// Spreads the last `value_count` elements over the valid slots. Reads never fall behind writes: at least as many slots
-/// as values are left, so the unread values lie at or beyond the end of the block that is written.
+/// as values remain, so the unread values are at or beyond the end of the block that is written.
 fn expand<T: Element>(values: &mut [T], value_count: usize, validity: &[u8], bit_offset: usize) {
     let len = values.len();
     let mut read = len - value_count;
     let mut slot = 0;
-    // Once the two meet, every slot that is left is valid and in place.
+    // Once the two meet, every remaining slot is valid and in place.
     while slot < len && read > slot {
         let count = (len - slot).min(64);
         let word = load_word(validity, bit_offset + slot, count);
@@ -67,7 +67,7 @@ fn expand<T: Element>(values: &mut [T], value_count: usize, validity: &[u8], bit
         } else {
             for index in 0..count {
                 let valid = (word >> index) & 1;
-                // Behind the last value there is nothing to read; the slots left are null.
+                // After the last value there is nothing to read; the remaining slots are null.
                 let value = values[read.min(len - 1)];
                 values[slot + index] = value.kept_if(valid);
                 read += valid as usize;
@@ -77,7 +77,7 @@ fn expand<T: Element>(values: &mut [T], value_count: usize, validity: &[u8], bit
     }
 }
 
-/// [`expand_in_place`] for values of `width` bytes, run by run.
+/// Like [`expand_in_place`], for values of `width` bytes, run by run.
 pub(super) fn expand_bytes(width: usize, values: &mut [u8], value_count: usize, validity: &[u8], bit_offset: usize) {
     let len = values.len() / width;
     let mut read = len - value_count;

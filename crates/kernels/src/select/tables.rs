@@ -1,5 +1,5 @@
-//! Permutations by bitmap, computed at compile time. Lanes are bytes; `ABSENT` has the high bit set, which byte shuffles
-//! take as zero and which wider permutations turn into a mask.
+//! Permutations by bitmap, computed at compile time. Lanes are bytes; `ABSENT` has the high bit set, which byte
+//! shuffles treat as zero and which wider permutations turn into a mask.
 
 pub(super) const ABSENT: u8 = 0x80;
 

@@ -1,9 +1,9 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded, lengths};
 
 use super::reference;
 use crate::{KernelError, Tier};
 
-/// Bitmaps of every character: none, all, sparse, dense, even, in runs, and nothing but the two ends.
+/// Bitmaps of every kind: none, all, sparse, dense, even, in runs, and only the two ends.
 fn bits(random: &mut Seeded, len: usize, kind: usize) -> Vec<bool> {
     let mut run = false;
     (0..len)
@@ -29,7 +29,7 @@ fn garbage(random: &mut Seeded, len: usize) -> Vec<u8> {
     std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
-/// A bitmap that holds `bits` from `offset` on among random bits, and ends with the byte of the last.
+/// A bitmap with `bits` from `offset` on among random bits, which ends with the byte of the last.
 fn bitmap(random: &mut Seeded, bits: &[bool], offset: usize) -> Vec<u8> {
     let around = garbage(random, (offset + bits.len()).div_ceil(8));
     reference::with_bits(&around, offset, bits)
@@ -43,7 +43,7 @@ fn offset(random: &mut Seeded) -> usize {
 type Expand<T> = fn(&mut [T], usize, &[u8], usize) -> Result<(), KernelError>;
 type Compress<T> = fn(&[T], &[u8], usize, &mut [T]) -> Result<usize, KernelError>;
 
-/// Every element function conforms to this.
+/// The conformance test of every element function.
 fn check_elements<T: Plain + PartialEq + std::fmt::Debug>(
     name: &str,
     element: impl Fn(&mut Seeded) -> T,
@@ -63,7 +63,7 @@ fn check_elements<T: Plain + PartialEq + std::fmt::Debug>(
             let all: Vec<T> = (0..len).map(|_| element(&mut random)).collect();
             let compact = reference::compress(&all, &chosen);
             let expanded = reference::expand(&compact, zero, &chosen);
-            // What stands before the values is whatever was there.
+            // Elements before the values are garbage.
             let mut packed = all.clone();
             packed[len - compact.len()..].copy_from_slice(&compact);
             let room: Vec<T> = (0..compact.len()).map(|_| element(&mut random)).collect();
@@ -72,16 +72,16 @@ fn check_elements<T: Plain + PartialEq + std::fmt::Debug>(
                     let (bitmap, mut values, all, mut out) = if at_end {
                         (
                             GuardedBytes::ending_at_guard(&bitmap),
-                            Guarded::ending_at_guard(&packed),
-                            Guarded::ending_at_guard(&all),
-                            Guarded::ending_at_guard(&room),
+                            GuardedSlice::ending_at_guard(&packed),
+                            GuardedSlice::ending_at_guard(&all),
+                            GuardedSlice::ending_at_guard(&room),
                         )
                     } else {
                         (
                             GuardedBytes::starting_at_guard(&bitmap),
-                            Guarded::starting_at_guard(&packed),
-                            Guarded::starting_at_guard(&all),
-                            Guarded::starting_at_guard(&room),
+                            GuardedSlice::starting_at_guard(&packed),
+                            GuardedSlice::starting_at_guard(&all),
+                            GuardedSlice::starting_at_guard(&room),
                         )
                     };
                     expand(&mut values, compact.len(), &bitmap, start).unwrap();

@@ -1,4 +1,4 @@
-//! Snappy's raw format: a decompressed length, then literals and copies of what was written before.
+//! Snappy's raw format: a decompressed length, then literals and copies of earlier output.
 //!
 //! ```text
 //! tag, low two bits    high six bits                 then
@@ -10,11 +10,11 @@
 //!
 //! <https://github.com/google/snappy/blob/main/format_description.txt>
 //!
-//! Records of one length at the start come first (`records`). Output goes to the front of a slice that may be longer; what
-//! follows the data in it is then not defined. The decoder that copies in whole words (`wide`) works while there are some
-//! bytes to spare on both sides and leaves the rest to the careful one (`scalar`), so a slice with `SLACK_LEN` bytes to spare
-//! is decompressed faster to its end. None of them reads or writes outside the slices. There are no tiers: elements are too
-//! short for vectors to pay.
+//! Records of one length at the start come first (`records`). Output goes to the front of a slice that may be longer;
+//! the bytes after the data are then undefined. The decoder that copies in whole words (`wide`) works while there are
+//! some bytes to spare on both sides and leaves the rest to the checked one (`scalar`), so a slice with `SLACK_LEN`
+//! bytes to spare is decompressed faster to its end. None of them reads or writes outside the slices. There are no
+//! tiers: elements are too short for vectors to pay.
 
 mod records;
 #[cfg(test)]
@@ -27,13 +27,13 @@ mod tests;
 
 use crate::KernelError;
 
-/// Bytes behind the data with which the output slice need not be filled with care.
+/// The number of spare bytes after the data with which the whole output can be written without per-byte checks.
 pub const SLACK_LEN: usize = 131;
 
-/// Longest length field.
+/// The maximum length of the length field.
 const MAX_LENGTH_LEN: usize = 5;
 
-/// The decompressed length that `src` states.
+/// The decompressed length in `src`.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn decompressed_len(src: &[u8]) -> Result<usize, KernelError> {
     read_length(src).map(|(len, _)| len)
 }
 
-/// Decompresses `src` to the front of `dst` and returns the number of bytes there.
+/// Decompresses `src` to the front of `dst`, and returns the number of bytes there.
 ///
 /// # Errors
 ///
@@ -66,14 +66,14 @@ pub fn decompress(src: &[u8], dst: &mut [u8]) -> Result<usize, KernelError> {
     Ok(len)
 }
 
-/// How far decompression has come: the next element starts at `read`, its output goes to `written`.
+/// The progress of decompression: the next element starts at `read`, its output goes to `written`.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     read: usize,
     written: usize,
 }
 
-/// The stated length, and where the elements start.
+/// The stated length, and the start of the elements.
 fn read_length(src: &[u8]) -> Result<(usize, usize), KernelError> {
     let mut len = 0;
     for (position, &byte) in src.iter().take(MAX_LENGTH_LEN).enumerate() {
@@ -88,5 +88,5 @@ fn read_length(src: &[u8]) -> Result<(usize, usize), KernelError> {
     Err(KernelError::Malformed { what: "Snappy length" })
 }
 
-/// What is wrong with a copy that reaches before the output's start, or of which the offset is 0.
+/// The error of a copy that reaches before the output's start, or has an offset of 0.
 const BAD_OFFSET: KernelError = KernelError::Malformed { what: "Snappy copy offset" };

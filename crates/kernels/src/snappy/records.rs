@@ -2,14 +2,14 @@
     unsafe_code,
     reason = "copies whole words past the end of an element, within margins checked once for many elements"
 )]
-//! Records of one length: a literal and a copy that come again and again with the same tags.
+//! Records of one length: a literal and a copy that repeat with the same tags.
 //!
-//! Strings of one length, each with its length before it, and numbers of which the high bytes agree are compressed to that:
-//! what differs is a literal, and a copy repeats what is the same from one record before. The same bytes are then copied each
-//! time, so that they are kept in a register; and as long as the tags are the expected ones, which is a branch that is
-//! predicted, the next record's place does not depend on what is read, so that no tag is waited for.
+//! Strings of one length, each preceded by its length, and numbers with equal high bytes compress to such records: the
+//! difference is a literal, and a copy repeats the rest from the previous record. The copy always copies the same
+//! bytes, so they are kept in a register. As long as the tags are the expected ones, which is a predicted branch, the
+//! position of the next record does not depend on loaded data, so nothing waits for a tag.
 //!
-//! Pages are of one kind of data: what does not begin with records is left to `wide` at once.
+//! Pages have one kind of data: any page that does not begin with records is left to `wide` at once.
 
 use std::ptr;
 
@@ -17,26 +17,26 @@ use super::wide::{LONG_LITERAL, READ_MARGIN, TAGS, Tag, WRITE_MARGIN, copy_16};
 use super::{Position, scalar};
 use crate::KernelError;
 
-/// Elements that are no records, one after another, with which a page is not one of records any more.
+/// The number of consecutive elements that are no records after which a page no longer counts as one of records.
 const MAX_OTHERS: usize = 8;
 
-/// Bytes of input in records that are alike from which on they are a run.
+/// The number of input bytes in equal records that make a run.
 const MANY: usize = 64;
 
-/// A literal and a copy from one record before.
+/// A literal and a copy from the previous record.
 struct Record {
     literal_len: usize,
     copy_len: usize,
     literal_tag: u8,
-    /// Tag and offset of the copy, and which bytes of a word these are.
+    /// Tag and offset of the copy, and a mask of their bytes in a word.
     copy: u32,
     mask: u32,
-    /// Bytes of the whole in the input.
+    /// The size of the record in the input.
     read: usize,
 }
 
 impl Record {
-    /// The record at `at`, if one is there; within `src` there is room for the longest.
+    /// The record at `at`, if there is one; within `src` there is room for the longest.
     fn at(src: &[u8], at: Position) -> Option<Record> {
         let literal_tag = src[at.read];
         if literal_tag & 3 != 0 || usize::from(literal_tag) >= LONG_LITERAL {
@@ -47,8 +47,8 @@ impl Record {
         let kind = usize::from(copy[0] & 3);
         let Tag { high, mask, len, .. } = TAGS[usize::from(copy[0])];
         let offset = u32::from(u16::from_le_bytes([copy[1], copy[2]]) & mask) + high;
-        // No record for copies of more than 16 bytes, and what is no copy or has an offset of four bytes: of their offsets the
-        // table makes ones that are too large, or 0.
+        // No record for copies of more than 16 bytes, for literals, or for offsets of four bytes: the table turns the
+        // offsets of these into ones that are too large, or 0.
         let copy_len = usize::from(len);
         let is_one = offset as usize == literal_len + copy_len && copy_len <= at.written;
         let mask = u32::MAX >> (8 * (3 - kind));
@@ -63,7 +63,7 @@ impl Record {
     }
 }
 
-/// Decompresses a page of records from its start on, as long as it is one; returns where it stopped.
+/// Decompresses a page of records from its start, as long as it is one, and returns the position at which it stopped.
 pub(super) fn decompress(src: &[u8], dst: &mut [u8], len: usize, mut at: Position) -> Result<Position, KernelError> {
     let mut others = 0;
     while others < MAX_OTHERS {
@@ -78,7 +78,7 @@ pub(super) fn decompress(src: &[u8], dst: &mut [u8], len: usize, mut at: Positio
     Ok(at)
 }
 
-/// Decompresses records that are alike from `at` on, as long as there are margins; returns where it stopped.
+/// Decompresses equal records from `at` on, as long as there are margins, and returns the position at which it stopped.
 fn run(src: &[u8], dst: &mut [u8], at: Position) -> Position {
     let Some((read, written)) =
         src.len().checked_sub(at.read + READ_MARGIN).zip(dst.len().checked_sub(at.written + WRITE_MARGIN))
@@ -97,16 +97,16 @@ fn run(src: &[u8], dst: &mut [u8], at: Position) -> Position {
     }
 }
 
-/// At most `count` records like the one at `at`, of which the literals take `WORDS` times 16 bytes at most.
+/// Decompresses at most `count` records like the one at `at`, whose literals take at most `WORDS` times 16 bytes.
 ///
-/// From the start of the last of `count` records on, `READ_MARGIN` bytes of `src` and `WRITE_MARGIN` bytes of `dst` must be
-/// there, and `copy_len` bytes before the first.
+/// From the start of the last of `count` records on, `READ_MARGIN` bytes of `src` and `WRITE_MARGIN` bytes of `dst`
+/// must be there, and `copy_len` bytes before the first.
 #[inline(always)]
 fn alike<const WORDS: usize>(src: &[u8], dst: &mut [u8], at: Position, record: &Record, count: usize) -> Position {
     let &Record { literal_len, copy_len, literal_tag, copy, mask, read } = record;
     let mut next = src.as_ptr().wrapping_add(at.read);
     let mut target = dst.as_mut_ptr().wrapping_add(at.written);
-    // SAFETY: `copy_len` bytes before `target` are within `dst`, and `WRITE_MARGIN` bytes behind it.
+    // SAFETY: `copy_len` bytes before `target` are within `dst`, and `WRITE_MARGIN` bytes after it.
     let same = unsafe { ptr::read_unaligned(target.wrapping_sub(copy_len).cast::<u128>()) };
     let mut taken = 0;
     while taken < count {
@@ -117,10 +117,11 @@ fn alike<const WORDS: usize>(src: &[u8], dst: &mut [u8], at: Position, record: &
             break;
         }
         for at in 0..WORDS {
-            // SAFETY: at most 64 bytes, of `READ_MARGIN` behind the tag, and of `WRITE_MARGIN`; the slices do not overlap.
+            // SAFETY: at most 64 bytes, of `READ_MARGIN` after the tag, and of `WRITE_MARGIN`; the slices do not
+            // overlap.
             unsafe { copy_16(next.wrapping_add(1 + 16 * at), target.wrapping_add(16 * at)) };
         }
-        // SAFETY: 16 bytes behind at most 60, of `WRITE_MARGIN`.
+        // SAFETY: 16 bytes from at most 60 on, of `WRITE_MARGIN`.
         unsafe { ptr::write_unaligned(target.wrapping_add(literal_len).cast::<u128>(), same) };
         next = next.wrapping_add(read);
         target = target.wrapping_add(literal_len + copy_len);

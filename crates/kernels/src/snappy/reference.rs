@@ -1,4 +1,4 @@
-//! The format description read aloud: one byte at a time, whatever that costs. `None` for anything it does not allow.
+//! The format description transliterated, one byte at a time. `None` for anything that it does not allow.
 
 pub(super) fn decompress(src: &[u8]) -> Option<Vec<u8>> {
     let mut src = src.iter().copied();

@@ -36,7 +36,7 @@ pub(super) fn element(src: &[u8], dst: &mut [u8], at: Position) -> Result<Positi
             dst[written..written + len].copy_from_slice(literal);
         }
         Some(offset) if offset == 0 || offset > written => return Err(BAD_OFFSET),
-        // Source and target overlap, and what was just written is read again.
+        // Source and target overlap, and recent output is read again.
         Some(offset) if offset < len => {
             for position in written..written + len {
                 dst[position] = dst[position - offset];

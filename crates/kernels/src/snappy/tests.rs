@@ -8,7 +8,7 @@ fn check(src: &[u8]) {
     check_with_slack(src, [0, 1, SLACK_LEN, 400]);
 }
 
-/// The same with so many bytes to spare.
+/// The same with `slack` bytes to spare.
 fn check_with_slack(src: &[u8], slacks: impl IntoIterator<Item = usize>) {
     let expected = reference::decompress(src);
     let stated = decompressed_len(src).unwrap_or(0).min(1 << 20);
@@ -37,7 +37,7 @@ fn with_length(len: usize, elements: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// A literal, its length in the tag or behind it.
+/// A literal, with its length in the tag or after it.
 fn literal(bytes: &[u8], length_len: usize) -> Vec<u8> {
     let mut element = match length_len {
         0 => vec![(bytes.len() as u8 - 1) << 2],
@@ -48,7 +48,7 @@ fn literal(bytes: &[u8], length_len: usize) -> Vec<u8> {
     element
 }
 
-/// A copy, its offset in `offset_len` bytes.
+/// A copy, with its offset in `offset_len` bytes.
 fn copy(len: usize, offset: usize, offset_len: usize) -> Vec<u8> {
     if offset_len == 1 {
         return vec![((offset >> 8) << 5 | (len - 4) << 2 | 1) as u8, offset as u8];
@@ -68,7 +68,7 @@ fn copies_of_every_length_from_every_near_offset_repeat_what_was_written() {
                 if offset_len == 1 && !(4..12).contains(&len) {
                     continue;
                 }
-                // What follows leaves the fast loop its margins.
+                // The following elements leave the fast loop its margins.
                 let elements = [literal(&start, 1), copy(len, offset, offset_len), literal(&end, 1)].concat();
                 check(&with_length(100 + len + 90, &elements));
             }
@@ -87,11 +87,11 @@ fn the_longest_elements_stay_within_slices_of_any_length() {
                 let len = 100 + count * 124;
                 check_with_slack(&with_length(len, &elements), 0..=SLACK_LEN);
                 let more = [&elements[..], &copy(1, 1, 2).repeat(60)].concat();
-                // Where more output is promised, only the input's end is near.
+                // If more output is announced, only the input's end is near.
                 for end in elements.len()..more.len() {
                     check_with_slack(&with_length(2000, &more[..end]), [0]);
                 }
-                // Where elements go on, only the output's end is.
+                // If more elements follow, only the output's end is near.
                 for stated in 100..=len + 60 {
                     check_with_slack(&with_length(stated, &more), [0, SLACK_LEN]);
                 }
@@ -100,7 +100,7 @@ fn the_longest_elements_stay_within_slices_of_any_length() {
     }
 }
 
-/// Records of one length, and in front of, among and behind them what is not quite one.
+/// Records of one length, with elements before, among and after them that are almost records.
 #[test]
 fn records_of_one_length_come_back() {
     let mut random = Seeded::new("records_of_one_length_come_back");
@@ -190,7 +190,7 @@ fn lengths_that_do_not_agree_are_refused() {
     assert_eq!(decompressed_len(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok(u32::MAX as usize));
 }
 
-/// Bytes that compress like pages do: runs, repeats from near and far, and noise.
+/// Bytes that compress like pages: runs, repeats from near and far, and noise.
 fn compressible(random: &mut Seeded, len: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(len + 100);
     while bytes.len() < len {

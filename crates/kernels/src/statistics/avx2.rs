@@ -1,4 +1,4 @@
-//! The portable loops, compiled for 256-bit registers. Of 64 bits a minimum is a comparison and a blend.
+//! The portable loops, compiled for 256-bit registers. A 64-bit minimum is a comparison and a blend.
 
 use super::floats::{self, FloatRange};
 use super::{integers, strings};

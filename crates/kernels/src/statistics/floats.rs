@@ -1,27 +1,27 @@
-//! Ranges of floating point, by keys: the bits as a signed integer, the lower ones inverted where the sign is set. Keys are
-//! in IEEE 754's total order, in which NaNs stand outside of all numbers.
+//! Ranges of floating point numbers, by keys: the bits as a signed integer, with the lower ones inverted if the sign is
+//! set. Keys are in IEEE 754's total order, in which NaNs are outside of all numbers.
 //!
 //! ```text
 //! −NaN    −∞   −1   −0 | +0   1   ∞    NaN
 //! MIN …                | 0 …           … MAX
 //! ```
 //!
-//! So NaNs are found and kept out by comparing keys with that of infinity.
+//! So NaNs are detected and excluded by comparing keys with infinity's.
 
-/// Least and greatest of floating point values, and how many of them are NaNs.
+/// The minimum and maximum of floating point values, and the number of NaNs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FloatRange<T> {
-    /// How many values are NaNs.
+    /// The number of NaNs.
     pub nan_count: usize,
-    /// Of the numbers, of the NaNs.
+    /// The range of the numbers, and of the NaNs.
     pub(super) numbers: Option<(T, T)>,
     pub(super) nans: Option<(T, T)>,
 }
 
 impl<T: Float> FloatRange<T> {
-    /// The least and the greatest number by the order that the specification defines for the physical type (and for
-    /// FLOAT16), `None` if there are only NaNs or no values. As the specification wants it, a least zero is −0 and a
-    /// greatest one +0, since readers may take the two for the same.
+    /// The smallest and the largest number by the order that the specification defines for the physical type (and for
+    /// FLOAT16), `None` if there are only NaNs or no values. As the specification requires, a smallest zero is −0 and a
+    /// largest one +0, because readers may treat the two as equal.
     pub fn in_type_order(&self) -> Option<(T, T)> {
         let (min, max) = self.numbers?;
         let min = if min.key() == T::ZERO { T::value(T::NEGATIVE_ZERO) } else { min };
@@ -29,8 +29,8 @@ impl<T: Float> FloatRange<T> {
         Some((min, max))
     }
 
-    /// The least and the greatest number by IEEE 754's total order, in which −0 stands before +0; if there are only NaNs,
-    /// the least and the greatest of them; `None` if there are no values.
+    /// The smallest and the largest number by IEEE 754's total order, in which −0 comes before +0; if there are only
+    /// NaNs, the smallest and the largest of them; `None` if there are no values.
     pub fn in_total_order(&self) -> Option<(T, T)> {
         self.numbers.or(self.nans)
     }
@@ -44,25 +44,25 @@ impl Float for f32 {}
 impl Float for f64 {}
 
 pub(super) mod private {
-    /// What ranges need of a type: not for other crates to implement or call.
+    /// The requirements of ranges on a type: not for other crates to implement or call.
     pub trait Float: Copy {
         /// A signed integer of the type's size.
         type Key: Copy + Ord;
-        /// Of +0.
+        /// The key of +0.
         const ZERO: Self::Key;
-        /// Of −0.
+        /// The key of −0.
         const NEGATIVE_ZERO: Self::Key;
-        /// Of infinity.
+        /// The key of infinity.
         const INFINITY: Self::Key;
-        /// Of minus infinity.
+        /// The key of minus infinity.
         const NEGATIVE_INFINITY: Self::Key;
         /// The key of the value.
         fn key(self) -> Self::Key;
         /// The value of the key.
         fn value(key: Self::Key) -> Self;
-        /// One more, modulo the key's size, if `condition` is true.
+        /// Adds one, modulo the key's size, if `condition` is true.
         fn count_if(count: Self::Key, condition: bool) -> Self::Key;
-        /// The number that was counted, from zero.
+        /// The count, starting from zero.
         fn count(count: Self::Key) -> usize;
     }
 }
@@ -105,13 +105,14 @@ float!([u8; 2], i16, 0x7c00, |value| u16::from_le_bytes(value), u16::to_le_bytes
 float!(f32, i32, 0x7f80_0000, |value| value.to_bits(), f32::from_bits);
 float!(f64, i64, 0x7ff0_0000_0000_0000, |value| value.to_bits(), f64::from_bits);
 
-/// Values gone through at a time: they stay in L1 or L2 if there are NaNs among them, and 16 bits hold their number.
+/// The number of values processed at a time: they stay in L1 or L2 if there are NaNs among them, and 16 bits suffice
+/// for their number.
 const PART: usize = 1 << 12;
 
 #[inline(always)]
 pub(super) fn range<T: Float>(values: &[T]) -> FloatRange<T> {
     let mut nan_count = 0;
-    // Each outside of the other, until a number comes.
+    // Each is beyond the other until the first number.
     let (mut min, mut max) = (T::INFINITY, T::NEGATIVE_INFINITY);
     for part in values.chunks(PART) {
         // NaNs would be the extremes of the part.
@@ -133,7 +134,7 @@ pub(super) fn range<T: Float>(values: &[T]) -> FloatRange<T> {
     FloatRange { nan_count, numbers, nans }
 }
 
-/// The bounds of the numbers, and how many values are none.
+/// The bounds of the numbers, and the number of NaNs.
 #[inline(always)]
 fn range_without_nans<T: Float>(part: &[T]) -> (T::Key, T::Key, usize) {
     let (mut min, mut max, mut nans) = (T::INFINITY, T::NEGATIVE_INFINITY, T::ZERO);
@@ -141,7 +142,7 @@ fn range_without_nans<T: Float>(part: &[T]) -> (T::Key, T::Key, usize) {
         let key = value.key();
         let (above, below) = (key > T::INFINITY, key < T::NEGATIVE_INFINITY);
         nans = T::count_if(nans, above | below);
-        // A NaN becomes an infinity that the other bound keeps out: the least of all is no more than it.
+        // A NaN becomes an infinity that does not change the other bound: the minimum is no more than it.
         min = min.min(if below { T::INFINITY } else { key });
         max = max.max(if above { T::NEGATIVE_INFINITY } else { key });
     }

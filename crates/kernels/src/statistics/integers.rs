@@ -1,8 +1,8 @@
 //! Minima and maxima, a loop that the compiler vectorises to what each tier has; and the list of a tier's functions.
 
-/// The least and the greatest value.
+/// The smallest and the largest value.
 ///
-/// Tried and rejected: arrays of lanes, which the compiler took apart into scalars for `i64` (.54 instead of .18).
+/// Tried and rejected: arrays of lanes, which the compiler split into scalars for `i64` (.54 instead of .18).
 #[inline(always)]
 pub(super) fn min_max<T: Copy + Ord>(values: &[T]) -> Option<(T, T)> {
     let &first = values.first()?;
@@ -14,7 +14,7 @@ pub(super) fn min_max<T: Copy + Ord>(values: &[T]) -> Option<(T, T)> {
     Some((min, max))
 }
 
-/// The family's functions, inside the macro that gives a tier's features; or plain ones.
+/// The family's functions, inside the macro that enables a tier's features, or as plain ones.
 macro_rules! functions {
     ($wrap:ident) => {
         $wrap! {

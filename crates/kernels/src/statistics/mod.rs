@@ -1,13 +1,13 @@
-//! Least and greatest values, as the
-//! [statistics](https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift) of pages and column
-//! chunks have them. Values are those present, without slots for nulls.
+//! Minimum and maximum values, as in the
+//! [statistics](https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift) of pages and
+//! column chunks. Values are the non-null ones, without slots for nulls.
 //!
 //! | function | order |
 //! | --- | --- |
-//! | [`min_max_i32`], [`min_max_i64`], [`min_max_u32`], [`min_max_u64`] | of the integers |
-//! | [`float_range_f16`], [`float_range_f32`], [`float_range_f64`] | both that the specification has for floating point: see [`FloatRange`] |
-//! | [`min_max_strings`] | bytes, unsigned, a prefix before what it is a prefix of; gives positions |
-//! | [`min_max_big_endian`] | two's complement, as decimals in FIXED_LEN_BYTE_ARRAY have it; gives positions |
+//! | [`min_max_i32`], [`min_max_i64`], [`min_max_u32`], [`min_max_u64`] | integer order |
+//! | [`float_range_f16`], [`float_range_f32`], [`float_range_f64`] | both orders of the specification for floating point: see [`FloatRange`] |
+//! | [`min_max_strings`] | unsigned bytes, a prefix before a longer string; returns positions |
+//! | [`min_max_big_endian`] | two's complement, as in FIXED_LEN_BYTE_ARRAY decimals; returns positions |
 #![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
 #[cfg(target_arch = "x86_64")]
@@ -29,22 +29,22 @@ pub use strings::{min_max_big_endian, min_max_strings};
 use crate::tier::dispatch;
 use crate::{ByteStrings, KernelError};
 
-/// The least and the greatest of the values, `None` of none.
+/// The smallest and the largest value, `None` without values.
 pub fn min_max_i32(values: &[i32]) -> Option<(i32, i32)> {
     dispatch!(min_max_i32(values): avx512 avx2 neon)
 }
 
-/// The least and the greatest of the values, `None` of none.
+/// The smallest and the largest value, `None` without values.
 pub fn min_max_i64(values: &[i64]) -> Option<(i64, i64)> {
     dispatch!(min_max_i64(values): avx512 avx2 neon)
 }
 
-/// The least and the greatest of the values, `None` of none.
+/// The smallest and the largest value, `None` without values.
 pub fn min_max_u32(values: &[u32]) -> Option<(u32, u32)> {
     dispatch!(min_max_u32(values): avx512 avx2 neon)
 }
 
-/// The least and the greatest of the values, `None` of none.
+/// The smallest and the largest value, `None` without values.
 pub fn min_max_u64(values: &[u64]) -> Option<(u64, u64)> {
     dispatch!(min_max_u64(values): avx512 avx2 neon)
 }
@@ -72,7 +72,7 @@ pub fn float_range_f64(values: &[f64]) -> FloatRange<f64> {
     dispatch!(float_range_f64(values): avx512 avx2 neon)
 }
 
-/// Of strings by their bytes; `sign` is the bit of their first eight that counts the other way round.
+/// Compares strings by their bytes; `sign` is the bit of their first eight that is ordered the other way round.
 fn extreme_positions(strings: ByteStrings<'_>, sign: u64) -> Result<Option<(usize, usize)>, KernelError> {
     dispatch!(positions(strings, sign): avx2)
 }

@@ -1,4 +1,4 @@
-//! Portable: the loops as they are, vectorised as far as the target's baseline goes.
+//! Portable: the loops as they are, vectorised as far as the target's baseline allows.
 
 use super::floats::{self, FloatRange};
 use super::{integers, strings};

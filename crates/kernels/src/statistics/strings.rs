@@ -1,5 +1,5 @@
-//! Positions of the least and greatest string, by keys: the first eight bytes as a big-endian number, zeros behind a shorter
-//! string. Strings are compared as a whole where their keys are equal, which long common prefixes make them.
+//! Positions of the smallest and largest string, by keys: the first eight bytes as a big-endian number, padded with
+//! zeros. Strings are compared in full only if their keys are equal, as with long common prefixes.
 
 use std::cmp::Ordering;
 
@@ -10,8 +10,8 @@ use crate::{ByteStrings, KernelError};
 /// Bytes of a key.
 const KEY: usize = size_of::<u64>();
 
-/// Positions of the least and the greatest string by unsigned comparison of bytes, a prefix before what it is a prefix of;
-/// of equal ones, the first. `None` of no strings.
+/// Positions of the smallest and the largest string by unsigned comparison of bytes, a prefix before a longer string;
+/// among equal ones, the first. `None` without strings.
 ///
 /// ```
 /// use lath_kernels::{ByteStrings, statistics};
@@ -22,16 +22,16 @@ const KEY: usize = size_of::<u64>();
 /// ```
 ///
 /// # Errors
-/// If offsets or views leave the bytes that they count in.
+/// If offsets or views leave the bytes that they refer to.
 pub fn min_max_strings(strings: ByteStrings<'_>) -> Result<Option<(usize, usize)>, KernelError> {
     extreme_positions(strings, 0)
 }
 
-/// Positions of the least and the greatest of values of `width` bytes, one after another, by their value as big-endian
-/// two's complement; of equal ones, the first. `None` of no values, and of width 0.
+/// Positions of the smallest and the largest of values of `width` bytes, one after another, by their value as
+/// big-endian two's complement; among equal ones, the first. `None` without values, and for width 0.
 ///
 /// # Errors
-/// If `data` is not whole values.
+/// If `data` is not a whole number of values.
 pub fn min_max_big_endian(data: &[u8], width: usize) -> Result<Option<(usize, usize)>, KernelError> {
     if width == 0 {
         return Ok(None);
@@ -39,7 +39,7 @@ pub fn min_max_big_endian(data: &[u8], width: usize) -> Result<Option<(usize, us
     extreme_positions(ByteStrings::Fixed { data, width }, 1 << 63)
 }
 
-/// A string by which others are measured.
+/// A string that others are compared with.
 #[derive(Clone, Copy)]
 struct Extreme<'a> {
     position: usize,
@@ -47,7 +47,7 @@ struct Extreme<'a> {
     bytes: &'a [u8],
 }
 
-/// `sign` is the bit of keys that counts the other way round.
+/// `sign` is the bit of keys that is ordered the other way round.
 #[inline(always)]
 pub(super) fn positions<'a>(source: impl Source<'a>, sign: u64) -> Result<Option<(usize, usize)>, KernelError> {
     let mut spans = source.spans().enumerate();
@@ -73,10 +73,10 @@ pub(super) fn positions<'a>(source: impl Source<'a>, sign: u64) -> Result<Option
     Ok(Some((min.position, max.position)))
 }
 
-/// Below the least, above the greatest, or between: for a string with the key of one of them.
+/// Below the minimum, above the maximum, or between: for a string with the key of one of them.
 #[inline(never)]
 fn stands(this: &Extreme<'_>, min: &Extreme<'_>, max: &Extreme<'_>) -> Ordering {
-    // The eight bytes behind the key tell most of them apart.
+    // The eight bytes after the key decide for most of them.
     let next = |extreme: &Extreme<'_>| (extreme.key, padded_key(extreme.bytes.get(KEY..).unwrap_or_default()));
     let (this_next, min_next, max_next) = (next(this), next(min), next(max));
     if this_next < min_next || this_next == min_next && this.bytes < min.bytes {

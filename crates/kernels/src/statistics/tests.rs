@@ -1,13 +1,13 @@
 use std::cmp::Ordering;
 
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded, lengths};
 
 use super::floats::Float;
 use super::{FloatRange, float_range_f16, float_range_f32, float_range_f64, min_max_big_endian, min_max_strings};
 use super::{min_max_i32, min_max_i64, min_max_u32, min_max_u64};
 use crate::{ByteStrings, KernelError, Tier};
 
-/// Names the tests' random numbers.
+/// The name of the tests' random numbers.
 const NAME: &str = "extremes";
 
 fn check_integers<T: Plain + Ord + std::fmt::Debug>(
@@ -20,9 +20,9 @@ fn check_integers<T: Plain + Ord + std::fmt::Debug>(
         let shift = random.u32(..64);
         let values: Vec<T> = (0..count).map(|_| from(random.u64(..) >> shift)).collect();
         let expected = values.iter().min().copied().zip(values.iter().max().copied());
-        assert_eq!(min_max(&Guarded::ending_at_guard(&values)), expected, "{tier} {count}");
+        assert_eq!(min_max(&GuardedSlice::ending_at_guard(&values)), expected, "{tier} {count}");
     }
-    // The extreme at every place of blocks and what is behind them.
+    // The extreme at every position of blocks and after them.
     let [low, middle, high] = [from(1 << 63), from(5), from(u64::MAX >> 1)];
     for place in 0..200 {
         let mut values = vec![middle; 200];
@@ -43,7 +43,7 @@ fn every_tier_finds_the_extremes_of_integers() {
     });
 }
 
-/// Values as they are sorted by `order`, with what tells whether two are the same bits.
+/// Values sorted by `order`, with a function that compares their bits.
 fn check_floats<T: Float + Plain + std::fmt::Debug>(
     tier: Tier,
     from: fn(u64) -> T,
@@ -57,14 +57,14 @@ fn check_floats<T: Float + Plain + std::fmt::Debug>(
             let value = |random: &mut Seeded| loop {
                 let bits = random.u64(..) & [u64::MAX, 0x8000_0000_8000_8000, u64::MAX, u64::MAX][kind];
                 let value = from(bits);
-                // Kind 2 has NaNs alone, kind 3 none.
+                // Kind 2 has only NaNs, kind 3 none.
                 if kind < 2 || is_nan(value) == (kind == 2) {
                     return value;
                 }
             };
             let count = if kind == 2 { count.min(70) } else { count };
             let values: Vec<T> = (0..count).map(|_| value(&mut random)).collect();
-            let found = range(&Guarded::ending_at_guard(&values));
+            let found = range(&GuardedSlice::ending_at_guard(&values));
             let context = format!("{tier} {count} kind {kind} {found:?}");
 
             let numbers: Vec<T> = values.iter().copied().filter(|&value| !is_nan(value)).collect();
@@ -85,7 +85,7 @@ fn check_floats<T: Float + Plain + std::fmt::Debug>(
 }
 
 fn f16_order(a: [u8; 2], b: [u8; 2]) -> Ordering {
-    // Exactly the order of these numbers made wider.
+    // Exactly the order of these numbers after widening.
     let wide = |value: [u8; 2]| {
         let bits = u32::from(u16::from_le_bytes(value));
         f32::from_bits(
@@ -121,7 +121,7 @@ fn zeros_have_the_sign_that_the_order_asks_for() {
     });
 }
 
-/// Strings of a few letters, so that prefixes are common, and zero bytes, in all the forms that kernels take.
+/// Strings of a few letters, so that prefixes are common, and zero bytes, in all layouts that kernels take.
 #[test]
 fn strings_are_found_wherever_they_are_kept() {
     for seed in 0..300 {
@@ -182,7 +182,7 @@ fn big_endian_numbers_are_signed() {
         for count in [1, 2, 50] {
             let data: Vec<u8> =
                 (0..width * count).map(|_| [0, 0x7f, 0x80, 0xff, random.u8(..)][random.usize(..5)]).collect();
-            // With the sign the other way round, the order is that of unsigned bytes.
+            // With the sign inverted, the order is the same as for unsigned bytes.
             let turned = |at: usize| {
                 let mut value = data[at * width..(at + 1) * width].to_vec();
                 value[0] ^= 0x80;

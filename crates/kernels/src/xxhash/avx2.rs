@@ -1,5 +1,5 @@
-//! Four hashes at a time. A multiplication by a constant is two: of the lower halves in full, and of halves crosswise
-//! for their lower 32 bits, which add up in the upper half.
+//! Four hashes at a time. A multiplication by a constant is two: one of the lower halves in full, and one of halves
+//! crosswise for their lower 32 bits, which add up in the upper half.
 //!
 //! ```text
 //! value      u      l          constant   U      L
@@ -51,7 +51,7 @@ avx2! {
             let first = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
             // SAFETY: these are the second half of them.
             let second = unsafe { _mm256_loadu_si256(block[LANES / 2..].as_ptr().cast()) };
-            // Values 0, 2, 1, 3, which the last permutation sets right.
+            // Values 0, 2, 1, 3, which the last permutation reorders.
             let lower = take_8(set(P5.wrapping_add(16)), _mm256_unpacklo_epi64(first, second));
             let hash = avalanche(take_8(lower, _mm256_unpackhi_epi64(first, second)));
             store(out, _mm256_permute4x64_epi64::<0b11_01_10_00>(hash));
@@ -79,7 +79,7 @@ avx2! {
         _mm256_add_epi64(_mm256_mul_epu32(value, set(by)), upper)
     }
 
-    /// The two counts are 64 together.
+    /// The two counts add up to 64.
     #[inline]
     fn rotate<const LEFT: i32, const RIGHT: i32>(value: __m256i) -> __m256i {
         const { assert!(LEFT + RIGHT == 64) };

@@ -1,7 +1,8 @@
 //! Eight hashes a register; this tier multiplies 64 bits (`vpmullq`) and rotates them in one instruction each.
 //!
-//! A multiplication takes 15 cycles and 1.5 of the processor, a hash is four of them or five, one after another: each step
-//! is written for eight registers, since the processor does not look far enough ahead to find as many by itself.
+//! A multiplication has a latency of 15 cycles and a throughput of 1.5, and a hash is four or five of them, one after
+//! another: each step is written for eight registers, because the processor does not look far enough ahead to find as
+//! many by itself.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
@@ -14,10 +15,10 @@ use std::array;
 use super::{P1, P2, P3, P4, P5, scalar};
 use crate::tier::avx512;
 
-/// Hashes of a register.
+/// The number of hashes in a register.
 const LANES: usize = 8;
 
-/// Registers that go through each step together.
+/// The number of registers that go through each step together.
 const TOGETHER: usize = 8;
 
 macro_rules! hash_all {

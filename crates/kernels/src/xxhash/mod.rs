@@ -1,6 +1,6 @@
 //! XXH64 with seed 0, the hash of Parquet's Bloom filters: of one byte string, and of many values of one width at once.
 //!
-//! A value is hashed as PLAIN has it, little-endian and without the length of a byte array.
+//! A value is hashed in its PLAIN form, little-endian and without the length of a byte array.
 //!
 //! ```text
 //! under 32 bytes    hash = P5 + length
@@ -51,7 +51,7 @@ macro_rules! hash_numbers {
         #[doc = concat!("Writes the hash of each value of ", $bytes, ".")]
         ///
         /// # Errors
-        /// [`KernelError::LengthMismatch`] where there are not as many hashes as values.
+        /// [`KernelError::LengthMismatch`] if there are not as many hashes as values.
         pub fn $hash(values: &[$number], hashes: &mut [u64]) -> Result<(), KernelError> {
             check_len(values.len(), hashes.len())?;
             $hash_all(values, hashes);
@@ -72,8 +72,8 @@ hash_numbers!(hash_u128s, hash_all_u128, u128, "sixteen bytes", avx512 avx2);
 /// Writes the hash of each string from number `first` on, as many as there is room for.
 ///
 /// # Errors
-/// [`KernelError::InputTooShort`] where there are not so many strings; [`KernelError::Malformed`] where a string does not
-/// lie in its bytes.
+/// [`KernelError::InputTooShort`] if there are fewer strings; [`KernelError::Malformed`] if a string lies outside of
+/// its bytes.
 pub fn hash_strings(strings: ByteStrings<'_>, first: usize, hashes: &mut [u64]) -> Result<(), KernelError> {
     byte_strings::with_source!(strings.slice(first, hashes.len())?, |source| scalar::hash_strings(source, hashes))
 }

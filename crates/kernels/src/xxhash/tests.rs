@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded, lengths};
 use twox_hash::XxHash64;
 
 use super::{hash_strings, hash_u8s, hash_u16s, hash_u32s, hash_u64s, hash_u128s, reference, xxh64};
@@ -40,8 +40,8 @@ macro_rules! conformance {
                         values.iter().map(|value| XxHash64::oneshot(0, &value.to_le_bytes())).collect();
                     let garbage = vec![0xEE; len];
                     for (values, mut hashes) in [
-                        (Guarded::ending_at_guard(&values), Guarded::ending_at_guard(&garbage)),
-                        (Guarded::starting_at_guard(&values), Guarded::starting_at_guard(&garbage)),
+                        (GuardedSlice::ending_at_guard(&values), GuardedSlice::ending_at_guard(&garbage)),
+                        (GuardedSlice::starting_at_guard(&values), GuardedSlice::starting_at_guard(&garbage)),
                     ] {
                         $hash(&values, &mut hashes).unwrap();
                         assert_eq!(*hashes, *expected, "{tier} {len} values");

@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 
 pub use write::{RowWriter, WriteRowError};
 
-/// Turns record batches into values of `T`, one for each row.
+/// Converts record batches to values of `T`, one for each row.
 ///
-/// A field of `T` takes the column of its name; a nested struct takes a struct column, `Vec` a list, `Option` a column
-/// that may be null. Columns without a field are passed over, so read only those that `T` has.
+/// A field of `T` takes the column of its name; a nested struct takes a struct column, `Vec` a list, `Option` a
+/// nullable column. Columns without a field are ignored, so read only the columns of `T`.
 ///
-/// A batch is converted as a whole when its first row is asked for. The iterator ends after its first error.
+/// A batch is converted as a whole when its first row is requested. The iterator ends after its first error.
 ///
 /// ```
 /// use serde::Deserialize;
@@ -87,7 +87,7 @@ where
     }
 }
 
-/// Why a row could not be had.
+/// The error of reading a row.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum RowError {

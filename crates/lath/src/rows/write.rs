@@ -11,14 +11,14 @@ use serde::de::DeserializeOwned;
 use serde_arrow::ArrayBuilder;
 use serde_arrow::schema::{SchemaLike, TracingOptions};
 
-/// Rows that are collected before they are written.
+/// The number of rows that are collected before they are written.
 const BATCH_ROWS: usize = 8_192;
 
 /// Writes values of a Rust type as the rows of a Parquet file.
 ///
-/// A field of `T` becomes the column of its name: a nested struct a struct, `Vec` a list, `Option` a column that may be null,
-/// an enum without data its name. Columns follow from the type in [`create`](Self::create) and [`new`](Self::new), or are given
-/// as an Arrow schema (for dates, timestamps, decimals, dictionaries) in [`with_writer`](Self::with_writer).
+/// A field of `T` becomes the column of its name: a nested struct a struct, `Vec` a list, `Option` a nullable column,
+/// an enum without data its name. Columns follow from the type in [`create`](Self::create) and [`new`](Self::new), or
+/// are given as an Arrow schema (for dates, timestamps, decimals, dictionaries) in [`with_writer`](Self::with_writer).
 ///
 /// ```
 /// use lath::{ParquetFile, RowWriter, WriteOptions};
@@ -53,13 +53,13 @@ pub struct RowWriter<T, W: Write = AtomicFile> {
 }
 
 impl<T: Serialize + DeserializeOwned> RowWriter<T, AtomicFile> {
-    /// Starts the file `path`, which appears whole when it is finished, or not at all.
+    /// Creates the file `path`, which appears complete when it is finished, or not at all.
     ///
     /// # Errors
-    /// [`WriteRowError::Type`] if the columns cannot be told from the type: a sequence of values of any type, an enum with data;
-    /// [`WriteRowError::Write`] if the file cannot be created.
+    /// [`WriteRowError::Type`] if the type does not determine the columns: a sequence of values of any type, an enum
+    /// with data; [`WriteRowError::Write`] if the file cannot be created.
     pub fn create(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self, WriteRowError> {
-        Self::with_writer(ParquetWriter::create(path, &schema_of::<T>()?, options).map_err(WriteRowError::Write)?)
+        Self::with_writer(ParquetWriter::create(path, &infer_schema::<T>()?, options).map_err(WriteRowError::Write)?)
     }
 }
 
@@ -67,9 +67,9 @@ impl<T: Serialize + DeserializeOwned, W: Write> RowWriter<T, W> {
     /// Starts a file that is written to `sink`.
     ///
     /// # Errors
-    /// As [`create`](RowWriter::create).
+    /// The same as [`create`](RowWriter::create).
     pub fn new(sink: W, options: WriteOptions) -> Result<Self, WriteRowError> {
-        Self::with_writer(ParquetWriter::new(sink, &schema_of::<T>()?, options).map_err(WriteRowError::Write)?)
+        Self::with_writer(ParquetWriter::new(sink, &infer_schema::<T>()?, options).map_err(WriteRowError::Write)?)
     }
 }
 
@@ -77,7 +77,7 @@ impl<T: Serialize, W: Write> RowWriter<T, W> {
     /// Writes rows to `writer`, in the columns of its schema.
     ///
     /// # Errors
-    /// [`WriteRowError::Type`] if the schema has a type that no Rust value becomes.
+    /// [`WriteRowError::Type`] if no Rust value converts to a type of the schema.
     pub fn with_writer(writer: ParquetWriter<W>) -> Result<Self, WriteRowError> {
         let builder = ArrayBuilder::from_arrow(writer.schema().fields()).map_err(WriteRowError::Type)?;
         Ok(Self { writer, builder, row_count: 0, row: PhantomData })
@@ -96,7 +96,7 @@ impl<T: Serialize, W: Write> RowWriter<T, W> {
     /// Writes rows.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// The same as [`write`](Self::write).
     pub fn write_all<'a>(&mut self, rows: impl IntoIterator<Item = &'a T>) -> Result<(), WriteRowError>
     where
         T: 'a,
@@ -104,10 +104,10 @@ impl<T: Serialize, W: Write> RowWriter<T, W> {
         rows.into_iter().try_for_each(|row| self.write(row))
     }
 
-    /// Writes what is left and finishes the file.
+    /// Writes the remaining rows and finishes the file.
     ///
     /// # Errors
-    /// As [`ParquetWriter::finish`].
+    /// The same as [`ParquetWriter::finish`].
     pub fn finish(mut self) -> Result<WriteSummary, WriteRowError> {
         self.flush()?;
         self.writer.finish().map_err(WriteRowError::Write)
@@ -130,7 +130,7 @@ impl<T, W: Write> fmt::Debug for RowWriter<T, W> {
 }
 
 /// The columns of a type.
-fn schema_of<T: DeserializeOwned>() -> Result<SchemaRef, WriteRowError> {
+fn infer_schema<T: DeserializeOwned>() -> Result<SchemaRef, WriteRowError> {
     let options = TracingOptions::default()
         .strings_as_large_utf8(false)
         .bytes_as_large_binary(false)
@@ -140,7 +140,7 @@ fn schema_of<T: DeserializeOwned>() -> Result<SchemaRef, WriteRowError> {
     Ok(Schema::new(fields).into())
 }
 
-/// Why a row could not be written.
+/// The error of writing a row.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum WriteRowError {

@@ -10,12 +10,14 @@ use std::path::Path;
 use paths::{ModulePath, named_paths, names_from_children};
 use tokens::tokens;
 
-/// The circles in which modules of a crate depend on each other, one line each: among the modules at the top of `folder`, which has the
-/// crate's `lib.rs` or `main.rs`, and among those beside each other in each folder below it. A line gives one place for each dependency.
+/// Finds the circles of dependencies among modules of a crate, one line each: among the modules at the top of `folder`,
+/// which has the crate's `lib.rs` or `main.rs`, and among the modules of each folder below it. A line names one
+/// occurrence of each dependency.
 ///
-/// A module depends on another where its text, or that of a module below it, names a path through it: `crate::other::Item`,
-/// `use super::{other::Item, …}`, or an item that their parent takes from it (`use other::Item;` there, `super::Item` here). What only tests
-/// compile does not count. A path through a glob of the parent (`use other::*`) is not seen.
+/// A module depends on another if its text, or the text of a module below it, names a path through it:
+/// `crate::other::Item`, `use super::{other::Item, …}`, or an item that their parent takes from it (`use other::Item;`
+/// there, `super::Item` here). Code that only tests compile does not count. A path through a glob of the parent (`use
+/// other::*`) is not found.
 ///
 /// # Panics
 /// If the folder cannot be read.
@@ -64,7 +66,7 @@ impl Module {
         own.chain(self.children.values().flat_map(Self::all_named)).collect()
     }
 
-    /// The child through which a path leads, if it leads through one.
+    /// The child that a path leads through, if any.
     fn child_on(&self, path: &[String]) -> Option<&str> {
         let next = path.strip_prefix(self.path.as_slice())?.first()?;
         let child = self.children.get_key_value(next).map(|(name, _)| name);

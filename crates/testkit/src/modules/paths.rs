@@ -1,9 +1,10 @@
 //! The paths that source code names.
 
-/// A module's place in its crate: the names from the crate's root down.
+/// A module's path in its crate: the names from the crate's root down.
 pub(super) type ModulePath = Vec<String>;
 
-/// All paths in `tokens` that open with `crate`, `self` or `super`, from the crate's root, where `module` is the module of the tokens.
+/// All paths in `tokens` that start with `crate`, `self` or `super`, from the crate's root. `module` is the module of
+/// the tokens.
 pub(super) fn named_paths(tokens: &[String], module: &[String]) -> Vec<ModulePath> {
     let mut paths = Vec::new();
     let mut inline: Vec<(String, usize)> = Vec::new();
@@ -31,7 +32,7 @@ pub(super) fn named_paths(tokens: &[String], module: &[String]) -> Vec<ModulePat
 
 fn opens_path(tokens: &[String], at: usize) -> bool {
     let before = at.checked_sub(1).map(|before| tokens[before].as_str());
-    // `pub(in crate::a)` says who may name an item; it names nothing itself.
+    // `pub(in crate::a)` restricts visibility; it names no item.
     tokens.get(at + 1).is_some_and(|next| next == "::") && !matches!(before, Some("::" | "in"))
 }
 
@@ -56,7 +57,8 @@ pub(super) fn names_from_children(tokens: &[String], children: &[String]) -> Vec
     names
 }
 
-/// Calls `found` with each path that the tree at `at` stands for, and the name that it has where it is used. Returns the place behind it.
+/// Calls `found` with each path in the use tree at `at`, and its name in this module. Returns the position after the
+/// tree.
 fn expand(tokens: &[String], mut at: usize, module: &[String], found: &mut dyn FnMut(ModulePath, String)) -> usize {
     let mut path = Vec::new();
     let mut is_first = true;
@@ -107,7 +109,7 @@ fn expand_group(
                 at = expand(tokens, at, &[], &mut |path, name| {
                     found(outer.iter().cloned().chain(path).collect(), name);
                 });
-                // A sign that opens no path, such as `*`.
+                // A sign that starts no path, such as `*`.
                 at = at.max(before + 1);
             }
         }

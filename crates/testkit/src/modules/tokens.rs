@@ -1,4 +1,4 @@
-//! Rust source text as words and signs, without comments, literals and the parts that only tests compile.
+//! Rust source text as words and signs, without comments, literals and code that only tests compile.
 
 /// The words and signs of `text`. `::` is one sign; every other sign is one character.
 pub(super) fn tokens(text: &str) -> Vec<String> {
@@ -57,7 +57,7 @@ fn comment_length(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a string literal behind its opening quote, with the closing one.
+/// The length of a string literal after its opening quote, including the closing one.
 fn text_length(text: &str) -> usize {
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -72,7 +72,7 @@ fn text_length(text: &str) -> usize {
     text.len()
 }
 
-/// The length of `r"…"`, `r#"…"#` and `br"…"`, if `text` opens with one.
+/// The length of `r"…"`, `r#"…"#` and `br"…"`, if `text` starts with one.
 fn raw_text_length(text: &str) -> Option<usize> {
     let body = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
     let marks = body.len() - body.trim_start_matches('#').len();
@@ -82,7 +82,7 @@ fn raw_text_length(text: &str) -> Option<usize> {
     Some(inner.find(&end).map_or(text.len(), |at| opening + at + end.len()))
 }
 
-/// The length of a character literal, or of the quote alone that opens a lifetime.
+/// The length of a character literal, or of the quote alone that starts a lifetime.
 fn character_length(text: &str) -> usize {
     let mut characters = text.char_indices().skip(1);
     match (characters.next(), characters.next()) {
@@ -117,7 +117,8 @@ fn opens(tokens: &[String], expected: &[&str]) -> bool {
     tokens.len() >= expected.len() && tokens.iter().zip(expected).all(|(token, expected)| token == expected)
 }
 
-/// The place behind the item at `at`: behind its attributes, and then behind its block, or its semicolon or comma outside brackets.
+/// The position after the item at `at`: after its attributes, and then after its block, or its semicolon or comma
+/// outside brackets.
 fn end_of_item(tokens: &[String], mut at: usize) -> usize {
     while tokens.get(at).is_some_and(|token| token == "#") {
         at = end_of_group(tokens, at + 1);
@@ -134,7 +135,7 @@ fn end_of_item(tokens: &[String], mut at: usize) -> usize {
     tokens.len()
 }
 
-/// The place behind the bracket that closes the one at `at`.
+/// The position after the bracket that closes the one at `at`.
 fn end_of_group(tokens: &[String], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(token) = tokens.get(at) {

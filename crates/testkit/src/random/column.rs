@@ -11,7 +11,7 @@ use super::keys::keys;
 use super::pick;
 use super::text::TextStyle;
 
-/// Most elements that all lists of one array have together: keeps deeply nested arrays small.
+/// The maximum number of elements in all lists of one array: keeps deeply nested arrays small.
 const MAX_ELEMENTS: usize = 4_000;
 
 /// A batch of `row_count` rows.
@@ -21,7 +21,7 @@ pub fn record_batch(random: &mut fastrand::Rng, schema: &SchemaRef, row_count: u
     RecordBatch::try_new_with_options(schema.clone(), columns, &options).expect("arrays are made for the schema")
 }
 
-/// An array of `len` values, nulls among them where the field allows any.
+/// An array of `len` values, with nulls if the field allows them.
 pub fn array(random: &mut fastrand::Rng, field: &Field, len: usize) -> ArrayRef {
     let nulls = if field.is_nullable() { null_buffer(random, len) } else { None };
     match field.data_type() {
@@ -68,7 +68,7 @@ fn list(random: &mut fastrand::Rng, item: &FieldRef, len: usize) -> (Vec<usize>,
     (lengths, elements)
 }
 
-/// Which of `len` values are null: from none to all, scattered or in runs.
+/// The null mask of `len` values: from none to all, scattered or in runs.
 fn null_buffer(random: &mut fastrand::Rng, len: usize) -> Option<NullBuffer> {
     let valid: BooleanBuffer = match random.u8(..8) {
         0 => return None,
@@ -91,9 +91,9 @@ fn null_buffer(random: &mut fastrand::Rng, len: usize) -> Option<NullBuffer> {
     Some(NullBuffer::new(valid))
 }
 
-/// The values that stand for `keys`.
+/// The values for `keys`.
 fn leaf_array(data_type: &DataType, keys: &[u64], style: TextStyle, nulls: Option<NullBuffer>) -> ArrayRef {
-    /// The keys cut to the width of a number type.
+    /// The keys truncated to the width of a number type.
     macro_rules! cut {
         ($arrow:ty) => {
             primitive::<$arrow>(keys, nulls, |key| key as <$arrow as ArrowPrimitiveType>::Native)
@@ -118,7 +118,7 @@ fn leaf_array(data_type: &DataType, keys: &[u64], style: TextStyle, nulls: Optio
         DataType::Timestamp(TimeUnit::Microsecond, _) => retyped(cut!(TimestampMicrosecondType), data_type),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => retyped(cut!(TimestampNanosecondType), data_type),
         DataType::Date32 => cut!(Date32Type),
-        // Whole days, as the type asks for, and few enough that 32 bits hold them.
+        // Whole days, as the type requires, and few enough for 32 bits.
         DataType::Date64 => primitive::<Date64Type>(keys, nulls, |key| i64::from(key as i32) * 86_400_000),
         DataType::Time32(TimeUnit::Second) => cut!(Time32SecondType),
         DataType::Time32(_) => cut!(Time32MillisecondType),
@@ -160,7 +160,7 @@ fn leaf_array(data_type: &DataType, keys: &[u64], style: TextStyle, nulls: Optio
         DataType::LargeBinary => Arc::new(LargeBinaryArray::from_iter(byte_strings(keys, style, nulls.as_ref()))),
         DataType::BinaryView => Arc::new(BinaryViewArray::from_iter(byte_strings(keys, style, nulls.as_ref()))),
         DataType::Dictionary(key_type, value_type) => {
-            // So few values that 8-bit keys suffice for all of a file's batches together, whatever the style of each.
+            // Few enough values for 8-bit keys over all batches of a file, whatever the style of each.
             let values = leaf_array(value_type, &Vec::from_iter(0..20), style, None);
             dictionary(keys, key_type, values, nulls)
         }

@@ -15,7 +15,7 @@ use super::{SchemaShape, pick, record_batch, schema, writer_properties};
 pub struct FileShape {
     /// Bounds on its schema.
     pub schema: SchemaShape,
-    /// Most rows.
+    /// The maximum number of rows.
     pub row_count: usize,
 }
 
@@ -25,23 +25,23 @@ impl Default for FileShape {
     }
 }
 
-/// A Parquet file and what was written to it.
+/// A Parquet file and its contents.
 #[derive(Clone)]
 pub struct RandomFile {
     /// The schema that it was written with.
     pub schema: SchemaRef,
-    /// What was written, in order; none of them empty.
+    /// The batches written, in order; none is empty.
     pub batches: Vec<RecordBatch>,
     /// The file.
     pub bytes: Bytes,
     /// Whether the file's metadata holds the Arrow schema.
     pub has_arrow_schema: bool,
-    /// Whether Arrow types that Parquet lacks were written as the nearest type that it has.
+    /// Whether Arrow types that Parquet lacks were written as the nearest type that Parquet has.
     pub coerced: bool,
 }
 
 impl RandomFile {
-    /// A file within `shape`.
+    /// Writes a random file within `shape`.
     ///
     /// # Panics
     /// If the `parquet` crate cannot write it.
@@ -89,8 +89,8 @@ fn has_intervals(schema: &Schema) -> bool {
     schema.flattened_fields().iter().any(|field| matches!(field.data_type(), DataType::Interval(_)))
 }
 
-/// Calls `write`, which uses the `parquet` crate's writer with random options, until it succeeds: the crate's encoder for
-/// booleans as RLE panics on a page of nothing but nulls, and another file is as good.
+/// Calls `write`, which uses the `parquet` crate's writer with random options, until it succeeds: the crate's encoder
+/// for booleans as RLE panics on a page of only nulls, and another file serves as well.
 ///
 /// # Panics
 /// If `write` panics for another reason, or always.
@@ -110,7 +110,7 @@ fn panic_text(panic: &Box<dyn Any + Send>) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default()
 }
 
-/// One line about the file and one for each field: what a failing test prints.
+/// One line about the file and one for each field, for the message of a failing test.
 impl fmt::Debug for RandomFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { schema, batches, bytes, has_arrow_schema, coerced } = self;

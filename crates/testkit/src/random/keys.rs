@@ -2,22 +2,22 @@ use std::iter::repeat_with;
 
 use super::pick;
 
-/// How the values of a column follow one another.
+/// The sequence of values in a column.
 #[derive(Debug, Clone, Copy)]
 enum Distribution {
     Constant,
     Runs,
-    /// Ascending by steps of at most so many.
+    /// Ascending by steps up to this size.
     Sorted(u64),
-    /// Any of the values that so many bits hold.
+    /// Any value of this many bits.
     Uniform(u32),
-    /// Any of so many values.
+    /// Any of this many values.
     LowCardinality(usize),
-    /// Small steps up and down, with a leap now and then.
+    /// Small steps up and down, with an occasional leap.
     Walk,
 }
 
-/// `len` numbers that follow one another as those of some real column might; values are made of them.
+/// `len` numbers with the distribution of a realistic column, from which values are made.
 pub(super) fn keys(random: &mut fastrand::Rng, len: usize) -> Vec<u64> {
     let distribution = match random.u8(..12) {
         0 => Distribution::Constant,

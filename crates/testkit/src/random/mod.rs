@@ -13,7 +13,7 @@ pub use file::{FileShape, RandomFile, until_written};
 pub use properties::{leaf_columns, writer_properties};
 pub use schema::{SchemaShape, leaf_type, schema};
 
-/// One of `choices`, each as likely as the next.
+/// One of `choices`, all equally likely.
 fn pick<T: Copy>(random: &mut fastrand::Rng, choices: &[T]) -> T {
     choices[random.usize(..choices.len())]
 }

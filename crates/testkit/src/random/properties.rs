@@ -36,7 +36,7 @@ pub fn writer_properties(random: &mut fastrand::Rng, schema: &Schema, row_count:
         .set_write_path_in_schema(random.u8(..8) > 0)
         .set_data_page_v2_compression_ratio_threshold(pick(random, &[0.5, 1.0, 100.0]))
         .set_compression(codec(random))
-        // No more than some forty row groups, however many rows there are.
+        // At most about forty row groups, whatever the number of rows.
         .set_max_row_group_row_count(pick(random, &[Some(row_count / 40 + 1), Some(row_count / 3 + 1), None]));
     if random.u8(..8) == 0 {
         let chunks = CdcOptions { min_chunk_size: 64, max_chunk_size: 512, norm_level: 0 };
@@ -64,7 +64,7 @@ fn column_properties(
     builder
 }
 
-/// The encodings, dictionaries apart, that values of a physical type may have.
+/// The possible encodings of values of a physical type, without dictionaries.
 fn encodings(physical_type: PhysicalType) -> &'static [Encoding] {
     match physical_type {
         PhysicalType::BOOLEAN => &[Encoding::PLAIN, Encoding::RLE],

@@ -7,9 +7,9 @@ use super::pick;
 /// Bounds on a random schema.
 #[derive(Debug, Clone, Copy)]
 pub struct SchemaShape {
-    /// Most fields at the root, at least one.
+    /// The maximum number of fields at the root, at least one.
     pub fields: usize,
-    /// Deepest nesting: how many structs, lists and maps lie above a leaf at most.
+    /// The maximum nesting depth: the number of structs, lists and maps above a leaf.
     pub depth: usize,
 }
 
@@ -61,7 +61,7 @@ fn item(random: &mut fastrand::Rng, depth: usize) -> FieldRef {
 fn map_type(random: &mut fastrand::Rng, depth: usize) -> DataType {
     let key_type = loop {
         let data_type = leaf_type(random);
-        // A key is never null, and the writers of maps know no encoded keys.
+        // A key is never null, and the writers of maps do not support encoded keys.
         if !matches!(data_type, DataType::Null | DataType::Dictionary(..)) {
             break data_type;
         }
@@ -104,7 +104,7 @@ pub fn leaf_type(random: &mut fastrand::Rng) -> DataType {
             let key = pick(random, &[&DataType::Int8, &DataType::Int32, &DataType::UInt16, &DataType::Int64]).clone();
             let value = match random.u8(..4) {
                 0 => pick(random, &[&DataType::Int32, &DataType::Int64]).clone(),
-                // The writer knows no dictionaries of views.
+                // The writer does not support dictionaries of views.
                 _ => pick(random, &[&DataType::Utf8, &DataType::LargeUtf8, &DataType::Binary, &DataType::LargeBinary])
                     .clone(),
             };
@@ -130,7 +130,7 @@ fn byte_array_type(random: &mut fastrand::Rng) -> DataType {
 
 fn decimal_type(random: &mut fastrand::Rng) -> DataType {
     let width = pick(random, &[9_u8, 18, 38, 76]);
-    // The writer makes INT64 of a precision of 1, and then cannot write 32-bit decimals to it.
+    // The writer stores a precision of 1 as INT64, and then cannot write 32-bit decimals to it.
     let precision = random.u8(if width == 9 { 2 } else { 1 }..=width);
     let scale = random.i8(0..=precision.cast_signed());
     match width {

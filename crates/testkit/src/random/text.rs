@@ -1,13 +1,13 @@
-/// How the strings of a column look. Equal keys give equal strings.
+/// The style of the strings in a column. Equal keys give equal strings.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TextStyle {
-    /// Up to 12 bytes, the empty string among them: what fits in a view.
+    /// Up to 12 bytes, including the empty string: short enough for a view.
     Short,
-    /// A shared start and a few digits: what DELTA_BYTE_ARRAY is made for.
+    /// A shared prefix and a few digits: the case for DELTA_BYTE_ARRAY.
     Prefixed,
     /// Letters of two, three and four bytes.
     NonAscii,
-    /// Mostly a few dozen bytes; one in sixteen some thousands.
+    /// Mostly a few dozen bytes; one in sixteen has some thousands.
     Long,
 }
 
@@ -16,7 +16,7 @@ impl TextStyle {
         super::pick(random, &[Self::Short, Self::Short, Self::Prefixed, Self::Prefixed, Self::NonAscii, Self::Long])
     }
 
-    /// The string that stands for `key`.
+    /// The string for `key`.
     pub(super) fn string(self, key: u64) -> String {
         let mut random = fastrand::Rng::with_seed(key);
         match self {
@@ -38,7 +38,7 @@ impl TextStyle {
         }
     }
 
-    /// The bytes that stand for `key`: those of the string, made invalid as UTF-8 for odd keys.
+    /// The bytes for `key`: the bytes of the string, made invalid as UTF-8 for odd keys.
     pub(super) fn bytes(self, key: u64) -> Vec<u8> {
         let mut bytes = self.string(key).into_bytes();
         if key % 2 == 1 {

@@ -1,10 +1,11 @@
 //! Four doubles or eight floats at a time: scaled, rounded, scaled back, compared bit by bit.
 //!
-//! Floats are rounded by the conversion to 32-bit integers, which gives −2^31 for all that it cannot hold. Doubles are
-//! rounded by adding `1.5 × 2^52`, which is right within ±2^51; values beyond, few, are marked in a word of their own and
-//! go through the portable code one by one.
+//! Floats are rounded by the conversion to 32-bit integers, which gives −2^31 for everything out of range. Doubles are
+//! rounded by adding `1.5 × 2^52`, which is correct within ±2^51; the few values beyond are marked in a word of their
+//! own, and the portable code handles them one by one.
 //!
-//! Minimum and maximum are taken of the rounded values, with misses as NaN: these instructions then keep the other operand.
+//! Minimum and maximum are computed from the rounded values, with misses as NaN: these instructions then keep the other
+//! operand.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;
@@ -47,7 +48,7 @@ avx2! {
         (least_f32(min), -least_f32(_mm256_xor_ps(max, _mm256_set1_ps(-0.0))))
     }
 
-    /// The least of eight values, of which none is NaN.
+    /// The minimum of eight values, none of which is NaN.
     #[inline]
     fn least_f32(values: __m256) -> f32 {
         let four = _mm_min_ps(_mm256_castps256_ps128(values), _mm256_extractf128_ps::<1>(values));
@@ -106,7 +107,7 @@ avx2! {
         (least_f64(min).min(far_min), (-least_f64(_mm256_xor_pd(max, sign))).max(far_max))
     }
 
-    /// The least of four values, of which none is NaN.
+    /// The minimum of four values, none of which is NaN.
     #[inline]
     fn least_f64(values: __m256d) -> f64 {
         let two = _mm_min_pd(_mm256_castpd256_pd128(values), _mm256_extractf128_pd::<1>(values));

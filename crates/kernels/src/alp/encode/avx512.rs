@@ -1,7 +1,7 @@
 //! Eight doubles or sixteen floats at a time: scaled, converted to integers and back, scaled back, compared bit by bit.
 //!
-//! Both conversions round to the nearest integer, ties to even, and give the least integer for all that they cannot hold.
-//! Minimum and maximum take hits alone, by the mask of the comparison.
+//! Both conversions round to the nearest integer, ties to even, and give the smallest integer for everything out of
+//! range. Minimum and maximum take only hits, by the mask of the comparison.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;

@@ -1,4 +1,4 @@
-//! Which pairs of exponent and factor are tried.
+//! Selects the pairs of exponent and factor to try.
 
 use super::super::page::{OFFSET, PAGE_HEADER, exception, vector_header};
 use super::super::private;
@@ -6,17 +6,17 @@ use super::super::scale::Scale;
 use super::vector::Integers;
 use super::{BLOCK, Float, VECTOR};
 
-/// Pairs that are kept at most, as the paper has it.
+/// The maximum number of pairs kept, as in the paper.
 const MAX_PAIRS: usize = 5;
-/// Vectors of which values are tried, and how many of each.
+/// The number of sampled vectors; `SAMPLE` values of each are tried.
 const SAMPLED: usize = 8;
 const SAMPLE: usize = 256;
-/// Another pair is kept if it saves one part in this many of what the sample takes.
+/// Another pair is kept if it reduces the size of the sample by one part in this many.
 const WORTHWHILE: usize = 50;
-/// Other pairs that move the point as far are tried if with one of them one value in this many is no miss.
+/// Other pairs with the same difference of exponent and factor are tried if one of them encodes one value in this many.
 const PROMISING: usize = 8;
 
-/// The pairs of exponent and factor that vectors are encoded with, up to five: each vector takes the best of them.
+/// The pairs of exponent and factor for encoding vectors, up to five: each vector uses the best of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidates<T: private::Float> {
     pairs: [Scale<T>; MAX_PAIRS],
@@ -24,9 +24,9 @@ pub struct Candidates<T: private::Float> {
 }
 
 impl<T: Float> Candidates<T> {
-    /// Finds pairs that suit the values, by 256 of each of up to eight vectors.
+    /// Finds pairs that suit the values, from 256 values of each of up to eight vectors.
     ///
-    /// That takes about as long as encoding 50,000 values, so it pays to find them once for a column chunk.
+    /// This takes about as long as encoding 50,000 values, so it pays to do it once per column chunk.
     pub fn find(values: &[T]) -> Self {
         let mut integers = Integers::default();
         let mut lens = [[u16::MAX; SAMPLED]; MAX_ALL_PAIRS];
@@ -43,7 +43,7 @@ impl<T: Float> Candidates<T> {
             let total = |scale: &Scale<T>| -> usize {
                 best.iter().zip(&lens[scale.number()]).map(|(&best, &len)| usize::from(best.min(len))).sum()
             };
-            // Of pairs that are as good, the first.
+            // If pairs are equally good, the first.
             let Some(scale) = Scale::all().min_by_key(total) else { break };
             let (before, after): (usize, usize) = (best.iter().map(|&len| usize::from(len)).sum(), total(&scale));
             let needed = if candidates.count == 0 { 1 } else { before / WORTHWHILE + 1 };
@@ -60,12 +60,12 @@ impl<T: Float> Candidates<T> {
         candidates
     }
 
-    /// The pairs of exponent and factor, those that save most first; never none.
+    /// The pairs of exponent and factor, in descending order of their savings; at least one.
     pub fn pairs(&self) -> impl Iterator<Item = (u8, u8)> {
         self.pairs[..self.count].iter().map(|scale| (scale.exponent, scale.factor))
     }
 
-    /// The pair that at most a vector of values is encoded with, by 64 of them.
+    /// The best pair for a vector of values, judged by 64 of them.
     pub(super) fn best_for(&self, vector: &[T], integers: &mut Integers<T>) -> Scale<T> {
         let pairs = &self.pairs[..self.count];
         if let [only] = pairs {
@@ -76,18 +76,18 @@ impl<T: Float> Candidates<T> {
     }
 }
 
-/// Pairs of the type that has more.
+/// The number of pairs of the type with more pairs.
 const MAX_ALL_PAIRS: usize = 190;
 
-/// Calls `found` with the number of a pair and the bytes that the sample takes, for all pairs but those that move the point
-/// to where the sample has few integers, or further than the best one does.
+/// Calls `found` with the number of a pair and the size of the sample in bytes. Skips pairs whose difference of
+/// exponent and factor leaves few integers in the sample, or exceeds the best pair's.
 fn measure_promising<T: Float>(sample: &[T; SAMPLE], integers: &mut Integers<T>, mut found: impl FnMut(usize, u16)) {
     let mut best = usize::MAX;
     for digits in 0..Scale::<T>::count_exponents() {
         let with_factor = |factor: u8| Scale::new(digits + factor, factor);
         let Some(first) = with_factor(0) else { break };
         let measure = integers.measure(sample, &first);
-        // Every digit more makes all integers longer.
+        // Each further digit lengthens all integers.
         if measure.packed_len() >= best {
             break;
         }
@@ -105,8 +105,8 @@ fn measure_promising<T: Float>(sample: &[T; SAMPLE], integers: &mut Integers<T>,
     }
 }
 
-/// About how long the page would be that [`encode`](super::encode) makes of the values: exact up to eight vectors, of more
-/// values reckoned from as many.
+/// Estimates the length of the page that [`encode`](super::encode) writes for the values: exact up to eight vectors,
+/// extrapolated from eight for more.
 pub fn estimate_len<T: Float>(values: &[T], candidates: &Candidates<T>) -> usize {
     let vectors = values.len().div_ceil(VECTOR);
     let mut integers = Integers::default();
@@ -130,7 +130,7 @@ fn sampled_vectors<T>(values: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// Values from all over a vector; of a short one, some of them twice.
+/// Values from all over a vector; for a short one, some of them twice.
 fn spread<T: Float, const COUNT: usize>(vector: &[T]) -> [T; COUNT] {
     std::array::from_fn(|index| vector.get(index * vector.len() / COUNT).copied().unwrap_or_default())
 }

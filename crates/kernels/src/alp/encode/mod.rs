@@ -1,10 +1,10 @@
 //! Encoding of all values of a page, in vectors of 1,024.
 //!
-//! A value becomes the integer nearest to `value × 10^exponent × 10^-factor`. If that integer does not give the same bits
-//! back it is a *miss* and is stored as an exception: NaN, infinities, −0.0, what is no short decimal number. Where it
-//! would stand among the packed integers there is a zero.
+//! A value becomes the integer nearest to `value × 10^exponent × 10^-factor`. If that integer does not give the same
+//! bits back, the value is a *miss* and is stored as an exception: NaN, infinities, −0.0, and numbers that are no short
+//! decimals. A zero takes its place among the packed integers.
 //!
-//! Values are taken in blocks of 64, so that the misses of a block are the bits of a word.
+//! Values are processed in blocks of 64, so that the misses of a block are the bits of a word.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -27,13 +27,14 @@ use crate::KernelError;
 use crate::tier::dispatch;
 use vector::Integers;
 
-/// Values that a word has bits for.
+/// The number of values per word of bits.
 pub(super) const BLOCK: usize = 64;
-/// Values of every vector but a page's last: the specification's default.
+/// The number of values in every vector but a page's last: the specification's default.
 const VECTOR: usize = 1 << LOG_VECTOR;
 const LOG_VECTOR: u8 = 10;
 
-/// Bytes that [`encode`] of `count` values takes at most: those of a page that has exceptions alone.
+/// The maximum number of bytes that [`encode`] writes for `count` values: the size of a page that consists of
+/// exceptions.
 pub fn max_encoded_len<T: Float>(count: usize) -> usize {
     let of_vectors = count.div_ceil(VECTOR).saturating_mul(OFFSET + vector_header::<T>());
     count.saturating_mul(exception::<T>()).saturating_add(of_vectors).saturating_add(PAGE_HEADER)
@@ -41,8 +42,8 @@ pub fn max_encoded_len<T: Float>(count: usize) -> usize {
 
 /// Encodes all values of a page, each vector with the best of the candidates, and returns the length of the page.
 ///
-/// Any candidates do; those of other values only make the page longer. Every value decodes to the bits that it has,
-/// NaNs among them.
+/// Any candidates are valid; candidates for other values only make the page longer. Every value decodes to its exact
+/// bits, including NaNs.
 ///
 /// ```
 /// use lath_kernels::alp;
@@ -56,7 +57,7 @@ pub fn max_encoded_len<T: Float>(count: usize) -> usize {
 /// ```
 ///
 /// # Errors
-/// If `out` is shorter than [`max_encoded_len`], or the page could be too long for its offsets: that takes hundreds of
+/// If `out` is shorter than [`max_encoded_len`], or the page could be too long for its offsets, which takes hundreds of
 /// millions of values.
 pub fn encode<T: Float>(values: &[T], candidates: &Candidates<T>, out: &mut [u8]) -> Result<usize, KernelError> {
     let (expected, actual) = (max_encoded_len::<T>(values.len()), out.len());
@@ -79,8 +80,8 @@ pub fn encode<T: Float>(values: &[T], candidates: &Candidates<T>, out: &mut [u8]
     Ok(PAGE_HEADER + end)
 }
 
-/// Makes integers of values; sets the bits of misses, whose integers may be anything. Returns the least and the greatest
-/// integer of the others as values of the type, +∞ and −∞ if there are none.
+/// Converts values to integers, and sets the bits of misses, whose integers may be anything. Returns the minimum and
+/// the maximum of the other integers as values of the type, or +∞ and −∞ if there are none.
 ///
 /// `out` and `misses` have an entry for each block.
 pub(super) fn digitize_f32(

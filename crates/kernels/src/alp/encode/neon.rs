@@ -1,8 +1,8 @@
 //! Two doubles or four floats at a time: scaled, converted to integers and back, scaled back, compared bit by bit.
 //!
-//! The conversions round to the nearest integer, ties to even. They saturate: a value beyond the greatest integer could
-//! come back from it, so it is compared with the limit. Bits of hits are collected in lanes, by masks that move up from
-//! step to step.
+//! The conversions round to the nearest integer, ties to even. They saturate: a value beyond the largest integer could
+//! convert back to itself, so it is compared with the limit. Bits of hits are collected in lanes, by masks that move up
+//! from step to step.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::aarch64::*;

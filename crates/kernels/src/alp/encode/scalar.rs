@@ -1,5 +1,5 @@
-//! Portable code. Doubles are rounded by magic numbers where their integers are within ±2^51, as the AVX2 tier does, so
-//! that the compiler vectorises the loop; the others, few, by the library.
+//! Portable code. Doubles are rounded by magic numbers if their integers are within ±2^51, as in the AVX2 tier, so that
+//! the compiler vectorises the loop; the few others are rounded by the library.
 
 use super::super::scale::Scale;
 use super::BLOCK;
@@ -10,7 +10,8 @@ pub(super) const SIGNED_UNITS: f64 = 6_755_399_441_055_744.0;
 pub(super) const NEAR: f64 = 2_251_799_813_685_248.0;
 /// `2^63`: values from it on, and from `−2^63` down, are misses in every tier.
 pub(super) const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-/// `2^31`: values of type `f32` from it on are misses; what is below the integers is the least one, as conversions have it.
+/// `2^31`: values of type `f32` from it on are misses. Values below the range of integers become the smallest integer,
+/// as in conversions.
 pub(super) const LIMIT_F32: f32 = 2_147_483_648.0;
 
 pub(super) fn digitize_f32(
@@ -24,7 +25,7 @@ pub(super) fn digitize_f32(
         *misses = 0;
         for (bit, (&value, out)) in values.iter().zip(out).enumerate() {
             let scaled = value * scale.to_integer[0] * scale.to_integer[1];
-            // The conversion saturates; what is beyond the integers would look like the greatest one.
+            // The conversion saturates, so values beyond the range would become the largest integer.
             let integer = if scaled < LIMIT_F32 { round_f32(scaled) } else { i32::MIN };
             let rounded = integer as f32;
             *out = integer.cast_unsigned();
@@ -39,7 +40,7 @@ pub(super) fn digitize_f32(
     (min, max)
 }
 
-/// The nearest integer, ties to even: exact in doubles, whose rounding needs no library.
+/// The nearest integer, ties to even: exact in doubles, which round without the library.
 #[inline]
 fn round_f32(scaled: f32) -> i32 {
     ((f64::from(scaled) + SIGNED_UNITS) - SIGNED_UNITS) as i32
@@ -75,7 +76,7 @@ pub(super) fn digitize_f64(
     range
 }
 
-/// The integer of a value that is beyond [`NEAR`] once scaled, if it gives the value back; and what it is as a value.
+/// The integer of a value that is beyond [`NEAR`] once scaled, if it gives the value back, and the integer as a value.
 pub(super) fn far_integer(value: f64, scale: &Scale<f64>) -> Option<(u64, f64)> {
     let scaled = value * scale.to_integer[0] * scale.to_integer[1];
     let in_range = scaled.abs() < LIMIT;
@@ -92,7 +93,7 @@ pub(super) fn rebase_u64(integers: &mut [u64], base: u64) {
     subtract_u64(integers, base);
 }
 
-/// The loop that tiers compile for what they have; so for the next one.
+/// A loop that each tier compiles for its features; the same for the next one.
 #[inline(always)]
 pub(super) fn subtract_u32(integers: &mut [u32], base: u32) {
     for integer in integers {

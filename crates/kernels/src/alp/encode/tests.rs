@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, Plain, Seeded, lengths};
+use lath_testkit::{GuardedSlice, Plain, Seeded, lengths};
 
 use super::super::reference::{self, Spec, Vector};
 use super::super::scale::Scale;
@@ -14,7 +14,7 @@ fn encoded<T: Float>(values: &[T], candidates: &Candidates<T>) -> Vec<u8> {
     page
 }
 
-/// Decimal numbers, numbers that are not, all sizes of integers, and awkward ones.
+/// Decimal numbers, other numbers, integers of all sizes, and special values.
 fn mixed<T: Spec>(random: &mut Seeded, len: usize) -> Vec<T> {
     let unusual = awkward::<T>();
     let kind = random.u8(..6);
@@ -34,10 +34,10 @@ fn check_round_trip<T: Float + Spec + Plain>(tier: Tier) {
     for len in lengths().filter(|&len| len < 5_000) {
         let values: Vec<T> = mixed(&mut random, len);
         let context = format!("{tier}, {len} values");
-        let src = Guarded::ending_at_guard(&values);
+        let src = GuardedSlice::ending_at_guard(&values);
         let page = encoded(&src[..], &Candidates::find(&src[..]));
         assert_same_bits(&reference::decode::<T>(&page), &values, &context);
-        let mut out = Guarded::ending_at_guard(&vec![T::of_bits(0xa5a5); len]);
+        let mut out = GuardedSlice::ending_at_guard(&vec![T::of_bits(0xa5a5); len]);
         assert_eq!(decode(&page, 0, &mut out[..]), Ok(()), "{context}");
         assert_same_bits(&out, &values, &context);
     }
@@ -73,7 +73,7 @@ fn check_digits<T: Float + Spec>(tier: Tier) {
             *value = match random.u8(..6) {
                 0 => edges[random.usize(..edges.len())],
                 1 => halves[random.usize(..halves.len())],
-                // Near the edges once it is scaled.
+                // Close to the edges once scaled.
                 2 => edges[random.usize(..edges.len())].times(scale.to_value[0]).times(scale.to_value[1]),
                 _ => pool[at],
             };
@@ -142,7 +142,7 @@ fn short_outputs_are_errors() {
     assert_eq!(encode(&values, &Candidates::find(&values), &mut vec![0; expected - 1]), Err(error));
 }
 
-/// Prices of two digits behind the point need the bits of their range in cents and no exceptions.
+/// Prices with two decimal digits need the bits of their range in cents and no exceptions.
 #[test]
 fn decimal_numbers_take_the_bits_of_their_range() {
     let mut random = Seeded::new("decimal_numbers_take_the_bits_of_their_range");

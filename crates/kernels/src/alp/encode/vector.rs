@@ -1,4 +1,4 @@
-//! One vector: integers and misses of its values, and the bytes that they become.
+//! One vector: the integers and misses of its values, and their encoding.
 
 use std::array;
 
@@ -12,23 +12,23 @@ use crate::bitpack::packed_len;
 #[derive(Debug)]
 pub(super) struct Integers<T: private::Float> {
     blocks: [[T::Bits; BLOCK]; VECTOR / BLOCK],
-    /// A bit for each value whose integer does not give it back.
+    /// A bit for each value that its integer does not give back.
     misses: [u64; VECTOR / BLOCK],
 }
 
-/// What a vector comes to.
+/// The properties of a vector under a pair of exponent and factor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measure<T: private::Float> {
-    /// The least integer.
+    /// The smallest integer.
     base: T::Bits,
     width: u32,
     pub(super) miss_count: usize,
-    /// Of the packed integers and the exceptions.
+    /// The size of the packed integers and the exceptions.
     pub(super) len_bytes: usize,
 }
 
 impl<T: private::Float> Measure<T> {
-    /// Bytes of the packed integers.
+    /// The size of the packed integers in bytes.
     pub(super) fn packed_len(&self) -> usize {
         self.len_bytes - self.miss_count * exception::<T>()
     }
@@ -41,7 +41,7 @@ impl<T: Float> Default for Integers<T> {
 }
 
 impl<T: Float> Integers<T> {
-    /// Makes integers of at most a vector of values, and says what they come to.
+    /// Converts at most a vector of values to integers, and measures them.
     pub(super) fn measure(&mut self, values: &[T], scale: &Scale<T>) -> Measure<T> {
         let (whole, rest) = values.as_chunks::<BLOCK>();
         let (blocks, last_block) = self.blocks.split_at_mut(whole.len());
@@ -72,7 +72,7 @@ impl<T: Float> Integers<T> {
         Measure { base, width, miss_count, len_bytes }
     }
 
-    /// Encodes at most a vector of values; returns the number of bytes.
+    /// Encodes at most a vector of values, and returns the number of bytes.
     pub(super) fn encode(&mut self, values: &[T], scale: &Scale<T>, out: &mut [u8]) -> usize {
         let Measure { base, width, miss_count, len_bytes } = self.measure(values, scale);
         let (header, out) = out.split_at_mut(vector_header::<T>());
@@ -102,7 +102,7 @@ impl<T: Float> Integers<T> {
     }
 }
 
-/// The numbers of the bits that are set, ascending.
+/// The indices of the set bits, ascending.
 struct SetBits(u64);
 
 impl Iterator for SetBits {
@@ -119,7 +119,7 @@ impl Iterator for SetBits {
     }
 }
 
-/// Returns the number of bytes behind the header.
+/// Returns the number of bytes after the header.
 fn write_all_as_exceptions<T: Float>(values: &[T], header: &mut [u8], out: &mut [u8]) -> usize {
     write_header::<T>(header, [0, 0], values.len(), T::Bits::default(), 0);
     let (positions, exceptions) = out.split_at_mut(2 * values.len());

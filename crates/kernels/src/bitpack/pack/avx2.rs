@@ -1,5 +1,6 @@
-//! Packing with 256-bit registers: neighbours are joined in twice as wide lanes until these are 64 bits, a shift by
-//! lanes brings each lane's first bit to its place in a byte, byte shuffles bring the lanes' bytes to their places.
+//! Packing with 256-bit registers: neighbours are joined in lanes of twice the size until these have 64 bits, a shift
+//! by lanes brings each lane's first bit to its position in a byte, and byte shuffles move the lanes' bytes to their
+//! positions.
 //!
 //! ```text
 //! width to 7     32 bytes, two multiply-adds and a shift join eight                   4 lanes of 8 widths
@@ -13,12 +14,12 @@
 //! bytes                                       0 1 2 3 4 5             5 6 7 8 9 10        byte 5: both, by OR
 //! ```
 //!
-//! Widths from 17 on place the halves of a register in 16-byte stores that may share a byte: the second one has it whole.
-//! What a shift drives out of its lane, which happens to pairs of 31 bits, a second shift and shuffle bring back.
+//! From width 17 on, the halves of a register are written by 16-byte stores that may share a byte: the second one has
+//! it complete. For pairs of 31 bits, bits are shifted out of their lane; a second shift and shuffle recover them.
 //!
-//! Packing takes its values from a function, so that encoders compute them in registers.
-//! Cost: 32 values of ≤ 7 bits 11 instructions from bytes and 18 from integers, 16 of ≤ 16 bits 18, 8 of ≤ 32 bits 15, 8
-//! of ≤ 55 bits 22, 8 of ≤ 64 bits 11.
+//! Packing gets its values from a function, so that encoders compute them in registers. Cost: 32 values of ≤ 7 bits 11
+//! instructions from bytes and 18 from integers, 16 of ≤ 16 bits 18, 8 of ≤ 32 bits 15, 8 of ≤ 55 bits 22, 8 of ≤ 64
+//! bits 11.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;
@@ -48,7 +49,7 @@ struct Pack16 {
     lanes: [__m256i; 2],
 }
 
-/// How four lanes of 64 bits come to consecutive bits, in registers.
+/// The constants that move four lanes of 64 bits to consecutive bits, in registers.
 #[derive(Clone, Copy)]
 struct Place {
     shift: __m256i,
@@ -58,8 +59,8 @@ struct Place {
     shared: [__m128i; 2],
 }
 
-/// How many blocks of `len` bytes, at most `wanted`, fit an output of `room` bytes if the last one writes up to `reach`
-/// bytes from its first on.
+/// The number of blocks of `len` bytes, at most `wanted`, that fit an output of `room` bytes if the last one writes up
+/// to `reach` bytes from its first.
 #[inline(always)]
 fn blocks_within(room: usize, len: usize, reach: usize, wanted: usize) -> usize {
     if room + len >= wanted * len + reach {
@@ -80,22 +81,22 @@ avx2! {
         unsafe { _mm256_loadu_si256(table.as_ptr().cast()) }
     }
 
-    /// Writes the halves of `bytes` to `out` and `distance` further on.
+    /// Writes the halves of `bytes` to `out` and `distance` bytes further on.
     ///
     /// # Safety
     /// `out` has `distance + 16` writable bytes.
     #[inline]
     unsafe fn store_halves(bytes: __m256i, out: *mut u8, distance: usize) {
         let (low, high) = (_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes));
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees this.
         unsafe { _mm_storeu_si128(out.cast(), low) };
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees this.
         let second = unsafe { out.add(distance) };
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees this.
         unsafe { _mm_storeu_si128(second.cast(), high) };
     }
 
-    /// `low | high << count` of the halves of each 64-bit lane.
+    /// `low | high << count` for the halves of each 64-bit lane.
     #[inline]
     fn join_64(lanes: __m256i, count: __m128i) -> __m256i {
         let low = _mm256_and_si256(lanes, _mm256_set1_epi64x(0xffff_ffff));
@@ -110,7 +111,8 @@ avx2! {
         _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed)
     }
 
-    /// `width` is at most 8; `out` has the bytes, and more may be overwritten. So for the next two, up to 32 and 64.
+    /// `width` is at most 8; `out` has the bytes, and more may be overwritten. The same for the next two, up to 32 and
+    /// 64.
     #[inline]
     pub(crate) fn pack_u8(values: &[u8], width: u32, out: &mut [u8]) {
         let mut done = 0;
@@ -166,8 +168,8 @@ avx2! {
         }
     }
 
-    /// Packs `groups` groups of eight values of `width` bits (1 to 32), which `load` gives by the group; `out` has the
-    /// bytes, and more may be overwritten.
+    /// Packs `groups` groups of eight values of `width` bits (1 to 32), which `load` returns group by group; `out` has
+    /// the bytes, and more may be overwritten.
     #[inline]
     pub(crate) fn pack_groups_32(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) {
         let done = match width {
@@ -188,8 +190,8 @@ avx2! {
         }
     }
 
-    /// Packs `groups` groups of eight values of `width` bits (1 to 64), of which `load` gives four 64-bit lanes at a time;
-    /// `out` has the bytes, and more may be overwritten.
+    /// Packs `groups` groups of eight values of `width` bits (1 to 64), which `load` returns in four 64-bit lanes at a
+    /// time; `out` has the bytes, and more may be overwritten.
     #[inline]
     pub(crate) fn pack_groups_64(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) {
         let done = match width {
@@ -209,8 +211,8 @@ avx2! {
         }
     }
 
-    /// Packs blocks of 32 bytes, each byte a value of `width` bits (1 to 7), while their stores are within `out`; returns
-    /// how many.
+    /// Packs blocks of 32 bytes, each byte a value of `width` bits (1 to 7), while their stores are within `out`.
+    /// Returns the number of blocks.
     #[inline]
     fn pack_blocks_8(load: impl Fn(usize) -> __m256i, blocks: usize, width: usize, out: &mut [u8]) -> usize {
         let by = Pack8 {
@@ -222,7 +224,7 @@ avx2! {
         let blocks = blocks_within(out.len(), 4 * width, 2 * width + STORE, blocks);
         let mut to = out.as_mut_ptr();
         for index in 0..blocks {
-            // The factor 2^7 is one of unsigned bytes only; the values are below 2^7, so they can be the signed ones.
+            // The factor 2^7 fits only unsigned bytes; the values are below 2^7, so they can be the signed ones.
             let pairs = _mm256_maddubs_epi16(by.join_8, load(index));
             let fours = _mm256_madd_epi16(pairs, by.join_16);
             let bytes = _mm256_shuffle_epi8(join_64(fours, by.join_32), by.compact);
@@ -233,7 +235,7 @@ avx2! {
         blocks
     }
 
-    /// Packs groups of widths 1 to 7 four by four while their stores are within `out`; returns how many.
+    /// Packs groups of widths 1 to 7 four by four while their stores are within `out`. Returns their number.
     #[inline]
     fn pack_fours_of_groups(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
         // Packing to 16 and to 8 bits within halves leaves fours in the order 0 2 4 6 1 3 5 7.
@@ -246,7 +248,7 @@ avx2! {
         4 * pack_blocks_8(bytes, groups / 4, width, out)
     }
 
-    /// Packs groups of widths 8 to 16 two by two while their stores are within `out`; returns how many.
+    /// Packs groups of widths 8 to 16 two by two while their stores are within `out`. Returns their number.
     #[inline]
     fn pack_twos_of_groups(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
         let places = &PLACES16[width];
@@ -289,7 +291,7 @@ avx2! {
         }
     }
 
-    /// The bytes of four lanes, in halves; `before` are those that come before.
+    /// The bytes of four lanes, in halves; `before` are the bytes before them.
     #[inline]
     fn place_lanes<const SPILLS: bool>(by: &Place, lanes: __m256i, before: __m128i) -> [__m128i; 2] {
         let shifted = _mm256_sllv_epi64(lanes, by.shift);
@@ -304,8 +306,8 @@ avx2! {
         [low, high]
     }
 
-    /// Packs groups from the `done`th on, of any width to 32 (31 with `SPILLS`), while their stores are within `out`;
-    /// returns how many are done then.
+    /// Packs groups from the `done`th on, of any width to 32 (31 with `SPILLS`), while their stores are within `out`.
+    /// Returns the number of groups packed by then.
     #[inline]
     fn pack_single_groups<const SPILLS: bool>(
         load: impl Fn(usize) -> __m256i,
@@ -336,7 +338,7 @@ avx2! {
         end
     }
 
-    /// Packs groups of 33 to 55 bits while their stores are within `out`; returns how many.
+    /// Packs groups of 33 to 55 bits while their stores are within `out`. Returns their number.
     #[inline]
     fn pack_wide_groups(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
         let [first, second] = &PLACES64[width];
@@ -358,8 +360,8 @@ avx2! {
         groups
     }
 
-    /// Packs groups of 56 to 64 bits while their stores are within `out`; returns how many. Word `k` of a group has bits
-    /// of values `k` and `k + 1` alone.
+    /// Packs groups of 56 to 64 bits while their stores are within `out`. Returns their number. Word `k` of a group has
+    /// only bits of values `k` and `k + 1`.
     #[inline]
     fn pack_words(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
         let missing = _mm256_set1_epi64x(64 - width as i64);
@@ -372,7 +374,7 @@ avx2! {
         for group in 0..groups {
             let (low, high) = (load(2 * group), load(2 * group + 1));
             let next_low = _mm256_permute4x64_epi64::<0b00_11_10_01>(_mm256_blend_epi32::<0b0000_0011>(low, high));
-            // Of the last word these raise what nobody asks for above the group's bytes.
+            // In the last word, these set bits above the group's bytes, which are not used.
             let next_high = _mm256_permute4x64_epi64::<0b00_11_10_01>(high);
             let low_words = _mm256_or_si256(_mm256_srlv_epi64(low, lower_low), _mm256_sllv_epi64(next_low, raise_low));
             let high_words = _mm256_or_si256(_mm256_srlv_epi64(high, lower_high), _mm256_sllv_epi64(next_high, raise_high));

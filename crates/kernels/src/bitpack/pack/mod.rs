@@ -1,10 +1,10 @@
 //! Packing, the inverse of unpacking: values of `width` bits one after another, from each byte's least significant bit on.
 //!
-//! `n` values take up [`packed_len`](super::packed_len) bytes. Bits of a value above the width are dropped; bits of the
-//! last byte behind the last value are zeros; bytes of the output behind them stay as they are. Width 0 stores nothing.
+//! `n` values take up [`packed_len`](super::packed_len) bytes. Bits of a value above the width are dropped; unused bits
+//! of the last byte are zeros; later bytes of the output stay unchanged. Width 0 stores nothing.
 //!
-//! Tiers take the output as long as it is and may write anything behind the last value within it: encoders that write on
-//! from there need no care for the end of a run.
+//! Tiers get the whole output and may write anything after the last value within it: encoders that continue from there
+//! need no special case for the end of a run.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -18,7 +18,7 @@ use super::packed_len;
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// Packs the low `width` bits (at most 32) of each value, least significant bit first; returns how many bytes that are.
+/// Packs the low `width` bits (at most 32) of each value, least significant bit first, and returns the number of bytes.
 ///
 /// ```
 /// let mut bytes = [0; 3];
@@ -35,7 +35,7 @@ pub fn pack_u32(values: &[u32], width: u32, out: &mut [u8]) -> Result<usize, Ker
     Ok(out.len())
 }
 
-/// Packs the low `width` bits (at most 64) of each value, least significant bit first; returns how many bytes that are.
+/// Packs the low `width` bits (at most 64) of each value, least significant bit first, and returns the number of bytes.
 ///
 /// # Errors
 /// If `width` is over 64, or `out` has less than [`packed_len`](super::packed_len) bytes.
@@ -45,7 +45,7 @@ pub fn pack_u64(values: &[u64], width: u32, out: &mut [u8]) -> Result<usize, Ker
     Ok(out.len())
 }
 
-/// `width` is at most 32, and `out` has the bytes. So for the next one, up to 64.
+/// `width` is at most 32, and `out` has the bytes. The same for the next one, up to 64.
 pub(crate) fn pack_checked_u32(values: &[u32], width: u32, out: &mut [u8]) {
     dispatch!(pack_u32(values, width, out): avx2);
 }
@@ -54,7 +54,7 @@ pub(crate) fn pack_checked_u64(values: &[u64], width: u32, out: &mut [u8]) {
     dispatch!(pack_u64(values, width, out): avx2);
 }
 
-/// The bytes of `out` that `count` values take up.
+/// The bytes of `out` for `count` values.
 #[inline]
 fn room(count: usize, width: u32, max: u32, out: &mut [u8]) -> Result<&mut [u8], KernelError> {
     if width > max {

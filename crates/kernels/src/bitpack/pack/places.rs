@@ -1,39 +1,39 @@
-//! Where the bytes of packed values go: tables by width for tiers whose byte shuffle takes 16 bytes.
+//! Positions of packed bytes: tables by width for tiers whose byte shuffle takes 16 bytes.
 
-/// Takes no byte: a shuffle writes zero.
+/// No byte: a shuffle writes zero.
 const NONE: u8 = 0x80;
 
-/// How two lanes of 64 bits, each with half a group's bits, come to a group's bytes: widths to 16.
+/// Moves two lanes of 64 bits, each with half a group's bits, to a group's bytes: widths to 16.
 #[repr(C, align(32))]
 pub(super) struct Places16 {
-    /// The first lane's bytes, and the second's, of both halves of a register.
+    /// The bytes of the first lane, and of the second, for both halves of a register.
     pub(super) lanes: [[u8; 32]; 2],
-    /// Shift of each lane, so that its first bit stands where it does in its byte.
+    /// The shift of each lane that brings its first bit to its position in its byte.
     pub(super) shift: [u64; 4],
 }
 
-/// How four lanes of 64 bits come to consecutive bits.
+/// Moves four lanes of 64 bits to consecutive bits.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 pub(super) struct Places {
-    /// The even lanes' bytes, and the odd lanes', each within 16 bytes that begin where its half of the register does.
+    /// The bytes of the even lanes, and of the odd lanes, each within the 16 bytes of its half of the register.
     pub(super) lanes: [[u8; 32]; 2],
-    /// What shifting drove out of the lanes.
+    /// The bits that the shift moved out of the lanes.
     pub(super) spilled: [u8; 32],
     pub(super) shift: [u64; 4],
-    /// The byte in which a half begins, of those of the half before it.
+    /// The first byte of a half, within the bytes of the half before it.
     pub(super) shared: [[u8; 16]; 2],
 }
 
 const NOWHERE: Places = Places { lanes: [[NONE; 32]; 2], spilled: [NONE; 32], shift: [0; 4], shared: [[NONE; 16]; 2] };
 
 impl Places {
-    /// The lanes are those from `first_lane` on of as many that have `bits` bits each.
+    /// For the lanes from `first_lane` on, among lanes that have `bits` bits each.
     const fn new(first_lane: usize, bits: usize) -> Self {
         let mut places = NOWHERE;
         let mut half = 0;
         while half < 2 {
-            // Lanes before this half: where it begins, and where the half before it began.
+            // Lanes before this half give its start and the start of the half before it.
             let lanes_before = first_lane + 2 * half;
             let begin = lanes_before * bits;
             if !begin.is_multiple_of(8) {
@@ -41,7 +41,7 @@ impl Places {
             }
             let mut lane = 0;
             while lane < 2 {
-                // Bits from the byte on in which the half begins.
+                // Bits from the first byte of the half on.
                 let first = begin % 8 + lane * bits;
                 let mut byte = first / 8;
                 while byte < (first + bits).div_ceil(8) && byte < 16 {
@@ -62,7 +62,7 @@ impl Places {
     }
 }
 
-/// By width, 0 to 7: the bytes of two groups, of two 64-bit lanes, behind each other.
+/// By width, 0 to 7: joins the bytes of two groups, from two 64-bit lanes.
 pub(super) static COMPACT8: [[u8; 32]; 8] = {
     let mut table = [[NONE; 32]; 8];
     let mut width = 0;
@@ -126,5 +126,5 @@ pub(super) static PLACES64: [[Places; 2]; 56] = {
     table
 };
 
-/// The width whose pairs do not lie within 64 bits at every shift that occurs.
+/// The width whose pairs do not fit 64 bits at every shift.
 pub(super) const SPILLING32: usize = 31;

@@ -1,5 +1,5 @@
-//! Portable packing: eight values are exactly `width` bytes, so a group is a few words with constant shifts, once the
-//! width is one.
+//! Portable packing: eight values are exactly `width` bytes, so with a constant width a group is a few words with
+//! constant shifts.
 
 /// An element type whose low bits are packed.
 trait Element: Copy + Default {
@@ -27,7 +27,7 @@ impl Element for u64 {
     }
 }
 
-/// `pack` of one width.
+/// `pack` for one width.
 type Pack<T> = fn(&[T], &mut [u8]);
 
 /// A table of `pack::<$element, W>` for the widths listed, after width 0.
@@ -35,7 +35,7 @@ macro_rules! by_width {
     ($element:ty: $($width:literal)*) => { [nothing, $(pack::<$element, $width> as Pack<$element>),*] };
 }
 
-/// `width` is at most 8, and `out` has the bytes. So for the next two, up to 32 and 64.
+/// `width` is at most 8, and `out` has the bytes. The same for the next two, up to 32 and 64.
 pub(crate) fn pack_u8(values: &[u8], width: u32, out: &mut [u8]) {
     const WIDTHS: [Pack<u8>; 9] = by_width!(u8: 1 2 3 4 5 6 7 8);
     WIDTHS[width as usize](values, out);
@@ -74,7 +74,7 @@ fn pack<T: Element, const WIDTH: usize>(values: &[T], out: &mut [u8]) {
 fn pack_group<T: Element, const WIDTH: usize>(group: &[T; 8]) -> [u8; WIDTH] {
     let mask = u64::MAX >> (64 - WIDTH);
     let mut out = [0; WIDTH];
-    // Bits of the word begun, and how many.
+    // The bits of the current word, and their number.
     let (mut word, mut filled) = (0, 0);
     let mut at = 0;
     for &value in group {

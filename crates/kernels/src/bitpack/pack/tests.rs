@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded, lengths};
 
 use super::super::{packed_len, reference};
 use super::{pack_u32, pack_u64};
@@ -6,7 +6,7 @@ use crate::{KernelError, Tier};
 
 type Pack<T> = fn(&[T], u32, &mut [u8]) -> Result<usize, KernelError>;
 
-/// Outputs of exactly the length needed, against a guard page, and of more bytes, which have to stay.
+/// Outputs of exactly the required length, against a guard page, and longer ones, whose other bytes must not change.
 fn check<T: Plain>(tier: Tier, max: u32, pack: Pack<T>, from: fn(u64) -> T, to: fn(T) -> u64) {
     let mut random = Seeded::new("every_tier_packs_every_width_and_length");
     for width in 0..=max {
@@ -18,7 +18,7 @@ fn check<T: Plain>(tier: Tier, max: u32, pack: Pack<T>, from: fn(u64) -> T, to: 
             let expected = reference::pack(&wide, width);
             assert_eq!(expected.len(), packed_len(count, width));
             for behind in [0, 1, 70] {
-                let src = Guarded::ending_at_guard(&values);
+                let src = GuardedSlice::ending_at_guard(&values);
                 let mut out = GuardedBytes::ending_at_guard(&vec![0xa5; expected.len() + behind]);
                 let context = format!("{tier} width {width} count {count} behind {behind}");
                 assert_eq!(pack(&src, width, &mut out), Ok(expected.len()), "{context}");

@@ -1,16 +1,16 @@
-//! A value of up to 32 bytes is one blend: the value before it, in a register, below the prefix length, and above it
-//! the suffix, loaded from as far before its start as the prefix is long, so that it already stands in its place.
+//! A value of up to 32 bytes is one blend: the previous value, in a register, below the prefix length, and above it the
+//! suffix, loaded from `prefix` bytes before its start, so that it is already in position.
 //!
 //! ```text
 //! value before    h e l l o ␣ y o u · · ·
 //! suffixes        … ? ? ? p …                from the suffix's start minus three
 //! prefix 3        ▓ ▓ ▓ ░ ░ ░ ░ ░ ░ ░ ░ ░    ▓ from the value before, ░ from the suffixes
-//! value           h e l p ? ? ? …            bytes behind the value are overwritten by the next one
+//! value           h e l p ? ? ? …            bytes after the value are overwritten by the next one
 //! ```
 //!
-//! The value before is 128 bytes in four registers; values over 32 bytes blend and store all four, with one branch, and
-//! what is over 128 bytes is copied. Reading the value before back from `out` costs twice the time even for long values,
-//! because a load that needs several recent stores has to wait for all of them.
+//! 128 bytes of the previous value are in four registers; values over 32 bytes blend and store all four, with one
+//! branch, and bytes beyond 128 are copied. Reading the previous value back from `out` takes twice the time even for
+//! long values, because a load that needs several recent stores has to wait for all of them.
 //!
 //! A block without prefixes is one copy.
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
@@ -55,7 +55,8 @@ avx2! {
         Ok(())
     }
 
-    /// Values up to number `end`, if all of them are sound and of at most 32 bytes, with the slack behind the last.
+    /// Joins values up to number `end`, if all of them are valid and have at most 32 bytes, with the slack after the
+    /// last.
     #[inline]
     fn join_short_block(
         join: Join,
@@ -69,15 +70,15 @@ avx2! {
             return None;
         }
         let Join { index: start, mut from, mut to, last_len } = join;
-        // SAFETY: the value before starts `last_len` bytes before `to`, and from there on `out` has the slack.
+        // SAFETY: the previous value starts `last_len` bytes before `to`, and from there on `out` has the slack.
         let mut last = unsafe { load(out, to - last_len) };
         for (&prefix, &suffix) in lengths.prefixes[start..end].iter().zip(&lengths.suffixes[start..end]) {
             let (prefix, suffix) = (prefix.cast_unsigned() as usize, suffix.cast_unsigned() as usize);
-            // SAFETY: `prefix` is at most 32, and so far before `from`, which never falls, and from there to the slack
-            // `suffixes` has all.
+            // SAFETY: `prefix` is at most 32, and there are that many bytes before `from`, which never decreases; from
+            // there on `suffixes` has the bytes and the slack.
             let own = unsafe { load(suffixes, from - prefix) };
             last = blend(own, last, prefix);
-            // SAFETY: `out` has the slack behind each value of the block.
+            // SAFETY: `out` has the slack after each value of the block.
             unsafe { store(out, to, last) };
             from += suffix;
             to += prefix + suffix;
@@ -85,7 +86,7 @@ avx2! {
         Some(Join { index: end, from, to, last_len: out_lengths[end - 1] as usize })
     }
 
-    /// Values up to number `end`, the value before them being in `out`.
+    /// Joins values up to number `end`; the value before them is in `out`.
     fn join_block(
         join: Join,
         end: usize,
@@ -95,7 +96,7 @@ avx2! {
         out_lengths: &mut [i32],
     ) -> Result<Join, KernelError> {
         let mut last = first(&out[join.to - join.last_len..]);
-        // Kept apart, so that they stay in registers.
+        // Local copies, so that they stay in registers.
         let Join { index: start, mut from, mut to, mut last_len } = join;
         let range = start..end;
         let values = lengths.prefixes[range.clone()].iter().zip(&lengths.suffixes[range.clone()]);
@@ -109,17 +110,17 @@ avx2! {
                 (from, to, last_len) = (from + suffix, to + len, len);
                 continue;
             }
-            // SAFETY: `prefix` is no more than `from`, and from there to the slack `suffixes` has all.
+            // SAFETY: `prefix` is at most `from`, and from there on `suffixes` has the bytes and the slack.
             let own = unsafe { load(suffixes, from - prefix) };
             last[0] = blend(own, last[0], prefix);
-            // SAFETY: `out` has the slack behind the value.
+            // SAFETY: `out` has the slack after the value.
             unsafe { store(out, to, last[0]) };
             if len > 32 {
                 for (i, last) in last.iter_mut().enumerate().skip(1) {
-                    // SAFETY: `suffixes` has the slack behind the value.
+                    // SAFETY: `suffixes` has the slack after the value.
                     let own = unsafe { load(suffixes, from - prefix + 32 * i) };
                     *last = blend(own, *last, prefix.saturating_sub(32 * i));
-                    // SAFETY: `out` has the slack behind the value.
+                    // SAFETY: `out` has the slack after the value.
                     unsafe { store(out, to + 32 * i, *last) };
                 }
             }
@@ -143,7 +144,7 @@ avx2! {
         _mm256_blendv_epi8(own, before, mask)
     }
 
-    /// The first bytes, or zeros if there are not as many as the slack: then the vectors are not used.
+    /// The first bytes, or zeros if there are fewer than the slack: then the vectors are not used.
     #[inline]
     fn first(bytes: &[u8]) -> [__m256i; SLACK / 32] {
         if bytes.len() < SLACK {
@@ -158,9 +159,9 @@ avx2! {
     #[inline]
     unsafe fn load(bytes: &[u8], at: usize) -> __m256i {
         debug_assert!(at + 32 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let from = unsafe { bytes.as_ptr().add(at) };
-        // SAFETY: the caller's promise, and this load takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this load takes any alignment.
         unsafe { _mm256_loadu_si256(from.cast()) }
     }
 
@@ -169,9 +170,9 @@ avx2! {
     #[inline]
     unsafe fn store(bytes: &mut [u8], at: usize, vector: __m256i) {
         debug_assert!(at + 32 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let to = unsafe { bytes.as_mut_ptr().add(at) };
-        // SAFETY: the caller's promise, and this store takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this store takes any alignment.
         unsafe { _mm256_storeu_si256(to.cast(), vector) }
     }
 }

@@ -1,4 +1,4 @@
-//! As [`super::avx2`], with 64 bytes at a time and the prefix as a mask.
+//! Like [`super::avx2`], with 64 bytes at a time and the prefix as a mask.
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
 
 use std::arch::x86_64::{
@@ -32,7 +32,8 @@ avx512! {
         Ok(())
     }
 
-    /// Values up to number `end`, if all of them are sound and of at most 64 bytes, with the slack behind the last.
+    /// Joins values up to number `end`, if all of them are valid and have at most 64 bytes, with the slack after the
+    /// last.
     #[inline]
     fn join_short_block(
         join: Join,
@@ -46,15 +47,15 @@ avx512! {
             return None;
         }
         let Join { index: start, mut from, mut to, last_len } = join;
-        // SAFETY: the value before starts `last_len` bytes before `to`, and from there on `out` has the slack.
+        // SAFETY: the previous value starts `last_len` bytes before `to`, and from there on `out` has the slack.
         let mut last = unsafe { load(out, to - last_len) };
         for (&prefix, &suffix) in lengths.prefixes[start..end].iter().zip(&lengths.suffixes[start..end]) {
             let (prefix, suffix) = (prefix.cast_unsigned() as usize, suffix.cast_unsigned() as usize);
-            // SAFETY: `prefix` is at most 64, and so far before `from`, which never falls, and from there to the slack
-            // `suffixes` has all.
+            // SAFETY: `prefix` is at most 64, and there are that many bytes before `from`, which never decreases; from
+            // there on `suffixes` has the bytes and the slack.
             let own = unsafe { load(suffixes, from - prefix) };
             last = blend(own, last, prefix);
-            // SAFETY: `out` has the slack behind each value of the block.
+            // SAFETY: `out` has the slack after each value of the block.
             unsafe { store(out, to, last) };
             from += suffix;
             to += prefix + suffix;
@@ -62,7 +63,7 @@ avx512! {
         Some(Join { index: end, from, to, last_len: out_lengths[end - 1] as usize })
     }
 
-    /// Values up to number `end`, the value before them being in `out`.
+    /// Joins values up to number `end`; the value before them is in `out`.
     fn join_block(
         join: Join,
         end: usize,
@@ -72,7 +73,7 @@ avx512! {
         out_lengths: &mut [i32],
     ) -> Result<Join, KernelError> {
         let mut last = first(&out[join.to - join.last_len..]);
-        // Kept apart, so that they stay in registers.
+        // Local copies, so that they stay in registers.
         let Join { index: start, mut from, mut to, mut last_len } = join;
         let range = start..end;
         let values = lengths.prefixes[range.clone()].iter().zip(&lengths.suffixes[range.clone()]);
@@ -86,17 +87,17 @@ avx512! {
                 (from, to, last_len) = (from + suffix, to + len, len);
                 continue;
             }
-            // SAFETY: `prefix` is no more than `from`, and from there to the slack `suffixes` has all.
+            // SAFETY: `prefix` is at most `from`, and from there on `suffixes` has the bytes and the slack.
             let own = unsafe { load(suffixes, from - prefix) };
             last[0] = blend(own, last[0], prefix);
-            // SAFETY: `out` has the slack behind the value.
+            // SAFETY: `out` has the slack after the value.
             unsafe { store(out, to, last[0]) };
             if len > 64 {
                 for (i, last) in last.iter_mut().enumerate().skip(1) {
-                    // SAFETY: `suffixes` has the slack behind the value.
+                    // SAFETY: `suffixes` has the slack after the value.
                     let own = unsafe { load(suffixes, from - prefix + 64 * i) };
                     *last = blend(own, *last, prefix.saturating_sub(64 * i));
-                    // SAFETY: `out` has the slack behind the value.
+                    // SAFETY: `out` has the slack after the value.
                     unsafe { store(out, to + 64 * i, *last) };
                 }
             }
@@ -118,7 +119,7 @@ avx512! {
         _mm512_mask_blend_epi8(_bzhi_u64(u64::MAX, prefix.min(64) as u32), own, before)
     }
 
-    /// The first bytes, or zeros if there are not as many as the slack: then the vectors are not used.
+    /// The first bytes, or zeros if there are fewer than the slack: then the vectors are not used.
     #[inline]
     fn first(bytes: &[u8]) -> [__m512i; SLACK / 64] {
         if bytes.len() < SLACK {
@@ -133,9 +134,9 @@ avx512! {
     #[inline]
     unsafe fn load(bytes: &[u8], at: usize) -> __m512i {
         debug_assert!(at + 64 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let from = unsafe { bytes.as_ptr().add(at) };
-        // SAFETY: the caller's promise, and this load takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this load takes any alignment.
         unsafe { _mm512_loadu_si512(from.cast()) }
     }
 
@@ -144,9 +145,9 @@ avx512! {
     #[inline]
     unsafe fn store(bytes: &mut [u8], at: usize, vector: __m512i) {
         debug_assert!(at + 64 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let to = unsafe { bytes.as_mut_ptr().add(at) };
-        // SAFETY: the caller's promise, and this store takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this store takes any alignment.
         unsafe { _mm512_storeu_si512(to.cast(), vector) }
     }
 }

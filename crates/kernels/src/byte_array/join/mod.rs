@@ -1,4 +1,4 @@
-//! DELTA_BYTE_ARRAY: each value is the start of the value before it and a suffix of its own.
+//! DELTA_BYTE_ARRAY: each value is a prefix of the previous value and a suffix of its own.
 //!
 //! ```text
 //! prefix lengths   0            5              3
@@ -30,28 +30,28 @@ use crate::KernelError;
 use crate::tier::dispatch;
 use scalar::Join;
 
-/// What [`prefix_join`] has read and written.
+/// The numbers of bytes that [`prefix_join`] has read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefixJoin {
-    /// Bytes of `suffixes` that the values have used.
+    /// The number of bytes of `suffixes` that the values have used.
     pub suffix_bytes_consumed: usize,
-    /// Bytes of `out` that the values take up.
+    /// The number of bytes of `out` that the values take up.
     pub out_len: usize,
 }
 
-/// The bytes that the joined values take up: the sum of all prefix and suffix lengths.
+/// The size of the joined values in bytes: the sum of all prefix and suffix lengths.
 ///
-/// The lengths are taken at their word: whether the value before has such a prefix is for [`prefix_join`] to find, so
-/// bound the sum before allocating it.
+/// The lengths are not validated: only [`prefix_join`] checks whether the previous value has such a prefix, so bound
+/// the sum before allocating it.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where the slices differ in length; [`KernelError::NegativeLength`];
-/// [`KernelError::OffsetOverflow`] where the sum is more than the address space.
+/// [`KernelError::LengthMismatch`] if the slices differ in length; [`KernelError::NegativeLength`];
+/// [`KernelError::OffsetOverflow`] if the sum is more than the address space.
 pub fn prefix_join_len(prefix_lengths: &[i32], suffix_lengths: &[i32]) -> Result<usize, KernelError> {
     Ok(sums(prefix_lengths, suffix_lengths)?.0)
 }
 
-/// The sums of all lengths and of the suffixes'.
+/// The sums of all lengths and of the suffixes' lengths.
 fn sums(prefix_lengths: &[i32], suffix_lengths: &[i32]) -> Result<(usize, u64), KernelError> {
     check_len(prefix_lengths.len(), suffix_lengths.len())?;
     let Some((prefixes, suffixes)) = lengths::sum(prefix_lengths).zip(lengths::sum(suffix_lengths)) else {
@@ -67,13 +67,13 @@ fn sums(prefix_lengths: &[i32], suffix_lengths: &[i32]) -> Result<(usize, u64), 
 
 /// Writes the values one after another to `out` and their lengths to `out_lengths`.
 ///
-/// `suffixes` starts with the suffix of the first value; `previous` is the value before that one, empty at the start
-/// of a page. `out` has to hold all values, [`prefix_join_len`] bytes; those behind them may be overwritten.
+/// `suffixes` starts with the suffix of the first value; `previous` is the value before that one, empty at the start of
+/// a page. `out` must have room for all values, [`prefix_join_len`] bytes; bytes after them may be overwritten.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where the slices of lengths differ in length or `out` is too short;
-/// [`KernelError::NegativeLength`]; [`KernelError::PrefixTooLong`]; [`KernelError::OffsetOverflow`] where the length of
-/// a value is over `i32::MAX`; [`KernelError::InputTooShort`] where `suffixes` ends before the values.
+/// [`KernelError::LengthMismatch`] if the slices of lengths differ in length or `out` is too short;
+/// [`KernelError::NegativeLength`]; [`KernelError::PrefixTooLong`]; [`KernelError::OffsetOverflow`] if the length of
+/// a value is over `i32::MAX`; [`KernelError::InputTooShort`] if `suffixes` ends before the values.
 pub fn prefix_join(
     prefix_lengths: &[i32],
     suffix_lengths: &[i32],
@@ -104,7 +104,7 @@ fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
     if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
 }
 
-/// Equally many of each, none negative.
+/// The same number of each, none negative.
 #[derive(Clone, Copy)]
 struct Lengths<'a> {
     prefixes: &'a [i32],
@@ -117,7 +117,7 @@ impl Lengths<'_> {
     }
 }
 
-/// The first value, the only one that has its prefix from elsewhere than `out`.
+/// Joins the first value, the only one whose prefix is not in `out`.
 fn first_value(
     lengths: Lengths<'_>,
     suffixes: &[u8],
@@ -133,7 +133,7 @@ fn first_value(
     Ok(join.after(prefix, suffix))
 }
 
-/// All further values. `suffixes` is exactly the suffixes, and `out` exactly as long as all values.
+/// Joins all further values. `suffixes` is exactly the suffixes, and `out` exactly as long as all values.
 fn join(
     first: Join,
     lengths: Lengths<'_>,
@@ -144,20 +144,20 @@ fn join(
     dispatch!(join(first, lengths, suffixes, out, out_lengths): avx512 avx2 neon)
 }
 
-/// Bytes of the value before that vector tiers hold in registers; there has to be as much room behind each value.
+/// The bytes of the previous value that vector tiers keep in registers; as much room must follow each value.
 #[cfg(target_arch = "x86_64")]
 const SLACK: usize = 128;
 
-/// Values that are tested for prefixes at once.
+/// The number of values that are tested for prefixes at once.
 const BLOCK: usize = 64;
 
-/// Whether no value of the range has a prefix.
+/// Returns whether no value of the range has a prefix.
 #[inline]
 fn without_prefixes(lengths: Lengths<'_>, range: Range<usize>) -> bool {
     lengths.prefixes[range].iter().fold(0, |any, len| any | len) == 0
 }
 
-/// Values without prefixes up to number `end`.
+/// Copies values without prefixes up to number `end`.
 fn copy_block(
     join: Join,
     end: usize,
@@ -175,10 +175,10 @@ fn copy_block(
     Join { index: end, from: from + total, to: to + total, last_len }
 }
 
-/// Whether the values up to number `end` are sound and none is over `longest`, a vector, with `longest` suffix bytes before them
-/// and the slack behind them; writes their lengths. The value before them is in `lengths` too.
+/// Returns whether the values up to number `end` are valid and none is longer than `longest`, a vector, with `longest`
+/// suffix bytes before them and the slack after them. Writes their lengths. The value before them is in `lengths` too.
 ///
-/// Inlined into each tier's function, which has the instructions to look at several values at once.
+/// Inlined into each tier's function, which has instructions to check several values at once.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn is_short_block(
@@ -199,7 +199,7 @@ fn is_short_block(
     for ((out_len, (&prefix, &suffix)), (&prefix_before, &suffix_before)) in
         out_lengths[range].iter_mut().zip(own).zip(before)
     {
-        // The sum of two lengths is below 2^32; of more, it is only looked at if all are short.
+        // The sum of two lengths is below 2^32; a sum of more is used only if all are short.
         let (prefix, suffix) = (prefix.cast_unsigned(), suffix.cast_unsigned());
         let len = prefix + suffix;
         max_len = max_len.max(len);
@@ -215,7 +215,7 @@ fn is_short_block(
         && to + value_bytes as usize + SLACK <= out.len()
 }
 
-/// The length of value `position`, if it is one and the value before has the prefix.
+/// The length of value `position`, if it is valid and the previous value has the prefix.
 #[inline(always)]
 fn value_len(position: usize, prefix: usize, suffix: usize, last_len: usize) -> Result<i32, KernelError> {
     if prefix > last_len {

@@ -1,4 +1,4 @@
-//! As the AVX2 kernel, with 16 bytes at a time.
+//! Like the AVX2 kernel, with 16 bytes at a time.
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
 
 use std::arch::aarch64::{uint8x16_t, vbslq_u8, vcltq_u8, vdupq_n_u8, vld1q_u8, vst1q_u8};
@@ -29,7 +29,7 @@ pub(super) fn join(
     Ok(())
 }
 
-/// Values up to number `end`, the value before them being in `out`.
+/// Joins values up to number `end`; the value before them is in `out`.
 #[target_feature(enable = "neon")]
 fn join_block(
     mut join: Join,
@@ -50,9 +50,9 @@ fn join_block(
         }
         let mut done = 0;
         while done < len {
-            // SAFETY: `prefix` is no more than `from`, and the value ends 16 bytes before the end of `suffixes`.
+            // SAFETY: `prefix` is at most `from`, and the value ends 16 bytes before the end of `suffixes`.
             let own = unsafe { load(suffixes, from - prefix + done) };
-            // SAFETY: the value before starts before this one, which ends 16 bytes before the end of `out`.
+            // SAFETY: the previous value starts before this one, which ends 16 bytes before the end of `out`.
             let before = unsafe { load(out, to - last_len + done) };
             let value = blend(own, before, prefix.saturating_sub(done));
             // SAFETY: `done` is within the value, which ends 16 bytes before the end of `out`.
@@ -81,8 +81,8 @@ fn blend(own: uint8x16_t, before: uint8x16_t, prefix: usize) -> uint8x16_t {
 #[inline]
 unsafe fn load(bytes: &[u8], at: usize) -> uint8x16_t {
     debug_assert!(at + 16 <= bytes.len());
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let from = unsafe { bytes.as_ptr().add(at) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     unsafe { vld1q_u8(from) }
 }

@@ -1,6 +1,6 @@
 //! The specification transliterated.
 
-/// The values, or `None` where a prefix is longer than the value before or a suffix is not there.
+/// The values, or `None` if a prefix is longer than the previous value or a suffix is missing.
 pub(super) fn values(
     prefixes: &[i32],
     suffix_lengths: &[i32],

@@ -25,21 +25,21 @@ pub(super) fn join(
     Ok(())
 }
 
-/// A join in progress. Other tiers take single steps of it where they have no room for theirs.
+/// A join in progress. Other tiers use single steps of it at the ends of buffers.
 #[derive(Clone, Copy)]
 pub(super) struct Join {
-    /// The number of the next value.
+    /// The index of the next value.
     pub(super) index: usize,
-    /// Where its suffix starts.
+    /// The start of its suffix.
     pub(super) from: usize,
-    /// Where it is to start, right behind the value before.
+    /// The position of its start, right after the previous value.
     pub(super) to: usize,
     /// The length of the value before.
     pub(super) last_len: usize,
 }
 
 impl Join {
-    /// Writes the next value, the prefix of which the value before has.
+    /// Writes the next value, whose prefix the previous value has.
     #[inline(always)]
     pub(super) fn copy(self, prefix: usize, suffix: usize, suffixes: &[u8], out: &mut [u8]) -> Self {
         let Self { from, to, last_len, .. } = self;
@@ -49,7 +49,7 @@ impl Join {
         self.after(prefix, suffix)
     }
 
-    /// The join when the next value is written.
+    /// The join after the next value is written.
     #[inline(always)]
     pub(super) fn after(self, prefix: usize, suffix: usize) -> Self {
         let len = prefix + suffix;

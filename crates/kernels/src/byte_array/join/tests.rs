@@ -10,7 +10,8 @@ struct Stream {
     suffixes: Vec<u8>,
 }
 
-/// `prefixed` in eight values have a prefix, of up to the value before or 300 bytes; suffixes are below `limit` bytes.
+/// `prefixed` in eight values have a prefix, of up to the previous value or 300 bytes; suffixes are shorter than
+/// `limit` bytes.
 fn stream(seed: u64, count: usize, previous: usize, prefixed: usize, limit: usize) -> Stream {
     let mut state = seed;
     let mut next = || {
@@ -78,7 +79,8 @@ fn a_prefix_longer_than_the_value_before_is_refused() {
                     prefixes.extend(vec![0; behind]);
                     let suffix_lengths = vec![0; prefixes.len()];
                     let mut lengths = vec![0; prefixes.len()];
-                    // The room that all prefixes together claim is not there for the largest: that is refused as well.
+                    // The room that all prefixes together require is not available for the largest: that is rejected as
+                    // well.
                     let claimed = prefix_join_len(&prefixes, &suffix_lengths).unwrap();
                     let mut out = vec![0; claimed.min(10_000)];
                     let refused = prefix_join(&prefixes, &suffix_lengths, &[], b"hello", &mut out, &mut lengths);
@@ -98,7 +100,7 @@ fn a_prefix_longer_than_the_value_before_is_refused() {
 fn a_prefix_too_long_among_many_short_values_is_refused() {
     Tier::for_each_available(|tier| {
         for position in [1, 64, 65, 128, 129, 150, 192, 193, 299] {
-            // Each value has ten bytes, four of them from the value before.
+            // Each value has ten bytes, four of them from the previous value.
             let (mut prefixes, suffix_lengths) = (vec![4; 300], vec![6; 300]);
             let (suffixes, mut out, mut lengths) = (vec![7; 300 * 6], vec![0; 4000], vec![0; 300]);
             for (prefix, refused) in [(10, false), (11, true), (40, true)] {

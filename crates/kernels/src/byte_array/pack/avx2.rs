@@ -1,4 +1,5 @@
-//! Strings are copied as 64 or 128 bytes, past their ends, into the room of the next ones, which come later.
+//! Strings are copied as 64 or 128 bytes, past their ends, into the room of later strings, which are written
+//! afterwards.
 //!
 //! A branch on every 32 bytes would be mispredicted for strings of 10 to 60 bytes.
 #![expect(unsafe_code, reason = "vector loads and stores")]
@@ -10,10 +11,10 @@ use crate::KernelError;
 use crate::byte_strings::{Source, Span};
 use crate::tier::avx2;
 
-/// Bytes that are copied of all strings.
+/// The bytes copied of each string.
 const AT_ONCE: usize = 64;
 
-/// Bytes that are copied of longer ones.
+/// The bytes copied of longer strings.
 const AT_MOST: usize = 128;
 
 avx2! {
@@ -50,7 +51,7 @@ avx2! {
         Ok(end)
     }
 
-    /// Writes a string at `at` and returns where it ends.
+    /// Writes a string at `at`, and returns its end.
     #[inline]
     fn append(span: Span<'_>, out: &mut [u8], at: usize) -> Result<usize, KernelError> {
         if let Some(end) = place::<AT_ONCE>(span, out, at) {
@@ -62,7 +63,7 @@ avx2! {
         }
     }
 
-    /// Writes a string of up to `N` bytes at `at` and returns where it ends, if there are as many bytes to read and room.
+    /// Writes a string of up to `N` bytes at `at`, and returns its end, if there are as many bytes to read and room.
     #[inline]
     fn place<const N: usize>(span: Span<'_>, out: &mut [u8], at: usize) -> Option<usize> {
         if span.len > N {

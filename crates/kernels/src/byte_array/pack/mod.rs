@@ -1,4 +1,4 @@
-//! Byte strings to pages: lengths apart, bytes joined, or both by turns as PLAIN has them.
+//! Byte strings to pages: lengths and bytes separately, or interleaved for PLAIN.
 //!
 //! ```text
 //! strings   hello │ hi │ you
@@ -23,11 +23,11 @@ use crate::byte_strings::{Source, with_source};
 use crate::tier::dispatch;
 use crate::{ByteStrings, KernelError};
 
-/// Writes the length of each string and returns the sum of all.
+/// Writes the length of each string, and returns their sum.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where there are not as many lengths as strings; [`KernelError::Malformed`] where offsets
-/// leave their bytes or fall; [`KernelError::OffsetOverflow`] where a length is over `i32::MAX`.
+/// [`KernelError::LengthMismatch`] if there are not as many lengths as strings; [`KernelError::Malformed`] if offsets
+/// leave their bytes or fall; [`KernelError::OffsetOverflow`] if a length is over `i32::MAX`.
 pub fn lengths(strings: ByteStrings<'_>, out: &mut [i32]) -> Result<usize, KernelError> {
     if strings.len() != out.len() {
         return Err(KernelError::LengthMismatch { expected: strings.len(), actual: out.len() });
@@ -35,12 +35,12 @@ pub fn lengths(strings: ByteStrings<'_>, out: &mut [i32]) -> Result<usize, Kerne
     with_source!(strings, |source| lengths_of(source, out))
 }
 
-/// Writes the bytes of all strings one after another and returns how many: the sum that [`lengths`] gives.
+/// Writes the bytes of all strings one after another, and returns their number: the sum that [`lengths`] returns.
 ///
-/// Bytes of `out` behind them may be overwritten.
+/// Later bytes of `out` may be overwritten.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where `out` is too short; [`KernelError::Malformed`] where a string does not lie in its
+/// [`KernelError::LengthMismatch`] if `out` is too short; [`KernelError::Malformed`] if a string does not lie in its
 /// bytes.
 pub fn concat(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelError> {
     with_source!(strings, |source| match source.joined() {
@@ -56,13 +56,13 @@ pub fn concat(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelE
     })
 }
 
-/// Writes all strings PLAIN-encoded and returns the number of bytes: the sum that [`lengths`] gives, and four for each
-/// string.
+/// Writes all strings PLAIN-encoded, and returns the number of bytes: the sum that [`lengths`] returns, and four for
+/// each string.
 ///
-/// Bytes of `out` behind them may be overwritten.
+/// Later bytes of `out` may be overwritten.
 ///
 /// # Errors
-/// As [`concat()`]; [`KernelError::OffsetOverflow`] where a length is over `i32::MAX`.
+/// The same as [`concat()`]; [`KernelError::OffsetOverflow`] if a length is over `i32::MAX`.
 pub fn encode_plain(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelError> {
     with_source!(strings, |source| encode_plain_of(source, out))
 }

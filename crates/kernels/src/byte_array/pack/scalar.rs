@@ -1,4 +1,4 @@
-//! Portable packing: a copy a string.
+//! Portable packing: one copy per string.
 
 use crate::KernelError;
 use crate::byte_strings::{Source, Span};
@@ -36,7 +36,7 @@ pub(super) fn append_len(position: usize, len: usize, out: &mut [u8], at: usize)
     Ok(())
 }
 
-/// Writes a string at `at` and returns where it ends.
+/// Writes a string at `at`, and returns its end.
 pub(super) fn append(span: Span<'_>, out: &mut [u8], at: usize) -> Result<usize, KernelError> {
     let end = at.saturating_add(span.len);
     let available = out.len();

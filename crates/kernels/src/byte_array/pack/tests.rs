@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded};
 
 use super::{concat, encode_plain, lengths};
 use crate::byte_strings::layouts::Layouts;
@@ -12,7 +12,7 @@ fn check(strings: &[Vec<u8>], tier: Tier) {
     let expected: Vec<i32> = strings.iter().map(|string| string.len() as i32).collect();
     let (joined, plain) = (strings.concat(), plain(strings));
     Layouts::new(strings).for_each(|layout| {
-        let mut out = Guarded::ending_at_guard(&vec![-1; strings.len()]);
+        let mut out = GuardedSlice::ending_at_guard(&vec![-1; strings.len()]);
         assert_eq!(lengths(layout, &mut out), Ok(joined.len()), "{tier} {layout:?}");
         assert_eq!(*out, *expected, "{tier} {layout:?}");
         for behind in [0, 1, 70] {

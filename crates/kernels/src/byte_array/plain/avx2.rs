@@ -1,4 +1,5 @@
-//! One 16-byte load per value: the length and the first twelve bytes, of which a mask keeps what the view keeps.
+//! One 16-byte load per value: the length and the first twelve bytes, of which a mask keeps the part that belongs to
+//! the view.
 //!
 //! ```text
 //! page         05 00 00 00  h e l l o  02 00 00 00  h i …
@@ -8,8 +9,9 @@
 //!
 //! The chain from value to value is one load and one add; the rest of the work runs beside it.
 //!
-//! Bytes are copied 32 or 128 at a time, past the end of a value into the room of the next ones, which come later: a
-//! branch on each 32 bytes would be mispredicted for about every value of 40 to 100 bytes (three times the time).
+//! Bytes are copied 32 or 128 at a time, past the end of a value into the room of later values, which are written
+//! afterwards: a branch on each 32 bytes would be mispredicted for about every value of 40 to 100 bytes (three times
+//! the time).
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loops keep")]
 
 use std::arch::x86_64::{
@@ -22,10 +24,10 @@ use super::{PlainScan, value_at, view};
 use crate::KernelError;
 use crate::tier::avx2;
 
-/// Bytes that are fetched ahead of the chain.
+/// The number of bytes that are prefetched ahead of the chain.
 const AHEAD: usize = 1024;
 
-/// Values up to so many bytes are copied in one go, so that there has to be as much room behind each value.
+/// Values up to this many bytes are copied in one go, so as much room must follow each value.
 const SLACK: usize = 128;
 
 avx2! {
@@ -36,7 +38,7 @@ avx2! {
         out: &mut [u128],
     ) -> Result<PlainScan, KernelError> {
         let mut walk = Walk { at: position, index: 0, max_len: 0 };
-        // Values that start here or before have 16 bytes, and an offset that a view can hold.
+        // Values that start at this limit or before have 16 bytes, and an offset that fits a view.
         if let Some(limit) = page.len().min(view::MAX_OFFSET).checked_sub(16) {
             walk = walk_while(page, walk, limit, out, |slot, len, at| {
                 // SAFETY: the limit is 16 bytes before the end of the page.
@@ -61,7 +63,7 @@ avx2! {
         Ok(walk.scan(position))
     }
 
-    /// Goes on as long as values start at `limit` or before, which is four bytes or more before the end of the page.
+    /// Continues while values start at `limit` or before, which is at least four bytes before the end of the page.
     #[inline]
     fn walk_while<T>(
         page: &[u8],
@@ -76,9 +78,9 @@ avx2! {
             && at <= limit
         {
             last = at;
-            // SAFETY: the limit is four bytes or more before the end of the page.
+            // SAFETY: the limit is at least four bytes before the end of the page.
             let start = unsafe { page.as_ptr().add(at) };
-            // Where the page is a mapped file, the processor by itself runs too few lines ahead of the chain.
+            // In a mapped file, the processor by itself prefetches too few lines ahead of the chain.
             _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(AHEAD).cast());
             // SAFETY: as above; this load takes any alignment.
             let len = unsafe { start.cast::<u32>().read_unaligned() };
@@ -88,7 +90,7 @@ avx2! {
             index += 1;
         }
         if max_len > i32::MAX as u32 || at > page.len() {
-            // The value that went astray was the last one, because no walk goes on behind it.
+            // The invalid value was the last one, because no walk continues after it.
             value_at(page, last, index.saturating_sub(1))?;
         }
         Ok(Walk { at, index, max_len })
@@ -119,7 +121,7 @@ avx2! {
                 break;
             }
             let from = to + 4 * (done + 1);
-            // SAFETY: `out` has that many bytes behind the value's start, and `values` has all that `out` has.
+            // SAFETY: `out` has that many bytes from the value's start on, and `values` has as many as `out`.
             unsafe { copy::<1>(values, from, out, to) };
             if len > SLACK {
                 out[to..to + len].copy_from_slice(&values[from..from + len]);
@@ -134,13 +136,13 @@ avx2! {
     }
 
     /// # Safety
-    /// `values` has `N` times 32 bytes from `from` on, and `out` has from `to` on.
+    /// `values` has `N` times 32 bytes from `from` on, and `out` has as many from `to` on.
     #[inline]
     unsafe fn copy<const N: usize>(values: &[u8], from: usize, out: &mut [u8], to: usize) {
         for i in 0..N {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             let vector = unsafe { load(values, from + 32 * i) };
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees this.
             unsafe { store(out, to + 32 * i, vector) };
         }
     }
@@ -150,9 +152,9 @@ avx2! {
     #[inline]
     unsafe fn load(bytes: &[u8], at: usize) -> __m256i {
         debug_assert!(at + 32 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let from = unsafe { bytes.as_ptr().add(at) };
-        // SAFETY: the caller's promise, and this load takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this load takes any alignment.
         unsafe { _mm256_loadu_si256(from.cast()) }
     }
 
@@ -161,9 +163,9 @@ avx2! {
     #[inline]
     unsafe fn store(bytes: &mut [u8], at: usize, vector: __m256i) {
         debug_assert!(at + 32 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let to = unsafe { bytes.as_mut_ptr().add(at) };
-        // SAFETY: the caller's promise, and this store takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this store takes any alignment.
         unsafe { _mm256_storeu_si256(to.cast(), vector) }
     }
 }

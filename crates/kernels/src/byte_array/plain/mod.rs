@@ -4,8 +4,8 @@
 //! page   │ 05 00 00 00 │ h e l l o │ 02 00 00 00 │ h i │ …
 //! ```
 //!
-//! Where a value starts depends on all lengths before it, so a walk costs at least the latency of a load and an add
-//! for each value; the functions here do their other work in the shadow of that chain.
+//! The start of a value depends on all lengths before it, so a walk takes at least the latency of a load and an add for
+//! each value; the functions here do their other work in the shadow of that chain.
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#plain-plain--0).
 
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
@@ -25,14 +25,14 @@ use super::{lengths, view};
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// What a walk over PLAIN values has found.
+/// The result of a walk over PLAIN values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainScan {
-    /// Where the next value starts.
+    /// The start of the next value.
     pub position: usize,
     /// The sum of the lengths of the values.
     pub total_len: usize,
-    /// The length of the longest value, zero of no values.
+    /// The length of the longest value, zero without values.
     pub max_len: u32,
 }
 
@@ -41,8 +41,8 @@ pub struct PlainScan {
 /// Long views get `buffer_index` and the offset of their bytes in `page`.
 ///
 /// # Errors
-/// [`KernelError::InputTooShort`] where `page` ends before the values; [`KernelError::NegativeLength`];
-/// [`KernelError::OffsetOverflow`] where a long value starts past 2 GiB, which a view cannot say.
+/// [`KernelError::InputTooShort`] if `page` ends before the values; [`KernelError::NegativeLength`];
+/// [`KernelError::OffsetOverflow`] if a long value starts past 2 GiB, which a view cannot say.
 pub fn plain_views(
     page: &[u8],
     position: usize,
@@ -55,19 +55,19 @@ pub fn plain_views(
 /// Writes the length of one value for each element of `out`, from the values that start at `position` in `page`.
 ///
 /// # Errors
-/// [`KernelError::InputTooShort`] where `page` ends before the values; [`KernelError::NegativeLength`].
+/// [`KernelError::InputTooShort`] if `page` ends before the values; [`KernelError::NegativeLength`].
 pub fn plain_lengths(page: &[u8], position: usize, out: &mut [i32]) -> Result<PlainScan, KernelError> {
     dispatch!(plain_lengths(page, position, out): avx2)
 }
 
-/// Copies the bytes of values of the given lengths, the first of which starts at `position` in `page`, one after
-/// another to `out`, and returns where the next value starts.
+/// Copies the bytes of values with the given lengths, the first of which starts at `position` in `page`, one after
+/// another to `out`. Returns the start of the next value.
 ///
-/// The lengths are those that [`plain_lengths`] found; the ones in `page` are not read again.
+/// The lengths must be the ones that [`plain_lengths`] returned; the lengths in `page` are not read again.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where `out` is not as long as all values together;
-/// [`KernelError::InputTooShort`] where `page` ends before the values; [`KernelError::NegativeLength`].
+/// [`KernelError::LengthMismatch`] if `out` is not as long as all values together;
+/// [`KernelError::InputTooShort`] if `page` ends before the values; [`KernelError::NegativeLength`].
 pub fn copy_plain(page: &[u8], position: usize, lengths: &[i32], out: &mut [u8]) -> Result<usize, KernelError> {
     let Some(total) = lengths::sum(lengths) else {
         return Err(KernelError::NegativeLength { position: lengths::first_negative(lengths) });
@@ -88,7 +88,7 @@ fn copy_values(values: &[u8], lengths: &[i32], out: &mut [u8]) {
     dispatch!(copy_values(values, lengths, out): avx2 neon);
 }
 
-/// The value that starts at `position`, which is number `index` of the batch.
+/// The value at `position`, which is number `index` of the batch.
 #[inline(always)]
 pub(crate) fn value_at(page: &[u8], position: usize, index: usize) -> Result<&[u8], KernelError> {
     let rest = page.get(position..).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Bytes are copied 16 at a time, past the end of a value into the room of the next ones, which come later. Walks are
-//! bound by their chain of loads and stay as they are in the portable code.
+//! Bytes are copied 16 at a time, past the end of a value into the room of later values, which are written afterwards.
+//! Walks are bound by their chain of loads and use the portable code.
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
 
 use std::arch::aarch64::{vld1q_u8, vst1q_u8};
@@ -18,7 +18,7 @@ pub(super) fn copy_values(values: &[u8], lengths: &[i32], out: &mut [u8]) {
         let from = to + 4 * (done + 1);
         let mut copied = 0;
         loop {
-            // SAFETY: up to 15 bytes behind the value are in `out`, and `values` has all that `out` has behind it.
+            // SAFETY: up to 15 bytes after the value are in `out`, and `values` has as many bytes as `out` after it.
             let source = unsafe { values.as_ptr().add(from + copied) };
             // SAFETY: as above.
             let vector = unsafe { vld1q_u8(source) };

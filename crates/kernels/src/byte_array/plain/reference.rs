@@ -1,6 +1,6 @@
 //! The specification transliterated.
 
-/// The values of a page, as many as are asked for, and where the next one starts; `None` of a page that is broken.
+/// The requested number of values of a page, and the start of the next one; `None` for an invalid page.
 pub(super) fn values(page: &[u8], mut position: usize, count: usize) -> Option<(Vec<&[u8]>, usize)> {
     let mut values = Vec::new();
     for _ in 0..count {

@@ -1,5 +1,5 @@
-//! Portable walks. PLAIN has the length right before the bytes, as a view does, so the 16 bytes at a value's start with
-//! the bytes of the next values cleared are already the view of a short one.
+//! Portable walks. PLAIN has the length right before the bytes, like a view, so the 16 bytes at a value's start, with
+//! the bytes of the next values cleared, are already the view of a short value.
 
 use super::{PlainScan, value_at, view};
 use crate::KernelError;
@@ -21,11 +21,11 @@ pub(super) fn plain_lengths(page: &[u8], position: usize, out: &mut [i32]) -> Re
     Ok(walk.scan(position))
 }
 
-/// A walk in progress; other tiers end theirs with it.
+/// A walk in progress; other tiers finish their walks with it.
 pub(super) struct Walk {
-    /// Where the next value starts.
+    /// The start of the next value.
     pub(super) at: usize,
-    /// Its number in the batch.
+    /// Its index in the batch.
     pub(super) index: usize,
     pub(super) max_len: u32,
 }
@@ -60,7 +60,7 @@ impl Walk {
         PlainScan { position: self.at, total_len: self.at - position - 4 * self.index, max_len: self.max_len }
     }
 
-    /// The next value.
+    /// Reads the next value.
     #[inline(always)]
     fn step<'a>(&mut self, page: &'a [u8]) -> Result<&'a [u8], KernelError> {
         let value = value_at(page, self.at, self.index)?;
@@ -71,7 +71,7 @@ impl Walk {
     }
 }
 
-/// What the view of value `i`, which starts at `at`, says where its bytes are.
+/// The offset in the view of value `i`, which starts at `at`.
 fn offset_of(value: &[u8], at: usize, i: usize) -> Result<u32, KernelError> {
     if value.len() <= view::INLINE_LEN {
         Ok(0)

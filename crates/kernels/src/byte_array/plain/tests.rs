@@ -1,10 +1,10 @@
-use lath_testkit::{Guarded, GuardedBytes};
+use lath_testkit::{GuardedBytes, GuardedSlice};
 
 use super::{PlainScan, copy_plain, plain_lengths, plain_views, reference};
 use crate::byte_array::view::tests::spelled_out;
 use crate::{KernelError, Tier};
 
-/// A page of values of the given lengths, after `before` bytes that belong to no value.
+/// A page of values with the given lengths, after `before` bytes that belong to no value.
 fn page(before: usize, lengths: &[usize]) -> Vec<u8> {
     let mut page = vec![0xEE; before];
     let mut byte = 1_u8;
@@ -54,7 +54,7 @@ fn values_come_out_as_views_as_lengths_and_as_bytes() {
                     let max_len = lengths.iter().copied().max().unwrap_or(0) as u32;
                     let scan = PlainScan { position, total_len, max_len };
 
-                    let mut views = Guarded::ending_at_guard(&vec![u128::MAX; lengths.len()]);
+                    let mut views = GuardedSlice::ending_at_guard(&vec![u128::MAX; lengths.len()]);
                     assert_eq!(plain_views(&page, before, 0x8123_4567, &mut views), Ok(scan), "{tier}");
                     let mut at = before;
                     for (view, value) in views.iter().zip(&values) {
@@ -62,7 +62,7 @@ fn values_come_out_as_views_as_lengths_and_as_bytes() {
                         at += 4 + value.len();
                     }
 
-                    let mut found = Guarded::ending_at_guard(&vec![-1; lengths.len()]);
+                    let mut found = GuardedSlice::ending_at_guard(&vec![-1; lengths.len()]);
                     assert_eq!(plain_lengths(&page, before, &mut found), Ok(scan), "{tier}");
                     assert!(found.iter().map(|&len| len as usize).eq(lengths.iter().copied()), "{tier} {lengths:?}");
 

@@ -1,5 +1,5 @@
-//! A string of up to 64 bytes is one compare of 32 bytes with the one before it, which stays in registers, and seldom a
-//! second one; its suffix is a copy of 64 bytes, past its end into the room of the next ones.
+//! A string of up to 64 bytes takes one compare of 32 bytes with the previous one, which stays in registers, and rarely
+//! a second one; its suffix is a copy of 64 bytes, past its end into the room of later ones.
 //!
 //! ```text
 //! before    h e l l o ␣ y o u ? ? …
@@ -15,7 +15,7 @@ use crate::KernelError;
 use crate::byte_strings::{Source, Span};
 use crate::tier::avx2;
 
-/// The longest string that is taken in registers.
+/// The maximum length of a string that is kept in registers.
 const AT_MOST: usize = 64;
 
 avx2! {
@@ -30,7 +30,7 @@ avx2! {
         let lengths = lengths.prefixes.iter_mut().zip(lengths.suffixes);
         for (position, (span, (prefix_len, suffix_len))) in source.spans().zip(lengths).enumerate() {
             let span = span?;
-            // The suffix is loaded from within the string, so that there have to be as many bytes behind it.
+            // The suffix is loaded from within the string, so as many bytes must follow the string.
             if span.len <= AT_MOST
                 && let Some(own) = span.head::<{ 2 * AT_MOST }>()
                 && let Some(to) = out.get_mut(end..end + AT_MOST).and_then(<[u8]>::first_chunk_mut::<AT_MOST>)
@@ -61,7 +61,7 @@ avx2! {
         _mm256_movemask_epi8(_mm256_cmpeq_epi8(a, b)).trailing_ones() as usize
     }
 
-    /// The first bytes of a string, and whatever is behind them.
+    /// The first bytes of a string, and any bytes after them.
     #[inline]
     fn first(span: Span<'_>) -> [__m256i; 2] {
         let mut head = [0; AT_MOST];
@@ -78,7 +78,7 @@ avx2! {
         unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
     }
 
-    /// As [`load`].
+    /// The same as [`load`].
     #[inline]
     fn store<const N: usize>(to: &mut [u8; N], at: usize, value: __m256i) {
         let to: &mut [u8] = &mut to[at..at + 32];

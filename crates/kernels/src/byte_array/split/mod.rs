@@ -1,4 +1,4 @@
-//! DELTA_BYTE_ARRAY the other way round: what each string shares with the start of the one before it, and the rest.
+//! The inverse of DELTA_BYTE_ARRAY: the prefix that each string shares with the previous one, and the rest.
 //!
 //! ```text
 //! strings          h e l l o    h e l l o ␣ y o u    h e l p
@@ -26,16 +26,16 @@ use crate::byte_strings::{Source, Span, with_source};
 use crate::tier::dispatch;
 use crate::{ByteStrings, KernelError};
 
-/// Writes for each string the length of the longest prefix that it shares with the string before, the length of what is
-/// left, and what is left of all one after another, and returns the number of bytes of that.
+/// Writes for each string the length of the longest prefix that it shares with the previous string, the length of the
+/// suffix, and all suffixes one after another. Returns the number of bytes of the suffixes.
 ///
 /// `previous` is the string before the first one, empty at the start of a page. `suffixes` need not have room for more
-/// bytes than all strings together, which is what [`lengths`](super::lengths) sums up to; those behind the suffixes may be
+/// bytes than all strings together, the sum of [`lengths`](super::lengths); bytes after the suffixes may be
 /// overwritten.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where there are not as many lengths as strings, or `suffixes` is too short;
-/// [`KernelError::Malformed`] where a string does not lie in its bytes; [`KernelError::OffsetOverflow`] where the length of
+/// [`KernelError::LengthMismatch`] if there are not as many lengths as strings, or `suffixes` is too short;
+/// [`KernelError::Malformed`] if a string does not lie in its bytes; [`KernelError::OffsetOverflow`] if the length of
 /// a string is over `i32::MAX`.
 pub fn prefix_split(
     strings: ByteStrings<'_>,
@@ -54,7 +54,7 @@ pub fn prefix_split(
     with_source!(strings, |source| split(source, previous, lengths, suffixes))
 }
 
-/// Equally many of each.
+/// The same number of each.
 struct Lengths<'a> {
     prefixes: &'a mut [i32],
     suffixes: &'a mut [i32],

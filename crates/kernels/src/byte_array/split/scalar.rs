@@ -21,7 +21,7 @@ pub(super) fn split<'s>(
     Ok(end)
 }
 
-/// Writes the suffix of one string at `at`. Returns the lengths of prefix and suffix, and where the suffix ends.
+/// Writes the suffix of one string at `at`. Returns the lengths of prefix and suffix, and the end of the suffix.
 pub(super) fn split_one(
     position: usize,
     previous: Span<'_>,

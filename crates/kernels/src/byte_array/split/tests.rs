@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded};
 
 use super::{prefix_split, reference};
 use crate::byte_array::prefix_join;
@@ -11,8 +11,8 @@ fn check(strings: &[Vec<u8>], previous: &[u8], tier: Tier) {
     let previous = GuardedBytes::ending_at_guard(previous);
     Layouts::new(strings).for_each(|layout| {
         for room in [suffixes.len(), total, total + 70] {
-            let mut out_prefixes = Guarded::ending_at_guard(&vec![-1; strings.len()]);
-            let mut out_lengths = Guarded::ending_at_guard(&vec![-1; strings.len()]);
+            let mut out_prefixes = GuardedSlice::ending_at_guard(&vec![-1; strings.len()]);
+            let mut out_lengths = GuardedSlice::ending_at_guard(&vec![-1; strings.len()]);
             let mut out = GuardedBytes::ending_at_guard(&vec![0x5A; room]);
             let split = prefix_split(layout, &previous, &mut out_prefixes, &mut out_lengths, &mut out);
             assert_eq!(split, Ok(suffixes.len()), "{tier} {layout:?}");
@@ -46,7 +46,7 @@ fn strings_are_split_where_they_leave_the_one_before() {
                         .map(|_| {
                             let len = if fixed { limit } else { random.usize(..=limit) };
                             last.truncate(random.usize(..=last.len()).min(len));
-                            // Two letters, so that strings share more than was planned.
+                            // Two letters, so that strings share more than planned.
                             last.extend((last.len()..len).map(|_| random.u8(b'a'..=b'b')));
                             last.clone()
                         })

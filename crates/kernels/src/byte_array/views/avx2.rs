@@ -1,5 +1,5 @@
-//! Two values at a time: their first 16 bytes fill the halves of a register, move up by four bytes and are cut to what
-//! the views keep, and the lengths, buffers and offsets are blended in.
+//! Two values at a time: their first 16 bytes fill the halves of a register, move up by four bytes and are cut to the
+//! views' parts, and the lengths, buffers and offsets are blended in.
 //!
 //! ```text
 //! lengths      5  20 …
@@ -8,9 +8,9 @@
 //! blended      5 0 0 0 h e l l o 0 0 … │ 20 0 0 0 w h i t buffer offset
 //! ```
 //!
-//! What is kept comes from comparing byte numbers with limits: the length, or four where the value is too long. Limits
-//! and offsets are made for eight values at once, and lanes take theirs by permutes. The starts come from a scalar chain
-//! of additions.
+//! The bytes to keep come from comparing byte numbers with limits: the length, or four if the value is too long. Limits
+//! and offsets are computed for eight values at once, and lanes take theirs by permutes. The starts come from a scalar
+//! chain of additions.
 //!
 //! Tried and rejected: one value at a time, with a table of shuffles by length (1.5 times the time: the row's address
 //! takes three instructions for each value).
@@ -55,7 +55,8 @@ avx2! {
             for (pair, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
                 let (first, second) = (start, ends[2 * pair]);
                 start = ends[2 * pair + 1];
-                // SAFETY: the last value of the eight starts 16 bytes before the end of `data`, and the others before it.
+                // SAFETY: the last value of the eight starts 16 bytes before the end of `data`, and the others before
+                // it.
                 let heads = unsafe { load_two(data, first, second) };
                 let lanes = lanes_of(pair as i32);
                 let len = _mm256_permutevar8x32_epi32(len, lanes);
@@ -76,7 +77,7 @@ avx2! {
         scalar::build(data, at, &lengths[done..], buffer_index, &mut out[done..]);
     }
 
-    /// Four times the number of the first of a pair, then of the second.
+    /// Four times the index of the first of a pair, then of the second.
     #[inline]
     fn lanes_of(pair: i32) -> __m256i {
         let first = 2 * pair;
@@ -84,7 +85,7 @@ avx2! {
         _mm256_set_epi32(second, second, second, second, first, first, first, first)
     }
 
-    /// Where each of eight values starts: sums of the lengths before it.
+    /// The starts of eight values: sums of the lengths before them.
     #[inline]
     fn starts(at: usize, len: __m256i) -> __m256i {
         let sums = _mm256_add_epi32(len, _mm256_bslli_epi128::<4>(len));
@@ -106,11 +107,11 @@ avx2! {
     #[inline]
     unsafe fn load_two(bytes: &[u8], first: usize, second: usize) -> __m256i {
         debug_assert!(first.max(second) + 16 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let first = unsafe { bytes.as_ptr().add(first) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let second = unsafe { bytes.as_ptr().add(second) };
-        // SAFETY: the caller's promise, and this load takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this load takes any alignment.
         let first = unsafe { _mm_loadu_si128(first.cast()) };
         // SAFETY: as above.
         let second = unsafe { _mm_loadu_si128(second.cast()) };

@@ -1,5 +1,5 @@
 //! Four values at a time: their first 16 bytes fill the quarters of a register, move up by four bytes under a mask of
-//! those that the views keep, and the lengths, buffers and offsets are blended in.
+//! the bytes that the views keep, and the lengths, buffers and offsets are blended in.
 //!
 //! ```text
 //! lengths      5  2  20  3
@@ -8,7 +8,7 @@
 //! blended      5 · · · h e l l o     │ 2 …             │ 20 … w h i t buffer offset │ 3 …
 //! ```
 //!
-//! The mask is a compare of byte numbers with how many bytes each view keeps; the starts come from a scalar chain of
+//! The mask is a compare of byte numbers with the number of bytes in each view; the starts come from a scalar chain of
 //! additions, the offsets from a vector that the register's lanes take theirs from.
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
 
@@ -22,20 +22,21 @@ use std::arch::x86_64::{
 use super::{avx2, ends, view};
 use crate::tier::avx512;
 
-/// Bytes ahead of a value that are asked for: the lengths were decoded elsewhere, these bytes were not touched yet.
+/// The number of bytes ahead of a value that are prefetched: the lengths were decoded elsewhere, so these bytes were
+/// not accessed yet.
 const AHEAD: usize = 2048;
 
 avx512! {
     pub(super) fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {
         let longest_inline = _mm512_set1_epi32(view::INLINE_LEN as i32);
-        // Byte numbers of the value; the length's own bytes are kept by no compare.
+        // Byte numbers of the value; no compare keeps the length's own bytes.
         let byte_numbers = _mm512_set4_epi32(0x0B0A_0908, 0x0706_0504, 0x0302_0100, -1);
         let own_quarter = own_quarter();
         let buffer = _mm512_set1_epi32(buffer_index.cast_signed());
         let mut at = base;
         let mut done = 0;
         for (lengths, out) in lengths.as_chunks::<4>().0.iter().zip(out.as_chunks_mut::<4>().0) {
-            // Four strings take two lines or so. Where the page is a mapped file, the processor by itself runs too few ahead.
+            // Four strings take about two lines. In a mapped file, the processor by itself prefetches too few.
             for line in [0, 64] {
                 _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().wrapping_add(at + AHEAD + line).cast());
             }
@@ -57,8 +58,8 @@ avx512! {
             let views = _mm512_maskz_mov_epi8(kept, _mm512_bslli_epi128::<4>(heads));
             let views = _mm512_mask_mov_epi32(views, 0x1111, len);
             let views = _mm512_mask_mov_epi32(views, long & 0x4444, buffer);
-            // By additions in the register: four numbers stored one by one cannot be loaded as one before they have left for
-            // the cache.
+            // By additions in the register: four numbers stored one by one cannot be loaded as one before the stores
+            // have reached the cache.
             let offset = spread_sums(at, lengths, own_quarter);
             let views = _mm512_mask_mov_epi32(views, long & 0x8888, offset);
             // SAFETY: the reference is to 64 writable bytes, and this store takes any alignment.
@@ -82,7 +83,7 @@ avx512! {
         _mm512_permutexvar_epi32(own_quarter, _mm512_broadcast_i32x4(load_numbers(numbers)))
     }
 
-    /// Where values of these lengths begin, the first of them at `start`.
+    /// The starts of values with these lengths, the first of which is at `start`.
     #[inline]
     fn spread_sums(start: usize, lengths: &[i32; 4], own_quarter: __m512i) -> __m512i {
         let before = _mm_bslli_si128::<4>(load_numbers(lengths));
@@ -103,9 +104,9 @@ avx512! {
     #[inline]
     unsafe fn load(bytes: &[u8], at: usize) -> __m128i {
         debug_assert!(at + 16 <= bytes.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees this.
         let from = unsafe { bytes.as_ptr().add(at) };
-        // SAFETY: the caller's promise, and this load takes any alignment.
+        // SAFETY: the caller guarantees the bytes, and this load takes any alignment.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
 }

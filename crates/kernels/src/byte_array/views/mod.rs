@@ -1,4 +1,4 @@
-//! DELTA_LENGTH_BYTE_ARRAY: the lengths, decoded, and the bytes of all values one after another.
+//! DELTA_LENGTH_BYTE_ARRAY: the decoded lengths, and the bytes of all values one after another.
 //!
 //! ```text
 //! lengths   5, 2, 0, 3 …
@@ -24,14 +24,14 @@ use super::{lengths, view};
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// Builds one view for each length, over values that lie one after another in `data` from `base` on, and returns the
-/// offset at which the last one ends.
+/// Builds one view for each length, for values that are one after another in `data` from `base` on. Returns the offset
+/// of the end of the last one.
 ///
 /// Long views get `buffer_index` and the offset of their bytes in `data`.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where `out` is not as long as `lengths`; [`KernelError::NegativeLength`];
-/// [`KernelError::InputTooShort`] where `data` ends before the values; [`KernelError::OffsetOverflow`] where a value
+/// [`KernelError::LengthMismatch`] if `out` is not as long as `lengths`; [`KernelError::NegativeLength`];
+/// [`KernelError::InputTooShort`] if `data` ends before the values; [`KernelError::OffsetOverflow`] if a value
 /// ends past 2 GiB, for which a view has no offset.
 pub fn length_views(
     data: &[u8],
@@ -55,7 +55,7 @@ fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut
     dispatch!(build(data, base, lengths, buffer_index, out): avx512 avx2 neon);
 }
 
-/// Where values of these lengths end, no length being negative and the end being an offset that a view can hold.
+/// The end of values with these lengths, if no length is negative and the end is an offset that fits a view.
 fn end_of(base: usize, lengths: &[i32]) -> Result<usize, KernelError> {
     if lengths.is_empty() {
         return Ok(base);
@@ -81,7 +81,7 @@ fn first_bad(base: usize, lengths: &[i32]) -> KernelError {
     KernelError::OffsetOverflow { position: lengths.len() }
 }
 
-/// Where each of the values ends.
+/// The end of each value.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn ends<const N: usize>(start: usize, lengths: &[i32; N]) -> [usize; N] {

@@ -6,7 +6,7 @@ use std::arch::aarch64::{vcombine_u64, vcreate_u64, vld1q_u8, vorrq_u8, vqtbl1q_
 
 use super::{scalar, view};
 
-/// By length, up to one over what a view holds itself: which of the loaded bytes goes where in the view, or none.
+/// By length, up to one over the maximum within a view: the loaded byte for each byte of the view, or none.
 static PLACES: [[u8; 16]; view::INLINE_LEN + 2] = {
     let mut places = [[0x80; 16]; view::INLINE_LEN + 2];
     let mut len = 0;

@@ -1,4 +1,4 @@
-//! Portable view building: twelve bytes from each value's start, with those of the next values cleared.
+//! Portable view building: twelve bytes from each value's start, with the bytes of the next values cleared.
 
 use super::view;
 

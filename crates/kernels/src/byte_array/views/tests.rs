@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes};
+use lath_testkit::{GuardedBytes, GuardedSlice};
 
 use super::length_views;
 use crate::byte_array::view::tests::spelled_out;
@@ -24,7 +24,7 @@ fn every_value_gets_its_view() {
             for base in [0, 1, 4, 9] {
                 for behind in [0, 1, 16] {
                     let data = GuardedBytes::ending_at_guard(&data(base + total + behind));
-                    let mut views = Guarded::ending_at_guard(&vec![u128::MAX; count]);
+                    let mut views = GuardedSlice::ending_at_guard(&vec![u128::MAX; count]);
                     let end = length_views(&data, base, &lengths, 0x8765_4321, &mut views);
                     assert_eq!(end, Ok(base + total), "{tier} seed {seed}");
                     let mut at = base;

@@ -1,4 +1,4 @@
-//! A shuffle of bytes puts those of one stream side by side in each lane; networks of unpacks then collect each stream's
+//! A byte shuffle makes the bytes of one stream contiguous in each lane; networks of unpacks then collect each stream's
 //! pieces of 16 / K bytes from K registers.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //! four of them, 4 × 4 transposed in pieces of four bytes:  a0 … a15,  b0 … b15,  c0 … c15,  d0 … d15
 //! ```
 //!
-//! The two lanes of a register are loaded 16 values apart, so that lanes come out as 32 values in a row. Cost for 32
+//! The two lanes of a register are loaded 16 values apart, so that lanes result in 32 consecutive values. Cost for 32
 //! values: K shuffles (for K = 8 twice as many) and `K · log2 K` unpacks.
 //!
 //! Other widths take eight bytes each of 16 values at a time, from a value's start, and at last up to its end.
@@ -26,13 +26,13 @@ use std::ops::Range;
 use super::scalar;
 use crate::tier::avx2;
 
-/// Values that one round of [`deal`] takes.
+/// The number of values in one round of [`deal`].
 const BLOCK: usize = 32;
 
-/// Values of which all streams are dealt, four at a time.
+/// The number of values whose streams are all written, four at a time.
 const PASS: usize = 4096;
 
-/// Values that one round of [`deal_any`] takes.
+/// The number of values in one round of [`deal_any`].
 const ANY_BLOCK: usize = 16;
 
 avx2! {
@@ -54,7 +54,7 @@ avx2! {
                 [a, b, c, d, e, f, g, h]
             });
         }
-        // Lines of all eight streams would claim the same ways of L1: four at a time leave room for the values.
+        // Lines of all eight streams would map to the same sets of L1: four at a time leave room for the values.
         let [a, b, c, d, e, f, g, h] = streams;
         let (mut lower, mut upper) = ([a, b, c, d], [e, f, g, h]);
         for (i, values) in values.chunks(8 * PASS).enumerate() {
@@ -76,7 +76,7 @@ avx2! {
         collect_4(st, uv, _mm256_unpackhi_epi16(w, x), _mm256_unpackhi_epi16(y, z))
     }
 
-    /// Four streams of rows that have pieces of four bytes of each.
+    /// Four streams from rows with four-byte pieces of each.
     #[inline]
     fn collect_4(w: __m256i, x: __m256i, y: __m256i, z: __m256i) -> [__m256i; 4] {
         let (lower_wx, lower_yz) = (_mm256_unpacklo_epi32(w, x), _mm256_unpacklo_epi32(y, z));
@@ -89,7 +89,7 @@ avx2! {
         ]
     }
 
-    /// `collect` makes `N` of `K` streams, from number `first` on, of rows, of which row `i` has the `i`-th pieces of all
+    /// `collect` makes `N` of `K` streams, from number `first` on, from rows; row `i` has the `i`-th pieces of all
     /// streams.
     #[inline]
     fn deal<const K: usize, const N: usize>(
@@ -111,7 +111,7 @@ avx2! {
         loop {
             let block = &values[at * K..(at + BLOCK) * K];
             let (lower, upper) = block.split_at(BLOCK / 2 * K);
-            // A loop, because closures of this tier inline into functions of arrays only by luck.
+            // A loop, because closures of this tier inline into functions of arrays unreliably.
             let mut rows = [places; K];
             for ((row, lower), upper) in rows.iter_mut().zip(lower.as_chunks().0).zip(upper.as_chunks().0) {
                 *row = _mm256_shuffle_epi8(_mm256_set_m128i(load(upper), load(lower)), places);
@@ -125,12 +125,13 @@ avx2! {
             if at + BLOCK == count {
                 return;
             }
-            // The last block overlaps the one before it: the same bytes again cost less than a loop over a few values.
+            // The last block overlaps the previous one: writing the same bytes again is cheaper than a loop over a few
+            // values.
             at = (at + BLOCK).min(count - BLOCK);
         }
     }
 
-    /// Where the bytes of a lane come from that puts those of one stream side by side.
+    /// The shuffle that makes the bytes of one stream contiguous in each lane.
     #[inline]
     fn places(width: usize) -> __m256i {
         _mm256_broadcastsi128_si256(match width {
@@ -146,11 +147,11 @@ avx2! {
         unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
     }
 
-    /// Widths under eight take bytes of the next value along and drop them; from eight on, the last eight bytes overlap
+    /// Widths under eight load bytes of the next value too and drop them; from eight on, the last eight bytes overlap
     /// the ones before.
     pub(super) fn deal_any(values: &[u8], width: usize, out: &mut [u8], stride: usize, first: usize) {
         let count = values.len() / width;
-        // Eight values are left to the tail, so that even after one-byte values there are bytes to take along.
+        // Eight values are left to the tail, so that even one-byte values are followed by enough bytes.
         let blocks = count.saturating_sub(8) / ANY_BLOCK;
         assert!((width - 1) * stride + first + count <= out.len(), "the streams end behind the page");
         for block in 0..blocks {
@@ -159,8 +160,8 @@ avx2! {
             loop {
                 let mut pairs = [_mm_setzero_si128(); 8];
                 for (i, pair) in pairs.iter_mut().enumerate() {
-                    // SAFETY: eight bytes from byte `group` of a value on end within the value, or within the seven
-                    // bytes behind it, and there are eight more values behind the block.
+                    // SAFETY: eight bytes from byte `group` of a value end within the value, or within the seven bytes
+                    // after it, and eight more values follow the block.
                     let one = unsafe { values.as_ptr().add((at + 2 * i) * width + group) };
                     // SAFETY: as above.
                     let other = unsafe { one.add(width) };
@@ -186,7 +187,7 @@ avx2! {
         scalar::deal_any(&values[done * width..], width, out, stride, first + done);
     }
 
-    /// Streams of rows, of which row `i` has bytes of values `2 · i` and `2 · i + 1` in pairs.
+    /// Streams from rows; row `i` has bytes of values `2 · i` and `2 · i + 1` in pairs.
     #[inline]
     fn collect_any(rows: [__m128i; 8]) -> [__m128i; 8] {
         let mut pairs = rows;

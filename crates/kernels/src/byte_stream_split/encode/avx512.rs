@@ -1,4 +1,4 @@
-//! `vpermb` puts the bytes of each stream side by side in lanes of 16 bytes, and shuffles of lanes collect them.
+//! `vpermb` makes the bytes of each stream contiguous in lanes of 16 bytes, and shuffles of lanes collect them.
 //!
 //! ```text
 //! K = 2   two registers, `vpermi2b` of even and of odd bytes: two streams of 64 values
@@ -6,8 +6,8 @@
 //! K = 8   pairs of registers by two `vpermi2b` to lanes a │ b │ c │ d and e │ f │ g │ h, then as for K = 4, twice
 //! ```
 //!
-//! Stores are the limit, not shuffles: a block is a line of every stream, so from the second block on lines are stored
-//! whole (the first stream's, and the others' where streams are a multiple of a line apart), and each is asked for two
+//! Stores are the limit, not shuffles: a block is a line of every stream, so from the second block on whole lines are
+//! stored (the first stream's, and the others' if streams are a multiple of a line apart), and each is prefetched two
 //! blocks before, because nothing else fetches the lines of so many streams in time.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
@@ -20,13 +20,13 @@ use super::avx2;
 pub(super) use super::avx2::deal_any;
 use crate::tier::avx512;
 
-/// Values that one round takes.
+/// The number of values in one round.
 const BLOCK: usize = 64;
 
-/// How far ahead lines of the streams are fetched.
+/// The distance in bytes at which lines of the streams are prefetched.
 const AHEAD: usize = 2 * BLOCK;
 
-/// Byte `j` of the result is byte `j % 16` of stream `j / 16`, from values of `K` bytes, stream `first` being the first.
+/// Byte `j` of the result is byte `j % 16` of stream `j / 16`, from values of `K` bytes, starting with stream `first`.
 const fn places<const K: usize>(first: usize, lane: usize) -> [u8; 64] {
     let mut places = [0; 64];
     let mut j = 0;
@@ -82,7 +82,7 @@ avx512! {
         });
     }
 
-    /// There is a block of values at least.
+    /// There is at least one block of values.
     #[inline]
     fn deal<const K: usize>(
         values: &[u8],
@@ -97,7 +97,7 @@ avx512! {
         let mut at = 0;
         loop {
             let block = values[at * K..(at + BLOCK) * K].as_chunks::<64>().0;
-            // Loops throughout, because closures of this tier inline into functions of arrays only by luck.
+            // Loops throughout, because closures of this tier inline into functions of arrays unreliably.
             let mut rows = [_mm512_setzero_si512(); K];
             for (row, bytes) in rows.iter_mut().zip(block) {
                 *row = load(bytes);
@@ -112,7 +112,7 @@ avx512! {
             if at + BLOCK == count {
                 return;
             }
-            // Blocks that are not a line further overlap: the second, which begins a line, and the last.
+            // Blocks that are less than a line apart overlap: the second, which begins a line, and the last.
             let step = if at == 0 { BLOCK - starts[0].addr() % BLOCK } else { BLOCK };
             at = (at + step).min(count - BLOCK);
         }

@@ -1,4 +1,4 @@
-//! Encoding: the bytes of values are dealt out to the streams.
+//! Encoding: distributes the bytes of values to the streams.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -14,14 +14,14 @@ mod tests;
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// Encodes values of `width` bytes as values `first ..` of a page of `value_count` values.
+/// Encodes values of `width` bytes as the values from `first` on of a page of `value_count` values.
 ///
-/// `out` is the page's body: `width` streams of `value_count` bytes one after another, of which the bytes of the values
-/// given are written. Bytes behind the streams are left alone.
+/// `out` is the page's body: `width` streams of `value_count` bytes one after another, of which only the bytes of the
+/// given values are written. Bytes after the streams stay unchanged.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where `values` is no multiple of `width`, where `out` is shorter than its streams, or
-/// where there are more values than the page has from `first` on.
+/// [`KernelError::LengthMismatch`] if `values` is no multiple of `width`, if `out` is shorter than its streams, or if
+/// there are more values than the page has from `first` on.
 pub fn encode(
     values: &[u8],
     value_count: usize,
@@ -52,7 +52,7 @@ pub fn encode(
     Ok(())
 }
 
-/// The part of each of `K` streams that holds values `first .. first + count`.
+/// The part of each of `K` streams with the values `first .. first + count`.
 fn streams<const K: usize>(mut out: &mut [u8], value_count: usize, first: usize, count: usize) -> [&mut [u8]; K] {
     std::array::from_fn(|_| {
         let (stream, rest) = std::mem::take(&mut out).split_at_mut(value_count);

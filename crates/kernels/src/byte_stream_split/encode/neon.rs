@@ -8,7 +8,7 @@ use std::arch::aarch64::{
 
 use super::scalar;
 
-/// Values that one round takes.
+/// The number of values in one round.
 const BLOCK: usize = 16;
 
 #[target_feature(enable = "neon")]

@@ -1,6 +1,6 @@
-//! Portable dealing: loops over two streams, which compilers vectorise, in steps; a blocked loop for all other widths.
+//! Portable code: loops over two streams, which compilers vectorise, in steps; a blocked loop for all other widths.
 
-/// Values that one round takes: their bytes stay in L1 from step to step.
+/// The number of values in one round: their bytes stay in L1 from step to step.
 const BLOCK: usize = 256;
 
 /// Writes byte `first + n` of every value of `K` bytes to stream `n` of `N`.
@@ -13,7 +13,7 @@ pub(super) fn deal<const K: usize, const N: usize>(values: &[u8], streams: [&mut
     }
 }
 
-/// As [`deal`]; the two bytes of a word are taken apart as numbers, which vectorises.
+/// Like [`deal`]; the two bytes of a word are separated as numbers, which vectorises.
 pub(super) fn deal_2(values: &[u8], [a, b]: [&mut [u8]; 2]) {
     let (values, _) = values.as_chunks();
     for ((a, b), &value) in a.iter_mut().zip(b).zip(values) {
@@ -23,7 +23,7 @@ pub(super) fn deal_2(values: &[u8], [a, b]: [&mut [u8]; 2]) {
     }
 }
 
-/// Deals to pairs of streams two apart, and those to streams.
+/// Writes pairs of streams two apart, and splits these into streams.
 pub(super) fn deal_4(values: &[u8], streams: [&mut [u8]; 4]) {
     let (mut ac, mut bd) = ([0; 2 * BLOCK], [0; 2 * BLOCK]);
     let [mut a, mut b, mut c, mut d] = streams.map(|stream| stream.chunks_mut(BLOCK));
@@ -36,7 +36,7 @@ pub(super) fn deal_4(values: &[u8], streams: [&mut [u8]; 4]) {
     }
 }
 
-/// As [`deal_4`], to two times four.
+/// Like [`deal_4`], to two times four.
 pub(super) fn deal_8(values: &[u8], streams: [&mut [u8]; 8]) {
     let (mut aceg, mut bdfh) = ([0; 4 * BLOCK], [0; 4 * BLOCK]);
     let mut streams = streams.map(|stream| stream.chunks_mut(BLOCK));
@@ -49,7 +49,7 @@ pub(super) fn deal_8(values: &[u8], streams: [&mut [u8]; 8]) {
     }
 }
 
-/// As [`deal`], to `width` streams that start `stride` bytes apart in `out`, each written from byte `first` on.
+/// Like [`deal`], to `width` streams that start `stride` bytes apart in `out`, each written from byte `first` on.
 pub(super) fn deal_any(values: &[u8], width: usize, out: &mut [u8], stride: usize, first: usize) {
     for (block, values) in values.chunks(BLOCK * width).enumerate() {
         let start = first + block * BLOCK;

@@ -56,7 +56,7 @@ fn a_page_is_encoded_in_parts() {
             let mut first = 0;
             for part in [1, 40, 0, 33, 64, 17, 95] {
                 let end = first + part;
-                // Bytes of other values are left alone.
+                // Bytes of other values stay unchanged.
                 let before = out.to_vec();
                 encode(&values[first * width..end * width], count, width, first, &mut out).unwrap();
                 for (i, (now, then)) in out.iter().zip(before).enumerate() {

@@ -1,16 +1,16 @@
 //! One or two compares for all slots.
 //!
-//! The least of a register's 16-bit lanes is one instruction for eight of them (PHMINPOSUW), after minima of the rest; what
-//! equals it is then found by its first bit. Lanes are loaded so that the packing of answers to bytes, which works within
-//! halves, leaves them in order:
+//! The minimum of a register's 16-bit lanes is one instruction for eight of them (PHMINPOSUW), after minima of the
+//! rest; the first bit of a comparison then finds it. Lanes are loaded so that the packing of answers to bytes, which
+//! works within halves, leaves them in order:
 //!
 //! ```text
 //! a   0..8  | 16..24         packed   0..8 8..16 | 16..24 24..32
 //! b   8..16 | 24..32
 //! ```
 //!
-//! References are remapped by a byte shuffle of the table, its entries moved to the high nibble first. The last register of
-//! a copy overlaps the one before; fewer than 16 bytes are two words that overlap.
+//! References are remapped by a byte shuffle of the table, whose entries are moved to the high nibble first. The last
+//! register of a copy overlaps the previous one; fewer than 16 bytes are two words that overlap.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
@@ -53,7 +53,7 @@ avx2! {
     }
 
     pub(super) fn remap(branches: &[u8], table: &[u8; 16], out: &mut [u8]) {
-        // The entries' low nibbles as high ones: no bit comes from the byte before.
+        // The entries' low nibbles as high ones: no bit comes from the previous byte.
         let table = _mm_slli_epi16::<4>(_mm_and_si128(load_16(table), _mm_set1_epi8(15)));
         if let (Some(last), Some(last_out)) = (branches.last_chunk::<32>(), out.last_chunk_mut::<32>()) {
             let last = remap_32(load(last), table);
@@ -99,14 +99,14 @@ avx2! {
         }
     }
 
-    /// The least of 16 lanes, in each lane.
+    /// The minimum of 16 lanes, in each lane.
     #[inline]
     fn least(values: __m256i) -> __m256i {
         let eight = _mm_min_epu16(_mm256_castsi256_si128(values), _mm256_extracti128_si256::<1>(values));
         _mm256_broadcastw_epi16(_mm_minpos_epu16(eight))
     }
 
-    /// A bit for each of 32 values loaded in turns that equals the one in each lane of `value`.
+    /// A bit for each of 32 values, loaded alternately, that equals the one in each lane of `value`.
     #[inline]
     fn equal(a: __m256i, b: __m256i, value: __m256i) -> u32 {
         let packed = _mm256_packs_epi16(_mm256_cmpeq_epi16(a, value), _mm256_cmpeq_epi16(b, value));

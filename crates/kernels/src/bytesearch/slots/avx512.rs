@@ -1,7 +1,7 @@
 //! All slots are one register, or two; compares give masks, of which the first bit counts.
 //!
-//! The least of 16-bit lanes goes as at AVX2, in wider registers. The copy of references is AVX2's: with an end loaded and
-//! stored under a mask what follows waited for it (18 ns instead of 11 to 16).
+//! The minimum of 16-bit lanes works like at AVX2, in wider registers. The copy of references is AVX2's: with an end
+//! loaded and stored under a mask, later loads waited for it (18 ns instead of 11 to 16).
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::x86_64::{
@@ -35,7 +35,7 @@ avx512! {
         (low | u64::from(_mm512_cmpeq_epi16_mask(high, least)) << 32).trailing_zeros() as usize
     }
 
-    /// The least of 32 lanes, in each lane.
+    /// The minimum of 32 lanes, in each lane.
     #[inline]
     fn least(values: __m512i) -> __m512i {
         let half: __m256i = _mm256_min_epu16(_mm512_castsi512_si256(values), _mm512_extracti64x4_epi64::<1>(values));

@@ -1,4 +1,5 @@
-//! Nodes of few slots: one of 16 numbers, references of a byte, which of 16 slots are taken, the least of some ages.
+//! Nodes with few slots: one of 16 numbers, references of a byte, the occupied ones of 16 slots, the minimum of some
+//! ages.
 //!
 //! ```text
 //! branch   7      4 3      0      the high nibble says in which of 16 tables entries of the node, the low one where there
@@ -9,9 +10,9 @@
 //!
 //! [`slot_ranks`] is a multiplication, at all tiers: eight bytes of 0 and 1 times `0x0101…00` are the sums before each.
 //!
-//! Nothing in Lath calls these functions: they are for tries whose nodes have few slots and references of one byte, and the ordered
-//! store's nodes have neither. They are tested and measured like all others. The figures are nanoseconds a call by throughput,
-//! with 2.1 for choosing the node among them; `docs/kernels.md` has those by latency.
+//! Nothing in Lath calls these functions: they are for tries whose nodes have few slots and references of one byte, and
+//! the ordered store's nodes have neither. They are tested and measured like all others. The figures are nanoseconds a
+//! call by throughput, including 2.1 for choosing the node; `docs/kernels.md` has the figures by latency.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -28,7 +29,7 @@ mod tests;
 
 use crate::KernelError;
 
-/// The place of the first of the values that is `wanted`, 16 if none is.
+/// The index of the first value that equals `wanted`, 16 if there is none.
 ///
 /// Not called by Lath. Scalar 6.5 ns, AVX2 3.3, AVX-512 2.4.
 #[inline]
@@ -36,7 +37,7 @@ pub fn find_u32x16(values: &[u32; 16], wanted: u32) -> usize {
     find(values, wanted)
 }
 
-/// The place of the first of the least of 32 values.
+/// The index of the first minimum of 32 values.
 ///
 /// Not called by Lath. Scalar 28 ns, AVX2 3.6, AVX-512 2.3.
 #[inline]
@@ -44,7 +45,7 @@ pub fn min_index_32(values: &[u16; 32]) -> usize {
     least_of_32(values)
 }
 
-/// The place of the first of the least of 64 values.
+/// The index of the first minimum of 64 values.
 ///
 /// Not called by Lath. Scalar 30 ns, AVX2 8, AVX-512 2.7.
 #[inline]
@@ -52,7 +53,7 @@ pub fn min_index_64(values: &[u16; 64]) -> usize {
     least_of_64(values)
 }
 
-/// For each of 16 slots, the number of slots before it that are taken: bit `i` of `taken` says whether slot `i` is.
+/// For each of 16 slots, the number of occupied slots before it: bit `i` of `taken` tells whether slot `i` is occupied.
 ///
 /// Not called by Lath. 6.9 ns at every tier.
 #[inline]
@@ -60,13 +61,13 @@ pub fn slot_ranks(taken: u16) -> [u8; 16] {
     scalar::slot_ranks(taken)
 }
 
-/// Copies references of one byte each, of which the low nibble stays as it is and the high one becomes what `table` has for
-/// it, by the low nibble of the entry.
+/// Copies references of one byte each. The low nibble stays unchanged; the high one becomes the low nibble of its entry
+/// in `table`.
 ///
 /// Not called by Lath. 16 references: scalar 17 ns, AVX2 6; 64: 47 and 8; 128: 120 and 9.
 ///
 /// # Errors
-/// [`KernelError::LengthMismatch`] where `out` is not as long as `branches`.
+/// [`KernelError::LengthMismatch`] if `out` and `branches` differ in length.
 #[inline]
 pub fn remap_branches(branches: &[u8], table: &[u8; 16], out: &mut [u8]) -> Result<(), KernelError> {
     if branches.len() != out.len() {

@@ -1,4 +1,4 @@
-//! Compares narrowed to four bits for each byte, or added up to one bit for each; the least lane by a reduction.
+//! Compares narrowed to four bits for each byte, or added up to one bit for each; the minimum lane by a reduction.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::aarch64::{
@@ -11,7 +11,7 @@ use std::arch::aarch64::{
 use super::scalar;
 use crate::tier::neon;
 
-/// The bit of each byte in the byte of the mask that it goes to.
+/// The bit of each byte in its byte of the mask.
 static PLACES: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 neon! {
@@ -51,7 +51,7 @@ neon! {
         }
     }
 
-    /// The place of the first byte that is all ones.
+    /// The index of the first byte that is all ones.
     #[inline]
     fn first([[a, b], [c, d]]: [[uint8x16_t; 2]; 2]) -> usize {
         let places = load_bytes(&PLACES);

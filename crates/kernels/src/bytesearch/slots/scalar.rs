@@ -19,7 +19,7 @@ pub(super) fn least_of_64(values: &[u16; 64]) -> usize {
     least_of(values)
 }
 
-/// The least first, then where it is: one pass that keeps both does not vectorise.
+/// The minimum first, then its index: one pass that keeps both does not vectorise.
 #[inline]
 fn least_of<const N: usize>(values: &[u16; N]) -> usize {
     let least = values.iter().fold(u16::MAX, |least, &value| least.min(value));
@@ -39,7 +39,7 @@ pub(super) fn slot_ranks(taken: u16) -> [u8; 16] {
 /// For each bit, the number of bits set below it, in its byte.
 #[inline]
 fn sums_before(bits: u8) -> u64 {
-    // Bit `i` alone in byte `i`, then moved to the byte's lowest place: what is not zero carries into the upper bit.
+    // Bit `i` alone in byte `i`, then moved to the byte's lowest bit: any non-zero value carries into the upper bit.
     let places = (u64::from(bits) * ONES) & 0x8040_2010_0804_0201;
     let set = (places + 0x7F * ONES) >> 7 & ONES;
     // The product sums all bytes below in each byte.

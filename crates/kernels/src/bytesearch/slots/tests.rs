@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded};
 
 use super::{find_u32x16, min_index_32, min_index_64, reference, remap_branches, slot_ranks};
 use crate::{KernelError, Tier};
@@ -17,7 +17,7 @@ fn the_first_equal_number_is_found() {
                 _ => random.u32(..),
             })
             .collect();
-        for placed in [Guarded::ending_at_guard(&values), Guarded::starting_at_guard(&values)] {
+        for placed in [GuardedSlice::ending_at_guard(&values), GuardedSlice::starting_at_guard(&values)] {
             let values = placed.first_chunk().unwrap();
             let expected = reference::find_u32x16(values, wanted);
             Tier::for_each_available(|tier| {
@@ -35,7 +35,7 @@ fn the_first_equal_number_is_found() {
     });
 }
 
-/// Values of which few, many or all are the least, or of any kind.
+/// Values of which few, many or all are the minimum, or random ones.
 fn ages(random: &mut Seeded, count: usize) -> Vec<u16> {
     let kind = random.u8(..6);
     let mut values: Vec<u16> = (0..count)
@@ -59,19 +59,19 @@ fn the_first_of_the_least_is_found() {
     for _ in 0..400 {
         let values = ages(&mut random, 64);
         let expected = [reference::min_index(&values[..32]), reference::min_index(&values)];
-        for placed in [Guarded::ending_at_guard(&values), Guarded::starting_at_guard(&values)] {
+        for placed in [GuardedSlice::ending_at_guard(&values), GuardedSlice::starting_at_guard(&values)] {
             Tier::for_each_available(|tier| {
                 assert_eq!(min_index_32(placed.first_chunk().unwrap()), expected[0], "{tier} {values:?}");
                 assert_eq!(min_index_64(placed.first_chunk().unwrap()), expected[1], "{tier} {values:?}");
             });
         }
         let last = reference::min_index(&values[32..]);
-        let placed = Guarded::ending_at_guard(&values[32..]);
+        let placed = GuardedSlice::ending_at_guard(&values[32..]);
         Tier::for_each_available(|tier| assert_eq!(min_index_32(placed.first_chunk().unwrap()), last, "{tier}"));
     }
     Tier::for_each_available(|tier| {
         for at in 0..64 {
-            // Values that fall until they do not, and one of which the sign differs.
+            // Values that decrease up to some index, and one with another sign.
             let values = std::array::from_fn(|i| if i < at { 0x8000 + (64 - i) as u16 } else { 0x7FFF });
             assert_eq!(min_index_64(&values), at, "{tier}");
             if at < 32 {
@@ -94,7 +94,7 @@ fn branches_of_every_length_are_remapped() {
     for len in (0..=140).chain([255, 256, 257, 300]) {
         for offset in [0, 1, 7] {
             let branches: Vec<u8> = (0..len + offset).map(|_| random.u8(..)).collect();
-            // Of an entry the low nibble counts.
+            // Only the low nibble of an entry counts.
             let table: [u8; 16] = std::array::from_fn(|_| random.u8(..));
             let expected = reference::remap_branches(&branches[offset..], &table);
             let garbage: Vec<u8> = (0..len + offset).map(|_| random.u8(..)).collect();

@@ -1,4 +1,4 @@
-//! Lengths to offsets by the sums over lanes of decoding. All signs are collected in one register, looked at once.
+//! Lengths to offsets by the lane sums of decoding. All signs are collected in one register, which is checked once.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;
@@ -8,7 +8,7 @@ use super::{sum_constants, sum_lanes_i32, sum_lanes_i64};
 use crate::tier::avx2;
 
 avx2! {
-    /// The last end, or nothing if a length is negative or an end overflows.
+    /// The last end, or `None` if a length is negative or an end overflows.
     pub(in crate::delta) fn sum_lengths_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Option<i32> {
         let mut carry = _mm256_set1_epi32(start);
         let mut seen = _mm256_setzero_si256();
@@ -30,7 +30,7 @@ avx2! {
         scalar::sum_lengths_i32(lengths, _mm256_cvtsi256_si32(carry), rest)
     }
 
-    /// The last end, or nothing if a length is negative or an end overflows.
+    /// The last end, or `None` if a length is negative or an end overflows.
     pub(in crate::delta) fn sum_lengths_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> Option<i64> {
         let by = sum_constants();
         let mut carry = _mm256_set1_epi64x(start);

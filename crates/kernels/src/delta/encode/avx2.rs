@@ -1,12 +1,12 @@
-//! Deltas are differences of loads that are one value apart. A block is gone through twice, in L1: for its least delta and the
-//! greatest of each miniblock, whose difference has the width; then to pack what is above the least, from registers, as
-//! [`bitpack`](crate::bitpack) does.
+//! Deltas are differences of loads that are one value apart. Two passes process a block in L1: the first finds its
+//! smallest delta and the largest of each miniblock, whose difference has the width; the second packs the deltas above
+//! the smallest, from registers, like [`bitpack`](crate::bitpack).
 //!
-//! The maxima of four miniblocks are transposed while they are joined, so that all four become widths at once.
-//! Cost of the first time through per eight values: i32 5 instructions, i64 14 (AVX2 has no minimum of 64 bits).
+//! The maxima of four miniblocks are transposed while they are combined, so that all four become widths at once. Cost
+//! of the first pass per eight values: i32 5 instructions, i64 14 (AVX2 has no 64-bit minimum).
 //!
-//! Tried and rejected: deltas stored the first time, raised and stored again while their bits are collected by OR (i32 .45
-//! instead of .30, i64 .85 instead of .52 at width 8).
+//! Tried and rejected: deltas stored in the first pass, raised and stored again while their bits are collected by OR
+//! (i32 .45 instead of .30, i64 .85 instead of .52 at width 8).
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;
@@ -101,7 +101,7 @@ avx2! {
 
     #[inline]
     fn measure_i64(values: &Values<i64>) -> Shape<i64> {
-        // Two minima, since a comparison and a blend take three cycles.
+        // Two minima, because a comparison and a blend take three cycles.
         let mut min = [_mm256_set1_epi64x(i64::MAX); 2];
         let mut maxima = [_mm256_set1_epi64x(i64::MIN); MINIBLOCKS];
         for (miniblock, greatest) in maxima.iter_mut().enumerate() {

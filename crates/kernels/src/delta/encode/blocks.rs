@@ -1,30 +1,31 @@
-//! Headers and blocks, of what a tier makes of a block's values.
+//! Headers and blocks, from a tier's analysis of a block's values.
 
 use super::super::Integer;
 use crate::varint::{write_uleb128, write_zigzag};
 
-/// Values of a block.
+/// The number of values in a block.
 pub(super) const BLOCK: usize = 128;
-/// Miniblocks of a block.
+/// The number of miniblocks in a block.
 pub(super) const MINIBLOCKS: usize = 4;
-/// Values of a miniblock.
+/// The number of values in a miniblock.
 pub(super) const MINIBLOCK: usize = BLOCK / MINIBLOCKS;
 
 /// A block's values and the one before them.
 pub(super) type Values<T> = [T; BLOCK + 1];
 
-/// What packing has to know of a block.
+/// The parameters for packing a block.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<T> {
     pub(super) min_delta: T,
-    /// Bits of the widest delta of each miniblock, above the least one of the block.
+    /// Bits of the widest delta of each miniblock, above the smallest one of the block.
     pub(super) widths: [u32; MINIBLOCKS],
 }
 
-/// Encodes `values` into `out`, which has the bytes of [`max_encoded_len`](super::max_encoded_len); returns the length.
+/// Encodes `values` into `out`, which has the bytes of [`max_encoded_len`](super::max_encoded_len), and returns the
+/// length.
 ///
-/// `measure` looks at a block. `pack` packs the deltas, above the one given, of the values of a miniblock, which come with the
-/// one before them, to so many bits; it may write anything behind them.
+/// `measure` analyses a block. `pack` packs the deltas of a miniblock's values, above the given one, to the given
+/// number of bits. The values come with the one before them. It may write anything after them.
 #[inline(always)]
 pub(super) fn encode<T: Integer + Ord + Into<i64>>(
     values: &[T],
@@ -64,7 +65,7 @@ pub(super) fn encode<T: Integer + Ord + Into<i64>>(
     position
 }
 
-/// Copies two values or more to `block`, and puts others behind them whose deltas are the least one.
+/// Copies two values or more to `block`, and pads it with values whose deltas are the smallest one.
 fn fill_up<T: Integer + Ord>(values: &[T], block: &mut Values<T>) {
     let deltas = values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
     let min_delta = deltas.min().unwrap_or_default();

@@ -1,13 +1,13 @@
 //! Encoding of all values of a page.
 //!
-//! A block is 128 values in 4 miniblocks of 32, the smallest that the format allows, for both types: a delta that is far
-//! from the others widens 32 values and no more. Blocks of twice the size would save two bytes or so per 64 values, and 7
-//! hundredths of the time that decoding takes.
+//! A block is 128 values in 4 miniblocks of 32, the smallest that the format allows, for both types: an outlier widens
+//! only 32 values. Blocks of twice the size would save about two bytes per 64 values, and 7 hundredths of the time of
+//! decoding.
 //!
 //! Lengths of byte arrays are encoded as `i32` values.
 //!
-//! The last block is filled up with deltas that are its least one: they are zeros when packed, and miniblocks of them
-//! alone have width 0, which stores nothing, as the format wants it of miniblocks that are not needed.
+//! The last block is padded with its smallest delta: these deltas pack to zeros, and miniblocks that consist of them
+//! have width 0, which stores nothing, as the format requires for miniblocks that are not needed.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -22,19 +22,19 @@ use super::Integer;
 use crate::KernelError;
 use crate::tier::dispatch;
 
-/// Bytes of a page's header at most: three ULEB128 integers and a zigzag one.
+/// The maximum number of bytes in a page's header: three ULEB128 integers and a zigzag one.
 const HEADER: usize = 2 + 1 + 5 + 10;
-/// Bytes that stores may reach over the end of what they write.
+/// The number of bytes by which stores may exceed their output.
 const SLACK: usize = 64;
 
-/// Bytes of output that [`encode_i32`] or [`encode_i64`] of `count` values asks for: what they take up at worst, and some
+/// The output size in bytes that [`encode_i32`] or [`encode_i64`] requires for `count` values: the worst case, and some
 /// more for wide stores.
 pub fn max_encoded_len<T: Integer>(count: usize) -> usize {
     let blocks = count.saturating_sub(1).div_ceil(BLOCK);
     blocks.saturating_mul(10 + MINIBLOCKS + BLOCK * size_of::<T>()).saturating_add(HEADER + SLACK)
 }
 
-/// Encodes all values of a page and returns the length of the encoded bytes.
+/// Encodes all values of a page, and returns the length of the encoded bytes.
 ///
 /// ```
 /// use lath_kernels::delta;
@@ -53,7 +53,7 @@ pub fn encode_i32(values: &[i32], out: &mut [u8]) -> Result<usize, KernelError> 
     Ok(encode_checked_i32(values, out))
 }
 
-/// Encodes all values of a page and returns the length of the encoded bytes.
+/// Encodes all values of a page, and returns the length of the encoded bytes.
 ///
 /// # Errors
 /// If `out` is shorter than [`max_encoded_len`], or there are 2^31 values or more.

@@ -1,24 +1,24 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded, lengths};
 
 use super::super::{Integer, reference};
 use super::{encode_i32, encode_i64, max_encoded_len};
 use crate::{KernelError, Tier};
 
-/// Names the tests' random numbers.
+/// The name of the tests' random numbers.
 const NAME: &str = "encoded deltas";
 
 type Encode<T> = fn(&[T], &mut [u8]) -> Result<usize, KernelError>;
 
-/// What the encoder writes next to a guard page.
+/// The encoder's output next to a guard page.
 fn encoded<T: Integer + Plain>(values: &[T], encode: Encode<T>) -> Vec<u8> {
-    let src = Guarded::ending_at_guard(values);
+    let src = GuardedSlice::ending_at_guard(values);
     let mut out = GuardedBytes::ending_at_guard(&vec![0xa5; max_encoded_len::<T>(values.len())]);
     let len = encode(&src, &mut out).unwrap();
     out[..len].to_vec()
 }
 
-/// Random walks whose deltas have up to `width` bits above a random least one; every 32nd value takes a width of its own
-/// if `mixed`.
+/// Random walks whose deltas have up to `width` bits above a random smallest one; every 32nd value gets a width of its
+/// own if `mixed`.
 fn walk(random: &mut Seeded, count: usize, width: u32, mixed: bool) -> Vec<i64> {
     let bits = |random: &mut Seeded, width: u32| random.u64(..).checked_shr(64 - width).unwrap_or(0);
     let least = random.i64(..) >> random.u32(..64);
@@ -35,7 +35,8 @@ fn walk(random: &mut Seeded, count: usize, width: u32, mixed: bool) -> Vec<i64> 
         .collect()
 }
 
-/// The bytes decode to the values by the specification and end where it says; i32 values modulo 2^32.
+/// Checks that the bytes decode to the values by the specification, and end at the right offset; i32 values modulo
+/// 2^32.
 fn check(values: &[i64], context: &str) {
     let bytes = encoded(values, encode_i64);
     assert!(reference::decode(&bytes) == (values.to_vec(), bytes.len()), "i64 {context}");
@@ -82,14 +83,14 @@ fn every_tier_encodes_the_greatest_deltas() {
 #[test]
 fn widths_are_the_least_that_hold_their_miniblock() {
     Tier::for_each_available(|tier| {
-        // The first delta is −1, the others 0, but that of value 40, which is 9.
+        // The first delta is −1 and the others 0, except for value 40, whose delta is 9.
         let mut values = vec![9; 129];
         values[0] = 10;
         values[40..].fill(18);
         let bytes = encoded(&values, encode_i32);
         assert_eq!(bytes[..10], [128, 1, 4, 129, 1, 20, 1, 1, 4, 1], "{tier}");
         assert_eq!(bytes.len(), 11 + 4 * (1 + 4 + 1 + 1));
-        // The same behind it once more: of the second block one miniblock is stored.
+        // The same again after it: of the second block one miniblock is stored.
         let values = [values, vec![18; 20]].concat();
         let bytes = encoded(&values, encode_i64_of_i32);
         assert_eq!(bytes[39..], [0, 0, 0, 0, 0], "{tier}");

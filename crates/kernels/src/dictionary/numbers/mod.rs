@@ -1,13 +1,12 @@
-//! Tables of numbers: a value stands in the slot that the upper bits of its product with a constant name, or in the next
-//! ones behind it.
+//! Tables of numbers: the upper bits of a value's product with a constant name its slot, followed by linear probing.
 //!
 //! ```text
 //! slot    │ value │ code │
 //! ```
 //!
-//! Nearly all values are found where they are looked for first, so that the one branch per value is predicted, and many
-//! values are in flight. A slot without a value has the code [`NO_CODE`] and holds a value that is looked for first
-//! elsewhere: zero, and in the slot of zero one. So the loop over values need not ask whether a slot is free.
+//! Nearly all values are in their first slot, so the one branch per value is predicted, and many values are in flight.
+//! An empty slot has the code [`NO_CODE`] and a value whose first slot is another one: zero, or one in the slot of
+//! zero. So the loop over values need not check whether a slot is empty.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +14,7 @@ mod tests;
 use super::{MAX_CHAIN, NO_CODE, capacity};
 use crate::KernelError;
 
-/// What a number table can hold: `u32`, `u64` and `u128`.
+/// The numbers in a number table: `u32`, `u64` and `u128`.
 pub trait Number: Copy + Eq + sealed::Hash {}
 impl Number for u32 {}
 impl Number for u64 {}
@@ -61,7 +60,7 @@ mod sealed {
     }
 }
 
-/// A place of a number table.
+/// A slot of a number table.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberSlot<T> {
     value: T,
@@ -69,11 +68,11 @@ pub struct NumberSlot<T> {
 }
 
 impl<T: Number> NumberSlot<T> {
-    /// A slot without a value.
+    /// An empty slot.
     pub const EMPTY: Self = Self { value: T::ZERO, code: NO_CODE };
 }
 
-/// A table of distinct numbers over the caller's memory.
+/// A table of distinct numbers in the caller's memory.
 ///
 /// ```
 /// use lath_kernels::dictionary::{NumberSlot, Numbers, slot_count};
@@ -96,21 +95,22 @@ pub struct Numbers<'a, T> {
 }
 
 impl<'a, T: Number> Numbers<'a, T> {
-    /// An empty table, whatever the slots hold.
+    /// Creates an empty table; the contents of the slots do not matter.
     ///
-    /// It holds as many values as `dictionary` has room for, if there are [`slot_count`](super::slot_count) of so many
-    /// slots, and otherwise a quarter of the slots.
+    /// Its capacity is the length of `dictionary`, if there are [`slot_count`](super::slot_count) slots for it, and
+    /// otherwise a quarter of the slots.
     ///
     /// # Errors
-    /// [`KernelError::LengthMismatch`] where the number of slots is no power of two, or is one.
+    /// [`KernelError::LengthMismatch`] if the number of slots is no power of two, or is one.
     pub fn new(slots: &'a mut [NumberSlot<T>], dictionary: &'a mut [T]) -> Result<Self, KernelError> {
         Self::rebuild(slots, dictionary, 0)
     }
 
-    /// A table of the first `len` values of `dictionary`, which are distinct, whatever the slots hold.
+    /// Creates a table of the first `len` values of `dictionary`, which are distinct; the contents of the slots do not
+    /// matter.
     ///
     /// # Errors
-    /// As [`Numbers::new`], and where the table cannot hold so many values.
+    /// The same as [`Numbers::new`], and if the capacity is less than `len`.
     pub fn rebuild(slots: &'a mut [NumberSlot<T>], dictionary: &'a mut [T], len: usize) -> Result<Self, KernelError> {
         slots.fill(NumberSlot::EMPTY);
         if let Some(home_of_zero) = slots.first_mut() {
@@ -127,12 +127,12 @@ impl<'a, T: Number> Numbers<'a, T> {
         Ok(table)
     }
 
-    /// The table that another one left in this memory, of which it had `len` values.
+    /// The table that another one left in this memory, where it had `len` values.
     ///
-    /// Codes that come of other memory are without meaning.
+    /// In other memory, codes are meaningless.
     ///
     /// # Errors
-    /// As [`Numbers::rebuild`].
+    /// The same as [`Numbers::rebuild`].
     pub fn resume(slots: &'a mut [NumberSlot<T>], dictionary: &'a mut [T], len: usize) -> Result<Self, KernelError> {
         let max_len = dictionary.len().min(capacity(slots.len())?);
         if len > max_len {
@@ -151,21 +151,20 @@ impl<'a, T: Number> Numbers<'a, T> {
         self.len
     }
 
-    /// Whether there are no values yet.
+    /// Returns whether there are no values yet.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Writes the code of each value and returns how many values were taken: fewer than there are where the table is
-    /// full.
+    /// Writes the code of each value, and returns the number of values taken: fewer than given if the table is full.
     ///
     /// # Errors
-    /// [`KernelError::LengthMismatch`] where there are not as many codes as values.
+    /// [`KernelError::LengthMismatch`] if there are not as many codes as values.
     pub fn intern(&mut self, values: &[T], codes: &mut [u32]) -> Result<usize, KernelError> {
         if values.len() != codes.len() {
             return Err(KernelError::LengthMismatch { expected: values.len(), actual: codes.len() });
         }
-        // Kept apart, so that it stays in a register.
+        // A local copy, so that it stays in a register.
         let shift = self.shift();
         for (taken, (&value, code)) in values.iter().zip(codes).enumerate() {
             let home = (value.hash() >> shift) as usize;
@@ -182,13 +181,13 @@ impl<'a, T: Number> Numbers<'a, T> {
         Ok(values.len())
     }
 
-    /// What leaves as many upper bits of a hash as number the slots.
+    /// The shift that leaves as many upper bits of a hash as a slot number has.
     #[inline(always)]
     fn shift(&self) -> u32 {
         64 - self.slots.len().trailing_zeros()
     }
 
-    /// The code of a value that is not in the slot where it is looked for first; `None` if the table is full.
+    /// The code of a value that is not in its first slot; `None` if the table is full.
     #[cold]
     #[inline(never)]
     fn find_or_add(&mut self, value: T, home: usize) -> Option<u32> {

@@ -1,27 +1,27 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use lath_testkit::{Guarded, Plain, Seeded, lengths};
+use lath_testkit::{GuardedSlice, Plain, Seeded, lengths};
 
 use super::{Number, NumberSlot, Numbers};
 use crate::KernelError;
 use crate::dictionary::{reference, slot_count};
 
-/// Values of which each is one of `distinct`.
+/// Values, each of which is one of `distinct`.
 fn draw<T: Copy>(random: &mut Seeded, count: usize, distinct: &[T]) -> Vec<T> {
     (0..count).map(|_| distinct[random.usize(..distinct.len())]).collect()
 }
 
 fn check<T: Number + Plain + Hash + Debug>(values: &[T], dictionary_room: usize, call_len: usize) {
     let (codes, distinct) = reference::intern(values.iter().copied());
-    // All values before the first one for which there is no room.
+    // All values before the first without room.
     let taken = codes.iter().position(|&code| code as usize >= dictionary_room).unwrap_or(values.len());
 
     // Garbage in slots does not matter.
     let mut slots =
         vec![NumberSlot { value: values.first().copied().unwrap_or(T::ZERO), code: 3 }; slot_count(dictionary_room)];
-    let mut dictionary = Guarded::ending_at_guard(&vec![T::ONE; dictionary_room]);
-    let mut out = Guarded::ending_at_guard(&vec![0xDEAD; values.len()]);
+    let mut dictionary = GuardedSlice::ending_at_guard(&vec![T::ONE; dictionary_room]);
+    let mut out = GuardedSlice::ending_at_guard(&vec![0xDEAD; values.len()]);
     let mut len = Numbers::new(&mut slots, &mut dictionary).unwrap().len();
     let mut done = 0;
     for chunk in values.chunks(call_len.max(1)) {
@@ -37,7 +37,7 @@ fn check<T: Number + Plain + Hash + Debug>(values: &[T], dictionary_room: usize,
     assert_eq!(out[..taken], codes[..taken]);
     assert_eq!(dictionary[..len], distinct[..distinct.len().min(dictionary_room)]);
 
-    // Where it was full, a larger table goes on.
+    // After it is full, a larger table continues.
     let mut slots = vec![NumberSlot::EMPTY; slot_count(distinct.len())];
     let mut larger = distinct.clone();
     larger[len..].fill(T::ONE);
@@ -90,7 +90,7 @@ fn zero_and_one_are_values_like_others() {
 
 #[test]
 fn values_made_to_hash_alike_are_refused_and_not_searched_for_ever() {
-    // Multiples of the inverse of the hash's factor have products that differ in their lowest bits only.
+    // Multiples of the inverse of the hash's factor have products that differ only in their lowest bits.
     let inverse = {
         let mut inverse = 1_u64;
         for _ in 0..6 {
@@ -106,7 +106,7 @@ fn values_made_to_hash_alike_are_refused_and_not_searched_for_ever() {
     assert_eq!(taken, super::MAX_CHAIN);
     assert_eq!(table.len(), taken);
     assert!(codes[..taken].iter().copied().eq(0..taken as u32));
-    // Those that were taken are still found.
+    // The values taken are still found.
     assert_eq!(table.intern(&values[..taken], &mut [0; 200][..taken]), Ok(taken));
 }
 

@@ -1,4 +1,4 @@
-//! As the portable code, with 16 or 32 bytes in one register: one load, one mask, one compare.
+//! Like the portable code, with 16 or 32 bytes in one register: one load, one mask, one compare.
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::x86_64::{

@@ -1,13 +1,13 @@
-//! Tables of byte strings: the dictionary is a PLAIN page, and a slot says where in it its string is.
+//! Tables of byte strings: the dictionary is a PLAIN page, and a slot has the position of its string in it.
 //!
 //! ```text
 //! slot    │ 32 bits of the hash │ length │ offset in the page │ code │
 //! page    │ 05 00 00 00 │ h e l l o │ 02 00 00 00 │ h i │ …
 //! ```
 //!
-//! Strings of up to 32 bytes, most of those that repeat, are taken as a head of 8, 16 or 32 bytes with zeros behind them,
-//! as many as the longest string of the call asks for: hash and compare have no branch on the length. What has the same
-//! hash and length is compared with the page, so equal codes are equal strings.
+//! Strings of up to 32 bytes, the majority of repeated strings, are read as a head of 8, 16 or 32 bytes padded with
+//! zeros, depending on the longest string of the call: hash and compare have no branch on the length. Strings with
+//! equal hash and length are compared with the page, so equal codes are equal strings.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -29,7 +29,7 @@ use crate::{ByteStrings, KernelError};
 /// Bytes at the end of a dictionary page that stay free, for loads that read past a string.
 pub const SLACK: usize = 32;
 
-/// By length: the bytes of a head that belong to the string.
+/// By length: a mask of the bytes of a head that belong to the string.
 static KEEP: [[u8; 32]; 33] = {
     let mut keep = [[0; 32]; 33];
     let mut len = 0;
@@ -44,22 +44,22 @@ static KEEP: [[u8; 32]; 33] = {
     keep
 };
 
-/// A place of a string table.
+/// A slot of a string table.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(16))]
 pub struct StringSlot {
     key: u64,
-    /// Where in the page the string's length stands.
+    /// The position of the string's length in the page.
     offset: u32,
     code: u32,
 }
 
 impl StringSlot {
-    /// A slot without a string. Its key says a length that no string has.
+    /// An empty slot. Its key has a length that no string has.
     pub const EMPTY: Self = Self { key: u64::MAX, offset: 0, code: NO_CODE };
 }
 
-/// A table of distinct byte strings over the caller's memory.
+/// A table of distinct byte strings in the caller's memory.
 ///
 /// ```
 /// use lath_kernels::ByteStrings;
@@ -85,24 +85,24 @@ pub struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// An empty table, whatever the slots hold.
+    /// Creates an empty table; the contents of the slots do not matter.
     ///
-    /// It holds as many strings as `page` has room for with four bytes for each string and [`SLACK`] for all, but no more
-    /// than a quarter of the slots.
+    /// Its capacity is the size of `page` with four bytes for each string and [`SLACK`] for all, but no more than a
+    /// quarter of the slots.
     ///
     /// # Errors
-    /// [`KernelError::LengthMismatch`] where the number of slots is no power of two, or is one.
+    /// [`KernelError::LengthMismatch`] if the number of slots is no power of two, or is one.
     pub fn new(slots: &'a mut [StringSlot], page: &'a mut [u8]) -> Result<Self, KernelError> {
         slots.fill(StringSlot::EMPTY);
         Self::resume(slots, page, 0, 0)
     }
 
-    /// A table of the `len` strings, which are distinct, that are the first `page_len` bytes of `page`, whatever the
-    /// slots hold.
+    /// Creates a table of the `len` distinct strings in the first `page_len` bytes of `page`; the contents of the slots
+    /// do not matter.
     ///
     /// # Errors
-    /// As [`Strings::new`]; [`KernelError::LengthMismatch`] where the table cannot hold so many strings;
-    /// [`KernelError::InputTooShort`] and [`KernelError::NegativeLength`] where the page does not hold them.
+    /// The same as [`Strings::new`]; [`KernelError::LengthMismatch`] if the capacity is less than `len`;
+    /// [`KernelError::InputTooShort`] and [`KernelError::NegativeLength`] if the page does not have these strings.
     pub fn rebuild(
         slots: &'a mut [StringSlot],
         page: &'a mut [u8],
@@ -124,12 +124,12 @@ impl<'a> Strings<'a> {
         Ok(table)
     }
 
-    /// The table that another one left in this memory, of which it had `len` strings in `page_len` bytes.
+    /// The table that another one left in this memory, where it had `len` strings in `page_len` bytes.
     ///
-    /// Codes that come of other memory are without meaning.
+    /// In other memory, codes are meaningless.
     ///
     /// # Errors
-    /// As [`Strings::new`]; [`KernelError::LengthMismatch`] where the table cannot hold so many strings.
+    /// The same as [`Strings::new`]; [`KernelError::LengthMismatch`] if the capacity is less than `len`.
     pub fn resume(
         slots: &'a mut [StringSlot],
         page: &'a mut [u8],
@@ -158,22 +158,22 @@ impl<'a> Strings<'a> {
         self.len
     }
 
-    /// Whether there are no strings yet.
+    /// Returns whether there are no strings yet.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Writes the code of each string from number `first` on, as many as there is room for, and returns how many were
-    /// taken: fewer where the table is full.
+    /// Writes the code of each string from number `first` on, as many as there is room for, and returns the number of
+    /// strings taken: fewer if the table is full.
     ///
     /// # Errors
-    /// [`KernelError::InputTooShort`] where there are not so many strings; [`KernelError::Malformed`] where a string does
-    /// not lie in its bytes: the ones before it are in the table.
+    /// [`KernelError::InputTooShort`] if there are fewer strings; [`KernelError::Malformed`] if a string lies outside
+    /// of its bytes: the ones before it are in the table.
     pub fn intern(&mut self, strings: ByteStrings<'_>, first: usize, codes: &mut [u32]) -> Result<usize, KernelError> {
         byte_strings::with_source!(strings.slice(first, codes.len())?, |source| intern(self, source, codes))
     }
 
-    /// The code of a string that is not in the slot where it is looked for first; `None` if the table is full.
+    /// The code of a string that is not in its first slot; `None` if the table is full.
     #[cold]
     #[inline(never)]
     fn find_or_add(&mut self, value: &[u8], hash: u64) -> Option<u32> {
@@ -209,7 +209,7 @@ fn intern<'s>(table: &mut Strings<'_>, source: impl Source<'s>, codes: &mut [u32
     dispatch!(intern(table, source, codes): avx2)
 }
 
-/// The slots in which a string may be, in the order in which they are looked at.
+/// The slots in which a string may be, in probing order.
 fn chain(hash: u64, slot_count: usize) -> impl Iterator<Item = usize> {
     let home = (hash >> (64 - slot_count.trailing_zeros())) as usize;
     (0..MAX_CHAIN.min(slot_count)).map(move |step| (home + step) & (slot_count - 1))
@@ -220,10 +220,10 @@ fn key(hash: u64, len: usize) -> u64 {
     (len as u64) << 32 | hash & 0xFFFF_FFFF
 }
 
-/// Looks strings of up to `W` bytes up where they should be, and all others with care.
+/// Looks up strings of up to `W` bytes in their first slot, and all others with full checks.
 ///
-/// `head` takes bytes and which of them to keep; `hash` hashes what it took; `equals` compares that with other bytes, of
-/// which the same ones count.
+/// `head` takes bytes and a mask of the ones to keep; `hash` hashes its result; `equals` compares that with other bytes
+/// under the same mask.
 #[inline(always)]
 fn intern_by<'s, H: Copy, const W: usize>(
     table: &mut Strings<'_>,

@@ -25,7 +25,7 @@ pub(super) fn intern_8<'s>(
     intern_by(table, source, codes, words::<8, 1>, hash_8, equal)
 }
 
-/// The bytes that are kept, and zeros. `N` is the number of words in `W` bytes.
+/// The bytes under the mask; the others are zeros. `N` is the number of words in `W` bytes.
 #[inline(always)]
 fn words<const W: usize, const N: usize>(bytes: &[u8; W], keep: &[u8; W]) -> [u64; N] {
     let (bytes, keep) = (bytes.as_chunks::<8>().0, keep.as_chunks::<8>().0);
@@ -37,11 +37,11 @@ fn equal<const W: usize, const N: usize>(head: [u64; N], stored: &[u8; W], keep:
     head == words(stored, keep)
 }
 
-/// What the words of a head are combined with before they are multiplied.
+/// The constants that the words of a head are combined with before they are multiplied.
 pub(super) const KEYS: [u64; 4] =
     [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93, 0x9FB2_1C65_1E98_DF25, 0xC3A5_C85C_97CB_3127];
 
-/// The hash of any string. Of one over 32 bytes: of its length, of its blocks, and of its last bytes.
+/// The hash of any string. For a string over 32 bytes, it covers the length, the blocks, and the last bytes.
 pub(super) fn hash(value: &[u8]) -> u64 {
     let len = value.len();
     let Some(last) = value.last_chunk::<32>() else {
@@ -74,8 +74,8 @@ fn mix(words: [u64; 4], state: u64) -> u64 {
     multiply(std::array::from_fn(|i| words[i] ^ KEYS[i]), state)
 }
 
-/// Two products of 128 bits, their halves folded, so that each bit of the words reaches both ends; the last
-/// multiplication brings the state to the upper end.
+/// Two products of 128 bits with their halves folded, so that each bit of the words reaches both ends; the last
+/// multiplication moves the state to the upper end.
 #[inline(always)]
 pub(super) fn multiply([a, b, c, d]: [u64; 4], state: u64) -> u64 {
     (fold(a, b) ^ fold(c, d)).wrapping_add(state).wrapping_mul(0xA24B_AED4_963E_E407)

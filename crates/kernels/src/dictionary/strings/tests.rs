@@ -1,16 +1,16 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded};
 
 use super::{MAX_CHAIN, SLACK, StringSlot, Strings};
 use crate::byte_strings::layouts::Layouts;
 use crate::dictionary::{reference, slot_count};
 use crate::{ByteStrings, KernelError, Tier};
 
-/// The strings as PLAIN has them.
+/// The strings in PLAIN encoding.
 fn plain(strings: &[Vec<u8>]) -> Vec<u8> {
     strings.iter().flat_map(|string| [&(string.len() as u32).to_le_bytes()[..], string].concat()).collect()
 }
 
-/// Strings of which each is one of a few, of lengths below `limit`, or all of length `limit` where `fixed`.
+/// Strings, each of which is one of a few, shorter than `limit`, or of length `limit` if `fixed`.
 fn draw(random: &mut Seeded, count: usize, distinct: usize, limit: usize, fixed: bool) -> Vec<Vec<u8>> {
     let pool: Vec<Vec<u8>> = (0..distinct)
         .map(|_| {
@@ -31,7 +31,7 @@ fn check(strings: &[Vec<u8>], layout: ByteStrings<'_>, room: usize, page_room: u
     // Garbage in slots does not matter.
     let mut slots = vec![StringSlot { key: 0, offset: 1, code: 2 }; slot_count(room)];
     let mut page = GuardedBytes::ending_at_guard(&vec![0xEE; page_room + SLACK]);
-    let mut out = Guarded::ending_at_guard(&vec![0xDEAD; strings.len()]);
+    let mut out = GuardedSlice::ending_at_guard(&vec![0xDEAD; strings.len()]);
     let table = Strings::new(&mut slots, &mut page).unwrap();
     let (mut len, mut page_len) = (table.len(), table.page().len());
     let mut done = 0;
@@ -51,7 +51,7 @@ fn check(strings: &[Vec<u8>], layout: ByteStrings<'_>, room: usize, page_room: u
     assert_eq!(len, distinct_taken);
     assert_eq!(page[..page_len], plain(&distinct[..len]));
 
-    // Where it was full, a larger table goes on.
+    // After it is full, a larger table continues.
     let mut slots = vec![StringSlot::EMPTY; slot_count(distinct.len())];
     let mut larger = page[..page_len].to_vec();
     larger.resize(plain(&distinct).len() + SLACK, 0xEE);
@@ -140,7 +140,7 @@ fn any_bytes_in_slots_are_safe() {
                 StringSlot { key, offset, code: random.u32(..) }
             };
             let mut slots: Vec<StringSlot> = (0..256).map(|_| slot(&mut random)).collect();
-            // Those of real strings, so that compares with the page happen.
+            // Hashes of real strings, so that compares with the page happen.
             for string in &strings {
                 let hash = super::scalar::hash(string);
                 slots[(hash >> 56) as usize].key = super::key(hash, string.len());

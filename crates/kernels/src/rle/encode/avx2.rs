@@ -1,4 +1,5 @@
-//! Compares 64 values with their next ones by loads that are one value apart, packs as [`bitpack`](crate::bitpack) does.
+//! Compares 64 values with their next ones by loads that are one value apart, and packs like
+//! [`bitpack`](crate::bitpack).
 #![expect(unsafe_code, reason = "vector loads at addresses within slices")]
 
 use std::arch::x86_64::*;
@@ -60,7 +61,7 @@ avx2! {
             return scalar::repeats(values, word);
         };
         let eight = |from: usize| {
-            // SAFETY: eight values from 56 on at most are within the 65.
+            // SAFETY: eight values from at most 56 on are within the 65.
             let these = unsafe { _mm256_loadu_si256(block[from..].as_ptr().cast()) };
             // SAFETY: as above, one further on.
             let next = unsafe { _mm256_loadu_si256(block[from + 1..].as_ptr().cast()) };

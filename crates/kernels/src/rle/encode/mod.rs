@@ -1,12 +1,12 @@
 //! Encoding of a page's levels, dictionary indices or booleans.
 //!
-//! A word of 64 bits says of 64 values whether each equals the next. Runs that pay start where enough bits in a row are
-//! set at a multiple of eight values behind the last repeated run (bit-packed runs hold whole groups), and end at the next
-//! bit that is not set. All else goes to bit-packed runs.
+//! Each bit of a 64-bit word tells whether a value equals the next. Runs that pay start where enough consecutive bits
+//! are set at a multiple of eight values after the last repeated run (bit-packed runs have whole groups), and end at
+//! the next clear bit. Everything else goes to bit-packed runs.
 //!
-//! A repeated run between bit-packed ones costs its header, its value and another header. It is made of at least so many
-//! groups of equal values that this is no more than the groups would take up, and of twice as many where that is a byte or
-//! less, since runs cost readers time:
+//! A repeated run between bit-packed ones costs its header, its value and another header. It needs at least so many
+//! groups of equal values that this is no more than the groups would take up, and twice as many if that is a byte or
+//! less, because runs cost readers time:
 //!
 //! ```text
 //! width             1     2, 3    from 4 on
@@ -24,20 +24,20 @@ use crate::KernelError;
 use crate::select::bitmap::check_range;
 use crate::tier::dispatch;
 
-/// Bytes that stores may reach over the end of what they write.
+/// The number of bytes by which stores may exceed their output.
 const SLACK: usize = 32;
 
-/// Bytes of output that `encode_…` of `count` values of `width` bits asks for: what they take up at worst, and some more
+/// The output size in bytes that `encode_…` requires for `count` values of `width` bits: the worst case, and some more
 /// for wide stores.
 pub fn max_encoded_len(count: usize, width: u32) -> usize {
     let groups = count.div_ceil(8);
-    // A repeated run and the header behind it take no more than its groups would; headers of long bit-packed runs have
-    // a byte more per 64 groups at most.
+    // A repeated run and the header after it take no more than its groups would; headers of long bit-packed runs have
+    // at most one more byte per 64 groups.
     groups.saturating_mul(width as usize).saturating_add(groups / 64 + 16 + SLACK)
 }
 
-/// Encodes values of `width` bits (at most 8), all of a page, and returns the length of the encoded bytes. Bits of a value
-/// above the width are dropped.
+/// Encodes values of `width` bits (at most 8), all of a page, and returns the length of the encoded bytes. Bits of a
+/// value above the width are dropped.
 ///
 /// ```
 /// use lath_kernels::rle;
@@ -70,7 +70,7 @@ pub fn encode_u32(values: &[u32], width: u32, out: &mut [u8]) -> Result<usize, K
 /// 1, all of a page, and returns the length of the encoded bytes.
 ///
 /// # Errors
-/// If `bitmap` has not the bits, or `out` is shorter than [`max_encoded_len`] of width 1.
+/// If `bitmap` is too short, or `out` is shorter than [`max_encoded_len`] for width 1.
 pub fn encode_bits(bitmap: &[u8], bit_offset: usize, count: usize, out: &mut [u8]) -> Result<usize, KernelError> {
     check_range(bitmap.len(), bit_offset, count)?;
     check(count, 1, 1, out)?;

@@ -3,26 +3,28 @@
 use crate::bitpack::packed_len;
 use crate::varint::write_uleb128;
 
-/// Longest repeated run, and most groups of a bit-packed one: their headers are 32 bits with a bit for the kind.
+/// The maximum length of a repeated run, and number of groups in a bit-packed one: their headers are 32 bits with a bit
+/// for the kind.
 const LONGEST: usize = (1 << 31) - 1;
-/// Values packed at a time by every tier's fastest loop.
+/// The number of values packed at a time by every tier's fastest loop.
 const BLOCK: usize = 32;
 /// The first of each eight values.
 const GROUPS: u64 = 0x0101_0101_0101_0101;
 
-/// What is encoded, as a tier sees it.
+/// The input of an encoder, as a tier sees it.
 pub(super) struct Page<Repeats, Value, Pack> {
     pub(super) count: usize,
     pub(super) width: u32,
-    /// Which of the 64 values of a word equal the next one; zero for the last value and behind it.
+    /// A mask of the values of a word that equal the next one; clear for the last value and after it.
     pub(super) repeats: Repeats,
     /// A value.
     pub(super) value: Value,
-    /// Packs so many values from one on; may write anything behind them in the output.
+    /// Packs a number of values from one on; may write anything after them in the output.
     pub(super) pack: Pack,
 }
 
-/// Encodes a page into `out`, which has the bytes of [`max_encoded_len`](super::max_encoded_len); returns the length.
+/// Encodes a page into `out`, which has the bytes of [`max_encoded_len`](super::max_encoded_len), and returns the
+/// length.
 #[inline(always)]
 pub(super) fn encode<Repeats, Value, Pack>(page: &Page<Repeats, Value, Pack>, out: &mut [u8]) -> usize
 where
@@ -31,14 +33,14 @@ where
     Pack: Fn(usize, usize, &mut [u8]),
 {
     if page.width == 0 {
-        // Nothing is stored of the values, but readers look for a header.
+        // Nothing is stored for the values, but readers expect a header.
         let mut position = 0;
         write_repeated(page, 0, page.count, out, &mut position);
         return position;
     }
     let groups = shortest_in_groups(page.width);
     let words = page.count.div_ceil(64);
-    // The first value that is not encoded yet, and where the output ends.
+    // The first value that is not encoded yet, and the end of the output.
     let (mut first, mut position) = (0_usize, 0);
     let mut index = 0;
     let mut word = (page.repeats)(0);
@@ -76,7 +78,8 @@ where
     position
 }
 
-/// The values behind the last run that pays: one run, of equal values where they are so few that their run was not seen.
+/// Writes the values after the last run that pays: one repeated run if they are equal but too few to be detected as a
+/// run.
 #[inline(always)]
 fn write_rest<Repeats, Value, Pack>(
     page: &Page<Repeats, Value, Pack>,
@@ -97,7 +100,7 @@ fn write_rest<Repeats, Value, Pack>(
     }
 }
 
-/// How many groups of equal values a repeated run starts with.
+/// The minimum number of groups of equal values in a repeated run.
 fn shortest_in_groups(width: u32) -> usize {
     match width {
         1 => 4,
@@ -106,8 +109,8 @@ fn shortest_in_groups(width: u32) -> usize {
     }
 }
 
-/// Where so many groups of equal values start, at any value of `word`: at bits with one less than eight ones for each group
-/// from there on.
+/// The positions at which this many groups of equal values start, for any value of `word`: bits followed by enough set
+/// bits, one less than eight for each group.
 #[inline(always)]
 fn starts(word: u64, next: u64, groups: usize) -> u64 {
     if word & (word >> 1 | next << 63) == 0 {
@@ -127,7 +130,7 @@ fn starts(word: u64, next: u64, groups: usize) -> u64 {
     (ones_16 & ones_16 >> 15) as u64
 }
 
-/// Writes repeated runs, one unless a run cannot be that long.
+/// Writes one repeated run, or several if the length exceeds a run's maximum.
 #[inline(always)]
 fn write_repeated<Repeats, Value, Pack>(
     page: &Page<Repeats, Value, Pack>,
@@ -148,7 +151,7 @@ fn write_repeated<Repeats, Value, Pack>(
     }
 }
 
-/// Writes bit-packed runs, none for no values and one unless a run cannot be that long.
+/// Writes no bit-packed run for no values, one otherwise, or several if the length exceeds a run's maximum.
 #[inline(always)]
 fn write_packed<Repeats, Value, Pack>(
     page: &Page<Repeats, Value, Pack>,
@@ -164,7 +167,7 @@ fn write_packed<Repeats, Value, Pack>(
         let groups = length.div_ceil(8);
         write_uleb128((groups as u64) << 1 | 1, out, position);
         let out = &mut out[*position..];
-        // Whole blocks are faster; what is behind the run is written over, or cut off.
+        // Whole blocks are faster; bytes after the run are overwritten, or cut off.
         let blocks = length.next_multiple_of(BLOCK);
         let room = blocks <= page.count - first && out.len() >= blocks / 8 * page.width as usize;
         (page.pack)(first, if room { blocks } else { length }, out);

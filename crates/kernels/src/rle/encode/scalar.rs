@@ -26,7 +26,7 @@ pub(super) fn encode_u32(values: &[u32], width: u32, out: &mut [u8]) -> usize {
     runs::encode(&page, out)
 }
 
-/// Inlined into each tier's function for the instructions that it may use.
+/// Inlined into each tier's function for its instructions.
 #[inline(always)]
 pub(super) fn encode_bits(bitmap: &[u8], bit_offset: usize, count: usize, out: &mut [u8]) -> usize {
     let page = Page {
@@ -53,7 +53,7 @@ pub(super) fn encode_bits(bitmap: &[u8], bit_offset: usize, count: usize, out: &
     runs::encode(&page, out)
 }
 
-/// Which of the 64 values of a word equal the next one.
+/// A mask of the 64 values of a word that equal the next one.
 #[inline]
 pub(super) fn repeats<T: PartialEq + Copy>(values: &[T], word: usize) -> u64 {
     let values = values.get(word * 64..).unwrap_or_default();

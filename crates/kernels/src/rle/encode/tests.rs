@@ -1,15 +1,15 @@
-use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
+use lath_testkit::{GuardedBytes, GuardedSlice, Seeded, lengths};
 
 use super::super::reference;
 use super::{encode_bits, encode_u8, encode_u32, max_encoded_len};
 use crate::{KernelError, Tier};
 
-/// Names the tests' random numbers.
+/// The name of the tests' random numbers.
 const NAME: &str = "encoded runs";
 
 type Encode<T> = fn(&[T], u32, &mut [u8]) -> Result<usize, KernelError>;
 
-/// Values of runs up to `longest` long, each of one value or of random ones.
+/// Values in runs up to `longest` long, each of one value or of random ones.
 fn values_in_runs(random: &mut Seeded, count: usize, width: u32, longest: usize) -> Vec<u32> {
     let mut values = Vec::new();
     let value = |random: &mut Seeded| random.u32(..).checked_shr(32 - width).unwrap_or(0);
@@ -26,16 +26,16 @@ fn values_in_runs(random: &mut Seeded, count: usize, width: u32, longest: usize)
     values
 }
 
-/// What the encoder wrote is no longer than its bound, decodes to the values, and does so in bounds.
+/// Checks that the encoder's output is no longer than its bound, decodes to the values, and does so in bounds.
 fn encoded<T: lath_testkit::Plain>(values: &[T], width: u32, encode: Encode<T>) -> Vec<u8> {
-    let src = Guarded::ending_at_guard(values);
+    let src = GuardedSlice::ending_at_guard(values);
     let mut out = GuardedBytes::ending_at_guard(&vec![0xa5; max_encoded_len(values.len(), width)]);
     let len = encode(&src, width, &mut out).unwrap();
     assert!(len <= values.len().div_ceil(8) * width as usize + values.len() / 512 + 6);
     out[..len].to_vec()
 }
 
-/// The specification's reading of the bytes, padding of the last group cut off.
+/// Decodes the bytes by the specification, without the padding of the last group.
 fn decoded(bytes: &[u8], width: u32, count: usize) -> Vec<u32> {
     let mut values = reference::decode(bytes, width);
     assert!((count..count + 8).contains(&values.len()), "{} values for {count}", values.len());
@@ -68,7 +68,7 @@ fn every_tier_encodes_every_width_and_length() {
     });
 }
 
-/// The bits at any offset, with others around them, are encoded as the values are.
+/// Checks that the bits at any offset, with others around them, are encoded like the values.
 fn check_bits(random: &mut Seeded, values: &[u32], expected: &[u8]) {
     let offset = random.usize(..70);
     let behind = random.usize(..20);

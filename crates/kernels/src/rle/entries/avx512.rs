@@ -1,8 +1,8 @@
-//! Bit-packed indices are unpacked to a register as [`bitpack`](crate::bitpack) does, and looked up from there.
+//! Bit-packed indices are unpacked to a register like [`bitpack`](crate::bitpack) does, and looked up from there.
 //!
-//! Up to 256 entries of four bytes stand in registers, as four planes: the first bytes of all, the second ones, and so on.
-//! 64 indices are bytes, of which a permute chooses among 64 bytes of a plane, and masks of their upper two bits among
-//! the permutes:
+//! Up to 256 entries of four bytes are kept in registers, as four planes: the first bytes of all, the second ones, and
+//! so on. 64 indices are bytes, by which a permute chooses among 64 bytes of a plane, and masks of their upper two bits
+//! choose among the permutes:
 //!
 //! ```text
 //! indices, bytes of each lane    0 1 2 3 | 16 … 19 | 32 … 35 | 48 … 51     (the next lanes: 4 … 7 | 20 … , and so on)
@@ -10,13 +10,13 @@
 //! bytes interleaved              a0 b0 a1 b1 …  and  c0 d0 c1 d1 …         then a0 b0 c0 d0  a1 b1 c1 d1 …
 //! ```
 //!
-//! Their order is such that interleaving within lanes of 16 bytes, twice, gives entries in theirs. More entries, and those
-//! of eight bytes, are gathered: sixteen indices in 32-bit lanes, lowered to the last entry's.
+//! Their order is such that interleaving within lanes of 16 bytes, twice, gives entries in order. More entries, and
+//! entries of eight bytes, are gathered: sixteen indices in 32-bit lanes, clamped to the last entry's.
 //!
-//! Neither leaves the dictionary, so that the largest index is kept aside and judged behind each run.
+//! Neither leaves the dictionary, so the largest index is recorded and checked after each run.
 //!
-//! Tried and rejected: gathers of eight (1.05 times the time), loads by indices on the stack (1.15), gathers and loads by
-//! turns (1.4).
+//! Tried and rejected: gathers of eight (1.05 times the time), loads by indices on the stack (1.15), alternating
+//! gathers and loads (1.4).
 #![expect(unsafe_code, reason = "gathers whose indices are in range, and vector loads and stores")]
 
 use std::arch::x86_64::*;
@@ -29,20 +29,20 @@ use crate::rle::Decoder;
 use crate::tier::avx512;
 use crate::{KernelError, byte_stream_split};
 
-/// Entries that a permute chooses among.
+/// The number of entries that a permute chooses among.
 const PART: usize = 64;
-/// Entries that planes hold.
+/// The number of entries in planes.
 const MOST: usize = 4 * PART;
-/// Filling planes has to be worth it.
+/// The minimum number of indices for which filling planes pays.
 const MIN_COUNT: usize = 1024;
 
-/// Bytes of up to [`MOST`] entries, by their place in an entry.
+/// Bytes of up to [`MOST`] entries, by their position in an entry.
 type Planes = [[[u8; PART]; 4]; 4];
 
-/// How 64 values of a width come to bytes, in the order that interleaving undoes.
+/// The unpacking of 64 values of a width to bytes, in the order that interleaving undoes.
 #[repr(C, align(64))]
 struct Lanes {
-    /// Which four bytes the four values are in.
+    /// The four bytes that contain the four values.
     index: [u8; 64],
     /// The bits at which values begin in each eight bytes.
     shifts: [u8; 64],
@@ -55,7 +55,7 @@ struct Unpack {
     mask: __m512i,
 }
 
-/// Which value each byte is.
+/// The value of each byte.
 static ORDER: [u8; 64] = {
     let mut order = [0; 64];
     let mut at = 0;
@@ -73,7 +73,7 @@ static LANES: [Lanes; 9] = {
     while width <= 8 {
         let mut at = 0;
         while at < 64 {
-            // Four values begin at bit 0 or 4 of a byte, so that they are in four bytes.
+            // Four values begin at bit 0 or 4 of a byte, so they are in four bytes.
             let bit = ORDER[at / 4 * 4] as usize * width;
             table[width].index[at] = (bit / 8 + at % 4) as u8;
             table[width].shifts[at] = (at % 8 / 4 * 32 + bit % 8 + at % 4 * width) as u8;
@@ -138,8 +138,8 @@ avx512! {
         }
     }
 
-    /// Looks up values of a width up to 8 in `PARTS` parts of each plane; `len` is the dictionary's, of which the planes
-    /// have all entries that values of the width reach.
+    /// Looks up values of a width up to 8 in `PARTS` parts of each plane; `len` is the dictionary's. The planes have
+    /// all entries that values of the width reach.
     #[inline]
     fn look_up<const PARTS: usize>(
         planes: &Planes,
@@ -168,7 +168,7 @@ avx512! {
         }
         let mut src = src.get(blocks * 8 * width..).unwrap_or_default();
         for part in rest.chunks_mut(64) {
-            // Beyond the part is another run.
+            // Another run follows the part.
             let meant = _mm512_cmplt_epu8_mask(load(&ORDER), _mm512_set1_epi8(part.len() as i8));
             let indices = _mm512_maskz_mov_epi8(meant, unpack(&lanes, load_some(src)));
             max = _mm512_max_epu8(max, indices);
@@ -217,10 +217,10 @@ avx512! {
         ]
     }
 
-    /// Up to [`MOST`] entries, by the place of their bytes.
+    /// Loads up to [`MOST`] entries, by the position of their bytes.
     fn planes(dict: &[u32]) -> Result<Planes, KernelError> {
         let mut planes = [[[0; PART]; 4]; 4];
-        // SAFETY: so many bytes are readable there, and any are sound.
+        // SAFETY: this many bytes are readable there, and any are valid.
         let bytes = unsafe { std::slice::from_raw_parts(dict.as_ptr().cast::<u8>(), size_of_val(dict)) };
         byte_stream_split::encode(bytes, MOST, 4, 0, planes.as_flattened_mut().as_flattened_mut())?;
         Ok(planes)
@@ -246,13 +246,13 @@ avx512! {
             let index = unpack_16::<WIDE>(&lanes, bytes);
             max = _mm512_max_epu32(max, index);
             let index = _mm512_min_epu32(index, last);
-            // SAFETY: no index is over the last entry's.
+            // SAFETY: no index exceeds the last entry's.
             store(block, unsafe { _mm512_i32gather_epi32::<4>(index, dict.as_ptr().cast()) });
             at = at.wrapping_add(2 * width);
         }
         let mut src = src.get(blocks * 2 * width..).unwrap_or_default();
         for part in rest.chunks_mut(16) {
-            // Beyond the part is another run.
+            // Another run follows the part.
             let index = _mm512_maskz_mov_epi32(first_16(part.len()), unpack_16::<WIDE>(&lanes, load_some(src)));
             max = _mm512_max_epu32(max, index);
             let index = _mm512_min_epu32(index, last);
@@ -283,14 +283,14 @@ avx512! {
             let index = unpack_16::<WIDE>(&lanes, bytes);
             max = _mm512_max_epu32(max, index);
             for (index, out) in halves(_mm512_min_epu32(index, last)).into_iter().zip(block.as_chunks_mut().0) {
-                // SAFETY: no index is over the last entry's.
+                // SAFETY: no index exceeds the last entry's.
                 store_u64(out, unsafe { _mm512_i32gather_epi64::<8>(index, dict.as_ptr().cast()) });
             }
             at = at.wrapping_add(2 * width);
         }
         let mut src = src.get(blocks * 2 * width..).unwrap_or_default();
         for part in rest.chunks_mut(16) {
-            // Beyond the part is another run.
+            // Another run follows the part.
             let index = _mm512_maskz_mov_epi32(first_16(part.len()), unpack_16::<WIDE>(&lanes, load_some(src)));
             max = _mm512_max_epu32(max, index);
             for (index, out) in halves(_mm512_min_epu32(index, last)).into_iter().zip(part.chunks_mut(8)) {
@@ -342,7 +342,7 @@ avx512! {
     }
 }
 
-/// The last entry's index, unless it is none or over what gathers take as positive.
+/// The last entry's index, unless there is none or it exceeds the positive range of gathers.
 fn last_index(len: usize) -> Option<i32> {
     i32::try_from(len.checked_sub(1)?).ok()
 }

@@ -1,4 +1,4 @@
-//! Dictionary indices that are looked up as they are decoded.
+//! Looks up dictionary indices as they are decoded.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -25,7 +25,8 @@ macro_rules! decode_entries_of {
             /// each, to `out`.
             ///
             /// # Errors
-            /// As [`Decoder::decode_u32`], or if an index is not below `dict.len()`. What is in `out` is anything then.
+            /// The same as [`Decoder::decode_u32`], or if an index is not less than `dict.len()`. The contents of `out`
+            /// are undefined then.
             pub fn $name(&mut self, src: &[u8], dict: &[$value], out: &mut [$value]) -> Result<usize, KernelError> {
                 dispatch!($name(self, src, dict, out): avx512)
             }
@@ -38,8 +39,8 @@ decode_entries_of!(decode_entries_u64 u64, "eight bytes");
 
 #[cfg(target_arch = "x86_64")]
 impl Decoder {
-    /// Decodes by a tier's `packed`, which takes bit-packed indices from a byte on; short runs, and what precedes a byte
-    /// at which indices begin, in two passes. Inlined into each tier's function.
+    /// Decodes by a tier's `packed`, which takes bit-packed indices from a byte on. Short runs, and indices before the
+    /// first byte boundary, take two passes. Inlined into each tier's function.
     #[inline(always)]
     fn decode_entries_with<T: Copy>(
         &mut self,

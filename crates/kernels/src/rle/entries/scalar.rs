@@ -1,9 +1,9 @@
-//! Two passes: indices of a part that stays in L1, then their entries, each by what the tier has for it.
+//! Two passes: decodes indices for a part that stays in L1, then looks up their entries, each with the tier's kernels.
 
 use crate::rle::Decoder;
 use crate::{KernelError, gather};
 
-/// Indices of a part.
+/// The number of indices in a part.
 const PART: usize = 1024;
 
 pub(super) fn decode_entries_u32(

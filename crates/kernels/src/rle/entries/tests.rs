@@ -1,4 +1,4 @@
-use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded};
+use lath_testkit::{GuardedBytes, GuardedSlice, Plain, Seeded};
 
 use crate::rle::tests::{write_packed, write_repeated};
 use crate::rle::{Decoder, reference};
@@ -35,7 +35,7 @@ fn decode_in_batches<T: Plain + Default>(
 ) -> Result<Vec<T>, KernelError> {
     let mut decoder = Decoder::new(width).unwrap();
     let mut values = Vec::new();
-    let mut room = Guarded::ending_at_guard(&vec![T::default(); largest]);
+    let mut room = GuardedSlice::ending_at_guard(&vec![T::default(); largest]);
     loop {
         let wanted = random.usize(..largest) + 1;
         let batch = &mut room[largest - wanted..];
@@ -52,10 +52,10 @@ macro_rules! conformance {
         mod $module {
             use super::*;
 
-            /// Every byte tells entries apart.
-            fn dictionary(random: &mut Seeded, len: usize) -> Guarded<$value> {
+            /// Every byte distinguishes entries.
+            fn dictionary(random: &mut Seeded, len: usize) -> GuardedSlice<$value> {
                 let entries = (0..len).map(|_| random.u64(..) as $value).collect::<Vec<_>>();
-                Guarded::ending_at_guard(&entries)
+                GuardedSlice::ending_at_guard(&entries)
             }
 
             #[test]
@@ -101,7 +101,7 @@ macro_rules! conformance {
                                 let refused = Err(KernelError::IndexOutOfRange { index: bad as u32, len });
                                 assert_eq!(result, refused, "{context}");
 
-                                // Nobody looks at what is behind the values asked for.
+                                // Nothing reads the output after the requested values.
                                 let result = Decoder::new(width).unwrap().$decode(&src, &dict, &mut vec![0; position]);
                                 assert_eq!(result, Ok(position), "{context}");
                             }
