@@ -106,7 +106,7 @@ fn in_numbers(values: Vec<i64>, count: usize) -> Row {
         name: format!("compare-in-{count}"),
         what: format!("i64 IN {count} values"),
         goal: Goal::None,
-        lath: lath_side(expected, move |out| compare::any_of(black_box(&values), &set, out)),
+        lath: lath_side(expected, move |out| compare::in_set(black_box(&values), &set, out)),
         peers: arrow_side(move || arrow_in(black_box(&array), &scalars)),
     }
 }
@@ -145,7 +145,7 @@ fn in_views(modes: &[&str]) -> Row {
         goal: Goal::NanosecondsPerValue(0.8),
         lath: lath_side(expected, move |out| {
             let strings = ByteStrings::Views { views: black_box(&views), buffers: &[] };
-            compare::strings_any_of(strings, &[b"MAIL", b"SHIP"], out)
+            compare::strings_in_set(strings, &[b"MAIL", b"SHIP"], out)
         }),
         peers: arrow_side(move || arrow_in(black_box(&array), &wanted)),
     }

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 use crate::Input;
 use lath_kernels::ByteStrings;
 use lath_kernels::compare::{
-    Comparison, Number, NumberSet, Truth, any_of, between, codes, compare, compare_slices, compare_strings,
-    set_slot_count, strings_any_of, strings_start_with, word_count,
+    Comparison, Number, NumberSet, Truth, between, codes, compare, compare_slices, compare_strings, in_set,
+    set_slot_count, strings_in_set, strings_start_with, word_count,
 };
 
 fn holds(order: Ordering, op: Comparison) -> bool {
@@ -41,7 +41,7 @@ fn numbers<T: Number>(op: Comparison, values: &[T], order: fn(T, T) -> Ordering)
     assert_eq!(found, each(&|value| order(value, literal).is_ge() && order(value, high).is_le()));
     let set = &rest[..rest.len().min(20)];
     let expected = each(&|value| set.iter().any(|&wanted| order(value, wanted).is_eq()));
-    assert_eq!(answers(values.len(), |out| any_of(values, set, out).unwrap()), expected);
+    assert_eq!(answers(values.len(), |out| in_set(values, set, out).unwrap()), expected);
     let mut slots = vec![literal; set_slot_count(set.len())];
     let table = NumberSet::new(set, &mut slots).unwrap();
     assert_eq!(answers(values.len(), |out| table.find(values, out).unwrap()), expected);
@@ -75,7 +75,7 @@ fn check_strings(strings: ByteStrings<'_>, expected: Option<Vec<&[u8]>>, op: Com
     set.sort_unstable();
     let Some(expected) = expected else {
         let _ = compare_strings(strings, op, literal, &mut out);
-        let _ = strings_any_of(strings, &set, &mut out);
+        let _ = strings_in_set(strings, &set, &mut out);
         let _ = strings_start_with(strings, literal, &mut out);
         return;
     };
@@ -83,7 +83,7 @@ fn check_strings(strings: ByteStrings<'_>, expected: Option<Vec<&[u8]>>, op: Com
     let each = |holds: &dyn Fn(&[u8]) -> bool| expected.iter().map(|string| holds(string)).collect::<Vec<_>>();
     let found = answers(count, |out| compare_strings(strings, op, literal, out).unwrap());
     assert_eq!(found, each(&|string| holds(string.cmp(literal), op)));
-    let found = answers(count, |out| strings_any_of(strings, &set, out).unwrap());
+    let found = answers(count, |out| strings_in_set(strings, &set, out).unwrap());
     assert_eq!(found, each(&|string| set.contains(&string)));
     let found = answers(count, |out| strings_start_with(strings, literal, out).unwrap());
     assert_eq!(found, each(&|string| string.starts_with(literal)));

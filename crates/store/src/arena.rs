@@ -425,7 +425,7 @@ impl WriteArena {
     /// Truncates the file to `len` bytes. The area must not be longer than that.
     pub(crate) fn shorten_file(&mut self, len: u64) -> Result<()> {
         if len < self.arena.len() {
-            return Err(Error::internal("the file is cut off within the data area"));
+            return Err(Error::internal("the file was truncated within the data area"));
         }
         // SAFETY: as above. The creator of this guarantees that no valid commit reaches bytes beyond the area's end.
         unsafe { self.arena.data().set_len(len) }

@@ -41,7 +41,7 @@ impl Root {
     #[inline]
     pub(crate) fn read(node: Node<'_>) -> Result<Self> {
         if Kind::from_head(node.head) != Some(Kind::Root) {
-            return Err(Error::corrupt("the record of a commit is expected"));
+            return Err(Error::corrupt("expected the record of a commit"));
         }
         Ok(Self {
             generation: node::generation(node.head),
@@ -91,7 +91,7 @@ impl Root {
 
     pub(crate) fn from_snapshot(bytes: &[u8]) -> Result<Self> {
         let Some(bytes) = bytes.as_array::<24>() else {
-            return Err(Error::corrupt("the record of a named snapshot has not 24 bytes"));
+            return Err(Error::corrupt("the record of a named snapshot is not 24 bytes long"));
         };
         Ok(Self {
             generation: u64_at(bytes, 0),
@@ -105,7 +105,7 @@ impl Root {
 pub(crate) fn parse_word(value: &[u8]) -> Result<Word> {
     match value.as_array::<8>() {
         Some(bits) => Ok(Word::from_bits(u64::from_le_bytes(*bits))),
-        None => Err(Error::corrupt("the record of a tree has not 8 bytes")),
+        None => Err(Error::corrupt("a tree's root record is not 8 bytes long")),
     }
 }
 
@@ -120,7 +120,7 @@ fn check_count(arena: &Arena, count: usize) -> Result<()> {
 
 fn parse_name(name: &[u8]) -> Result<String> {
     if name.len() > NAME_MAX {
-        return Err(Error::corrupt("a name is longer than any can be"));
+        return Err(Error::corrupt("a name is longer than 1,024 bytes"));
     }
     String::from_utf8(name.to_vec()).map_err(|_| Error::corrupt("a name is not UTF-8"))
 }

@@ -17,7 +17,7 @@
 
 use std::arch::x86_64::*;
 
-use super::page::Packed;
+use super::page::PackedIntegers;
 use super::scalar;
 use crate::bitpack::avx2::{lanes_32, lanes_64, unpack_group_32, unpack_half_64};
 use crate::bitpack::lanes::{NARROW32, NARROW64, WINDOW32, WINDOW64, groups_within};
@@ -29,7 +29,7 @@ const UNITS: f64 = 4_503_599_627_370_496.0;
 const SIGNED_UNITS: f64 = 1.5 * UNITS;
 
 avx2! {
-    pub(super) fn decode_f32(packed: &Packed<'_, f32>, out: &mut [f32]) {
+    pub(super) fn decode_f32(packed: &PackedIntegers<'_, f32>, out: &mut [f32]) {
         let done = if packed.width as usize <= NARROW32 {
             decode_groups_f32::<false>(packed, out)
         } else {
@@ -42,7 +42,7 @@ avx2! {
 
     /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
-    fn decode_groups_f32<const WIDE: bool>(packed: &Packed<'_, f32>, out: &mut [f32]) -> usize {
+    fn decode_groups_f32<const WIDE: bool>(packed: &PackedIntegers<'_, f32>, out: &mut [f32]) -> usize {
         let width = packed.width as usize;
         let groups = groups_within(packed.bytes.len(), width, WINDOW32, out.len() / 8);
         let lanes = lanes_32(width);
@@ -61,7 +61,7 @@ avx2! {
         groups * 8
     }
 
-    pub(super) fn decode_f64(packed: &Packed<'_, f64>, out: &mut [f64]) {
+    pub(super) fn decode_f64(packed: &PackedIntegers<'_, f64>, out: &mut [f64]) {
         let done = match (packed.width as usize, is_near(packed)) {
             (..=NARROW32, true) => decode_groups_narrow(packed, out),
             (..=NARROW64, true) => decode_groups_f64::<false>(packed, out, near(packed)),
@@ -76,7 +76,7 @@ avx2! {
     /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
     fn decode_groups_f64<const WIDE: bool>(
-        packed: &Packed<'_, f64>,
+        packed: &PackedIntegers<'_, f64>,
         out: &mut [f64],
         convert: impl Fn(__m256i) -> __m256d,
     ) -> usize {
@@ -104,7 +104,7 @@ avx2! {
 
     /// Like [`decode_groups_f64`], for at most [`NARROW32`] bits and integers within ±2^51.
     #[inline]
-    fn decode_groups_narrow(packed: &Packed<'_, f64>, out: &mut [f64]) -> usize {
+    fn decode_groups_narrow(packed: &PackedIntegers<'_, f64>, out: &mut [f64]) -> usize {
         let width = packed.width as usize;
         let groups = groups_within(packed.bytes.len(), width, WINDOW32, out.len() / 8);
         let lanes = lanes_32(width);
@@ -133,7 +133,7 @@ avx2! {
 
     /// Conversion if all integers are within ±2^51.
     #[inline]
-    fn near(packed: &Packed<'_, f64>) -> impl Fn(__m256i) -> __m256d {
+    fn near(packed: &PackedIntegers<'_, f64>) -> impl Fn(__m256i) -> __m256d {
         let base = _mm256_set1_epi64x(packed.base.wrapping_add(SIGNED_UNITS.to_bits()).cast_signed());
         let units = _mm256_set1_pd(SIGNED_UNITS);
         move |integers| _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(integers, base)), units)
@@ -141,7 +141,7 @@ avx2! {
 
     /// Conversion of any integers.
     #[inline]
-    fn far(packed: &Packed<'_, f64>) -> impl Fn(__m256i) -> __m256d {
+    fn far(packed: &PackedIntegers<'_, f64>) -> impl Fn(__m256i) -> __m256d {
         /// Bits of `2^84`, in which a unit is `2^32`, and of `2^63` in it, which flips the sign.
         const HIGH: i64 = 0x4530_0000_8000_0000;
         /// `2^84 + 2^63 + 2^52`.
@@ -161,7 +161,7 @@ avx2! {
 }
 
 /// Returns whether all integers of the width above the frame of reference are within ±2^51.
-fn is_near(packed: &Packed<'_, f64>) -> bool {
+fn is_near(packed: &PackedIntegers<'_, f64>) -> bool {
     const LIMIT: i64 = 1 << 51;
     let base = packed.base.cast_signed();
     packed.width <= 51 && (-LIMIT..=LIMIT - (1 << packed.width)).contains(&base)

@@ -4,13 +4,13 @@
 
 use std::arch::x86_64::*;
 
-use super::page::Packed;
+use super::page::PackedIntegers;
 use crate::bitpack::avx512::{Unpack, first_8, first_16, lanes_32, lanes_64, load_some, unpack_8, unpack_16};
 use crate::bitpack::lanes::{NARROW32, NARROW64, groups_within};
 use crate::tier::avx512;
 
 avx512! {
-    pub(super) fn decode_f32(packed: &Packed<'_, f32>, out: &mut [f32]) {
+    pub(super) fn decode_f32(packed: &PackedIntegers<'_, f32>, out: &mut [f32]) {
         if packed.width as usize <= NARROW32 {
             decode_blocks_f32(packed, out, |lanes, bytes| unpack_16::<false>(lanes, bytes));
         } else {
@@ -19,7 +19,7 @@ avx512! {
     }
 
     #[inline]
-    fn decode_blocks_f32(packed: &Packed<'_, f32>, out: &mut [f32], unpack: impl Fn(&Unpack, __m512i) -> __m512i) {
+    fn decode_blocks_f32(packed: &PackedIntegers<'_, f32>, out: &mut [f32], unpack: impl Fn(&Unpack, __m512i) -> __m512i) {
         let width = packed.width as usize;
         let lanes = lanes_32(width);
         let base = _mm512_set1_epi32(packed.base.cast_signed());
@@ -49,7 +49,7 @@ avx512! {
         }
     }
 
-    pub(super) fn decode_f64(packed: &Packed<'_, f64>, out: &mut [f64]) {
+    pub(super) fn decode_f64(packed: &PackedIntegers<'_, f64>, out: &mut [f64]) {
         if packed.width as usize <= NARROW64 {
             decode_blocks_f64(packed, out, |lanes, bytes| unpack_8::<false>(lanes, bytes));
         } else {
@@ -58,7 +58,7 @@ avx512! {
     }
 
     #[inline]
-    fn decode_blocks_f64(packed: &Packed<'_, f64>, out: &mut [f64], unpack: impl Fn(&Unpack, __m512i) -> __m512i) {
+    fn decode_blocks_f64(packed: &PackedIntegers<'_, f64>, out: &mut [f64], unpack: impl Fn(&Unpack, __m512i) -> __m512i) {
         let width = packed.width as usize;
         let lanes = lanes_64(width);
         let base = _mm512_set1_epi64(packed.base.cast_signed());

@@ -48,7 +48,7 @@ use std::fmt::Debug;
 
 use crate::KernelError;
 use crate::tier::dispatch;
-use page::{Packed, Page};
+use page::{PackedIntegers, Page};
 use scale::{POWERS_F32, POWERS_F64, Powers, Scale};
 
 /// The physical types that ALP stores: `f32` for FLOAT and `f64` for DOUBLE.
@@ -91,7 +91,7 @@ pub fn decode<T: Float>(src: &[u8], first: usize, out: &mut [T]) -> Result<(), K
 
 mod private {
     use super::encode::BLOCK;
-    use super::page::Packed;
+    use super::page::PackedIntegers;
     use super::scale::{Powers, Scale};
 
     /// The requirements on an element type: not for other crates to implement or call.
@@ -109,7 +109,7 @@ mod private {
         /// The value as an integer, in two's complement.
         fn to_integer(self) -> Self::Bits;
         /// Decodes integers at the current tier.
-        fn decode(packed: &Packed<'_, Self>, out: &mut [Self]);
+        fn decode(packed: &PackedIntegers<'_, Self>, out: &mut [Self]);
         /// Converts values to integers at the current tier.
         fn digitize(
             values: &[[Self; BLOCK]],
@@ -148,7 +148,7 @@ impl private::Float for f32 {
         (self as i32).cast_unsigned()
     }
 
-    fn decode(packed: &Packed<'_, Self>, out: &mut [Self]) {
+    fn decode(packed: &PackedIntegers<'_, Self>, out: &mut [Self]) {
         dispatch!(decode_f32(packed, out): avx512 avx2 neon);
     }
 
@@ -194,7 +194,7 @@ impl private::Float for f64 {
         (self as i64).cast_unsigned()
     }
 
-    fn decode(packed: &Packed<'_, Self>, out: &mut [Self]) {
+    fn decode(packed: &PackedIntegers<'_, Self>, out: &mut [Self]) {
         dispatch!(decode_f64(packed, out): avx512 avx2 neon);
     }
 

@@ -4,14 +4,14 @@
 
 use std::arch::aarch64::*;
 
-use super::page::Packed;
+use super::page::PackedIntegers;
 use super::scalar;
 use crate::bitpack::lanes::{NARROW32, NARROW64, WINDOW32, WINDOW64, groups_within};
 use crate::bitpack::neon::{lanes_32, lanes_64, unpack_half_32, unpack_pair_64};
 use crate::tier::neon;
 
 neon! {
-    pub(super) fn decode_f32(packed: &Packed<'_, f32>, out: &mut [f32]) {
+    pub(super) fn decode_f32(packed: &PackedIntegers<'_, f32>, out: &mut [f32]) {
         let done = if packed.width as usize <= NARROW32 {
             decode_groups_f32::<false>(packed, out)
         } else {
@@ -24,7 +24,7 @@ neon! {
 
     /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
-    fn decode_groups_f32<const WIDE: bool>(packed: &Packed<'_, f32>, out: &mut [f32]) -> usize {
+    fn decode_groups_f32<const WIDE: bool>(packed: &PackedIntegers<'_, f32>, out: &mut [f32]) -> usize {
         let width = packed.width as usize;
         let groups = groups_within(packed.bytes.len(), width, WINDOW32, out.len() / 8);
         let lanes = lanes_32(width);
@@ -45,7 +45,7 @@ neon! {
         groups * 8
     }
 
-    pub(super) fn decode_f64(packed: &Packed<'_, f64>, out: &mut [f64]) {
+    pub(super) fn decode_f64(packed: &PackedIntegers<'_, f64>, out: &mut [f64]) {
         let done = if packed.width as usize <= NARROW64 {
             decode_groups_f64::<false>(packed, out)
         } else {
@@ -58,7 +58,7 @@ neon! {
 
     /// Decodes the whole groups whose window is in the page, and returns the number of values.
     #[inline]
-    fn decode_groups_f64<const WIDE: bool>(packed: &Packed<'_, f64>, out: &mut [f64]) -> usize {
+    fn decode_groups_f64<const WIDE: bool>(packed: &PackedIntegers<'_, f64>, out: &mut [f64]) -> usize {
         let width = packed.width as usize;
         let groups = groups_within(packed.bytes.len(), width, WINDOW64, out.len() / 8);
         let lanes = lanes_64(width);

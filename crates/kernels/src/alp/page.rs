@@ -140,7 +140,7 @@ impl<'a> Page<'a> {
         if exception_count > 0 && usize::from(last) >= len {
             return Err(KernelError::Malformed { what: "ALP exception position" });
         }
-        let packed = Packed { bytes, width, base: T::truncate(little_endian(base)), scale: scale.to_value };
+        let packed = PackedIntegers { bytes, width, base: T::truncate(little_endian(base)), scale: scale.to_value };
         Ok(Vector { len, packed, positions, exceptions })
     }
 }
@@ -163,14 +163,14 @@ fn little_endian(bytes: &[u8]) -> u64 {
 #[derive(Debug)]
 struct Vector<'a, T: Float> {
     len: usize,
-    packed: Packed<'a, T>,
+    packed: PackedIntegers<'a, T>,
     positions: &'a [[u8; 2]],
     exceptions: &'a [u8],
 }
 
 /// Bit-packed integers with the parameters of their conversion to values.
 #[derive(Debug, Clone, Copy)]
-pub struct Packed<'a, T: super::private::Float> {
+pub struct PackedIntegers<'a, T: super::private::Float> {
     /// The packed bytes and the bytes after them in the page, so that loads may reach past the packed bytes.
     pub(super) bytes: &'a [u8],
     /// The width in bits, at most the type's.
@@ -181,7 +181,7 @@ pub struct Packed<'a, T: super::private::Float> {
     pub(super) scale: [T; 2],
 }
 
-impl<T: Float> Packed<'_, T> {
+impl<T: Float> PackedIntegers<'_, T> {
     /// The integers from `count` on, a multiple of eight.
     #[inline]
     pub(super) fn skip(self, count: usize) -> Self {

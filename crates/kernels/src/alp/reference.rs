@@ -6,9 +6,9 @@ use crate::bitpack::reference::{pack, unpack};
 pub(super) trait Spec: Copy + PartialEq + std::fmt::Debug + std::str::FromStr<Err: std::fmt::Debug> {
     const SIZE: usize = size_of::<Self>();
     const MAX_EXPONENT: u8;
-    fn of_integer(value: i64) -> Self;
+    fn from_integer(value: i64) -> Self;
     fn times(self, other: Self) -> Self;
-    fn of_bits(bits: u64) -> Self;
+    fn from_raw_bits(bits: u64) -> Self;
     fn bits(self) -> u64;
     /// The nearest integer, ties to even, if the type of integers has it.
     fn nearest_integer(self) -> Option<i64>;
@@ -17,7 +17,7 @@ pub(super) trait Spec: Copy + PartialEq + std::fmt::Debug + std::str::FromStr<Er
 impl Spec for f32 {
     const MAX_EXPONENT: u8 = 10;
 
-    fn of_integer(value: i64) -> Self {
+    fn from_integer(value: i64) -> Self {
         value as i32 as Self
     }
 
@@ -25,7 +25,7 @@ impl Spec for f32 {
         self * other
     }
 
-    fn of_bits(bits: u64) -> Self {
+    fn from_raw_bits(bits: u64) -> Self {
         Self::from_bits(bits as u32)
     }
 
@@ -42,7 +42,7 @@ impl Spec for f32 {
 impl Spec for f64 {
     const MAX_EXPONENT: u8 = 18;
 
-    fn of_integer(value: i64) -> Self {
+    fn from_integer(value: i64) -> Self {
         value as Self
     }
 
@@ -50,7 +50,7 @@ impl Spec for f64 {
         self * other
     }
 
-    fn of_bits(bits: u64) -> Self {
+    fn from_raw_bits(bits: u64) -> Self {
         Self::from_bits(bits)
     }
 
@@ -81,14 +81,14 @@ impl<T: Spec> Pair<T> {
     }
 
     /// The value that the integer represents.
-    fn value_of(&self, integer: i64) -> T {
-        T::of_integer(integer).times(self.down[0]).times(self.down[1])
+    fn value(&self, integer: i64) -> T {
+        T::from_integer(integer).times(self.down[0]).times(self.down[1])
     }
 
     /// The integer that represents the value and gives it back bit by bit, if there is one.
-    pub(super) fn integer_of(&self, value: T) -> Option<i64> {
+    pub(super) fn integer(&self, value: T) -> Option<i64> {
         let integer = value.times(self.up[0]).times(self.up[1]).nearest_integer()?;
-        (self.value_of(integer).bits() == value.bits()).then_some(integer)
+        (self.value(integer).bits() == value.bits()).then_some(integer)
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) struct Vector<T> {
 impl<T: Spec> Vector<T> {
     pub(super) fn values(&self) -> Vec<T> {
         let pair = Pair::new(self.exponent, self.factor);
-        let value = |&packed: &u64| pair.value_of(self.base.wrapping_add(packed).cast_signed());
+        let value = |&packed: &u64| pair.value(self.base.wrapping_add(packed).cast_signed());
         let mut values: Vec<T> = self.packed.iter().map(value).collect();
         for &(position, exception) in &self.exceptions {
             values[usize::from(position)] = exception;
@@ -161,7 +161,8 @@ pub(super) fn vectors<T: Spec>(page: &[u8]) -> Vec<Vector<T>> {
         let packed = unpack(&body[at..], width, len);
         at += (len * width as usize).div_ceil(8);
         let values_at = at + 2 * exception_count;
-        let exception = |i: usize| (number(at + 2 * i, 2) as u16, T::of_bits(number(values_at + T::SIZE * i, T::SIZE)));
+        let exception =
+            |i: usize| (number(at + 2 * i, 2) as u16, T::from_raw_bits(number(values_at + T::SIZE * i, T::SIZE)));
         let exceptions = (0..exception_count).map(exception).collect();
         vectors.push(Vector { exponent, factor, base, width, packed, exceptions });
         left -= len;

@@ -1,12 +1,12 @@
 //! Portable decoding: integers unpacked to the stack, then converted.
 
-use super::page::Packed;
+use super::page::PackedIntegers;
 use crate::bitpack::scalar::{unpack_u32, unpack_u64};
 
 /// The number of values unpacked at a time.
 const CHUNK: usize = 256;
 
-pub(super) fn decode_f32(packed: &Packed<'_, f32>, out: &mut [f32]) {
+pub(super) fn decode_f32(packed: &PackedIntegers<'_, f32>, out: &mut [f32]) {
     let mut integers = [0; CHUNK];
     let [up, down] = packed.scale;
     for (index, chunk) in out.chunks_mut(CHUNK).enumerate() {
@@ -18,7 +18,7 @@ pub(super) fn decode_f32(packed: &Packed<'_, f32>, out: &mut [f32]) {
     }
 }
 
-pub(super) fn decode_f64(packed: &Packed<'_, f64>, out: &mut [f64]) {
+pub(super) fn decode_f64(packed: &PackedIntegers<'_, f64>, out: &mut [f64]) {
     let mut integers = [0; CHUNK];
     let [up, down] = packed.scale;
     for (index, chunk) in out.chunks_mut(CHUNK).enumerate() {

@@ -22,7 +22,7 @@ pub(super) fn awkward<T: Spec>() -> Vec<T> {
         1,
         0xffff,
     ];
-    positive.into_iter().flat_map(|bits| [T::of_bits(bits), T::of_bits(bits | sign)]).collect()
+    positive.into_iter().flat_map(|bits| [T::from_raw_bits(bits), T::from_raw_bits(bits | sign)]).collect()
 }
 
 pub(super) fn assert_same_bits<T: Spec>(got: &[T], expected: &[T], context: &str) {
@@ -77,14 +77,14 @@ fn check_decoding<T: Float + Spec + Plain>(tier: Tier) {
             assert_eq!(value_count(&page), Ok(len));
 
             let src = GuardedBytes::ending_at_guard(&page);
-            let mut out = GuardedSlice::ending_at_guard(&vec![T::of_bits(0xa5a5); len]);
+            let mut out = GuardedSlice::ending_at_guard(&vec![T::from_raw_bits(0xa5a5); len]);
             assert_eq!(decode(&src, 0, &mut out[..]), Ok(()), "{context}");
             assert_same_bits(&out, &expected, &context);
 
             page.extend([0xff; 70]);
             let first = random.usize(..=len);
             let end = random.usize(first..=len);
-            let mut out = GuardedSlice::starting_at_guard(&vec![T::of_bits(0xa5a5); end - first]);
+            let mut out = GuardedSlice::starting_at_guard(&vec![T::from_raw_bits(0xa5a5); end - first]);
             assert_eq!(decode(&page, first, &mut out[..]), Ok(()), "{context}");
             assert_same_bits(&out, &expected[first..end], &format!("{context}, from {first} on"));
         }
@@ -150,14 +150,14 @@ fn small_page<T: Spec>() -> Vec<u8> {
     let mut random = Seeded::with_seed("small page", 5);
     let mut vectors: Vec<Vector<T>> = [8, 8, 3].map(|len| random_vector(&mut random, 13, len)).into();
     for vector in &mut vectors {
-        vector.exceptions = vec![(1, T::of_bits(7)), (2, T::of_bits(8))];
+        vector.exceptions = vec![(1, T::from_raw_bits(7)), (2, T::from_raw_bits(8))];
     }
     reference::page(&vectors, 3)
 }
 
 fn check_truncation<T: Float + Spec>() {
     let page = small_page::<T>();
-    let mut out = [T::of_bits(0); 19];
+    let mut out = [T::from_raw_bits(0); 19];
     assert_eq!(decode(&page, 0, &mut out), Ok(()));
     for len in 0..page.len() {
         let short = GuardedBytes::ending_at_guard(&page[..len]);

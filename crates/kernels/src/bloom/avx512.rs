@@ -63,7 +63,7 @@ avx512! {
         let salt = salt();
         let (words, rest) = hashes.as_chunks::<WORD>();
         for word in words {
-            let blocks = blocks.of_each(word);
+            let blocks = blocks.blocks_for(word);
             let mut answers = 0;
             let groups = word.as_chunks::<GROUP>().0.iter().zip(blocks.as_chunks::<GROUP>().0);
             for (j, (hashes, &[a, b, c, d, e, f, g, h])) in groups.enumerate() {

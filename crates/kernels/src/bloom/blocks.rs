@@ -40,7 +40,7 @@ impl<'a> Blocks<'a> {
     /// as many instructions.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) fn of_each(self, hashes: &[u64; WORD]) -> [&'a Block; WORD] {
+    pub(super) fn blocks_for(self, hashes: &[u64; WORD]) -> [&'a Block; WORD] {
         let count = u64::from(self.0.len() as u32);
         let mut blocks = [&self.0[0]; WORD];
         for (block, hash) in blocks.iter_mut().zip(hashes) {

@@ -64,7 +64,7 @@ impl<'a> ByteStrings<'a> {
                 let word = u128::from_le(*view);
                 let len = word as u32 as usize;
                 let (home, start) = if len <= 12 {
-                    (bytes_of(views), 16 * index + 4)
+                    (as_bytes(views), 16 * index + 4)
                 } else {
                     (*buffers.get((word >> 64) as u32 as usize).ok_or_else(astray)?, (word >> 96) as usize)
                 };
@@ -332,12 +332,12 @@ fn view_lengths(views: &[u8]) -> impl Iterator<Item = u32> {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Fixed<'a> {
+pub(crate) struct FixedWidth<'a> {
     data: &'a [u8],
     width: usize,
 }
 
-impl<'a> Source<'a> for Fixed<'a> {
+impl<'a> Source<'a> for FixedWidth<'a> {
     #[inline(always)]
     fn joined(self) -> Option<&'a [u8]> {
         Some(self.data)
@@ -365,22 +365,22 @@ pub(crate) fn offsets<'a, O>(data: &'a [u8], offsets: &'a [O]) -> Offsets<'a, O>
     Offsets { data, offsets }
 }
 
-pub(crate) fn fixed(data: &[u8], width: usize) -> Fixed<'_> {
-    Fixed { data, width }
+pub(crate) fn fixed(data: &[u8], width: usize) -> FixedWidth<'_> {
+    FixedWidth { data, width }
 }
 
 pub(crate) fn views<'a>(views: &'a [u128], buffers: &'a [&'a [u8]]) -> Views<'a> {
-    Views { bytes: bytes_of(views), buffers }
+    Views { bytes: as_bytes(views), buffers }
 }
 
 /// The views, if all of them are short.
 pub(crate) fn short_views(views: &[u128]) -> Option<ShortViews<'_>> {
-    let views = ShortViews { bytes: bytes_of(views) };
+    let views = ShortViews { bytes: as_bytes(views) };
     (views.max_len() <= 12).then_some(views)
 }
 
 #[cfg(target_endian = "little")]
-fn bytes_of(views: &[u128]) -> &[u8] {
+fn as_bytes(views: &[u128]) -> &[u8] {
     // SAFETY: the bytes are the slice's bytes, all of which are initialised, and a byte has no alignment requirement.
     unsafe { std::slice::from_raw_parts(views.as_ptr().cast::<u8>(), size_of_val(views)) }
 }

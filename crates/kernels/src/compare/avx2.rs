@@ -143,7 +143,7 @@ avx2! {
 
 macro_rules! integers {
     ($($integer:ty, $signed:ty, $lanes:literal, $mask:ident, $set:ident $sub:ident $greater:ident $same:ident, $any:ident:
-        $within:ident $less:ident $equal:ident $any_of:ident;)*) => { avx2! { $(
+        $within:ident $less:ident $equal:ident $in_set:ident;)*) => { avx2! { $(
         pub(super) fn $within(values: &[$integer], low: $integer, span: $integer, inverted: bool, out: &mut [u64]) {
             // The subtraction flips the sign as well, so that a signed comparison compares unsigned values.
             const SIGN: $integer = <$signed>::MIN.cast_unsigned();
@@ -176,7 +176,7 @@ macro_rules! integers {
             });
         }
 
-        pub(super) fn $any_of(values: &[$integer], set: &[$integer], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$integer], set: &[$integer], out: &mut [u64]) {
             test(values, false, out, |block| {
                 $any(block, set, |wanted| $set(wanted.cast_signed()), |a, b| $same(a, b))
             });
@@ -251,7 +251,7 @@ avx2! {
 
 macro_rules! floats {
     ($($float:ty, $lanes:literal, $mask:ident, $any:ident, $load:ident $set:ident $cmp:ident $and:ident $or:ident $cast:ident
-        $back:ident: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { avx2! { $(
+        $back:ident: $within:ident $less:ident $equal:ident $in_set:ident;)*) => { avx2! { $(
         pub(super) fn $within(values: &[$float], low: $float, high: $float, inverted: bool, out: &mut [u64]) {
             let (low, high) = ($set(low), $set(high));
             test(values, inverted, out, |block| {
@@ -287,7 +287,7 @@ macro_rules! floats {
             });
         }
 
-        pub(super) fn $any_of(values: &[$float], set: &[$float], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$float], set: &[$float], out: &mut [u64]) {
             let nan = set.iter().any(|wanted| wanted.is_nan());
             test(values, false, out, |block| {
                 let numbers = $any(block, set, |wanted| $cast($set(wanted)), |a, b| {

@@ -43,7 +43,7 @@ avx512! {
 
 macro_rules! integers {
     ($($integer:ty, $signed:ty, $lanes:literal, $set:ident $sub:ident $le:ident $lt:ident $eq:ident:
-        $within:ident $less:ident $equal:ident $any_of:ident;)*) => { avx512! { $(
+        $within:ident $less:ident $equal:ident $in_set:ident;)*) => { avx512! { $(
         pub(super) fn $within(values: &[$integer], low: $integer, span: $integer, inverted: bool, out: &mut [u64]) {
             let (low, span) = ($set(low.cast_signed()), $set(span.cast_signed()));
             test(values, inverted, out, |block| {
@@ -79,7 +79,7 @@ macro_rules! integers {
             });
         }
 
-        pub(super) fn $any_of(values: &[$integer], set: &[$integer], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$integer], set: &[$integer], out: &mut [u64]) {
             test(values, false, out, |block| {
                 let (vectors, _) = block.as_chunks::<$lanes>();
                 let mut masks = [0; BLOCK / $lanes];
@@ -108,7 +108,7 @@ integers! {
 
 macro_rules! floats {
     ($($float:ty, $lanes:literal, $load:ident $set:ident $cmp:ident $and_cmp:ident:
-        $within:ident $less:ident $equal:ident $any_of:ident;)*) => { avx512! { $(
+        $within:ident $less:ident $equal:ident $in_set:ident;)*) => { avx512! { $(
         pub(super) fn $within(values: &[$float], low: $float, high: $float, inverted: bool, out: &mut [u64]) {
             let (low, high) = ($set(low), $set(high));
             test(values, inverted, out, |block| {
@@ -150,7 +150,7 @@ macro_rules! floats {
             });
         }
 
-        pub(super) fn $any_of(values: &[$float], set: &[$float], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$float], set: &[$float], out: &mut [u64]) {
             let nan = set.iter().any(|wanted| wanted.is_nan());
             test(values, false, out, |block| {
                 let (vectors, _) = block.as_chunks::<$lanes>();

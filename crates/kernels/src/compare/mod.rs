@@ -42,7 +42,7 @@ pub use codes::codes;
 pub use comparison::Comparison;
 pub use number::Number;
 pub use set::{NumberSet, set_slot_count};
-pub use strings::{compare_strings, strings_any_of, strings_start_with};
+pub use strings::{compare_strings, strings_in_set, strings_start_with};
 pub use truth::Truth;
 
 use crate::KernelError;
@@ -110,9 +110,9 @@ pub fn compare_slices<T: Number>(left: &[T], op: Comparison, right: &[T], out: &
 ///
 /// # Errors
 /// If `out` does not have one word per 64 values, rounded up.
-pub fn any_of<T: Number>(values: &[T], set: &[T], out: &mut [u64]) -> Result<(), KernelError> {
+pub fn in_set<T: Number>(values: &[T], set: &[T], out: &mut [u64]) -> Result<(), KernelError> {
     check_words(values.len(), out)?;
-    T::any_of(values, set, out);
+    T::in_set(values, set, out);
     Ok(())
 }
 

@@ -53,7 +53,7 @@ neon! {
 
 macro_rules! integers {
     ($($integer:ty, $lanes:literal, $mask:ident, $load:ident $set:ident $sub:ident $le:ident $lt:ident $eq:ident $xor:ident
-        $or:ident: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { neon! { $(
+        $or:ident: $within:ident $less:ident $equal:ident $in_set:ident;)*) => { neon! { $(
         pub(super) fn $within(values: &[$integer], low: $integer, span: $integer, inverted: bool, out: &mut [u64]) {
             let (low, span) = ($set(low), $set(span));
             test(values, inverted, out, |block| {
@@ -92,7 +92,7 @@ macro_rules! integers {
             });
         }
 
-        pub(super) fn $any_of(values: &[$integer], set: &[$integer], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$integer], set: &[$integer], out: &mut [u64]) {
             test(values, false, out, |block| {
                 let (vectors, _) = block.as_chunks::<$lanes>();
                 let mut found = [$set(0); BLOCK / $lanes];
@@ -123,7 +123,7 @@ integers! {
 
 macro_rules! floats {
     ($($float:ty, $lanes:literal, $mask:ident, $load:ident $set:ident $zero:expr, $ge:ident $le:ident $eq:ident $and:ident
-        $or:ident $not:ident: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { neon! { $(
+        $or:ident $not:ident: $within:ident $less:ident $equal:ident $in_set:ident;)*) => { neon! { $(
         pub(super) fn $within(values: &[$float], low: $float, high: $float, inverted: bool, out: &mut [u64]) {
             let (low, high) = ($set(low), $set(high));
             test(values, inverted, out, |block| {
@@ -166,7 +166,7 @@ macro_rules! floats {
             });
         }
 
-        pub(super) fn $any_of(values: &[$float], set: &[$float], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$float], set: &[$float], out: &mut [u64]) {
             let nan = set.iter().any(|wanted| wanted.is_nan());
             test(values, false, out, |block| {
                 let (vectors, _) = block.as_chunks::<$lanes>();

@@ -48,7 +48,7 @@ pub(super) mod private {
         fn within(values: &[Self], bounds: Bounds<Self>, out: &mut [u64]);
         fn less(left: &[Self], right: &[Self], inverted: bool, out: &mut [u64]);
         fn equal(left: &[Self], right: &[Self], inverted: bool, out: &mut [u64]);
-        fn any_of(values: &[Self], set: &[Self], out: &mut [u64]);
+        fn in_set(values: &[Self], set: &[Self], out: &mut [u64]);
 
         /// The bits, as the lower and the upper 64; equal values have the same.
         fn halves(self) -> (u64, u64);
@@ -58,7 +58,7 @@ pub(super) mod private {
 /// Bounds of integers, and their slices reinterpreted as the unsigned type of the same width. `$turn` converts between
 /// the order of unsigned numbers and the type's.
 macro_rules! integer {
-    ($($integer:ty as $bits:ty, $turn:expr, $tiers:tt: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { $(
+    ($($integer:ty as $bits:ty, $turn:expr, $tiers:tt: $within:ident $less:ident $equal:ident $in_set:ident;)*) => { $(
         impl Number for $integer {}
 
         impl private::Number for $integer {
@@ -97,9 +97,9 @@ macro_rules! integer {
                 tiers!($equal(left, right, inverted, out): $tiers)
             }
 
-            fn any_of(values: &[Self], set: &[Self], out: &mut [u64]) {
+            fn in_set(values: &[Self], set: &[Self], out: &mut [u64]) {
                 let (values, set): (&[$bits], &[$bits]) = (bits(values), bits(set));
-                tiers!($any_of(values, set, out): $tiers)
+                tiers!($in_set(values, set, out): $tiers)
             }
 
             #[inline(always)]
@@ -142,7 +142,7 @@ integer! {
 }
 
 macro_rules! float {
-    ($($float:ty: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { $(
+    ($($float:ty: $within:ident $less:ident $equal:ident $in_set:ident;)*) => { $(
         impl Number for $float {}
 
         impl private::Number for $float {
@@ -193,8 +193,8 @@ macro_rules! float {
                 dispatch!($equal(left, right, inverted, out): avx512 avx2 neon)
             }
 
-            fn any_of(values: &[Self], set: &[Self], out: &mut [u64]) {
-                dispatch!($any_of(values, set, out): avx512 avx2 neon)
+            fn in_set(values: &[Self], set: &[Self], out: &mut [u64]) {
+                dispatch!($in_set(values, set, out): avx512 avx2 neon)
             }
 
             #[inline(always)]

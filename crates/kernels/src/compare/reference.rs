@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use super::Comparison;
 
-pub(super) trait Ordered: Copy {
+pub(super) trait SqlOrder: Copy {
     fn order(self, other: Self) -> Ordering;
 }
 
 macro_rules! integers {
     ($($integer:ty)*) => { $(
-        impl Ordered for $integer {
+        impl SqlOrder for $integer {
             fn order(self, other: Self) -> Ordering {
                 self.cmp(&other)
             }
@@ -22,7 +22,7 @@ integers!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128);
 
 macro_rules! floats {
     ($($float:ty)*) => { $(
-        impl Ordered for $float {
+        impl SqlOrder for $float {
             fn order(self, other: Self) -> Ordering {
                 match (self.is_nan(), other.is_nan()) {
                     (true, true) => Ordering::Equal,
@@ -38,7 +38,7 @@ macro_rules! floats {
 
 floats!(f32 f64);
 
-pub(super) fn holds<T: Ordered>(left: T, op: Comparison, right: T) -> bool {
+pub(super) fn holds<T: SqlOrder>(left: T, op: Comparison, right: T) -> bool {
     let order = left.order(right);
     match op {
         Comparison::Equal => order == Ordering::Equal,

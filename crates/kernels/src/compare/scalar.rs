@@ -51,7 +51,7 @@ fn mask_set<T: Copy>(block: &[T; BLOCK], set: &[T], equal: impl Fn(T, T) -> bool
 }
 
 macro_rules! integers {
-    ($($integer:ty: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { $(
+    ($($integer:ty: $within:ident $less:ident $equal:ident $in_set:ident;)*) => { $(
         pub(super) fn $within(values: &[$integer], low: $integer, span: $integer, inverted: bool, out: &mut [u64]) {
             test(values, inverted, out, |block| mask(block, |value| value.wrapping_sub(low) <= span));
         }
@@ -75,7 +75,7 @@ macro_rules! integers {
             });
         }
 
-        pub(super) fn $any_of(values: &[$integer], set: &[$integer], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$integer], set: &[$integer], out: &mut [u64]) {
             test(values, false, out, |block| mask_set(block, set, |value, wanted| value == wanted));
         }
     )* };
@@ -90,7 +90,7 @@ integers! {
 }
 
 macro_rules! floats {
-    ($($float:ty: $within:ident $less:ident $equal:ident $any_of:ident;)*) => { $(
+    ($($float:ty: $within:ident $less:ident $equal:ident $in_set:ident;)*) => { $(
         pub(super) fn $within(values: &[$float], low: $float, high: $float, inverted: bool, out: &mut [u64]) {
             test(values, inverted, out, |block| mask(block, |value| (value >= low) & (value <= high)));
         }
@@ -107,7 +107,7 @@ macro_rules! floats {
             });
         }
 
-        pub(super) fn $any_of(values: &[$float], set: &[$float], out: &mut [u64]) {
+        pub(super) fn $in_set(values: &[$float], set: &[$float], out: &mut [u64]) {
             test(values, false, out, |block| {
                 mask_set(block, set, |value, wanted| (value == wanted) | (value.is_nan() & wanted.is_nan()))
             });

@@ -96,7 +96,7 @@ impl<'a, T: Number> NumberSet<'a, T> {
     pub fn find(&self, values: &[T], out: &mut [u64]) -> Result<(), KernelError> {
         check_words(values.len(), out)?;
         if self.slots.is_empty() || self.values.is_empty() {
-            T::any_of(values, self.values, out);
+            T::in_set(values, self.values, out);
             return Ok(());
         }
         let Self { slots, hashes, .. } = *self;

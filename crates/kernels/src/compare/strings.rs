@@ -10,7 +10,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Comparison, any_of, check_words, compare, or, word_count};
+use super::{Comparison, check_words, compare, in_set, or, word_count};
 use crate::{ByteStrings, KernelError};
 
 /// The number of strings whose numbers are on the stack at a time.
@@ -37,9 +37,9 @@ pub fn compare_strings(
 ) -> Result<(), KernelError> {
     check_words(strings.len(), out)?;
     match op {
-        Comparison::Equal => strings_any_of(strings, &[literal], out),
+        Comparison::Equal => strings_in_set(strings, &[literal], out),
         Comparison::NotEqual => {
-            strings_any_of(strings, &[literal], out)?;
+            strings_in_set(strings, &[literal], out)?;
             invert(strings.len(), out);
             Ok(())
         }
@@ -51,14 +51,14 @@ pub fn compare_strings(
 ///
 /// # Errors
 /// The same as [`compare_strings`].
-pub fn strings_any_of(strings: ByteStrings<'_>, set: &[&[u8]], out: &mut [u64]) -> Result<(), KernelError> {
+pub fn strings_in_set(strings: ByteStrings<'_>, set: &[&[u8]], out: &mut [u64]) -> Result<(), KernelError> {
     check_words(strings.len(), out)?;
     in_parts(strings, out, |part, found| {
         let mut some = [0; word_count(PART)];
         let some = &mut some[..found.len()];
         for set in set.chunks(WANTED) {
             match part {
-                ByteStrings::Views { views, .. } => views_any_of(part, views, set, some)?,
+                ByteStrings::Views { views, .. } => views_in_set(part, views, set, some)?,
                 ByteStrings::Offsets32 { offsets, .. } => {
                     let lens = |at: usize| offsets[at + 1].wrapping_sub(offsets[at]) as u64;
                     by_numbers(part, lens, set, |wanted| wanted.len() as u64, some)?;
@@ -67,7 +67,7 @@ pub fn strings_any_of(strings: ByteStrings<'_>, set: &[&[u8]], out: &mut [u64]) 
                     let lens = |at: usize| offsets[at + 1].wrapping_sub(offsets[at]).cast_unsigned();
                     by_numbers(part, lens, set, |wanted| wanted.len() as u64, some)?;
                 }
-                ByteStrings::Fixed { data, width } => fixed_any_of(part, data, width, set, some)?,
+                ByteStrings::Fixed { data, width } => fixed_in_set(part, data, width, set, some)?,
             }
             or(found, some)?;
         }
@@ -150,7 +150,7 @@ fn by_numbers(
     for (key, string) in keys.iter_mut().zip(set) {
         *key = wanted(string);
     }
-    any_of(&numbers(count, number)[..count], &keys[..set.len()], out)?;
+    in_set(&numbers(count, number)[..count], &keys[..set.len()], out)?;
     keep(strings, out, |string| set.iter().any(|wanted| are_equal(wanted, string)))
 }
 
@@ -166,7 +166,7 @@ fn by_bytes(left: &[u8], right: &[u8]) -> Ordering {
 }
 
 /// At most [`WANTED`] strings.
-fn views_any_of(strings: ByteStrings<'_>, views: &[u128], set: &[&[u8]], out: &mut [u64]) -> Result<(), KernelError> {
+fn views_in_set(strings: ByteStrings<'_>, views: &[u128], set: &[&[u8]], out: &mut [u64]) -> Result<(), KernelError> {
     let mut held = [0; WANTED];
     let mut count = 0;
     let mut long: [&[u8]; WANTED] = [&[]; WANTED];
@@ -180,7 +180,7 @@ fn views_any_of(strings: ByteStrings<'_>, views: &[u128], set: &[&[u8]], out: &m
             long_count += 1;
         }
     }
-    any_of(views, &held[..count], out)?;
+    in_set(views, &held[..count], out)?;
     if long_count > 0 {
         let mut found = [0; word_count(PART)];
         let found = &mut found[..out.len()];
@@ -201,7 +201,7 @@ fn view(string: &[u8]) -> u128 {
 }
 
 /// Finds strings of one length that equal one of at most [`WANTED`] strings.
-fn fixed_any_of(
+fn fixed_in_set(
     strings: ByteStrings<'_>,
     data: &[u8],
     width: usize,
@@ -224,7 +224,7 @@ fn fixed_any_of(
                 *key = number(wanted);
             }
             let numbers = numbers(strings.len(), |at| number(value(at)));
-            any_of(&numbers[..strings.len()], &keys[..count], out)
+            in_set(&numbers[..strings.len()], &keys[..count], out)
         }};
     }
     match width {

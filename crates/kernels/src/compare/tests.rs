@@ -3,10 +3,10 @@ use std::fmt::Debug;
 
 use lath_testkit::{GuardedSlice, Plain, Seeded, lengths};
 
-use super::reference::{Ordered, bitmap, holds};
+use super::reference::{SqlOrder, bitmap, holds};
 use super::{
-    Comparison, Number, NumberSet, Truth, any_of, between, codes, compare, compare_slices, compare_strings,
-    set_slot_count, strings_any_of, strings_start_with,
+    Comparison, Number, NumberSet, Truth, between, codes, compare, compare_slices, compare_strings, in_set,
+    set_slot_count, strings_in_set, strings_start_with,
 };
 use crate::byte_strings::layouts::Layouts;
 use crate::{ByteStrings, KernelError, Tier};
@@ -25,7 +25,7 @@ fn answers<T: Plain>(values: &[T], kernel: impl Fn(&[T], &mut [u64]) -> Result<(
 }
 
 /// Every function on one type; `special` are the values at the ends of its order and around.
-fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T, special: &[T]) {
+fn conforms<T: Number + SqlOrder + Plain + Debug>(tier: Tier, from: fn(u128) -> T, special: &[T]) {
     for len in lengths().filter(|&len| len < 1100).chain([5_000]) {
         let mut random = Seeded::with_seed("compare", len as u64);
         let few: Vec<T> = (0..4).map(|_| from(random.u128(..))).collect();
@@ -57,7 +57,7 @@ fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T
 
         let set: Vec<T> = (0..random.usize(..20)).map(|_| pick(&mut random)).collect();
         let in_set = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
-        let found = answers(&values, |values, out| any_of(values, &set, out));
+        let found = answers(&values, |values, out| in_set(values, &set, out));
         assert_eq!(found, bitmap(values.iter().map(|&value| in_set(value))), "{tier} {len} {set:?}");
 
         let set: Vec<T> = (0..random.usize(..200)).map(|_| pick(&mut random)).collect();
@@ -182,7 +182,7 @@ fn lengths_that_disagree_are_errors() {
     let wrong = |expected, actual| Err(KernelError::LengthMismatch { expected, actual });
     assert_eq!(compare(&[1, 2], Comparison::Less, 1, &mut []), wrong(1, 0));
     assert_eq!(between(&[1; 65], 1, 2, &mut [0]), wrong(2, 1));
-    assert_eq!(any_of(&[1; 64], &[1], &mut [0, 0]), wrong(1, 2));
+    assert_eq!(in_set(&[1; 64], &[1], &mut [0, 0]), wrong(1, 2));
     assert_eq!(compare_slices(&[1, 2], Comparison::Less, &[1], &mut [0]), wrong(2, 1));
     assert_eq!(codes(&[0], Truth::new(&[1], 1).unwrap(), &mut []), wrong(1, 0));
 }
@@ -232,7 +232,7 @@ fn strings_in_every_layout_compare_by_their_bytes() {
                     compare_strings(strings, op, &literal, &mut out).unwrap();
                     assert_eq!(*out, bitmap(all.iter().map(order)), "{} {op:?} {literal:?}", context());
                 }
-                strings_any_of(strings, &set, &mut out).unwrap();
+                strings_in_set(strings, &set, &mut out).unwrap();
                 let expected = bitmap(all.iter().map(|string| set.contains(&string.as_slice())));
                 assert_eq!(*out, expected, "{} {set:?}", context());
                 strings_start_with(strings, &literal, &mut out).unwrap();

@@ -58,7 +58,7 @@ avx2! {
         table[..dict.len()].copy_from_slice(dict);
         let (vectors, tail) = indices.as_chunks::<8>();
         let (out_vectors, out_tail) = out.as_chunks_mut::<8>();
-        let tables = tables_of(&table);
+        let tables = load_tables(&table);
         let mut max = _mm256_setzero_si256();
         if dict.len() <= 8 {
             for (vector, out) in vectors.iter().zip(out_vectors) {
@@ -93,7 +93,7 @@ avx2! {
         }
         let (vectors, tail) = indices.as_chunks::<8>();
         let (out_vectors, out_tail) = out.as_chunks_mut::<8>();
-        let tables = tables_of(&table);
+        let tables = load_tables(&table);
         let mut max = _mm256_setzero_si256();
         for (vector, out) in vectors.iter().zip(out_vectors) {
             let index = load(vector);
@@ -143,7 +143,7 @@ avx2! {
     }
 
     #[inline]
-    fn tables_of(entries: &[u32; 32]) -> [__m256i; 4] {
+    fn load_tables(entries: &[u32; 32]) -> [__m256i; 4] {
         let tables = entries.as_chunks().0;
         [load(&tables[0]), load(&tables[1]), load(&tables[2]), load(&tables[3])]
     }

@@ -165,7 +165,7 @@ avx512! {
         for (vector, out) in vectors.iter().zip(out_vectors) {
             let index = _mm512_cvtepu32_epi64(load_half(vector));
             max = _mm512_max_epu64(max, index);
-            for (half, out) in halves_of(index).into_iter().zip(out.as_chunks_mut::<4>().0) {
+            for (half, out) in half_indices(index).into_iter().zip(out.as_chunks_mut::<4>().0) {
                 store_u128(out, _mm512_permutex2var_epi64(a, half, b));
             }
         }
@@ -176,7 +176,7 @@ avx512! {
     /// The positions of both halves of each of eight entries of 16 bytes in a table of eight-byte words: `2 i`, `2 i +
     /// 1`, for the first four and for the last four.
     #[inline]
-    fn halves_of(index: __m512i) -> [__m512i; 2] {
+    fn half_indices(index: __m512i) -> [__m512i; 2] {
         let which = _mm512_set_epi64(1, 0, 1, 0, 1, 0, 1, 0);
         let first = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
         let last = _mm512_set_epi64(7, 7, 6, 6, 5, 5, 4, 4);

@@ -30,12 +30,12 @@ pub(super) struct ShortRun {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn may_begin(src: &[u8], position: usize) -> bool {
-    src.get(position).is_some_and(|&header| length_of(header.into()) <= SHORT)
+    src.get(position).is_some_and(|&header| run_length(header.into()) <= SHORT)
 }
 
 /// The number of values by the first byte of a header: over [`SHORT`] if that is not the last.
 #[inline(always)]
-fn length_of(header: u64) -> usize {
+fn run_length(header: u64) -> usize {
     (header as usize >> 1) << ((header & 1) * 3)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn take<T>(
         let word = u64::from_le_bytes(word);
         let packed = word & 1;
         let units = (word & 0xff) as usize >> 1;
-        let length = length_of(word & 0xff);
+        let length = run_length(word & 0xff);
         let value = (word >> 8) & stored & packed.wrapping_sub(1);
         // A header of several bytes has a length over 32 in its first byte. Other code rejects a value that is too
         // wide.

@@ -23,7 +23,7 @@ const MAX_COMPARED: usize = 32;
 /// A bit for each value: whether it is in `set`.
 pub(super) fn find_in_set<T: Number>(values: &[T], set: &[T]) -> Result<BooleanBuffer> {
     if set.len() <= MAX_COMPARED {
-        return fill_bitmap(values.len(), |out| compare::any_of(values, set, out));
+        return fill_bitmap(values.len(), |out| compare::in_set(values, set, out));
     }
     let mut slots = vec![T::default(); set_slot_count(set.len())];
     let set = NumberSet::new(set, &mut slots)?;

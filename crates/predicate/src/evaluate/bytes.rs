@@ -95,7 +95,7 @@ fn by_kernels(test: &ValueTest, strings: ByteStrings<'_>, array: &dyn Array) -> 
         }
         ValueTest::In(set) if set.values().len() <= MAX_COMPARED => {
             let Some(list) = set.values().iter().map(byte_string).collect::<Option<Vec<_>>>() else { return Ok(None) };
-            fill_bitmap(len, |out| compare::strings_any_of(strings, &list, out)).map(Some)
+            fill_bitmap(len, |out| compare::strings_in_set(strings, &list, out)).map(Some)
         }
         ValueTest::Like(pattern) if pattern.is_prefix_only() => {
             let prefix = pattern.prefix().unwrap_or_default();

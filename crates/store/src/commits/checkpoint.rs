@@ -213,7 +213,7 @@ fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
     let generation = writer.generation;
     let len = extent.units as usize * UNIT as usize - value::HEAD;
     if bytes.len() > len {
-        return Err(Error::internal("the map of free space is larger than its maximum"));
+        return Err(Error::internal("the free map is larger than its maximum"));
     }
     // The length of a value determines the units of its node.
     bytes.resize(len, 0);

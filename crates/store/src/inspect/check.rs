@@ -396,7 +396,7 @@ impl<'a> Checker<'a> {
             }
         }
         if visit.path.len() + inner.prefix().len() > MAX_KEY_LEN {
-            return Err(Error::corrupt("the path to a node is longer than keys can be"));
+            return Err(Error::corrupt("the path to a node is longer than the maximum length of a key"));
         }
         Ok(())
     }
@@ -411,7 +411,7 @@ impl<'a> Checker<'a> {
             self.report.add(None, "space was freed twice");
         }
         for region in space.damaged_regions() {
-            self.report.add(None, format!("the map of free space is damaged for region {region} of 2 MiB"));
+            self.report.add(None, format!("the free map is damaged in region {region} of 2 MiB"));
         }
         if !self.is_complete || !space.damaged_regions().is_empty() {
             return;
@@ -425,7 +425,7 @@ impl<'a> Checker<'a> {
             }
         }
         for run in space.used_outside(&mut self.reached, 10).1 {
-            let what = format!("{} bytes count as used, and nothing refers to them", u64::from(run.units) * UNIT);
+            let what = format!("{} bytes are marked as used, but nothing refers to them", u64::from(run.units) * UNIT);
             self.problem(run.start, what);
         }
     }

@@ -228,7 +228,7 @@ impl<'a> Leaf<'a> {
             (usize::from(*suffix_len), rest)
         };
         if *value_len > EXTERNAL {
-            return Err(Error::corrupt("no value has the length that an entry of a leaf says"));
+            return Err(Error::corrupt("an entry of a leaf has an invalid value length"));
         }
         let (suffix, rest) = rest.split_at_checked(suffix_len).ok_or_else(overrun)?;
         Ok((suffix, *value_len, rest))

@@ -89,7 +89,7 @@ impl Header {
         // Numbers that grow by one do not reach these limits, and could not grow any further.
         let limits = [(24, LIMIT), (32, LIMIT), (40, LIMIT), (64, REFERENCE_LIMIT)];
         if limits.iter().any(|&(at, limit)| field(at) > limit) {
-            return Err(Error::corrupt("a header has a number that is larger than any can be"));
+            return Err(Error::corrupt("a number in a header is out of range"));
         }
         let free_map = Some(field(72)).filter(|reference| *reference != 0);
         let is_clean = bytes[12] == CLEAN as u8;

@@ -235,5 +235,5 @@ impl<'a> Reader<'a> {
 
 #[cold]
 fn damaged() -> Error {
-    Error::corrupt("a record of the log is not a run of operations")
+    Error::corrupt("a log record is not a sequence of operations")
 }

@@ -28,13 +28,13 @@ pub(super) fn salvage_store(
                 (first, end) if first == end => format!("commit {first} is lost"),
                 (first, end) => format!("commits {first} to {end} are lost"),
             };
-            report.problems.push(problem(format!("{lost}: the log does not have it")));
+            report.problems.push(problem(format!("{lost}: the log lacks it")));
         }
         last = sequence;
         match redo(bytes, target) {
             Ok(()) => report.commits += 1,
             Err(error @ (Error::Io { .. } | Error::Poisoned)) => return Err(error),
-            Err(error) => report.problems.push(problem(format!("commit {sequence} cannot be done again: {error}"))),
+            Err(error) => report.problems.push(problem(format!("commit {sequence} cannot be replayed: {error}"))),
         }
         counter.add(bytes.len())
     })?;

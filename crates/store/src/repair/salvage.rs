@@ -56,7 +56,11 @@ impl<'a> Salvage<'a> {
                 Ok((birth, Branch::Inner(inner))) => {
                     let below: Arc<[u8]> = [&path[..], inner.prefix()].concat().into();
                     if below.len() > MAX_KEY_LEN {
-                        self.report_lost(reference, &path, &Error::corrupt("a path is longer than keys can be"));
+                        self.report_lost(
+                            reference,
+                            &path,
+                            &Error::corrupt("the path to a node is longer than the maximum length of a key"),
+                        );
                         continue;
                     }
                     for index in (0..inner.count()).rev() {

@@ -143,7 +143,7 @@ impl Space {
     /// [`damaged_regions`](Self::damaged_regions).
     pub(crate) fn lazy(source: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
         let bytes = source.as_ref();
-        let short = || Error::corrupt("the free map is cut off");
+        let short = || Error::corrupt("the free map is truncated");
         let first = u64_at(bytes, 8).ok_or_else(short)?;
         let end = u64_at(bytes, 16).ok_or_else(short)?;
         if u32_at(bytes, 4) != Some(VERSION) || first > end || end > 1 << 40 {

@@ -113,7 +113,7 @@ pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Rank
                 };
                 indexes.push(index);
                 if indexes.len() > super::MAX_KEY_LEN + 1 {
-                    return Err(Error::corrupt("the path to a key is longer than any key"));
+                    return Err(Error::corrupt("the path to a key is longer than the maximum length of a key"));
                 }
                 reference = word.reference();
             }

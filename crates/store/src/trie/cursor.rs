@@ -397,7 +397,7 @@ fn units(leaf: &Leaf<'_>) -> i64 {
 
 #[cold]
 fn endless() -> Error {
-    Error::corrupt("a tree has more nodes than the file has room for: some are reached over and over")
+    Error::corrupt("a tree has more nodes than fit the file, so it contains a cycle")
 }
 
 #[cold]
@@ -407,7 +407,7 @@ fn changed() -> Error {
 
 #[cold]
 fn too_deep(reference: u64) -> Error {
-    locate(Error::corrupt("the path to a key is longer than any key"), reference)
+    locate(Error::corrupt("the path to a key is longer than the maximum length of a key"), reference)
 }
 
 #[cfg(test)]

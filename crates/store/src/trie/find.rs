@@ -96,7 +96,7 @@ fn trouble(arena: &Arena, reference: u64) -> Error {
     let parsed = match Kind::from_head(node.head) {
         Some(Kind::Leaf) => Leaf::parse(node).map(drop),
         Some(Kind::Inner) => Inner::parse(node).map(drop),
-        _ => Err(Error::corrupt("a leaf or an inner node is expected")),
+        _ => Err(Error::corrupt("expected a leaf or an inner node")),
     };
     // If another program writes to the file, the node may be right again by now.
     locate(parsed.err().unwrap_or_else(|| Error::corrupt("a node changed while it was read")), reference)

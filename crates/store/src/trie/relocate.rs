@@ -180,8 +180,7 @@ impl<'w> Relocation<'w> {
         let mut visits = arena.len() / UNIT;
         let mut word = root;
         loop {
-            visits =
-                visits.checked_sub(1).ok_or_else(|| Error::corrupt("some nodes of a tree are below themselves"))?;
+            visits = visits.checked_sub(1).ok_or_else(|| Error::corrupt("a tree contains a cycle"))?;
             self.visits += 1;
             let mut done = self.enter(&arena, word, &mut path, &mut frames)?;
             loop {
@@ -230,7 +229,7 @@ impl<'w> Relocation<'w> {
                 if path.len() > MAX_KEY_LEN {
                     return Err(Error::corrupt_at(
                         reference.saturating_mul(UNIT),
-                        "the path to a node is longer than keys can be",
+                        "the path to a node is longer than the maximum length of a key",
                     ));
                 }
                 for index in 0..inner.count() {

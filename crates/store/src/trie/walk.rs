@@ -27,7 +27,7 @@ pub(crate) fn walk(
         if reference == 0 || !visit(reference, true)? {
             continue;
         }
-        left = left.checked_sub(1).ok_or_else(|| Error::corrupt("some nodes of a tree are below themselves"))?;
+        left = left.checked_sub(1).ok_or_else(|| Error::corrupt("a tree contains a cycle"))?;
         match Branch::at(arena, reference)? {
             Branch::Inner(inner) => {
                 for index in (0..inner.count()).rev() {

@@ -20,11 +20,11 @@ fn mixed<T: Spec>(random: &mut Seeded, len: usize) -> Vec<T> {
     let kind = random.u8(..6);
     let digits = random.i32(0..8);
     let mut value = || match kind {
-        0 => T::of_bits(random.u64(..)),
+        0 => T::from_raw_bits(random.u64(..)),
         1 => unusual[random.usize(..unusual.len())],
-        2 => T::of_integer(random.i64(..) >> random.u8(..64)),
+        2 => T::from_integer(random.i64(..) >> random.u8(..64)),
         3 if random.u8(..4) == 0 => unusual[random.usize(..unusual.len())],
-        _ => T::of_integer(random.i64(-99_999_999..99_999_999)).times(reference::power(-digits)),
+        _ => T::from_integer(random.i64(-99_999_999..99_999_999)).times(reference::power(-digits)),
     };
     (0..len).map(|_| value()).collect()
 }
@@ -37,7 +37,7 @@ fn check_round_trip<T: Float + Spec + Plain>(tier: Tier) {
         let src = GuardedSlice::ending_at_guard(&values);
         let page = encoded(&src[..], &Candidates::find(&src[..]));
         assert_same_bits(&reference::decode::<T>(&page), &values, &context);
-        let mut out = GuardedSlice::ending_at_guard(&vec![T::of_bits(0xa5a5); len]);
+        let mut out = GuardedSlice::ending_at_guard(&vec![T::from_raw_bits(0xa5a5); len]);
         assert_eq!(decode(&page, 0, &mut out[..]), Ok(()), "{context}");
         assert_same_bits(&out, &values, &context);
     }
@@ -56,18 +56,20 @@ fn check_digits<T: Float + Spec>(tier: Tier) {
     let edges: Vec<T> = [22, 23, 24, 30, 31, 32, 50, 51, 52, 53, 62, 63, 64]
         .into_iter()
         .flat_map(|power| {
-            let value =
-                T::of_integer(1).times((0..power).fold(T::of_integer(1), |value, _| value.times(T::of_integer(2))));
+            let value = T::from_integer(1)
+                .times((0..power).fold(T::from_integer(1), |value, _| value.times(T::from_integer(2))));
             let sign = 1 << (8 * T::SIZE - 1);
             let bits = [value.bits() - 1, value.bits(), value.bits() + 1];
-            bits.into_iter().flat_map(move |bits| [T::of_bits(bits), T::of_bits(bits | sign)])
+            bits.into_iter().flat_map(move |bits| [T::from_raw_bits(bits), T::from_raw_bits(bits | sign)])
         })
         .collect();
     let halves: Vec<T> = (-9..9)
-        .map(|value| T::of_integer(value).times(T::of_integer(1).times(reference::power(-1)).times(T::of_integer(5))))
+        .map(|value| {
+            T::from_integer(value).times(T::from_integer(1).times(reference::power(-1)).times(T::from_integer(5)))
+        })
         .collect();
     for scale in Scale::<T>::all() {
-        let mut block = [T::of_integer(0); BLOCK];
+        let mut block = [T::from_integer(0); BLOCK];
         let pool = mixed::<T>(&mut random, BLOCK);
         for (at, value) in block.iter_mut().enumerate() {
             *value = match random.u8(..6) {
@@ -82,7 +84,7 @@ fn check_digits<T: Float + Spec>(tier: Tier) {
         let mut misses = [0xa5];
         let (min, max) = T::digitize(&[block], &scale, &mut integers, &mut misses);
         let pair = reference::Pair::new(scale.exponent, scale.factor);
-        let expected = block.map(|value| pair.integer_of(value));
+        let expected = block.map(|value| pair.integer(value));
         for (bit, (&expected, &value)) in expected.iter().zip(&block).enumerate() {
             let got = (misses[0] >> bit & 1 == 0).then(|| integers[0][bit].into());
             let expected = expected.map(|integer| T::truncate(integer.cast_unsigned()).into());

@@ -32,7 +32,7 @@ pub fn lengths(strings: ByteStrings<'_>, out: &mut [i32]) -> Result<usize, Kerne
     if strings.len() != out.len() {
         return Err(KernelError::LengthMismatch { expected: strings.len(), actual: out.len() });
     }
-    with_source!(strings, |source| lengths_of(source, out))
+    with_source!(strings, |source| dispatch_lengths(source, out))
 }
 
 /// Writes the bytes of all strings one after another, and returns their number: the sum that [`lengths`] returns.
@@ -52,7 +52,7 @@ pub fn concat(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelE
             place.copy_from_slice(bytes);
             Ok(bytes.len())
         }
-        None => concat_of(source, out),
+        None => dispatch_concat(source, out),
     })
 }
 
@@ -64,17 +64,17 @@ pub fn concat(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelE
 /// # Errors
 /// The same as [`concat()`]; [`KernelError::OffsetOverflow`] if a length is over `i32::MAX`.
 pub fn encode_plain(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelError> {
-    with_source!(strings, |source| encode_plain_of(source, out))
+    with_source!(strings, |source| dispatch_encode_plain(source, out))
 }
 
-fn lengths_of<'s>(source: impl Source<'s>, out: &mut [i32]) -> Result<usize, KernelError> {
+fn dispatch_lengths<'s>(source: impl Source<'s>, out: &mut [i32]) -> Result<usize, KernelError> {
     dispatch!(lengths(source, out): avx2)
 }
 
-fn concat_of<'s>(source: impl Source<'s>, out: &mut [u8]) -> Result<usize, KernelError> {
+fn dispatch_concat<'s>(source: impl Source<'s>, out: &mut [u8]) -> Result<usize, KernelError> {
     dispatch!(concat(source, out): avx2)
 }
 
-fn encode_plain_of<'s>(source: impl Source<'s>, out: &mut [u8]) -> Result<usize, KernelError> {
+fn dispatch_encode_plain<'s>(source: impl Source<'s>, out: &mut [u8]) -> Result<usize, KernelError> {
     dispatch!(encode_plain(source, out): avx2)
 }

@@ -45,7 +45,7 @@ avx2! {
                 let start = unsafe { page.as_ptr().add(at) };
                 // SAFETY: as above; this load takes any alignment.
                 let word = unsafe { _mm_loadu_si128(start.cast()) };
-                store_view(slot, view_of(len, word, buffer_index, at as u32 + 4));
+                store_view(slot, make_view(len, word, buffer_index, at as u32 + 4));
             })?;
         }
         let done = walk.index;
@@ -97,7 +97,7 @@ avx2! {
     }
 
     #[inline]
-    fn view_of(len: u32, word: __m128i, buffer_index: u32, offset: u32) -> __m128i {
+    fn make_view(len: u32, word: __m128i, buffer_index: u32, offset: u32) -> __m128i {
         let keep = &view::KEEP[(len as usize).min(view::INLINE_LEN + 1)];
         // SAFETY: the reference is to 16 readable bytes, and this load takes any alignment.
         let keep = unsafe { _mm_loadu_si128(std::ptr::from_ref(keep).cast()) };

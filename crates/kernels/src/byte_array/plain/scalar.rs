@@ -41,7 +41,7 @@ impl Walk {
                     view::from_word(value.len() as u32, u128::from_le_bytes(*word), reference)
                 }
                 _ => {
-                    let offset = offset_of(value, at, self.index - 1)?;
+                    let offset = view_offset(value, at, self.index - 1)?;
                     view::from_value(value, buffer_index, offset)
                 }
             };
@@ -72,7 +72,7 @@ impl Walk {
 }
 
 /// The offset in the view of value `i`, which starts at `at`.
-fn offset_of(value: &[u8], at: usize, i: usize) -> Result<u32, KernelError> {
+fn view_offset(value: &[u8], at: usize, i: usize) -> Result<u32, KernelError> {
     if value.len() <= view::INLINE_LEN {
         Ok(0)
     } else if at + 4 > view::MAX_OFFSET {

@@ -58,7 +58,7 @@ avx2! {
                 // SAFETY: the last value of the eight starts 16 bytes before the end of `data`, and the others before
                 // it.
                 let heads = unsafe { load_two(data, first, second) };
-                let lanes = lanes_of(pair as i32);
+                let lanes = pair_lanes(pair as i32);
                 let len = _mm256_permutevar8x32_epi32(len, lanes);
                 let limit = _mm256_permutevar8x32_epi32(limit, lanes);
                 let kept = _mm256_and_si256(
@@ -79,7 +79,7 @@ avx2! {
 
     /// Four times the index of the first of a pair, then of the second.
     #[inline]
-    fn lanes_of(pair: i32) -> __m256i {
+    fn pair_lanes(pair: i32) -> __m256i {
         let first = 2 * pair;
         let second = first + 1;
         _mm256_set_epi32(second, second, second, second, first, first, first, first)

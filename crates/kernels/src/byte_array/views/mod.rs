@@ -43,7 +43,7 @@ pub fn length_views(
     if lengths.len() != out.len() {
         return Err(KernelError::LengthMismatch { expected: lengths.len(), actual: out.len() });
     }
-    let end = end_of(base, lengths)?;
+    let end = checked_end(base, lengths)?;
     if end > data.len() {
         return Err(KernelError::InputTooShort { needed: end, available: data.len() });
     }
@@ -56,7 +56,7 @@ fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut
 }
 
 /// The end of values with these lengths, if no length is negative and the end is an offset that fits a view.
-fn end_of(base: usize, lengths: &[i32]) -> Result<usize, KernelError> {
+fn checked_end(base: usize, lengths: &[i32]) -> Result<usize, KernelError> {
     if lengths.is_empty() {
         return Ok(base);
     }

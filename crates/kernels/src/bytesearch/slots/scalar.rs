@@ -12,16 +12,16 @@ pub(super) fn find(values: &[u32; 16], wanted: u32) -> usize {
 }
 
 pub(super) fn least_of_32(values: &[u16; 32]) -> usize {
-    least_of(values)
+    min_index(values)
 }
 
 pub(super) fn least_of_64(values: &[u16; 64]) -> usize {
-    least_of(values)
+    min_index(values)
 }
 
 /// The minimum first, then its index: one pass that keeps both does not vectorise.
 #[inline]
-fn least_of<const N: usize>(values: &[u16; N]) -> usize {
+fn min_index<const N: usize>(values: &[u16; N]) -> usize {
     let least = values.iter().fold(u16::MAX, |least, &value| least.min(value));
     values.iter().position(|&value| value == least).unwrap_or(0)
 }

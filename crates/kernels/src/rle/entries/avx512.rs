@@ -161,7 +161,7 @@ avx512! {
             // SAFETY: the source has 64 bytes from the first of each of these blocks on.
             let indices = unpack(&lanes, unsafe { _mm512_loadu_si512(at.cast()) });
             max = _mm512_max_epu8(max, indices);
-            for (entries, out) in entries_of::<PARTS>(&tables, indices).into_iter().zip(block.as_chunks_mut().0) {
+            for (entries, out) in look_up_entries::<PARTS>(&tables, indices).into_iter().zip(block.as_chunks_mut().0) {
                 store(out, entries);
             }
             at = at.wrapping_add(8 * width);
@@ -172,7 +172,7 @@ avx512! {
             let meant = _mm512_cmplt_epu8_mask(load(&ORDER), _mm512_set1_epi8(part.len() as i8));
             let indices = _mm512_maskz_mov_epi8(meant, unpack(&lanes, load_some(src)));
             max = _mm512_max_epu8(max, indices);
-            for (entries, out) in entries_of::<PARTS>(&tables, indices).into_iter().zip(part.chunks_mut(16)) {
+            for (entries, out) in look_up_entries::<PARTS>(&tables, indices).into_iter().zip(part.chunks_mut(16)) {
                 store_some(out, entries);
             }
             src = src.get(8 * width..).unwrap_or_default();
@@ -192,7 +192,7 @@ avx512! {
 
     /// The entries of 64 indices, in order, from tables of their first, second, third and fourth bytes.
     #[inline]
-    fn entries_of<const PARTS: usize>(tables: &[[__m512i; 4]; 4], indices: __m512i) -> [__m512i; 4] {
+    fn look_up_entries<const PARTS: usize>(tables: &[[__m512i; 4]; 4], indices: __m512i) -> [__m512i; 4] {
         let odd = if PARTS > 1 { _mm512_movepi8_mask(_mm512_slli_epi16::<1>(indices)) } else { 0 };
         let upper = if PARTS > 2 { _mm512_movepi8_mask(indices) } else { 0 };
         let mut bytes = [_mm512_setzero_si512(); 4];
