@@ -1,4 +1,4 @@
-//! The thread that flushes, compacts and removes files.
+//! The background thread that flushes, compacts and removes files.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,18 +26,18 @@ fn hot_rows_become_files_and_old_files_go_by_themselves() {
         assert_eq!(table.count().unwrap(), round as u64 * 100 + 700);
     }
     let start = Instant::now();
-    // Merged are files of one class of size, of which up to 2,600 rows have six.
+    // Merges take files of one size class; up to 2,600 rows have six classes.
     let is_settled = || (1..=6).contains(&files());
     while !is_settled() && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
-        // Wakes the thread, which has perhaps found a file that a snapshot of this loop held.
+        // Wakes the thread, which may have found a file that a snapshot of this loop held.
         table.upsert(&batch(0..1, 20)).unwrap();
     }
     assert!(is_settled(), "{} files after {:?}", files(), start.elapsed());
     assert!(table.background_error().is_none(), "{:?}", table.background_error());
     let report = table.check().unwrap();
     assert!(report.is_intact() && report.rows == 2600, "{report:?}");
-    // Whatever the thread is at, closing waits for it and leaves a table that is intact.
+    // Whatever the thread is doing, closing waits for it and leaves an intact table.
     table.upsert(&batch(0..700, 21)).unwrap();
     drop(table);
     let table = Table::open(&path, options.background(false)).unwrap();

@@ -1,4 +1,4 @@
-//! Backups of tables and databases that are written to, and what they are once they are opened.
+//! Backups of tables and databases that are written to, and their state once they are opened.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ fn a_backup_has_one_commit_of_a_table_that_is_written_to() {
             assert_eq!((found.len(), found.iter().map(|row| row.1).sum::<i64>()), (500, 0));
             let report = backup.check().unwrap();
             assert!(report.is_intact(), "{report:?}");
-            // The backup is a table like others.
+            // The backup is a table like any other.
             backup.upsert(&batch(&[(3, 1_000_000), (600, 1)])).unwrap();
             backup.delete([4]).unwrap();
             backup.flush().unwrap();
@@ -88,13 +88,13 @@ fn commits_and_changes_of_a_backup_go_on_behind_those_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path().join("table"), &batch(&[]).schema(), &["id"], options()).unwrap();
     table.keep_changes(ChangeRetention::new()).unwrap();
-    // So that the store of the backup has made fewer commits.
+    // The backup's store has made fewer commits than the table's.
     (0..200).for_each(|id| table.upsert(&batch(&[(id, 0)])).unwrap());
     table.keep_snapshot("first").unwrap();
     table.flush().unwrap();
     table.upsert(&batch(&[(7, 1)])).unwrap();
     table.keep_snapshot("second").unwrap();
-    // Enough for the file to be written anew.
+    // Enough for the file to be rewritten.
     table.upsert(&batch(&(20..40).map(|id| (id, 2)).chain([(7, 2)]).collect::<Vec<_>>())).unwrap();
     table.flush().unwrap();
     assert!(table.compact().unwrap().merges > 0);
@@ -121,7 +121,7 @@ fn commits_and_changes_of_a_backup_go_on_behind_those_of_the_table() {
     table.flush().unwrap();
     table.compact().unwrap();
     assert!(table.check().unwrap().is_intact());
-    // What only the snapshots needed goes with them, and what was dropped here too.
+    // Files that only the snapshots needed are removed with them, and so are files that were dropped here.
     ["first", "second"].iter().for_each(|name| table.drop_snapshot(name).unwrap());
     table.vacuum().unwrap();
     let report = table.check().unwrap();
@@ -172,7 +172,7 @@ fn what_a_killed_backup_has_left_is_no_table_and_the_next_one_removes_it() {
     table.flush().unwrap();
     let path = folder.path().join("backup");
     table.backup(&path).unwrap();
-    // As a process leaves it that was killed before it gave the store its name.
+    // The state that a process leaves if it is killed before it renames the store.
     std::fs::rename(path.join("table.lath"), path.join("unfinished.lath")).unwrap();
     std::fs::write(path.join("stray.parquet"), b"half").unwrap();
     let marker = "A backup was begun here and has not ended. The next one into this folder removes what is here.\n";
@@ -187,7 +187,7 @@ fn what_a_killed_backup_has_left_is_no_table_and_the_next_one_removes_it() {
     let backup = Table::open(&path, options()).unwrap();
     assert_eq!(rows(&backup.snapshot().unwrap()), [(1, 1), (2, 2)]);
     drop(backup);
-    // A complete one stays, and so does a folder with anything else.
+    // A complete backup stays, and so does a folder with any other file.
     std::fs::write(path.join("unfinished-backup"), marker).unwrap();
     assert!(matches!(table.backup(&path), Err(Error::NotEmpty { .. })));
     let other = folder.path().join("other");

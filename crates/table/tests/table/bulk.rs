@@ -1,4 +1,4 @@
-//! Many rows at once become files without having been hot.
+//! Large batches become files directly.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,11 +24,11 @@ fn file_count(folder: &Path) -> usize {
     names.filter(|name| name.to_str().unwrap().contains(".parquet")).count()
 }
 
-fn value_of(row: Option<RecordBatch>) -> Option<i64> {
+fn single_value(row: Option<RecordBatch>) -> Option<i64> {
     row.map(|row| row.column(1).as_primitive::<Int64Type>().value(0))
 }
 
-fn rows_of(table: &Table) -> BTreeMap<i64, i64> {
+fn read_rows(table: &Table) -> BTreeMap<i64, i64> {
     let mut rows = BTreeMap::new();
     for batch in table.scan().unwrap().build().unwrap() {
         let batch = batch.unwrap();
@@ -68,13 +68,13 @@ fn a_large_batch_becomes_a_file_and_a_small_one_is_hot() {
             3
         }
     };
-    assert!(rows_of(&table).into_iter().eq((0..200).map(|id| (id, value(id)))));
-    // Files without rows go when files are next merged.
+    assert!(read_rows(&table).into_iter().eq((0..200).map(|id| (id, value(id)))));
+    // Files without rows are removed by the next merge.
     table.upsert(&batch((0..200).map(|id| (id, 4)))).unwrap();
     assert_eq!(table.snapshot().unwrap().statistics().unwrap().files.len(), 3);
     table.compact().unwrap();
     assert_eq!((table.vacuum().unwrap(), file_count(folder.path())), (2, 1));
-    assert!(rows_of(&table).into_values().all(|value| value == 4));
+    assert!(read_rows(&table).into_values().all(|value| value == 4));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn batches_of_a_transaction_become_one_file_and_the_last_row_of_a_key_stays() {
     transaction.commit().unwrap();
     let statistics = table.snapshot().unwrap().statistics().unwrap();
     assert_eq!((statistics.hot_rows, statistics.files.len(), statistics.files[0].rows), (0, 1, 120));
-    assert!(rows_of(&table).into_iter().eq((0..120).map(|id| (id, (id / 10).min(9)))));
+    assert!(read_rows(&table).into_iter().eq((0..120).map(|id| (id, (id / 10).min(9)))));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_transaction_reads_what_it_has_put() {
         let id = random.i64(0..500);
         match random.u8(..5) {
             0 => assert_eq!(transaction.count().unwrap(), model.len() as u64),
-            1 => assert_eq!(value_of(transaction.get(id).unwrap()), model.get(&id).copied()),
+            1 => assert_eq!(single_value(transaction.get(id).unwrap()), model.get(&id).copied()),
             2 => {
                 transaction.delete([id]).unwrap();
                 model.remove(&id);
@@ -123,9 +123,9 @@ fn a_transaction_reads_what_it_has_put() {
         }
     }
     transaction.commit().unwrap();
-    assert!(rows_of(&table) == model);
+    assert!(read_rows(&table) == model);
     while table.compact().unwrap().merges > 0 {}
-    assert!(rows_of(&table) == model);
+    assert!(read_rows(&table) == model);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn files_of_a_transaction_that_is_dropped_go() {
     assert_eq!((transaction.count().unwrap(), file_count(folder.path())), (250, 2));
     drop(transaction);
     assert_eq!((table.vacuum().unwrap(), file_count(folder.path())), (0, 1));
-    assert!(rows_of(&table).into_iter().eq((0..100).map(|id| (id, 1))));
+    assert!(read_rows(&table).into_iter().eq((0..100).map(|id| (id, 1))));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn an_error_of_one_change_keeps_those_before_it() {
             3
         }
     };
-    assert!(rows_of(&table).into_iter().eq((0..10).chain(100..500).map(|id| (id, value(id)))));
+    assert!(read_rows(&table).into_iter().eq((0..10).chain(100..500).map(|id| (id, value(id)))));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_transaction_outlives_the_handle_of_its_table() {
     drop(table);
     transaction.upsert(&batch((0..500).map(|id| (id, 1)))).unwrap();
     transaction.commit().unwrap();
-    assert_eq!(rows_of(&Table::open(folder.path(), options()).unwrap()).len(), 500);
+    assert_eq!(read_rows(&Table::open(folder.path(), options()).unwrap()).len(), 500);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn tables_of_a_database_get_files_together_or_not_at_all() {
             table.compact().unwrap();
             table.vacuum().unwrap();
             assert_eq!(file_count(table.folder()), usize::from(value > 0));
-            assert!(rows_of(&table).values().all(|other| *other == value));
+            assert!(read_rows(&table).values().all(|other| *other == value));
             assert_eq!(table.count().unwrap(), if value > 0 { 120 } else { 0 });
         }
     }
@@ -228,7 +228,7 @@ fn rows_become_files_while_others_are_flushed_and_merged() {
                 done
             });
             for round in 0..150 {
-                // As many again are hot.
+                // The same number of rows are hot.
                 let count = if round % 2 == 0 { 150 } else { random.usize(1..60) };
                 let start = random.i64(0..2000);
                 let rows: Vec<_> = (0..count as i64).map(|at| (start + at * 3, round)).collect();
@@ -241,9 +241,9 @@ fn rows_become_files_while_others_are_flushed_and_merged() {
             is_over.store(true, std::sync::atomic::Ordering::Relaxed);
             assert!(working.join().unwrap() > 0);
         });
-        assert!(rows_of(&table) == model);
+        assert!(read_rows(&table) == model);
         table.flush().unwrap();
         table.compact().unwrap();
-        assert!(rows_of(&table) == model);
+        assert!(read_rows(&table) == model);
     }
 }

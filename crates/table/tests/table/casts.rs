@@ -1,4 +1,4 @@
-//! Rows of other types than the table's are put where no value is lost, and are an error that names the value where one would be.
+//! Rows of other types than the table's are cast if no value is lost; otherwise the error names the value.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use lath_table::{Table, TableOptions};
 
-/// Puts values into a table whose column has the type, and reads them.
+/// Puts values into a table whose column has the type, and reads them back.
 fn put(values: ArrayRef, data_type: DataType) -> Result<ArrayRef, String> {
     let folder = tempfile::tempdir().unwrap();
     let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("v", data_type, true)]);

@@ -1,4 +1,4 @@
-//! What the changes of a table are: of commits, of transactions, and of other processes' commits.
+//! The change feed of a table: changes of commits, of transactions, and of other processes' commits.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn a_transaction_has_one_change_of_a_row() {
     ];
     assert_eq!(changes(&table, since), expected);
 
-    // Neither files nor another opening change what the changes are, and what is undone changes nothing.
+    // Neither files nor reopening affect the changes, and a rolled-back transaction makes none.
     drop(table.begin().unwrap().upsert(&batch(&[(7, 7)])));
     table.flush().unwrap();
     table.compact().unwrap();
@@ -81,7 +81,7 @@ fn a_transaction_has_one_change_of_a_row() {
     assert!(matches!(newest.changes(newest.version() + 1), Err(Error::NoChanges { .. })));
     table.drop_changes().unwrap();
     assert!(matches!(table.snapshot().unwrap().changes(later), Err(Error::NoChanges { kept_since: None, .. })));
-    // A snapshot keeps its own.
+    // A snapshot keeps its own changes.
     assert_eq!(newest.changes(later).unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1);
 }
 
@@ -101,7 +101,7 @@ fn old_changes_go_by_commits_and_by_rows() {
         table.upsert(&batch(&[(commit, 0), (commit + 10, 0)])).unwrap();
     }
     assert_eq!(sequences(&table), [start + 3, start + 3, start + 4, start + 4]);
-    // A commit is kept whole, and the newest one in any case.
+    // Commits are kept whole, and the newest one is always kept.
     table.upsert(&batch(&(0..8).map(|id| (id, 1)).collect::<Vec<_>>())).unwrap();
     assert_eq!(sequences(&table), [start + 5; 8]);
     table.keep_changes(ChangeRetention::new().commits(3)).unwrap();

@@ -13,7 +13,7 @@ use lath_parquet::{ParquetFile, PruneReport, WriteOptions};
 use lath_store::RecordReader;
 use lath_table::{Database, Error, Problem, Snapshot, Table, TableOptions};
 
-/// Rows of a row group.
+/// The number of rows in a row group.
 const ROW_GROUP_ROWS: usize = 4096;
 
 /// An id, a time and a text.
@@ -30,7 +30,7 @@ fn schema() -> Schema {
     ])
 }
 
-/// So many rows whose ids and times have nothing to do with each other. Every tenth has no time.
+/// This many rows with unrelated ids and times. Every tenth has no time.
 fn rows(count: i64) -> Rows {
     let row = |number: i64| {
         let time = (number % 10 != 9).then_some(number / 4);
@@ -49,11 +49,11 @@ fn batch<'r>(rows: impl IntoIterator<Item = (&'r i64, &'r (Option<i64>, String))
     RecordBatch::try_new(Arc::new(schema()), columns).unwrap()
 }
 
-fn rows_of(batches: impl Iterator<Item = lath_table::Result<RecordBatch>>) -> Vec<Row> {
+fn read_rows(batches: impl Iterator<Item = lath_table::Result<RecordBatch>>) -> Vec<Row> {
     let mut rows = Vec::new();
     for batch in batches.map(Result::unwrap) {
         let (ids, times) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_primitive::<Int64Type>());
-        // Files by themselves are read with views.
+        // Files are read with string views by default.
         let notes = cast(batch.column(2), &DataType::Utf8).unwrap();
         let notes = notes.as_string::<i32>();
         for row in 0..batch.num_rows() {
@@ -82,19 +82,19 @@ fn parquet_files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The rows of a file, as it has them, and the columns that it says it is sorted by, with whether nulls come first.
+/// The rows of a file in file order, and its declared sorting columns with whether nulls come first.
 fn contents(path: &Path) -> (Vec<Row>, Vec<(i32, bool)>) {
     let file = ParquetFile::open(path).unwrap();
     let sorting = file.metadata().row_group(0).unwrap().sorting_columns().unwrap();
     let batches = file.scan().build().unwrap().map(|batch| batch.map_err(Error::from));
-    (rows_of(batches), sorting.iter().map(|column| (column.column_idx, column.nulls_first)).collect())
+    (read_rows(batches), sorting.iter().map(|column| (column.column_idx, column.nulls_first)).collect())
 }
 
 fn names_in_order(snapshot: &Snapshot) -> Vec<String> {
     snapshot.statistics().unwrap().cluster_columns
 }
 
-/// What was ruled out by statistics while these rows were found.
+/// The pruning report of a scan that finds this many rows.
 fn pruned(table: &Table, condition: &str, found: u64) -> PruneReport {
     let mut batches = table.scan().unwrap().filter(condition).unwrap().build().unwrap();
     let count: usize = batches.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
@@ -107,7 +107,7 @@ fn assert_intact(table: &Table, rows: &Rows) {
     let report = table.check().unwrap();
     assert!(report.is_intact(), "{report:?}");
     assert_eq!(report.rows, rows.len() as u64);
-    let ordered = rows_of(table.range::<i64>(..).unwrap().build().unwrap());
+    let ordered = read_rows(table.range::<i64>(..).unwrap().build().unwrap());
     assert!(ordered.iter().map(|(id, row)| (id, row)).eq(rows));
 }
 
@@ -127,7 +127,7 @@ fn statistics_of_the_column_rule_out_row_groups_and_pages() {
     let row_groups = 40_000_u64.div_ceil(ROW_GROUP_ROWS as u64);
     let [by_key, clustered] = reports;
     assert_eq!((by_key.row_groups, by_key.statistics.row_groups, by_key.page_index.rows), (row_groups, 0, 0));
-    // The rows are side by side, in one or two row groups.
+    // The rows are adjacent, in one or two row groups.
     assert!(clustered.statistics.row_groups >= row_groups - 2, "{clustered:?}");
 }
 
@@ -152,7 +152,7 @@ fn rows_of_files_are_sorted_by_the_columns_and_then_by_the_key() {
     for (name, columns) in [("by key", &[][..]), ("by time", &["ts"][..]), ("by note and time", &["note", "ts"][..])] {
         let folder = folder.path().join(name);
         let table = create(&folder, columns);
-        // One part of the rows is put in bulk, and the other one is flushed.
+        // Part of the rows is written in bulk, and the rest is flushed.
         let (bulk, hot): (Rows, Rows) = all.clone().into_iter().partition(|(id, _)| id % 2 == 0);
         drop(table);
         let table = Table::open(&folder, options().bulk_rows(1)).unwrap();
@@ -206,7 +206,7 @@ fn another_order_is_that_of_files_that_are_written_from_then_on() {
     };
     assert_eq!(in_order(&table), [false, false, true, true, true]);
     assert_intact(&table, &all);
-    // Files in other orders are sorted first, and then merged with those that are in the order of now.
+    // Files in other orders are sorted first, and then merged with files in the current order.
     table.compact().unwrap();
     assert_eq!(in_order(&table), [true]);
     assert_intact(&table, &all);
@@ -214,7 +214,7 @@ fn another_order_is_that_of_files_that_are_written_from_then_on() {
     let [file] = &parquet_files(folder.path())[..] else { panic!("one file") };
     assert!(contents(file).0.is_sorted_by_key(|(id, (_, note))| (note.clone(), *id)));
 
-    // By key again, once the file is written anew.
+    // Ordered by key again, once the file is rewritten.
     table.cluster_by::<&str>(&[]).unwrap();
     assert_eq!(in_order(&table), [false]);
     let half: Vec<i64> = all.keys().copied().step_by(2).collect();
@@ -245,24 +245,24 @@ fn files_are_read_in_the_order_of_keys_window_by_window() {
     assert_intact(&table, &all);
     let (low, high) = (*all.keys().nth(5000).unwrap(), *all.keys().nth(45_000).unwrap());
     let part = || all.range(low..high);
-    let ranged = rows_of(table.range(low..high).unwrap().build().unwrap());
+    let ranged = read_rows(table.range(low..high).unwrap().build().unwrap());
     assert!(ranged.iter().map(|(id, row)| (id, row)).eq(part()));
     assert_eq!(table.range(low..high).unwrap().count().unwrap(), part().count() as u64);
     for limit in [1, 9000, 30_000] {
-        let limited = rows_of(table.range(low..).unwrap().limit(limit).build().unwrap());
+        let limited = read_rows(table.range(low..).unwrap().limit(limit).build().unwrap());
         assert!(limited.iter().map(|(id, row)| (id, row)).eq(all.range(low..).take(limit as usize)), "{limit}");
     }
     let filtered = table.range(low..high).unwrap().filter("note = 'note 5'").unwrap().limit(200).build().unwrap();
     let expected = part().filter(|(_, (_, note))| note == "note 5").take(200);
-    assert!(rows_of(filtered).iter().map(|(id, row)| (id, row)).eq(expected));
+    assert!(read_rows(filtered).iter().map(|(id, row)| (id, row)).eq(expected));
     let keys: Vec<i64> =
         (0..3000).map(|number| number * 5003 % 15_485_863).chain(all.keys().copied().take(500)).collect();
     let found = table.get_many(keys.clone()).unwrap();
-    let found_rows = rows_of([Ok(found.rows().clone())].into_iter());
+    let found_rows = read_rows([Ok(found.rows().clone())].into_iter());
     for (key, place) in keys.iter().zip(found.places()) {
         assert_eq!(place.map(|place| &found_rows[place].1), all.get(key), "{key}");
         if key % 13 == 0 {
-            let one = table.get(*key).unwrap().map(|row| rows_of([Ok(row)].into_iter()).remove(0).1);
+            let one = table.get(*key).unwrap().map(|row| read_rows([Ok(row)].into_iter()).remove(0).1);
             assert_eq!(one.as_ref(), all.get(key), "{key}");
         }
     }
@@ -291,7 +291,7 @@ fn the_order_stays_when_a_table_is_opened_again_copied_and_its_columns_are_renam
     assert_eq!(table.export(folder.path().join("export")).unwrap().rows, 3000);
     let [exported] = &parquet_files(&folder.path().join("export"))[..] else { panic!("one file") };
     let exported = ParquetFile::open(exported).unwrap().scan().build().unwrap();
-    let exported = rows_of(exported.map(|batch| batch.map_err(Error::from)));
+    let exported = read_rows(exported.map(|batch| batch.map_err(Error::from)));
     assert!(exported.iter().map(|(id, row)| (id, row)).eq(&all));
     table.delete(all.keys().copied().take(10).collect::<Vec<_>>()).unwrap();
     let with_deletes = table.snapshot().unwrap().export_with_deletes(folder.path().join("deletes"), None).unwrap();
@@ -370,7 +370,7 @@ fn a_column_of_an_order_may_be_widened_and_dropped_once_files_have_another_one()
     assert_eq!(table.get_many((0..4000).collect::<Vec<i64>>()).unwrap().rows().num_rows(), 4000);
 }
 
-/// Changes the table's store as no table does.
+/// Changes the table's store directly.
 fn change_store(folder: &Path, change: impl FnOnce(&mut lath_store::Transaction)) {
     let store = lath_store::Options::new().create(false).open(folder.join("table.lath")).unwrap();
     let mut transaction = store.begin().unwrap();
@@ -408,7 +408,8 @@ fn the_keys_of_blocks_are_mended() {
     assert_intact(&table, &all);
 }
 
-/// Format 3 had no orders: neither the state nor the entries of files end with one, nor do the latter say whether there are checksums.
+/// Format 3 had no orders: neither the state nor the entries of files end with one, and the entries do not record
+/// checksums.
 #[test]
 fn a_table_of_the_format_before_is_in_the_order_of_keys() {
     let folder = tempfile::tempdir().unwrap();

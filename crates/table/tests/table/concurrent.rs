@@ -18,7 +18,7 @@ fn table(folder: &std::path::Path) -> Table {
     Table::create(folder, &batch([]).schema(), &["id"], options).unwrap()
 }
 
-fn rows_of(snapshot: &Snapshot) -> BTreeMap<i64, i64> {
+fn read_rows(snapshot: &Snapshot) -> BTreeMap<i64, i64> {
     let mut rows = BTreeMap::new();
     for batch in snapshot.scan().build().unwrap() {
         let batch = batch.unwrap();
@@ -31,14 +31,14 @@ fn rows_of(snapshot: &Snapshot) -> BTreeMap<i64, i64> {
     rows
 }
 
-/// Changes the table while `work` goes on, and compares; how many changes were made meanwhile.
+/// Changes the table while `work` runs, and compares. Returns the number of changes made meanwhile.
 fn change_during(table: &Table, random: &mut Seeded, work: impl Fn(&Table) + Sync) -> u64 {
     change_in_kinds_during(table, random, 4, work)
 }
 
-/// As [`change_during`], by the first so many of upserts, deletes by a condition, and deletes by key.
+/// Like [`change_during`], with only the first `kinds` of upserts, deletes by a condition, and deletes by key.
 fn change_in_kinds_during(table: &Table, random: &mut Seeded, kinds: u8, work: impl Fn(&Table) + Sync) -> u64 {
-    let mut expected = rows_of(&table.snapshot().unwrap());
+    let mut expected = read_rows(&table.snapshot().unwrap());
     let mut changes = 0;
     std::thread::scope(|scope| {
         let working = scope.spawn(|| work(table));
@@ -62,7 +62,7 @@ fn change_in_kinds_during(table: &Table, random: &mut Seeded, kinds: u8, work: i
             changes += 1;
         }
     });
-    assert!(rows_of(&table.snapshot().unwrap()) == expected, "after {changes} changes");
+    assert!(read_rows(&table.snapshot().unwrap()) == expected, "after {changes} changes");
     changes
 }
 
@@ -70,18 +70,18 @@ fn change_in_kinds_during(table: &Table, random: &mut Seeded, kinds: u8, work: i
 fn changes_during_a_flush_and_a_merge_are_kept() {
     let mut random = Seeded::new("changes during a flush and a merge are kept");
     let (mut in_flushes, mut in_merges, mut rounds) = (0, 0, 0);
-    // On a busy machine, work may be done before a change is made.
+    // On a busy machine, work may finish before a change is made.
     while rounds < 12 || (in_flushes <= 12 || in_merges <= 12) && rounds < 200 {
         rounds += 1;
         let folder = tempfile::tempdir().unwrap();
         let table = table(folder.path());
-        // No file has these keys, so that deleting one leaves no tombstone.
+        // No file has these keys, so deleting one leaves no tombstone.
         table.upsert(&batch((0..ROWS).map(|id| (id, id)))).unwrap();
         in_flushes += change_during(&table, &mut random, |table| assert!(table.flush().unwrap().files > 0));
         table.upsert(&batch((0..ROWS).step_by(2).map(|id| (id, id + 1)))).unwrap();
         in_flushes += change_during(&table, &mut random, |table| assert!(table.flush().unwrap().files > 0));
         in_merges += change_during(&table, &mut random, |table| assert!(table.compact().unwrap().merges > 0));
-        // Without deletes a flush looks for none.
+        // Without deletes a flush does not look for tombstones.
         table.upsert(&batch((0..ROWS).map(|id| (id, id + 2)))).unwrap();
         in_flushes += change_in_kinds_during(&table, &mut random, 1, |table| assert!(table.flush().unwrap().files > 0));
         table.flush().unwrap();
@@ -103,14 +103,14 @@ fn hot_rows_become_files_while_files_are_merged() {
         if is_clustered {
             table.cluster_by(&["value"]).unwrap();
         }
-        // All of one file may be deleted while it is merged.
+        // All rows of one file may be deleted while it is merged.
         for rows in [0..ROWS, ROWS..ALL / 2, ALL / 2..ALL] {
             let mut transaction = table.begin().unwrap();
             transaction.upsert(&batch(rows.map(|id| (id, -id)))).unwrap();
             transaction.commit().unwrap();
             table.flush().unwrap();
         }
-        let mut expected = rows_of(&table.snapshot().unwrap());
+        let mut expected = read_rows(&table.snapshot().unwrap());
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let merging = scope.spawn(|| {
@@ -133,7 +133,7 @@ fn hot_rows_become_files_while_files_are_merged() {
                         expected.remove(id);
                     });
                 }
-                // They may be late on a busy machine, but not wait for the last merge.
+                // They may be late on a busy machine, but must not wait for the last merge.
                 let start = Instant::now();
                 while table.snapshot().unwrap().statistics().unwrap().hot_rows >= 5 * FLUSH_ROWS {
                     assert!(start.elapsed() < Duration::from_secs(60), "hot rows stay");
@@ -143,7 +143,7 @@ fn hot_rows_become_files_while_files_are_merged() {
             is_over.store(true, Ordering::Relaxed);
             assert!(merging.join().unwrap() > 0);
         });
-        assert!(rows_of(&table.snapshot().unwrap()) == expected);
+        assert!(read_rows(&table.snapshot().unwrap()) == expected);
         let report = table.check().unwrap();
         assert!(report.is_intact(), "{report:?}");
         assert!(table.background_error().is_none(), "{:?}", table.background_error());
@@ -156,12 +156,12 @@ fn files_stay_as_long_as_a_snapshot_can_reach_them() {
     let table = table(folder.path());
     table.upsert(&batch((0..ROWS).map(|id| (id, id)))).unwrap();
     table.flush().unwrap();
-    let before = rows_of(&table.snapshot().unwrap());
+    let before = read_rows(&table.snapshot().unwrap());
     table.keep_snapshot("before").unwrap();
     table.upsert(&batch((0..ROWS).map(|id| (id, 0)))).unwrap();
     table.flush().unwrap();
     assert_eq!(table.vacuum().unwrap(), 0, "a named snapshot needs the first files");
-    // The first files were dropped before this commit, which can reach them by the name alone.
+    // The first files were dropped before this commit, which can reach them only by the named snapshot.
     let reader = table.snapshot().unwrap();
     table.drop_snapshot("before").unwrap();
     table.upsert(&batch([(1, 1)])).unwrap();
@@ -169,7 +169,7 @@ fn files_stay_as_long_as_a_snapshot_can_reach_them() {
     let named = reader.snapshot_named("before").unwrap();
     drop(reader);
     assert_eq!(table.vacuum().unwrap(), 0, "the named snapshot is read");
-    assert!(rows_of(&named) == before);
+    assert!(read_rows(&named) == before);
     drop(named);
     // The store notices with its next commit.
     table.upsert(&batch([(1, 2)])).unwrap();
@@ -184,7 +184,7 @@ fn what_a_transaction_has_done_is_undone_with_it() {
     let table = table(folder.path());
     table.upsert(&batch([(1, 1), (2, 2), (3, 3)])).unwrap();
     table.flush().unwrap();
-    let before = rows_of(&table.snapshot().unwrap());
+    let before = read_rows(&table.snapshot().unwrap());
     let mut transaction = table.begin().unwrap();
     transaction.upsert(&batch([(1, 10), (4, 4)])).unwrap();
     transaction.delete([2]).unwrap();
@@ -192,7 +192,7 @@ fn what_a_transaction_has_done_is_undone_with_it() {
     assert_eq!(transaction.count().unwrap(), 2);
     assert!(transaction.get(3).unwrap().is_none() && transaction.get(4).unwrap().is_some());
     drop(transaction);
-    assert!(rows_of(&table.snapshot().unwrap()) == before);
+    assert!(read_rows(&table.snapshot().unwrap()) == before);
     assert!(table.check().unwrap().is_intact());
 }
 

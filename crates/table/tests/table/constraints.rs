@@ -1,4 +1,4 @@
-//! Batches and schemas that a table refuses, and that nothing changes then.
+//! Batches and schemas that a table rejects without changing anything.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn what_breaks_a_constraint_changes_nothing() {
 
     assert_eq!(table.snapshot().unwrap().version(), version);
     assert_eq!(table.count().unwrap(), 2);
-    // Layouts of strings are no types of their own.
+    // Layouts of strings are not separate types.
     let views: [(&str, ArrayRef); 3] = [
         ("name", Arc::new(StringViewArray::from(vec!["v"]))),
         ("age", Arc::new(Int32Array::from(vec![None]))),

@@ -1,7 +1,7 @@
-//! Random histories on a disk that loses power: what it leaves of the folder opens as the last commit that was synced or as a later one,
-//! whole, with the Parquet files that the commit names and no others.
+//! Random histories on a disk that loses power. Every state of the folder opens as the last synced commit or as a later
+//! one, in full, with exactly the Parquet files of that commit.
 //!
-//! `LATH_FULL=1` takes three hundred thousand images instead of ten thousand, `LATH_IMAGES` as many as it says.
+//! `LATH_FULL=1` takes three hundred thousand images instead of ten thousand, `LATH_IMAGES` sets the number.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,30 +16,30 @@ use lath_testkit::Seeded;
 use crate::disk::{Call, Disk, Image, fast_folder};
 use crate::history::{Step, Version, assert_intact, assert_no_orphans, options, step};
 
-/// What was found of images.
+/// Statistics of the images.
 #[derive(Debug, Default)]
-struct Found {
+struct ImageCounts {
     images: usize,
-    /// Those among them that are of the opening of an image.
+    /// The number of images taken while an image was opened.
     nested: usize,
-    /// Images without a table, as its creation had not ended.
+    /// Images without a table, because its creation had not ended.
     no_table: usize,
-    /// Images that are not as the last acknowledged commit left it, but as a later one.
+    /// Images with a later commit than the last acknowledged one.
     later: usize,
-    /// Images with files that the table did not have.
+    /// Images with files that do not belong to the table.
     with_orphans: usize,
     by_operation: BTreeMap<String, usize>,
 }
 
-/// What a table may have when the power fails.
-struct Allowed<'v> {
+/// The allowed states of a table after a loss of power.
+struct AllowedVersions<'v> {
     versions: &'v [Version],
-    /// It is as this version or a later one; `None` if there need not be a table.
+    /// The table has at least this version; `None` if the table need not exist.
     at_least: Option<usize>,
 }
 
-impl Allowed<'_> {
-    /// Which version the table has.
+impl AllowedVersions<'_> {
+    /// Finds the version of the table.
     fn find(&self, table: &Table, what: &str) -> usize {
         let found = Version::of(table, what);
         let first = self.at_least.unwrap_or(0);
@@ -49,8 +49,8 @@ impl Allowed<'_> {
     }
 }
 
-/// Opens an image, compares it, and goes on from there.
-fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut Found, is_nested: bool) {
+/// Opens an image, compares it, and continues from there.
+fn inspect(image: &Image, allowed: &AllowedVersions<'_>, random: &mut Rng, found: &mut ImageCounts, is_nested: bool) {
     let home = fast_folder();
     let path = home.path().join("table");
     image.write(&path);
@@ -64,7 +64,7 @@ fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut F
         Ok(table) => table,
         Err(Error::NoTable { .. }) if allowed.at_least.is_none() => {
             found.no_table += 1;
-            // It is created once more.
+            // Create it once more.
             let created = Table::create(&path, &Version::default().contents.schema(), &["id"], options());
             assert!(Version::of(&created.unwrap(), &what) == Version::default(), "{what}");
             return;
@@ -82,8 +82,8 @@ fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut F
             found.nested += 1;
             found.images += 1;
             let image = Image { what: format!("{what}, then {} while it is opened", image.what), ..image };
-            // What was found was durable.
-            let allowed = Allowed { at_least: Some(at), versions: allowed.versions };
+            // The version that was found is durable.
+            let allowed = AllowedVersions { at_least: Some(at), versions: allowed.versions };
             inspect(&image, &allowed, random, found, true);
         }
     }
@@ -102,8 +102,8 @@ fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut F
     assert_no_orphans(&table, &path, &what);
 }
 
-/// A history of so many operations.
-fn run(random: &mut Rng, steps: usize, found: &mut Found) {
+/// Runs a history of `steps` operations.
+fn run(random: &mut Rng, steps: usize, found: &mut ImageCounts) {
     let home = fast_folder();
     let path = home.path().join("table");
     std::fs::create_dir(&path).unwrap();
@@ -124,7 +124,7 @@ fn run(random: &mut Rng, steps: usize, found: &mut Found) {
         }
         version = next;
         let mut images = disk.images();
-        // The last one is of the time after.
+        // The last image belongs to the time after.
         let after = images
             .split_off(images.iter().rposition(|image| !image.what.starts_with("the end")).map_or(0, |at| at + 1));
         look(&images, Some(at_least), &versions, random, found, &what);
@@ -145,18 +145,18 @@ fn look(
     at_least: Option<usize>,
     versions: &[Version],
     random: &mut Rng,
-    found: &mut Found,
+    found: &mut ImageCounts,
     what: &str,
 ) {
     for image in images {
         found.images += 1;
         *found.by_operation.entry(what.to_owned()).or_default() += 1;
         let image = Image { what: format!("{} of {what}", image.what), ..image.clone() };
-        inspect(&image, &Allowed { versions, at_least }, random, found, false);
+        inspect(&image, &AllowedVersions { versions, at_least }, random, found, false);
     }
 }
 
-impl Found {
+impl ImageCounts {
     fn add(&mut self, other: Self) {
         self.images += other.images;
         self.nested += other.nested;
@@ -169,7 +169,7 @@ impl Found {
     }
 }
 
-/// How many images, and by how many threads.
+/// The number of images and of threads.
 fn images_and_threads() -> (usize, usize) {
     if let Ok(count) = std::env::var("LATH_IMAGES") {
         return (count.parse().unwrap(), 1);
@@ -182,13 +182,13 @@ fn every_loss_of_power_leaves_a_commit_that_is_not_older_than_the_last_synced() 
     let random = Seeded::new("every loss of power leaves a commit of the table");
     let (seed, start) = (random.seed(), Instant::now());
     let (images, threads) = images_and_threads();
-    let (random, found) = (Mutex::new(random), Mutex::new(Found::default()));
+    let (random, found) = (Mutex::new(random), Mutex::new(ImageCounts::default()));
     let work = || {
         while found.lock().unwrap().images < images {
             let history = random.lock().unwrap().u64(..);
             let mut random = Rng::with_seed(history);
             let steps = 10 + random.usize(..60);
-            let mut of_history = Found::default();
+            let mut of_history = ImageCounts::default();
             let ended = catch_unwind(AssertUnwindSafe(|| run(&mut random, steps, &mut of_history)));
             if let Err(panic) = ended {
                 // The other thread ends too.

@@ -1,4 +1,4 @@
-//! What a loss of power leaves of the creation of a table or database, and what looks like it.
+//! Losses of power while a table or database is created, and folders that look similar.
 
 use std::fs;
 

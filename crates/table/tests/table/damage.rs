@@ -1,7 +1,7 @@
-//! Damage anywhere in the folder of a table: every answer is right, or an error.
+//! Damage anywhere in the folder of a table: every answer is correct or an error.
 //!
-//! What no checksum can see is allowed where it happens: the end of a log looks as if the power had failed before it was written, so that
-//! the newest commits may be missing, all of one and all that came after it.
+//! Damage that no checksum can detect is allowed only in one place: the end of a log looks as if the power had failed
+//! before it was written, so the newest commits may be missing, each in full and with all later ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,14 +16,14 @@ use lath_parquet::WriteOptions;
 use lath_table::{Error, Table, TableOptions};
 use lath_testkit::damage_a_file;
 
-/// Mutations that every run tries, and those of `LATH_FULL=1`.
+/// The number of mutations in every run, and with `LATH_FULL=1`.
 const SAMPLE: u64 = 60;
 const ALL: u64 = 1000;
 
 /// Group, text and number of each key.
 type Rows = BTreeMap<i64, (i64, String, f64)>;
 type Row = (i64, (i64, String, f64));
-type Expected<'e> = &'e dyn Fn(&Rows) -> Vec<Row>;
+type ExpectedRows<'e> = &'e dyn Fn(&Rows) -> Vec<Row>;
 
 fn options() -> TableOptions {
     TableOptions::new().background(false).write_options(WriteOptions::default().row_group_rows(1500))
@@ -39,7 +39,7 @@ fn batch(rows: &Rows) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-fn rows_of(batch: &RecordBatch, rows: &mut Vec<Row>) {
+fn push_rows(batch: &RecordBatch, rows: &mut Vec<Row>) {
     let [id, group, number] = ["id", "group", "number"].map(|name| batch.column_by_name(name).unwrap());
     let text = batch.column_by_name("text").unwrap();
     let text = arrow_cast::cast(text, &arrow_schema::DataType::Utf8).unwrap();
@@ -55,8 +55,8 @@ fn made(ids: impl Iterator<Item = i64>, round: i64) -> Rows {
         .collect()
 }
 
-/// A table with files in which rows are masked, an index, hot rows and tombstones; what it had after each of the last commits. `is_closed`:
-/// whether its files are those of a table that was closed, and not of one that was killed.
+/// Builds a table with files in which rows are masked, an index, hot rows and tombstones. Returns its contents after
+/// each of the last commits. `is_closed`: whether the files are from a closed table rather than a killed process.
 fn build(folder: &Path, is_closed: bool) -> Vec<Rows> {
     let live = folder.join("live");
     let table = Table::create(&live, &batch(&Rows::new()).schema(), &["id"], options()).unwrap();
@@ -101,11 +101,12 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// What is wrong with the answers of a table: those that are not what one of the versions has, the same for all of them.
+/// Counts the errors of a table, and lists its wrong answers: answers that do not match one version, the same for all
+/// of them.
 fn wrong_answers(table: &Table, versions: &[Rows], random: &mut Rng) -> (usize, Vec<String>) {
     let mut errors = 0;
     let mut wrong: Vec<Vec<String>> = vec![Vec::new(); versions.len()];
-    let mut judge = |what: String, answer: Result<Vec<Row>, Error>, expected: Expected<'_>| match answer {
+    let mut judge = |what: String, answer: Result<Vec<Row>, Error>, expected: ExpectedRows<'_>| match answer {
         Err(_) => errors += 1,
         Ok(mut found) => {
             found.sort_by_key(|row| row.0);
@@ -121,7 +122,7 @@ fn wrong_answers(table: &Table, versions: &[Rows], random: &mut Rng) -> (usize, 
         let id = random.i64(0..12_000);
         let found = table.snapshot().and_then(|snapshot| snapshot.get(id)).map(|batch| {
             let mut rows = Vec::new();
-            batch.iter().for_each(|batch| rows_of(batch, &mut rows));
+            batch.iter().for_each(|batch| push_rows(batch, &mut rows));
             rows
         });
         judge(format!("get {id}"), found, &|rows| row_of(rows, id));
@@ -129,14 +130,14 @@ fn wrong_answers(table: &Table, versions: &[Rows], random: &mut Rng) -> (usize, 
     let collect = |batches: lath_table::TableBatches| {
         let mut rows = Vec::new();
         for batch in batches {
-            rows_of(&batch?, &mut rows);
+            push_rows(&batch?, &mut rows);
         }
         Ok(rows)
     };
     let group = random.i64(0..50);
     let found = table.snapshot().and_then(|snapshot| snapshot.get_by_index("by group", group)).map(|batch| {
         let mut rows = Vec::new();
-        rows_of(&batch, &mut rows);
+        push_rows(&batch, &mut rows);
         rows
     });
     let in_group =
@@ -189,7 +190,7 @@ fn every_answer_of_a_damaged_table_is_right_or_an_error() {
             match opened {
                 Err(_) => refused += 1,
                 Ok(table) => {
-                    // Only the log can lack commits.
+                    // Only the log can lose commits.
                     let versions = if what.contains("-log") { &versions[..] } else { &versions[versions.len() - 1..] };
                     let (error_count, wrong) = wrong_answers(&table, versions, &mut random);
                     errors += error_count;

@@ -1,4 +1,4 @@
-//! Several tables in one store: against maps, beside readers in other processes, and what is refused.
+//! Several tables in one store: compared with maps, beside readers in other processes, and rejected operations.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn create(database: &Database, name: &str) -> Table {
     database.create_table(name, &batch([]).schema(), &["id"]).unwrap()
 }
 
-fn rows_of(snapshot: &Snapshot) -> Rows {
+fn read_rows(snapshot: &Snapshot) -> Rows {
     let mut rows = Rows::new();
     for batch in snapshot.range::<i64>(..).unwrap().build().unwrap() {
         let batch = batch.unwrap();
@@ -42,9 +42,9 @@ fn rows_of(snapshot: &Snapshot) -> Rows {
     rows
 }
 
-fn tables_of(snapshot: &DatabaseSnapshot) -> Tables {
+fn read_tables(snapshot: &DatabaseSnapshot) -> Tables {
     let names = snapshot.table_names().unwrap();
-    names.into_iter().map(|name| (name.clone(), rows_of(&snapshot.table(&name).unwrap()))).collect()
+    names.into_iter().map(|name| (name.clone(), read_rows(&snapshot.table(&name).unwrap()))).collect()
 }
 
 fn files_below(folder: &Path) -> usize {
@@ -109,13 +109,13 @@ impl History {
 
     fn compare(&mut self) {
         let newest = self.database().snapshot().unwrap();
-        assert_eq!(tables_of(&newest), self.model, "after {:?}", self.steps);
+        assert_eq!(read_tables(&newest), self.model, "after {:?}", self.steps);
         assert!(newest.snapshot_names().unwrap().iter().eq(self.kept.keys()));
         for (name, model) in &self.kept {
-            assert_eq!(tables_of(&newest.snapshot_named(name).unwrap()), *model, "{name} after {:?}", self.steps);
+            assert_eq!(read_tables(&newest.snapshot_named(name).unwrap()), *model, "{name} after {:?}", self.steps);
         }
         for (snapshot, model) in &self.held {
-            assert_eq!(tables_of(snapshot), *model, "a snapshot that is held after {:?}", self.steps);
+            assert_eq!(read_tables(snapshot), *model, "a snapshot that is held after {:?}", self.steps);
         }
     }
 
@@ -231,7 +231,7 @@ impl History {
 fn sums_over_two_tables_hold_in_another_process() {
     const TOTAL: i64 = 1000;
     let sum = |snapshot: &DatabaseSnapshot| -> i64 {
-        ["a", "b"].iter().map(|name| rows_of(&snapshot.table(name).unwrap()).values().sum::<i64>()).sum()
+        ["a", "b"].iter().map(|name| read_rows(&snapshot.table(name).unwrap()).values().sum::<i64>()).sum()
     };
     if let Ok(path) = std::env::var(PATH) {
         let database = Database::open_read_only(path, options()).unwrap();

@@ -1,4 +1,4 @@
-//! Strings and binary that a scan gives as dictionaries: the same values as without.
+//! Strings and binary values that a scan returns as dictionaries: the same values as without.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn table(folder: &std::path::Path) -> Table {
     table
 }
 
-/// All rows of some columns with one more in the order of `id`.
+/// All rows of some columns plus one, in the order of `id`.
 fn read(table: &Table, columns: &[&str], dictionaries: &[&str], condition: Option<&str>) -> RecordBatch {
     let mut scan = table.scan().unwrap().select(columns.iter().copied().chain(["id"]));
     scan = scan.dictionary_columns(dictionaries.iter().copied());

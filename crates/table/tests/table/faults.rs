@@ -1,5 +1,5 @@
-//! Files that fail: an operation gives an error, nothing acknowledged is lost, and once the fault is over the table goes on, at once or
-//! after it was opened again.
+//! Files that fail: the operation returns an error, nothing acknowledged is lost, and after the fault the table
+//! continues, at once or after it is reopened.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,35 +12,35 @@ use crate::disk::{Call, Disk, Fault, fast_folder};
 use crate::history::{OFF, Step, Version, assert_intact, assert_no_orphans, options, step};
 
 #[derive(Debug, Default)]
-struct Found {
+struct FaultCounts {
     faults: usize,
-    /// Operations that succeeded although a call had failed: what it was to do is done later, or by the next opening.
+    /// Operations that succeeded although a call had failed: its work is done later, or by the next opening.
     unharmed: usize,
-    /// After the error the same handle went on, or only the next opening did.
+    /// Errors after which the same handle continued, rather than only the next opening.
     went_on: usize,
     opened_again: usize,
-    /// The change is there although the operation gave an error.
+    /// Errors of operations whose change is there nevertheless.
     done_anyway: usize,
     failed_calls: BTreeMap<Call, usize>,
     failed_operations: BTreeMap<String, usize>,
 }
 
-/// Whether an error is the one that the system gave, or says that there was one.
+/// Returns whether an error is the injected one, or reports an earlier failure.
 fn is_of_the_fault(error: &Error, code: i32) -> bool {
     matches!(error, Error::Store { source: lath_store::Error::Poisoned })
         || error.to_string().contains(&format!("(os error {code})"))
 }
 
-/// A table with files that fail, and what it must have.
+/// A table with failing files, and its expected contents.
 pub(crate) struct Subject {
     table: Option<Table>,
     path: PathBuf,
-    /// The first one would be found if nothing more were written, or a later one.
+    /// The first is the version found if nothing more is written; later ones may be found as well.
     versions: Vec<Version>,
 }
 
-/// What an operation met.
-pub(crate) struct Met {
+/// The outcome of an operation under a fault.
+pub(crate) struct FaultOutcome {
     pub(crate) has_failed: bool,
     pub(crate) went_on: bool,
     done_anyway: bool,
@@ -58,7 +58,7 @@ impl Subject {
         &self.versions[self.versions.len() - 1]
     }
 
-    /// An operation led to this version; whether all is durable then.
+    /// Records that an operation led to this version, and whether everything is durable then.
     fn go_on(&mut self, what: &str, next: Version, is_durable: bool) {
         if is_durable || (next != *self.last() && what != OFF) {
             self.versions.clear();
@@ -68,9 +68,9 @@ impl Subject {
         }
     }
 
-    /// One operation that may fail by this error of the system, until `mend` is called, which says whether
-    /// there was reason to.
-    pub(crate) fn meet(&mut self, code: i32, random: &mut Rng, mend: impl FnOnce() -> bool) -> Met {
+    /// Runs one operation that may fail with this error of the system until `mend` is called, which returns whether
+    /// there was a reason to fail.
+    pub(crate) fn meet(&mut self, code: i32, random: &mut Rng, mend: impl FnOnce() -> bool) -> FaultOutcome {
         let last = self.last().clone();
         let Step { what: operation, next, result } = step(&mut self.table, &last, &options(), random);
         let may_fail = mend();
@@ -81,13 +81,13 @@ impl Subject {
             assert!(is_of_the_fault(error, code), "{what}: {error}");
             allowed.push(last.clone());
         }
-        // Commits that were in memory alone are lost with the handle, if closing it fails.
+        // Commits that were only in memory are lost with the handle if closing it fails.
         if operation == "reopen" {
             allowed.extend(self.versions.iter().cloned());
         }
-        // What the handle shows is a commit, also if nothing more can be written by it.
+        // The handle shows a complete commit, even if it cannot write any more.
         if let Some(open) = &self.table {
-            assert_one_of(&allowed, open, &what);
+            assert_in(&allowed, open, &what);
         }
         let went_on = self.table.as_ref().is_some_and(|open| open.begin().is_ok());
         if !went_on {
@@ -96,13 +96,13 @@ impl Subject {
             let opened = Table::open(&self.path, options());
             self.table = Some(opened.unwrap_or_else(|error| panic!("{what}, opened again: {error}")));
         }
-        let there = assert_one_of(&allowed, self.table.as_ref().unwrap(), &what);
+        let there = assert_in(&allowed, self.table.as_ref().unwrap(), &what);
         let done_anyway = result.is_err() && there == next && next != last;
         self.go_on(&operation, there, *result.as_ref().unwrap_or(&false));
-        Met { has_failed: result.is_err(), went_on, done_anyway, operation }
+        FaultOutcome { has_failed: result.is_err(), went_on, done_anyway, operation }
     }
 
-    /// One operation when nothing fails.
+    /// Runs one operation without faults.
     pub(crate) fn step(&mut self, random: &mut Rng) {
         let last = self.last().clone();
         let Step { what, next, result } = step(&mut self.table, &last, &options(), random);
@@ -110,27 +110,27 @@ impl Subject {
         self.go_on(&what, next, is_durable);
     }
 
-    /// The table has what it had to have, also when it is opened again, and no other files.
+    /// Checks that the table has its expected contents, also when it is reopened, and no other files.
     pub(crate) fn end(self, what: &str) {
         let last = self.last().clone();
         let open = self.table.unwrap();
-        assert_one_of(std::slice::from_ref(&last), &open, what);
+        assert_in(std::slice::from_ref(&last), &open, what);
         drop(open);
         let table = Table::open(&self.path, options()).unwrap();
         assert_intact(&table, what);
-        assert_one_of(&[last], &table, &format!("{what}, opened again"));
+        assert_in(&[last], &table, &format!("{what}, opened again"));
         assert_no_orphans(&table, &self.path, what);
     }
 }
 
-fn assert_one_of(allowed: &[Version], table: &Table, what: &str) -> Version {
+fn assert_in(allowed: &[Version], table: &Table, what: &str) -> Version {
     let there = Version::of(table, what);
     assert!(allowed.contains(&there), "{what}: {there:?}, and not one of {allowed:?}");
     there
 }
 
-/// A history in which most operations meet a fault.
-fn run(random: &mut Rng, steps: usize, found: &mut Found) {
+/// Runs a history in which most operations meet a fault.
+fn run(random: &mut Rng, steps: usize, found: &mut FaultCounts) {
     let home = fast_folder();
     let mut subject = Subject::new(home.path().join("table"));
     let disk = Disk::watch_calls(&subject.path);
@@ -151,8 +151,8 @@ fn run(random: &mut Rng, steps: usize, found: &mut Found) {
     subject.end("the end");
 }
 
-impl Found {
-    fn add(&mut self, met: &Met, failed: &[Call]) {
+impl FaultCounts {
+    fn add(&mut self, met: &FaultOutcome, failed: &[Call]) {
         if failed.is_empty() {
             return;
         }
@@ -171,10 +171,10 @@ impl Found {
 fn a_call_that_fails_is_an_error_and_loses_nothing() {
     let histories = if std::env::var_os("LATH_FULL").is_some() { 2000 } else { 40 };
     let mut random = Seeded::new("a call that fails is an error and loses nothing");
-    let mut found = Found::default();
+    let mut found = FaultCounts::default();
     let calls = [Call::Create, Call::Write, Call::SetLen, Call::Sync, Call::SyncFolder, Call::Rename, Call::Remove];
-    let has_all = |found: &Found| calls.iter().all(|call| found.failed_calls.contains_key(call));
-    // Some calls are rare, so that by chance none of a kind may have failed by then.
+    let has_all = |found: &FaultCounts| calls.iter().all(|call| found.failed_calls.contains_key(call));
+    // Some calls are rare, so none of a kind may have failed yet by chance.
     for history in 0..10 * histories {
         if history >= histories && has_all(&found) {
             break;

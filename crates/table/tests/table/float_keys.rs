@@ -1,4 +1,4 @@
-//! Floats as keys: both zeros are one key, and so are all NaN.
+//! Float keys: both zeros are one key, and so are all NaNs.
 
 use std::sync::Arc;
 
@@ -110,7 +110,8 @@ fn an_update_by_either_zero_changes_one_row() {
     assert_eq!(rows(&table), [(0.0_f64.to_bits(), 9), (1.0_f64.to_bits(), 1)]);
 }
 
-/// A table that tells floats by their bits, with rows in two files, a hot one and a deleted one, and a snapshot.
+/// A table that distinguishes floats by their bits, with rows in two files, a hot one and a deleted one, and a
+/// snapshot.
 fn by_bits(folder: &std::path::Path, bulk_rows: u64) -> Table {
     drop(table(folder, bulk_rows));
     make_old(folder, true);
@@ -132,7 +133,7 @@ fn a_repair_makes_keys_by_bits_keys_by_value() {
         let folder = tempfile::tempdir().unwrap();
         let table = by_bits(folder.path(), bulk_rows);
         assert_eq!(table.count().unwrap(), 7);
-        // Both zeros are keys: they are named, and nothing changes.
+        // Both zeros are keys: the report names them, and nothing changes.
         let repaired = table.repair().unwrap();
         let [problem] = &repaired.now.problems[..] else { panic!("{repaired:?}") };
         let text = problem.to_string();
@@ -153,7 +154,7 @@ fn a_repair_makes_keys_by_bits_keys_by_value() {
         assert_eq!([0.0, -0.0, f64::NAN, -f64::NAN, 5.0].map(by_index), [1; 5]);
         table.upsert(&batch(&[0.0, f64::NAN], 8)).unwrap();
         assert_eq!((table.count().unwrap(), value(&table, -0.0)), (6, Some(8)));
-        // Once it is done it is not done again, and what was there before is as it was.
+        // A second repair does nothing, and earlier snapshots are unchanged.
         assert!(table.repair().unwrap().found.is_empty());
         let before = table.snapshot().unwrap().snapshot_named("before").unwrap();
         assert_eq!(before.count().unwrap(), 7);

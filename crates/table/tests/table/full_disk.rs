@@ -1,7 +1,8 @@
-//! A file system that is full: an operation is an error, nothing acknowledged is lost, and with room again the table goes on.
+//! A full file system: an operation returns an error, nothing acknowledged is lost, and with room again the table
+//! continues.
 //!
-//! The test starts itself as the root of a new mount namespace, in which it mounts a small file system in memory. Where that is not allowed,
-//! it says so and does nothing.
+//! The test starts itself as the root of a new mount namespace, in which it mounts a small file system in memory. If
+//! that is not allowed, it says so and does nothing.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +15,7 @@ use crate::faults::Subject;
 
 const FOLDER: &str = "LATH_TEST_TABLE_FULL_DISK";
 
-/// What the disk has left when an operation begins.
+/// The free space when an operation begins.
 const LEFT_BYTES: [u64; 6] = [0, 0, 0, 4096, 8192, 20_000];
 
 /// Fills the disk up to about `left` bytes.

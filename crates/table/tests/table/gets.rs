@@ -1,4 +1,4 @@
-//! Rows by their keys, from hot rows and files, with caches of all sizes.
+//! Gets by key, from hot rows and files, with caches of all sizes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use lath_testkit::Seeded;
 
 const ROWS: usize = 5000;
 
-/// Key columns of many types: those with and without Bloom filters, some with fewer values than there are rows.
+/// Key columns of many types, with and without Bloom filters, some with fewer values than rows.
 fn keys() -> Vec<(&'static str, ArrayRef)> {
     let numbers = || 0..ROWS;
     let text = |number: usize| format!("{}key {number}", "x".repeat(number % 50));
@@ -85,7 +85,8 @@ fn every_row_is_found_whatever_the_type_of_its_key_and_the_size_of_the_cache() {
         let folder = tempfile::tempdir().unwrap();
         let all = rows(&key, 0);
         let table = Table::create(folder.path(), &all.schema(), &[key.0], options().cache_bytes(cache_bytes)).unwrap();
-        // Three of four rows are in two files, the others are hot; every eleventh was replaced, every thirteenth deleted.
+        // Three of four rows are in two files, the others are hot; every eleventh was replaced, every thirteenth
+        // deleted.
         let some = |is_it: fn(usize) -> bool, batch: &RecordBatch| {
             let is_it = BooleanArray::from_iter((0..ROWS).map(|row| Some(is_it(row))));
             arrow_select::filter::filter_record_batch(batch, &is_it).unwrap()

@@ -1,4 +1,4 @@
-//! Hot rows of which some columns are read: what a scan of all columns has, and in the order of keys.
+//! Scans of some columns of hot rows: the same as scans of all columns, and in key order.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use lath_table::{Table, TableOptions};
 
 const COLUMNS: [&str; 8] = ["name", "number", "town", "tags", "price", "at", "note", "added"];
 
-/// The key is `town` and `number`; a list lies between value columns.
+/// The key is `town` and `number`; a list is between the value columns.
 fn rows(numbers: std::ops::Range<i64>, has_added: bool) -> RecordBatch {
     let text = |salt: i64| move |n: i64| ((n + salt) % 5 != 2).then(|| "text ".repeat(((n ^ salt) % 13) as usize));
     let mut tags = ListBuilder::new(Int32Builder::new());
@@ -35,7 +35,7 @@ fn rows(numbers: std::ops::Range<i64>, has_added: bool) -> RecordBatch {
         .unwrap()
 }
 
-/// So many hot rows of two schemas, in no file.
+/// This many hot rows of two schemas, without files.
 fn table(folder: &std::path::Path, count: i64) -> Table {
     let first = rows(0..count, false);
     let options = TableOptions::new().background(false).bulk_rows(u64::MAX);

@@ -1,4 +1,4 @@
-//! Unique indexes against maps, ranges of indexes, and what is refused.
+//! Unique indexes compared with maps, ranges of indexes, and rejected operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn options() -> TableOptions {
     TableOptions::new().background(false).durability(Durability::Off).file_rows(300).merge_files(2)
 }
 
-/// Rows in the order of the index: that of codes, nulls first, and then of keys.
+/// Rows in index order: by code, nulls first, and then by key.
 fn by_code(snapshot: &Snapshot) -> Vec<(i64, Option<i64>)> {
     rows(snapshot.range_by_index::<i64>("code", ..).unwrap().map(Result::unwrap))
 }
@@ -43,7 +43,7 @@ fn is_unique(rows: &Rows) -> bool {
     codes.len() == count
 }
 
-/// Changes the model if the table may change, and says whether it may.
+/// Changes the model if the table may change, and returns whether it may.
 fn attempt(model: &mut Rows, changed: Rows) -> bool {
     let may = is_unique(&changed);
     if may {
@@ -99,7 +99,7 @@ fn unique_indexes_forbid_what_maps_say_they_forbid() {
                     true
                 }
                 9 | 10 => {
-                    // Those that are there go, and the others come.
+                    // Existing rows are removed, and the others are added.
                     let mut changed = model.clone();
                     let source: Rows = some.iter().copied().collect();
                     for (key, code) in source {
@@ -109,7 +109,7 @@ fn unique_indexes_forbid_what_maps_say_they_forbid() {
                     }
                     let may = attempt(&mut model, changed);
                     let when = MergeWhen::new().matched(WhenMatched::Delete);
-                    // The transaction goes on after an error.
+                    // The transaction continues after an error.
                     let mut transaction = table.begin().unwrap();
                     hold(transaction.merge(&batch(&some), &when).map(drop), may, &what);
                     transaction.commit().unwrap();

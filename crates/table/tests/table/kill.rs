@@ -1,7 +1,7 @@
-//! Processes that are killed while they upsert, delete, change the schema, flush and compact: every commit that they said was made is
-//! there, and no file stays that the table does not have.
+//! Processes that are killed while they upsert, delete, change the schema, flush and compact: every reported commit is
+//! there, and no file remains that does not belong to the table.
 //!
-//! `LATH_FULL=1` kills five hundred instead of twenty.
+//! `LATH_FULL=1` kills five hundred processes instead of twenty.
 
 #![cfg(unix)]
 use std::collections::BTreeMap;
@@ -21,12 +21,12 @@ use lath_testkit::{Seeded, lines_until_killed, say};
 const PATH: &str = "LATH_TEST_TABLE_PATH";
 const SEED: &str = "LATH_TEST_TABLE_SEED";
 
-/// The row that has the number of the last commit.
+/// The key of the row with the number of the last commit.
 const NUMBER_KEY: i64 = -1;
 
 type Rows = BTreeMap<i64, i64>;
 
-/// What one commit does.
+/// The change of one commit.
 enum Change {
     Upsert(Vec<(i64, i64)>),
     Delete(Vec<i64>),
@@ -57,7 +57,7 @@ fn batch(rows: &[(i64, i64)]) -> RecordBatch {
     RecordBatch::try_from_iter([("id", ids), ("value", values)]).unwrap()
 }
 
-/// The same rows with the columns that the table has: `extra` comes and goes.
+/// The same rows with the table's columns: `extra` is added and dropped.
 fn batch_for(table: &Table, rows: &[(i64, i64)]) -> RecordBatch {
     let (batch, schema) = (batch(rows), table.schema().unwrap());
     let mut columns = batch.columns().to_vec();
@@ -80,7 +80,7 @@ fn change_schema(table: &Table, number: i64) {
     }
 }
 
-/// Completes what a killed process has begun of [`change_schema`].
+/// Completes a [`change_schema`] that a killed process has begun.
 fn complete_schema(table: &Table) {
     let schema = table.schema().unwrap();
     if schema.column_with_name("new").is_some() {
@@ -114,7 +114,7 @@ fn last_sequences(table: &Table) -> Vec<u64> {
     batches.flat_map(|batch| batch.column(1).as_primitive::<UInt64Type>().values().to_vec()).collect()
 }
 
-/// Not a test: what the children run.
+/// Not a test: the program of the children.
 #[test]
 fn child() {
     let Ok(path) = std::env::var(PATH) else { return };
@@ -153,7 +153,7 @@ fn child() {
     });
 }
 
-/// Runs a child for a while and kills it; the last commit that it said was made.
+/// Runs a child for a while and kills it. Returns the last commit that it reported.
 fn run_and_kill(path: &Path, seed: u64, delay: Duration) -> i64 {
     let seed = seed.to_string();
     let environment = [(PATH, path.as_os_str()), (SEED, OsStr::new(&seed))];
@@ -170,7 +170,7 @@ fn what_a_killed_process_said_was_committed_is_there_and_no_file_stays() {
     let path = folder.path().join("table");
     let seed = random.u64(..);
     let table = Table::create(&path, &batch(&[]).schema(), &["id"], options()).unwrap();
-    // The check holds both against the rows.
+    // The check compares both with the rows.
     table.create_index("by value", &["value"], false).unwrap();
     table.keep_changes(ChangeRetention::new().rows(2000)).unwrap();
     drop(table);

@@ -1,4 +1,4 @@
-//! Keyed tables as their users see them. One program, so that it is linked once.
+//! Tests of keyed tables through their public interface. One program, so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod background;

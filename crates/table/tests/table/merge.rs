@@ -1,4 +1,4 @@
-//! What merges refuse, and what of a source they need.
+//! Rejected merges, and the columns that a source needs.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Random histories against a `BTreeMap`: at the newest commit, within transactions, and at every named snapshot.
+//! Random histories compared with a `BTreeMap`: at the newest commit, within transactions, and at every named snapshot.
 //!
-//! `LATH_CASES` sets how many histories there are.
+//! `LATH_CASES` sets the number of histories.
 
 mod changes;
 mod clustering;
@@ -27,10 +27,10 @@ use crate::rows::{Part, RowKey, SHAPES, Shape, Values, random_values};
 
 type Model = BTreeMap<RowKey, Values>;
 
-/// What a condition means.
+/// A condition as a function.
 type Test = Box<dyn Fn(&RowKey, &Values) -> bool>;
 
-/// What snapshots and transactions can both be asked.
+/// The queries that snapshots and transactions share.
 trait Reads {
     fn get(&mut self, key: lath_table::Key) -> Result<Option<RecordBatch>>;
     fn get_many(&mut self, keys: &RecordBatch) -> Result<Found>;
@@ -75,7 +75,7 @@ reads!(Transaction);
 struct History {
     random: Seeded,
     shape: Shape,
-    /// Number of keys.
+    /// The number of keys.
     space: u64,
     options: TableOptions,
     table: Option<Table>,
@@ -83,7 +83,7 @@ struct History {
     columns: schema::Columns,
     /// The columns by which new files are sorted.
     cluster: Vec<schema::Origin>,
-    /// Those of named snapshots, and their columns.
+    /// The models of named snapshots, with their columns.
     named: BTreeMap<String, (Model, schema::Columns)>,
     indexes: std::collections::BTreeSet<&'static str>,
     /// A copy that follows the changes, in most histories.
@@ -215,7 +215,7 @@ impl History {
         }
     }
 
-    /// Goes on with a backup instead of the table.
+    /// Continues with a backup instead of the table.
     fn move_to_backup(&mut self) -> String {
         let table = self.table.take().unwrap();
         let folder = table.folder().with_extension(self.steps.len().to_string());
@@ -447,8 +447,8 @@ fn found_in_part<'r>(
     reads.range(Some(low.clone()), Some(high.clone())).unwrap().predicate(predicate.clone())
 }
 
-/// Keys and hot rows are stored in Arrow's row format, of which Arrow promises nothing from version to version. If this fails after an
-/// update, tables of before cannot be read as they are.
+/// Keys and hot rows are stored in Arrow's row format, which Arrow does not keep stable between versions. If this fails
+/// after an update, existing tables cannot be read as they are.
 #[test]
 fn the_row_format_of_arrow_is_what_tables_have_on_disk() {
     let bytes = |data_type: DataType, array: arrow_array::ArrayRef| {

@@ -1,4 +1,4 @@
-//! Tables as format 4 had them: without checksums of files, and with keys of floats by their bits.
+//! Tables in format 4: without checksums of files, and with float keys by their bits.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ fn with_checksum(fields: &[u8]) -> Vec<u8> {
     [fields, &checksum.to_le_bytes()].concat()
 }
 
-/// Makes a closed table one of format 4: its files lose their checksums. If `floats`, its schemas, which have to be without rows, encode
-/// floats by their bits.
+/// Converts a closed table to format 4: its files lose their checksums. If `floats`, its schemas, which must have no
+/// rows, encode floats by their bits.
 pub(crate) fn make_old(folder: &Path, floats: bool) {
     let store = Store::open(folder.join("table.lath")).unwrap();
     let snapshot = store.snapshot().unwrap();

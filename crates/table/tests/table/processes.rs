@@ -23,13 +23,13 @@ fn options() -> TableOptions {
     TableOptions::new().durability(Durability::Deferred).background(false).merge_files(3).file_rows(2000)
 }
 
-fn sum_of(snapshot: &Snapshot) -> i64 {
+fn sum_values(snapshot: &Snapshot) -> i64 {
     let batches = snapshot.scan().select(["sum"]).build().unwrap();
     batches.map(|batch| batch.unwrap().column(0).as_primitive::<Int64Type>().values().iter().sum::<i64>()).sum()
 }
 
 fn check_snapshot(snapshot: &Snapshot) {
-    assert_eq!(sum_of(snapshot), TOTAL);
+    assert_eq!(sum_values(snapshot), TOTAL);
     assert_eq!(snapshot.count().unwrap(), ACCOUNTS as u64);
     assert_eq!(snapshot.range(100..200).unwrap().count().unwrap(), 100);
 }
@@ -46,7 +46,7 @@ fn sums_hold_at_every_snapshot_in_another_process() {
             let snapshot = table.snapshot().unwrap();
             newest = snapshot.version();
             check_snapshot(&snapshot);
-            // Files that the writer has dropped since are still there for this one.
+            // Files that the writer has dropped since still exist for this one.
             check_snapshot(&held);
         }
         assert!(newest > first + 10, "the reader has seen commits {first} to {newest} only");
@@ -90,7 +90,7 @@ fn sums_hold_at_every_snapshot_in_another_process() {
     for mut reader in readers {
         assert!(reader.wait().unwrap().success());
     }
-    // Nobody reads any more.
+    // There are no readers any more.
     removed += table.vacuum().unwrap();
     assert!(removed > 0, "no file was removed in {commits} commits");
     let report = table.check().unwrap();
@@ -117,7 +117,8 @@ fn a_table_has_one_writer_and_is_not_created_twice() {
 
 const HELD: &str = "LATH_TEST_TABLE_HELD";
 
-/// Another process that has the table open, for reading or writing, until its standard input ends. It has it when this returns.
+/// Starts another process that has the table open, for reading or writing, until its standard input ends. The table is
+/// open when this returns.
 fn hold(path: &std::path::Path, how: &str) -> (std::process::Child, impl Send + use<>) {
     let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "processes::a_writer_waits_for_others_and_then_says_which_process_it_is", "--nocapture"])
@@ -132,7 +133,7 @@ fn hold(path: &std::path::Path, how: &str) -> (std::process::Child, impl Send + 
         line.clear();
         assert!(std::io::BufRead::read_line(&mut output, &mut line).unwrap() > 0, "the other process has ended");
     }
-    // With its output closed it would fail to say that it succeeded.
+    // If its output were closed, it could not report success.
     (process, output)
 }
 
@@ -159,7 +160,7 @@ fn a_writer_waits_for_others_and_then_says_which_process_it_is() {
         let text = error.to_string();
         assert!(text.contains(&format!("process {} ", other.id())) && text.contains("writes to it"), "{text}");
     }
-    // Whoever waits long enough gets the table as soon as the other has ended.
+    // A process that waits long enough gets the table as soon as the other has ended.
     let input = other.stdin.take();
     let ended = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));
@@ -195,7 +196,7 @@ fn a_reader_of_an_idle_table_refuses_no_writer_and_keeps_what_it_reads() {
             table.compact().unwrap();
             table.vacuum().unwrap();
         }
-        // Files that the writer has dropped are there as long as the reader needs them.
+        // Files that the writer has dropped exist for as long as the reader needs them.
         check_snapshot(&held);
         check_snapshot(&reader.snapshot().unwrap());
     }

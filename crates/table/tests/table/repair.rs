@@ -1,4 +1,4 @@
-//! Damage that is made in the store of a table, found, and mended.
+//! Damage in the store of a table is found and repaired.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn options() -> TableOptions {
     TableOptions::new().background(false)
 }
 
-/// A table with 4,999 rows in a file, of which one is masked, and 20 hot ones.
+/// A table with 4,999 rows in a file, one of which is masked, and 20 hot ones.
 fn make(folder: &Path) {
     let table = Table::create(folder, &batch(0..0).schema(), &["id"], options()).unwrap();
     table.keep_changes(ChangeRetention::new()).unwrap();
@@ -36,7 +36,7 @@ fn ids(table: &Table) -> Vec<i64> {
     batches.flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec()).collect()
 }
 
-/// Changes the table's store as no table does.
+/// Changes the table's store directly.
 fn damage(folder: &Path, change: impl FnOnce(&mut lath_store::Transaction)) {
     let store = lath_store::Options::new().create(false).open(folder.join("table.lath")).unwrap();
     let mut transaction = store.begin().unwrap();
@@ -87,8 +87,8 @@ fn what_is_known_of_a_file_is_read_from_it() {
     damage(folder.path(), |transaction| {
         let (key, mut entry) = first(transaction, "table/files");
         transaction.tree("table/fences").unwrap().remove(&key).unwrap();
-        // The number of masked rows is behind the name, the schema, the level, the rows and the length; the last key is before the number
-        // of columns of another order, and that before whether there are checksums.
+        // The number of masked rows follows the name, the schema, the level, the rows and the length; the last key
+        // precedes the number of columns of another order, which precedes whether there are checksums.
         let masked = 4 + u32::from_le_bytes(entry[..4].try_into().unwrap()) as usize + 4 + 4 + 8 + 8;
         entry[masked] = 9;
         let end = entry.len() - 4;
@@ -103,7 +103,7 @@ fn what_is_known_of_a_file_is_read_from_it() {
 }
 
 #[test]
-fn of_a_row_that_is_hot_and_deleted_the_later_stays() {
+fn the_later_of_a_hot_row_and_its_deletion_stays() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     damage(folder.path(), |transaction| {
@@ -148,7 +148,7 @@ fn what_cannot_be_mended_stays_in_the_report() {
     let repaired = table.repair().unwrap();
     assert!(repaired.found.iter().any(|problem| matches!(problem, Problem::Orphan { .. })), "{repaired:?}");
     assert!(matches!(&repaired.now.problems[..], [Problem::File { .. }]), "{repaired:?}");
-    // Rows that are there are there.
+    // The remaining rows are found.
     assert_eq!(table.get(10_003).unwrap().unwrap().num_rows(), 1);
     drop(table);
     let beside = Table::open_read_only(folder.path(), options()).unwrap();

@@ -1,4 +1,4 @@
-//! Rows as Rust values, as record batches and back: the oracle's form of a table.
+//! Rows as Rust values, converted to record batches and back: the oracle's form of a table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use fastrand::Rng;
 
-/// What the key columns are.
+/// The type of the key columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Integer,
@@ -21,12 +21,12 @@ pub(crate) enum Shape {
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Integer, Shape::Text, Shape::Composite];
 
-/// One key column's value, ordered as the table orders it.
+/// One key column's value, ordered like in the table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     Integer(i64),
     Text(String),
-    /// The bits of a float, so that integers have the total order of floats.
+    /// The bits of a float, mapped to integers in the total order of floats.
     Float(i64),
 }
 
@@ -38,15 +38,15 @@ pub(crate) struct Values {
     pub(crate) s: Option<String>,
     pub(crate) tags: Option<Vec<Option<i32>>>,
     pub(crate) place: Option<(i64, Option<String>)>,
-    /// Values of columns that were added later, by the numbers of these.
+    /// Values of columns that were added later, by column number.
     pub(crate) added: BTreeMap<u32, Option<i64>>,
 }
 
-fn float_of(bits: i64) -> f64 {
+fn decode_float(bits: i64) -> f64 {
     f64::from_bits((bits ^ (((bits >> 63) as u64) >> 1) as i64) as u64)
 }
 
-fn order_of(float: f64) -> i64 {
+fn encode_float(float: f64) -> i64 {
     let bits = float.to_bits() as i64;
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }
@@ -59,7 +59,7 @@ impl Shape {
         }
     }
 
-    /// Key number `number` of the key space.
+    /// The key with this number in the key space.
     pub(crate) fn key(self, number: u64) -> RowKey {
         match self {
             Self::Integer => vec![Part::Integer(number as i64 * 3 - 100)],
@@ -70,7 +70,7 @@ impl Shape {
             }
             Self::Composite => {
                 let floats = [-0.5, 0.0, 1.5, -7.25, f64::NAN, f64::INFINITY];
-                let weight = Part::Float(order_of(floats[number as usize % 6]));
+                let weight = Part::Float(encode_float(floats[number as usize % 6]));
                 let town = ["", "Oslo", "Oslo\0", "Bergen", "Å"][(number / 6) as usize % 5];
                 vec![Part::Text(town.to_owned()), Part::Integer((number / 30) as i64 - 3), weight]
             }
@@ -90,7 +90,7 @@ impl Shape {
     }
 
     pub(crate) fn schema(self) -> SchemaRef {
-        // A value column comes first, so that places of key columns are not those in the key.
+        // A value column comes first, so that positions in the table and in the key differ.
         let mut fields = vec![Field::new("n", DataType::Int32, true)];
         fields.extend(self.key_fields());
         fields.push(Field::new("s", DataType::Utf8, true));
@@ -109,13 +109,13 @@ impl Shape {
             Self::Integer => vec![Arc::new(Int64Array::from_iter_values(integer(0)))],
             Self::Text => vec![text(0)],
             Self::Composite => {
-                // Either zero and any NaN is the same key.
+                // Both zeros, and all NaNs, are the same key.
                 let weight = |(at, key): (usize, &&RowKey)| match key[2] {
-                    Part::Float(bits) if at % 2 == 1 && float_of(bits) == 0.0 => -0.0,
-                    Part::Float(bits) if at % 2 == 1 && float_of(bits).is_nan() => {
+                    Part::Float(bits) if at % 2 == 1 && decode_float(bits) == 0.0 => -0.0,
+                    Part::Float(bits) if at % 2 == 1 && decode_float(bits).is_nan() => {
                         f64::from_bits(0xfff0_0000_0000_0123)
                     }
-                    Part::Float(bits) => float_of(bits),
+                    Part::Float(bits) => decode_float(bits),
                     _ => panic!(),
                 };
                 vec![
@@ -162,7 +162,7 @@ impl Shape {
             Self::Composite => vec![
                 text("town", row),
                 Part::Integer(column("number").as_primitive::<Int32Type>().value(row).into()),
-                Part::Float(order_of(column("weight").as_primitive::<Float64Type>().value(row))),
+                Part::Float(encode_float(column("weight").as_primitive::<Float64Type>().value(row))),
             ],
         };
         let (n, s) = (column("n").as_primitive::<Int32Type>(), column("s").as_string::<i32>());

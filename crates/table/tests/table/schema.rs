@@ -1,5 +1,5 @@
-//! Columns are added, dropped, renamed and widened: what rows have then, hot and in files, in snapshots and in other processes' handles,
-//! and what is refused.
+//! Columns are added, dropped, renamed and widened: the resulting rows, hot and in files, in snapshots and in other
+//! processes' handles, and rejected changes.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> RecordBatch
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// A column in the order of keys.
+/// A column in key order.
 fn column(snapshot: &Snapshot, name: &str) -> ArrayRef {
     let batches = snapshot.range::<i64>(..).unwrap().select([name]).build().unwrap();
     let arrays: Vec<ArrayRef> = batches.map(|batch| Arc::clone(batch.unwrap().column(0))).collect();
@@ -41,7 +41,7 @@ fn names(snapshot: &Snapshot) -> Vec<String> {
     snapshot.schema().fields().iter().map(|field| field.name().clone()).collect()
 }
 
-/// The number of rows for which a condition is true, found by a scan.
+/// The number of rows that satisfy a condition, found by a scan.
 fn count(table: &Table, condition: &str) -> usize {
     let batches = table.scan().unwrap().filter(condition).unwrap().build().unwrap();
     batches.map(|batch| batch.unwrap().num_rows()).sum()
@@ -101,7 +101,7 @@ fn old_rows_are_read_in_the_new_schema() {
             snapshot.scan().select(["note"]).build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(),
             3010
         );
-        // Snapshots that were taken before have their schema.
+        // Snapshots taken before have their schema.
         for old in [&before, &snapshot.snapshot_named("old").unwrap()] {
             assert_eq!(names(old), ["id", "count"]);
             assert_eq!(column(old, "count").as_primitive::<Int32Type>().values().len(), 3005);
@@ -115,7 +115,7 @@ fn old_rows_are_read_in_the_new_schema() {
     compare(&beside);
     table.flush().unwrap();
     compare(&table);
-    // The file of before and that of now become one.
+    // The earlier file and the new one are merged.
     assert_eq!(table.compact().unwrap().files_before, 0);
     assert_eq!(
         table.delete_where(&Predicate::parse("stars = 3 AND film >= 2000 AND film < 2500").unwrap()).unwrap(),
@@ -171,7 +171,7 @@ fn a_column_with_the_name_of_a_dropped_one_is_another() {
     assert_eq!(column(&snapshot, "a").null_count(), 6);
     assert_eq!(column(&snapshot, "b").as_primitive::<Int32Type>().values(), &[-1; 6]);
     assert_eq!(count(&table, "a IS NOT NULL OR b <> -1"), 0);
-    // What is written anew keeps what it had.
+    // Rewritten files keep their rows.
     table.flush().unwrap();
     table.compact().unwrap();
     table.drop_column("a").unwrap();
@@ -204,7 +204,7 @@ fn numbers_are_widened_exactly_and_conditions_see_the_new_type() {
         assert_eq!(column(&snapshot, "y").as_primitive::<Float64Type>().values(), &[0.25; 2]);
         let prices = arrow_cast::cast(&column(&snapshot, "price"), &DataType::Decimal128(20, 2)).unwrap();
         assert_eq!(prices.as_primitive::<Decimal128Type>().values(), &[12345, -1]);
-        // The nearest double is another than the nearest float.
+        // The nearest double differs from the nearest float.
         assert_eq!(count(&table, "x = 0.1"), 0);
         assert_eq!(count(&table, "price = 123.45"), 1);
     };
@@ -254,7 +254,7 @@ fn what_cannot_be_changed_is_refused_and_changes_nothing() {
     assert!(matches!(beside.drop_column("a"), Err(Error::Store { .. })));
     assert_eq!(table.snapshot().unwrap().version(), version);
 
-    // An indexed column and a column of the key can be renamed.
+    // An indexed column and a key column can be renamed.
     table.rename_column("a", "b").unwrap();
     table.rename_column("id", "a").unwrap();
     let snapshot = table.snapshot().unwrap();

@@ -1,4 +1,4 @@
-//! A few seconds of `examples/soak.rs`: `just table-soak` runs it for longer.
+//! Runs `examples/soak.rs` for a few seconds; `just table-soak` runs it for longer.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Every type that a table can hold comes back as it was, hot and from files, also as a key.
+//! Every type that a table supports comes back unchanged, hot and from files, also as a key.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use lath_table::{Table, TableOptions};
 
 const ROWS: i64 = 3000;
 
-/// Types whose values are made of whole numbers.
+/// Types whose values can be made from integers.
 fn types() -> Vec<DataType> {
     let mut types = vec![
         DataType::Boolean,
@@ -119,7 +119,7 @@ fn every_type_with_an_order_can_be_a_key() {
         let some = batch.slice(1000, 50);
         let places = table.get_many(&some).unwrap();
         assert!(places.places().iter().all(Option::is_some), "{data_type}");
-        // Both become hot, and hide rows of the file.
+        // Both become hot, and mask rows of the file.
         table.upsert(&batch.slice(500, 20)).unwrap();
         table.delete(&some).unwrap();
         assert_eq!(table.count().unwrap(), ROWS as u64 - 50, "{data_type}");
@@ -136,7 +136,7 @@ fn what_parquet_has_no_place_for_is_refused() {
     let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("span", interval, true)]);
     let folder = tempfile::tempdir().unwrap();
     let created = Table::create(folder.path().join("t"), &schema, &["id"], TableOptions::new().background(false));
-    // Either the writer has a form for it, and it comes back, or nothing was created.
+    // Either the writer supports the type and it comes back, or nothing was created.
     match created {
         Ok(table) => assert_eq!(table.schema().unwrap().field(1).data_type(), schema.field(1).data_type()),
         Err(error) => assert!(!folder.path().join("t").exists(), "{error}"),

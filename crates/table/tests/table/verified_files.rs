@@ -1,4 +1,4 @@
-//! Files of a table that are not the ones that were written: gets and lookups know, as scans do.
+//! Files of a table that were replaced or changed: gets and lookups detect them, like scans.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn batch(first: i64) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// A table with two files, each of which has 4,000 rows; the paths of the files.
+/// Builds a table with two files of 4,000 rows each, and returns the paths of the files.
 fn build(folder: &Path) -> Vec<PathBuf> {
     let table = Table::create(folder, &batch(0).schema(), &["id"], options()).unwrap();
     for first in [0, 10_000] {
@@ -43,7 +43,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether all gets are right or errors; how many are errors.
+/// Checks that all gets return correct rows or errors, and counts the errors.
 fn count_errors(folder: &Path, what: &str) -> usize {
     let table = Table::open_read_only(folder, options()).unwrap();
     let snapshot = table.snapshot().unwrap();
@@ -71,7 +71,7 @@ fn a_get_of_a_damaged_byte_is_an_error_wherever_it_is() {
     for at in (0..whole.len()).step_by(step) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
-        // Elsewhere, since what was read of a file is remembered by its path.
+        // In another folder, because data read of a file is cached by its path.
         let copy = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(folder.path()).unwrap() {
             let path = entry.unwrap().path();
@@ -114,7 +114,7 @@ fn files_are_plain_parquet_and_checksums_cost_little() {
     }
 }
 
-/// Sets 1,024 bytes of the first Bloom filter of a file to zero, so that it says that keys are absent.
+/// Sets 1,024 bytes of the first Bloom filter of a file to zero, so that it reports keys as absent.
 fn empty_bloom_filter(path: &Path) {
     const REST_OF_HEADER: &[u8] = b"\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0";
     let mut bytes = fs::read(path).unwrap();
@@ -160,7 +160,7 @@ fn bloom_filters_of_files_without_checksums_hide_no_rows() {
     }
     let all = table.scan().unwrap().build().unwrap().map(|batch| batch.unwrap().num_rows());
     assert_eq!(all.sum::<usize>(), 2 * ROWS as usize);
-    // A repair writes the files anew, with checksums.
+    // A repair rewrites the files with checksums.
     let repaired = table.repair().unwrap();
     assert!(repaired.found.is_empty() && repaired.now.is_intact(), "{repaired:?}");
     assert_eq!(table.count().unwrap(), 2 * ROWS as u64);

@@ -1,6 +1,7 @@
 #![expect(unsafe_code, reason = "functions of the C library are defined and called")]
-//! The functions of the C library that change files, defined here: the linker takes these instead of the library's, so that they see
-//! every call of this program, whichever crate makes it. They ask the watched disks, and make the call to the system.
+//! The functions of the C library that change files, defined here: the linker prefers them to the library's, so they
+//! intercept every call of this program, from any crate. They consult the watched disks, and forward the call to the
+//! system.
 
 use std::ffi::{CStr, OsStr};
 use std::io;
@@ -12,7 +13,7 @@ use libc::{c_char, c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 use super::Call;
 use super::touch::{Touch, touch_fd, touch_mapping, touch_path};
 
-/// Makes the call unless the disk wants it to fail, and tells the disk before and after.
+/// Makes the call unless the disk injects a fault, and notifies the disk before and after.
 fn watched(touch: Option<Touch>, call: impl FnOnce() -> c_long) -> c_long {
     let Some(touch) = touch else { return call() };
     if let Err(code) = touch.begin() {
@@ -33,7 +34,7 @@ fn watched(touch: Option<Touch>, call: impl FnOnce() -> c_long) -> c_long {
 fn set_errno(code: c_int) {
     // SAFETY: the function has no conditions.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: it is the calling thread's own.
+    // SAFETY: the pointer is to the calling thread's own value.
     unsafe { *place = code };
 }
 
@@ -48,17 +49,17 @@ unsafe fn path_at<'p>(path: *const c_char) -> Option<&'p Path> {
     Some(Path::new(OsStr::from_bytes(path.to_bytes())))
 }
 
-/// The device and number of an open file.
+/// The device and inode number of an open file.
 pub(super) fn identity(fd: c_int) -> Option<(u64, u64)> {
     // SAFETY: zeros are a valid value of this structure of numbers.
     let mut status: libc::stat64 = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure is there to be written to.
+    // SAFETY: the structure is valid for writes.
     let result = unsafe { libc::fstat64(fd, &raw mut status) };
     (result == 0).then_some((status.st_dev, status.st_ino))
 }
 
 /// # Safety
-/// As the C library's function.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: as the caller guarantees.
@@ -70,7 +71,7 @@ unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> 
 }
 
 /// # Safety
-/// As the C library's function.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: size_t) -> ssize_t {
     // SAFETY: as the caller guarantees.
@@ -78,7 +79,7 @@ unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: size_t) -> ssiz
 }
 
 /// # Safety
-/// As the C library's function.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pwrite64(fd: c_int, bytes: *const c_void, len: size_t, offset: off64_t) -> ssize_t {
     // SAFETY: as the caller guarantees.
@@ -112,7 +113,7 @@ extern "C" fn fdatasync(fd: c_int) -> c_int {
 }
 
 /// # Safety
-/// As the C library's function.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn msync(address: *mut c_void, len: size_t, flags: c_int) -> c_int {
     let touch = touch_mapping(address as usize, len);
@@ -121,7 +122,7 @@ unsafe extern "C" fn msync(address: *mut c_void, len: size_t, flags: c_int) -> c
 }
 
 /// # Safety
-/// As the C library's function.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
     // SAFETY: as the caller guarantees.
@@ -134,7 +135,7 @@ unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
 }
 
 /// # Safety
-/// As the C library's function.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     // SAFETY: as the caller guarantees.

@@ -1,10 +1,11 @@
 //! A disk that loses power, and fails on demand, below the real files of a folder.
 //!
-//! The functions of the C library that change files are this program's own ([`calls`]), so that nothing in the table, the store or the
-//! writer of Parquet files knows of it. Of each file and of the names in the folder there are the state at the last sync, and those since
-//! ([`states`]). An image combines them to what a loss of power could leave: sectors old or new in any order, files short or full of
-//! zeros, names there or not. A file is made durable by syncing it, a name by syncing its folder, and by nothing else. What is written to a
-//! mapping is seen when another call is made.
+//! The functions of the C library that change files are this program's own ([`calls`]), so the table, the store and the
+//! writer of Parquet files are unaware of it. For each file, and for the names in the folder, it tracks the state at
+//! the last sync and the states since ([`states`]). An image combines them into a state that a loss of power could
+//! leave: sectors old or new in any order, files short or full of zeros, names present or absent. Only syncing a file
+//! makes it durable, and only syncing its folder makes a name durable. Writes to a mapping are noticed at the next
+//! call.
 
 mod calls;
 mod states;
@@ -26,7 +27,7 @@ const MAPPED: [&str; 2] = ["table.lath", "table.lath-lock"];
 const PAGE_BYTES: usize = 4096;
 const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 
-/// A folder in memory, where the system has one for all.
+/// A folder in memory, if the system has a shared one.
 pub(crate) fn fast_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -37,7 +38,7 @@ pub(crate) fn fast_folder() -> tempfile::TempDir {
 pub(crate) enum Call {
     Create,
     Write,
-    /// Reserving space included.
+    /// Includes reserving space.
     SetLen,
     Sync,
     SyncFolder,
@@ -45,14 +46,14 @@ pub(crate) enum Call {
     Remove,
 }
 
-/// What a loss of power leaves of a folder.
+/// A possible state of a folder after a loss of power.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     pub(crate) what: String,
 }
 
-/// A folder whose files are watched until this is dropped. Folders in it are not.
+/// A folder whose files are watched until this is dropped. Subfolders are not watched.
 pub(crate) struct Disk(Arc<Inner>);
 
 struct Inner {
@@ -66,10 +67,10 @@ struct Inner {
 struct State {
     names: NameStates,
     files: HashMap<FileId, FileStates>,
-    /// By device and number.
+    /// By device and inode number.
     ids: HashMap<(u64, u64), FileId>,
     next: FileId,
-    /// One in so many moments becomes an image; none if 0.
+    /// One in this many moments becomes an image; none if 0.
     rarity: u32,
     random: Rng,
     images: Vec<Image>,
@@ -78,12 +79,12 @@ struct State {
     failed: Vec<Call>,
 }
 
-/// Which call fails, and how.
+/// The call that fails, and its error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fault {
-    /// So many calls succeed before.
+    /// The number of calls that succeed before.
     pub(crate) after: usize,
-    /// The system's number of the error. With `ENOSPC` only calls that need space fail.
+    /// The system's error number. With `ENOSPC` only calls that need space fail.
     pub(crate) code: i32,
     /// Whether all later calls fail too.
     pub(crate) permanently: bool,
@@ -98,7 +99,7 @@ impl Disk {
         Self::begin(folder, true)
     }
 
-    /// Watches a folder of which no images are needed: only faults.
+    /// Watches a folder for faults only, without images.
     pub(crate) fn watch_calls(folder: &Path) -> Self {
         Self::begin(folder, false)
     }
@@ -128,34 +129,34 @@ impl Disk {
         Self(inner)
     }
 
-    /// Makes one in `rarity` moments before and after calls an image.
+    /// Takes an image at one in `rarity` moments before and after calls.
     pub(crate) fn take_images(&self, rarity: u32, seed: u64) {
         let mut state = self.0.lock();
         (state.rarity, state.random) = (rarity, Rng::with_seed(seed));
     }
 
-    /// The images since the last call, and one of now.
+    /// The images since the last call, and one of the current state.
     pub(crate) fn images(&self) -> Vec<Image> {
         let mut state = self.0.lock();
         state.moment(&self.0, "the end of an operation");
         std::mem::take(&mut state.images)
     }
 
-    /// Has a call fail.
+    /// Makes a call fail.
     pub(crate) fn fail(&self, fault: Fault) {
         let mut state = self.0.lock();
         state.fault = Some(fault);
         state.failed.clear();
     }
 
-    /// Ends the fault. The calls that failed.
+    /// Ends the fault, and returns the calls that failed.
     pub(crate) fn mend(&self) -> Vec<Call> {
         let mut state = self.0.lock();
         state.fault = None;
         std::mem::take(&mut state.failed)
     }
 
-    /// How many calls of each kind there were.
+    /// The number of calls of each kind.
     pub(crate) fn calls(&self) -> BTreeMap<Call, usize> {
         self.0.lock().calls.clone()
     }
@@ -169,7 +170,7 @@ impl Drop for Disk {
 }
 
 impl Image {
-    /// Writes the files to a folder, which is made.
+    /// Creates a folder with the files.
     pub(crate) fn write(&self, folder: &Path) {
         fs::create_dir(folder).unwrap();
         for (name, bytes) in &self.files {
@@ -195,7 +196,7 @@ impl State {
         self.next
     }
 
-    /// Takes the mapped files as they are now.
+    /// Records the current state of the mapped files.
     fn sample(&mut self, disk: &Inner) {
         let names = self.names.now();
         for name in MAPPED {
@@ -208,7 +209,7 @@ impl State {
         }
     }
 
-    /// Has the power fail, sometimes.
+    /// Takes an image at some moments.
     fn moment(&mut self, disk: &Inner, what: &str) {
         if self.rarity == 0 || self.random.u32(..self.rarity) != 0 {
             return;
@@ -220,7 +221,7 @@ impl State {
         self.images.push(Image { files, what: what.to_owned() });
     }
 
-    /// The error that the next call is to have.
+    /// The error that the next call must return.
     fn fault(&mut self, call: Call) -> Option<i32> {
         *self.calls.entry(call).or_default() += 1;
         let fault = self.fault.as_mut()?;

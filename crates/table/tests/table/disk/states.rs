@@ -1,4 +1,4 @@
-//! The states of a file and of a folder since they were last synced, and what a loss of power makes of them.
+//! The states of a file and of a folder since they were last synced, and the states that a loss of power can leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 
-/// The unit that is written completely or not at all when the power fails.
+/// The unit that a loss of power writes completely or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// How many states of a file are kept.
+/// The maximum number of states kept of a file.
 const MAX_STATES: usize = 8;
 
-/// What tells a file from others, also from one that has its name later.
+/// The identity of a file, even if another one has its name later.
 pub(super) type FileId = usize;
 
-/// How a loss of power chooses among the states. Plain cases come often, because they are what real disks do.
+/// The way in which a loss of power chooses among the states. Plain cases come often, because real disks produce them.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
     /// Nothing was written since the sync.
     Oldest,
-    /// All was written.
+    /// Everything was written.
     Newest,
     /// The length was written, and nothing else.
     Length,
-    /// What was first in time was written, and part of what came next.
+    /// The first writes in order of time, and part of the next.
     Prefix(f64),
-    /// Each sector by itself; with this chance it is the newest, otherwise any.
+    /// Each sector by itself: with this probability the newest, otherwise any.
     Each(f64),
 }
 
@@ -37,14 +37,14 @@ impl Choice {
             2 => Self::Newest,
             3 => Self::Length,
             4 | 5 => Self::Prefix(random.f64()),
-            // Few sectors missing, or few sectors there, is what finds a forgotten sync.
+            // Few sectors missing, or few present: these find a forgotten sync.
             6 => Self::Each(0.97),
             7 => Self::Each(0.0),
             _ => Self::Each(random.f64()),
         }
     }
 
-    /// Which of so many states, the oldest being 0, something is left in.
+    /// Chooses one of `states` states, the oldest being 0.
     fn state(self, random: &mut Rng, states: usize) -> usize {
         match self {
             Self::Oldest | Self::Length => 0,
@@ -56,7 +56,7 @@ impl Choice {
     }
 }
 
-/// What a file has at its last sync, and has had since.
+/// The contents of a file at its last sync, and since.
 #[derive(Debug, Default)]
 pub(super) struct FileStates {
     durable: Arc<Vec<u8>>,
@@ -72,7 +72,7 @@ impl FileStates {
         self.later.last().unwrap_or(&self.durable)
     }
 
-    /// The file has these bytes now.
+    /// Records the new contents of the file.
     pub(super) fn change(&mut self, bytes: Vec<u8>) {
         if **self.newest() != bytes {
             if self.later.len() == MAX_STATES {
@@ -82,12 +82,12 @@ impl FileStates {
         }
     }
 
-    /// What a sync that begins now makes durable.
+    /// The contents that a sync beginning now makes durable.
     pub(super) fn begin_sync(&self) -> Arc<Vec<u8>> {
         Arc::clone(self.newest())
     }
 
-    /// That sync is done, for all bytes or those of a range.
+    /// Ends that sync, for all bytes or for a range.
     pub(super) fn end_sync(&mut self, synced: &Arc<Vec<u8>>, range: Option<Range<usize>>) {
         let Some(range) = range else {
             let newest = self.later.iter().position(|state| Arc::ptr_eq(state, synced));
@@ -104,7 +104,7 @@ impl FileStates {
         }
     }
 
-    /// What a loss of power leaves.
+    /// A possible state of the file after a loss of power.
     pub(super) fn crash(&self, random: &mut Rng) -> Vec<u8> {
         let states: Vec<&[u8]> = std::iter::once(&self.durable).chain(&self.later).map(|state| &state[..]).collect();
         let newest = states[states.len() - 1];
@@ -143,7 +143,7 @@ impl FileStates {
     }
 }
 
-/// The names in a folder at its last sync, and what happened to names since.
+/// The names in a folder at its last sync, and the changes of names since.
 #[derive(Debug, Default)]
 pub(super) struct NameStates {
     durable: BTreeMap<String, FileId>,
@@ -174,7 +174,7 @@ impl NameStates {
         self.later.push((name, file));
     }
 
-    /// How many changes a sync that begins now makes durable.
+    /// The number of changes that a sync beginning now makes durable.
     pub(super) fn begin_sync(&self) -> usize {
         self.later.len()
     }
@@ -184,12 +184,12 @@ impl NameStates {
         self.later.drain(..changes);
     }
 
-    /// The files that some state has.
+    /// The files in any of the states.
     pub(super) fn files(&self) -> BTreeSet<FileId> {
         self.durable.values().copied().chain(self.later.iter().filter_map(|(_, file)| *file)).collect()
     }
 
-    /// What a loss of power leaves: changes of different names in any order, those of a name in theirs.
+    /// A possible state after a loss of power: changes of different names in any order, changes of one name in order.
     pub(super) fn crash(&self, random: &mut Rng) -> BTreeMap<String, FileId> {
         let choice = Choice::new(random);
         if let Choice::Prefix(part) = choice {

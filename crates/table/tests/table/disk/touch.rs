@@ -1,4 +1,4 @@
-//! A call on a file of a watched folder, before it is made and after.
+//! A call on a file of a watched folder, before and after it is made.
 
 use std::fs;
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl Touch {
         self.call
     }
 
-    /// The error that the call has to have.
+    /// Returns the error that the call must have, if any.
     pub(super) fn begin(&self) -> Result<(), i32> {
         let mut state = self.disk.lock();
         state.moment(&self.disk, &format!("before {:?}", self.call));
@@ -50,7 +50,7 @@ impl Touch {
         Ok(())
     }
 
-    /// The call has been made.
+    /// Called after the call.
     pub(super) fn end(&self, created: Option<libc::c_int>) {
         let mut state = self.disk.lock();
         match &self.on {
@@ -97,7 +97,7 @@ impl Touch {
         }
     }
 
-    /// The call has failed by itself.
+    /// Called if the call has failed by itself.
     pub(super) fn give_up(&self) {
         let mut state = self.disk.lock();
         state.moment(&self.disk, &format!("after {:?}, which failed", self.call));
@@ -126,7 +126,7 @@ pub(super) fn touch_path(call: Call, path: &Path, new: Option<&Path>) -> Option<
     let disks = lock(&DISKS).clone();
     let disk = disks.iter().find(|disk| path.parent() == Some(&disk.folder))?;
     let name_of = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    // A file that is there is opened, and not created.
+    // An existing file is opened, not created.
     if call == Call::Create && disk.lock().names.now().contains_key(&name_of(path)?) {
         return None;
     }

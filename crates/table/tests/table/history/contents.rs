@@ -1,4 +1,4 @@
-//! The rows of a commit, as the model has them and as a table gives them.
+//! The rows of a commit, in the model and in a table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Contents {
         RecordBatch::try_new(Arc::new(self.schema()), columns).unwrap()
     }
 
-    /// What a snapshot has.
+    /// Reads the contents of a snapshot.
     pub(super) fn of(snapshot: &Snapshot, what: &str) -> Self {
         let schema = Arc::clone(snapshot.schema());
         let columns = schema.fields().iter().skip(3);
@@ -92,7 +92,7 @@ impl Column {
     }
 }
 
-/// Some bytes that follow from key and value.
+/// A text derived from key and value.
 fn text(id: i64, value: Option<i64>) -> Option<String> {
     value.map(|value| format!("{id}:{value} ").repeat(1 + (id % 5) as usize * 4))
 }

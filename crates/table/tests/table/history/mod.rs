@@ -1,4 +1,4 @@
-//! Random histories of a table whose files fail or lose power, and what every commit of one left.
+//! Random histories of a table whose files fail or lose power, with the contents after every commit.
 
 mod contents;
 
@@ -12,13 +12,13 @@ use lath_table::{Durability, Predicate, Result, Table, TableOptions};
 
 use self::contents::{Column, Contents};
 
-/// A transaction that the end of the process may undo, if the table is not closed.
+/// A transaction that is lost if the process ends before the table is closed.
 pub(crate) const OFF: &str = "transaction kept in memory";
 
-/// Number of keys.
+/// The number of keys.
 const KEYS: i64 = 60;
 
-/// What a commit left.
+/// The state after a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) contents: Arc<Contents>,
@@ -27,12 +27,12 @@ pub(crate) struct Version {
     named: BTreeMap<String, Arc<Contents>>,
 }
 
-/// What one operation did.
+/// The outcome of one operation.
 pub(crate) struct Step {
     pub(crate) what: String,
-    /// What it leaves if it succeeds.
+    /// The version it leaves if it succeeds.
     pub(crate) next: Version,
-    /// Whether all commits so far are durable for certain.
+    /// Whether all commits so far are certainly durable.
     pub(crate) result: Result<bool>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn options() -> TableOptions {
 }
 
 impl Version {
-    /// What a table has.
+    /// Reads the version of a table.
     pub(crate) fn of(table: &Table, what: &str) -> Self {
         let snapshot = table.snapshot().unwrap_or_else(|error| panic!("{what}: {error}"));
         let contents = Contents::of(&snapshot, what);
@@ -80,7 +80,7 @@ impl Version {
     }
 }
 
-/// Makes one operation.
+/// Runs one operation.
 pub(crate) fn step(table: &mut Option<Table>, version: &Version, options: &TableOptions, random: &mut Rng) -> Step {
     let mut next = version.clone();
     let open = table.clone().unwrap();
@@ -121,7 +121,7 @@ pub(crate) fn step(table: &mut Option<Table>, version: &Version, options: &Table
         36 | 37 => cluster(&open, &mut next),
         _ => change_schema(&open, &mut next, random),
     };
-    // A commit that changes nothing makes nothing durable; one of which it is not known counts as such.
+    // A commit that changes nothing makes nothing durable; one that may have changed nothing counts as such.
     let is_durable = |durable: bool| durable || (next != *version && !what.ends_with("d transaction") && what != OFF);
     Step { what: what.to_owned(), result: result.map(is_durable), next }
 }
@@ -213,14 +213,14 @@ fn change_schema(table: &Table, next: &mut Version, random: &mut Rng) -> (&'stat
     }
 }
 
-/// Panics unless the check of a table finds nothing; the number of its files.
+/// Panics unless the check of a table finds no problem. Returns the number of its files.
 pub(crate) fn assert_intact(table: &Table, what: &str) -> usize {
     let report = table.check().unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(report.is_intact(), "{what}: {report:?}");
     report.files
 }
 
-/// Panics unless, when all is flushed and vacuumed, the folder has the store's files and those of the table, and no others.
+/// Panics unless, after a flush and a vacuum, the folder has exactly the files of the store and of the table.
 pub(crate) fn assert_no_orphans(table: &Table, folder: &Path, what: &str) {
     table.vacuum().unwrap_or_else(|error| panic!("{what}: {error}"));
     let files = assert_intact(table, what);

@@ -1,4 +1,4 @@
-//! A copy of the table that is kept up to date by its changes alone.
+//! A copy of the table that is kept up to date only by its change feed.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -15,7 +15,7 @@ pub(super) struct Replica {
     rows: Model,
     /// The sequence up to which it has the changes.
     since: u64,
-    /// How many changes the table keeps at most.
+    /// The maximum number of changes that the table keeps.
     kept: u64,
 }
 
@@ -26,12 +26,12 @@ impl Replica {
         Self { rows: Model::new(), since: table.snapshot().unwrap().version(), kept }
     }
 
-    /// Changes all rows, as a change of the schema does.
+    /// Changes all rows, like a change of the schema does.
     pub(super) fn each_row(&mut self, change: impl FnMut(&mut Values)) {
         self.rows.values_mut().for_each(change);
     }
 
-    /// Reads a batch of changes, or all that are left; whether there may be more.
+    /// Reads a batch of changes, or all that are left. Returns whether there may be more.
     fn read_on(
         &mut self,
         columns: &Columns,
@@ -100,7 +100,7 @@ impl History {
             match replica.read_on(&self.columns, &snapshot, is_one_batch) {
                 Ok(true) if !is_one_batch => panic!("changes end before the last commit"),
                 Ok(true) => {
-                    // A commit of more than one batch is not passed by reading one.
+                    // Reading one batch does not skip the rest of a larger commit.
                     let _rest = replica.read_on(&self.columns, &snapshot, false).unwrap();
                 }
                 Ok(false) => break,

@@ -1,4 +1,4 @@
-//! What exports of the table have, read without it.
+//! The contents of the table's exports, read without the table.
 
 use std::collections::BTreeMap;
 use std::path::{Path, absolute};

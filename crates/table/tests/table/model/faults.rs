@@ -1,4 +1,4 @@
-//! A call to the system that fails, among other operations.
+//! A failing system call among other operations.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use super::{History, Model};
 use crate::disk::{Call, Disk, Fault};
 
 impl History {
-    /// An operation of which a call may fail. The table is as before then, or as after.
+    /// Runs an operation in which a call may fail. The table is then as before, or as after.
     pub(super) fn with_fault(&mut self, table: Table) -> String {
-        // What was in memory alone would be lost, if the table had to be opened again.
+        // Commits that are only in memory would be lost if the table had to be reopened.
         table.sync().unwrap();
         let disk = Disk::watch_calls(table.folder());
         let code = [libc::EIO, libc::ENOSPC][self.random.usize(..2)];
@@ -19,7 +19,7 @@ impl History {
         let (what, result) = self.attempt(&table, &mut next);
         let failed = disk.mend();
         assert!(result.is_ok() || !failed.is_empty(), "{what}: {result:?}");
-        // A file that could not be removed is removed by the next opening.
+        // The next opening removes a file that could not be removed.
         if failed.contains(&Call::Remove) || table.begin().is_err() {
             let folder = table.folder().to_owned();
             drop((self.table.take(), table));

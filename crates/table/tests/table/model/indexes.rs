@@ -5,10 +5,10 @@ use lath_table::Key;
 use super::{History, Model, Reads};
 use crate::rows::{RowKey, Values};
 
-/// The columns of the indexes that histories have, by their names.
+/// The columns of the indexes in histories, by name.
 const INDEXES: [(&str, &[&str]); 2] = [("by n", &["n"]), ("by s and n", &["s", "n"])];
 
-/// Whether a row is to be found.
+/// Whether a row should be found.
 type RowTest<'r> = Box<dyn Fn(&Values) -> bool + 'r>;
 
 impl History {

@@ -7,7 +7,7 @@ use lath_table::{MergeWhen, Merged, WhenMatched, WhenNotMatched};
 use super::{History, Model, Test};
 use crate::rows::{RowKey, Values};
 
-/// What one merge does.
+/// The actions of one merge.
 struct Plan {
     when: MergeWhen,
     matched: WhenMatched,
@@ -50,7 +50,7 @@ impl History {
 }
 
 impl Plan {
-    /// How many rows were inserted, updated and deleted.
+    /// Applies the merge to the model. Returns the numbers of rows inserted, updated and deleted.
     fn apply(&self, model: &mut Model, rows: Vec<(RowKey, Values)>) -> (u64, u64, u64) {
         let passes = |test: &Option<Test>, key: &RowKey, row: &Values| test.as_ref().is_none_or(|test| test(key, row));
         let source: BTreeMap<RowKey, Values> =

@@ -14,7 +14,7 @@ use lath_testkit::Seeded;
 use super::{History, Test};
 use crate::rows::{RowKey, Shape, Values};
 
-/// Names that columns get; few, so that they come again.
+/// Names for columns; few, so that they repeat.
 const NAMES: [&str; 6] = ["a", "b", "c", "id", "n", "tags"];
 
 /// The maximum number of columns that were added and not dropped.
@@ -24,7 +24,7 @@ const MAX_ADDED: usize = 4;
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
     shape: Shape,
-    /// In the order of the table.
+    /// In table order.
     columns: Vec<Column>,
     added: u32,
 }
@@ -38,9 +38,9 @@ struct Column {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Origin {
-    /// The table was created with it, and it had this name.
+    /// A column of the original table, with its original name.
     Shape(String),
-    /// It was added as this one.
+    /// A column added later, with its number.
     Added { number: u32, is_nullable: bool },
 }
 
@@ -54,7 +54,7 @@ impl Columns {
         Self { shape, columns: shape.schema().fields().iter().map(column).collect(), added: 0 }
     }
 
-    /// What the column of the shape with this name is called.
+    /// The current name of the column that the shape calls `original`.
     pub(super) fn name(&self, original: &str) -> &str {
         let is_it = |column: &&Column| matches!(&column.origin, Origin::Shape(name) if name == original);
         &self.columns.iter().find(is_it).unwrap().name
@@ -80,7 +80,7 @@ impl Columns {
         self.columns.iter().all(|column| column.name != name)
     }
 
-    /// The places of columns that were added.
+    /// The positions of columns that were added.
     fn added(&self) -> Vec<usize> {
         let is_added = |at: &usize| matches!(self.columns[*at].origin, Origin::Added { .. });
         (0..self.columns.len()).filter(is_added).collect()
@@ -108,7 +108,7 @@ impl Columns {
         RecordBatch::try_from_iter_with_nullable(named).unwrap()
     }
 
-    /// The rows of a batch that has all columns, perhaps behind others.
+    /// The rows of a batch that has all columns, possibly after others.
     pub(super) fn rows(&self, batch: &RecordBatch) -> Vec<(RowKey, Values)> {
         let first = batch.num_columns() - self.columns.len();
         let (mut fields, mut plain) = (Vec::new(), Vec::new());
@@ -136,7 +136,7 @@ impl Columns {
         rows
     }
 
-    /// Random values of the columns that were added.
+    /// Fills the columns that were added with random values.
     pub(super) fn fill(&self, row: &mut Values, random: &mut Seeded) {
         for column in &self.columns {
             if let Origin::Added { number, is_nullable } = column.origin {
@@ -165,7 +165,7 @@ impl Columns {
     }
 }
 
-/// The types to which columns of a type are widened.
+/// The types to which columns of a type can be widened.
 fn wider(data_type: &DataType) -> Vec<DataType> {
     match data_type {
         DataType::Int8 => vec![DataType::Int16, DataType::Int64],
@@ -273,7 +273,7 @@ impl History {
         format!("widen {name} to {to}")
     }
 
-    /// Changes all rows of the table and of the copy that follows its changes: a change of the schema is not a change of rows.
+    /// Changes all rows of the table and of its copy: a change of the schema is not a change of rows.
     fn each_row(&mut self, mut change: impl FnMut(&mut Values)) {
         self.model.values_mut().for_each(&mut change);
         if let Some(replica) = &mut self.replica {
