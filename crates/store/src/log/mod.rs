@@ -9,11 +9,11 @@
 //!   | checksum | salt     | sequence | length   | synced   | previous | payload …        integers of 8 bytes, little-endian
 //!   +----------+----------+----------+----------+----------+----------+---------------
 //!   checksum   XXH3 of the record from byte 8 on, seeded with the identity of the store
-//!   salt       random, never 0, the same for all records since the file was last begun anew
-//!   sequence   of the commit; grows from record to record
-//!   length     bytes of the payload, 5 bytes, and then "LOG"; the next record begins after the payload
+//!   salt       random, never 0, the same for all records since the file was last restarted
+//!   sequence   the number of the commit, which grows from record to record
+//!   length     the length of the payload in 5 bytes, and then "LOG"; the next record begins after the payload
 //!   synced     until where this use of the file was durable when the record was written
-//!   previous   sequence of the record that was logged before
+//!   previous   sequence of the previous record
 //! ```
 //!
 //! Records of version 1 have neither "LOG" nor the two fields after the length.

@@ -11,16 +11,16 @@
 //!
 //! slot     0  value         the published root that this slot pins; 0 = none
 //!          8  owner         the owner of the slot; 0 = none
-//!         16  system id     the owner's process id, for debugging; in the upper half, of a slot that holds a checkpoint, the length
+//!         16  system id     the owner's process id, for debugging; in a slot that holds a checkpoint, the upper half is the length
 //!                           of the data file in pieces of 64 KiB
 //!         24  settled       the value, once the owner may read what it pins; otherwise something else
-//!         32  held          of a slot that holds a checkpoint: its generation, its sequence number, and the words of its catalog and
+//!         32  held          in a slot that holds a checkpoint: its generation, its sequence number, and the words of its catalog and
 //!                           of its named snapshots
 //!
 //! root    63            40 39                                  0
-//!         │  sequence     │  reference of the root's record      │    of the sequence the lowest 24 bits
+//!         │  sequence     │  reference of the root's record      │    only the lowest 24 bits of the sequence
 //! held    63            40 39                                  0
-//!         │  slot         │  1                                   │    a checkpoint that a reader found when no writer was there
+//!         │  slot         │  1                                   │    a checkpoint that a reader found without a writer
 //! owner   63                                          10 9      0
 //!         │  incarnation, counted from 1                │ process │
 //! ```

@@ -4,7 +4,7 @@
 //! 0 "LATHKV\r\n" │ 8 format version u32 │ 12 flags u32 (1: closed cleanly) │ 16 identity of the store u64
 //! 24 number of the checkpoint u64 │ 32 generation u64 │ 40 sequence number u64 │ 48 catalog word u64
 //! 56 snapshots word u64 │ 64 end of the data in units u64 │ 72 free map: value node u64, or 0
-//! 80 checksum u64, XXH3 of what is before
+//! 80 checksum u64, XXH3 of the bytes before it
 //! ```
 //! Slot 0 begins at byte 0, slot 1 at byte 4,096. The valid slot with the higher number is the current one. A slot fits
 //! into a disk's sector, and a checkpoint always writes the slot that is not current.

@@ -6,7 +6,7 @@
 //! 8   u64  first unit
 //! 16  u64  unit after the last
 //! 24  the directory: for each region of 2 MiB, counted from unit 0
-//!       u32  how many of its units are free
+//!       u32  the number of its free units
 //!       u32  checksum of its bitmap: low half of XXH3; 0 if it has none
 //!     the bitmaps, of 4,096 bytes, of the regions in which some units are free and others used
 //! ```
