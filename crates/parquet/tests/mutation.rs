@@ -1,8 +1,8 @@
-//! Small files with every byte damaged in turn, and cut at every length: reading gives sound arrays or an error, within
-//! 10 seconds and 256 MiB, and never panics.
+//! Small files with every byte damaged in turn, and truncated at every length: reading gives valid arrays or an error,
+//! within 10 seconds and 256 MiB, and never panics.
 //!
-//! Each byte is set to 0x00 and 0xFF and has each of its bits flipped. By default a random sample of all that runs;
-//! `LATH_FULL=1` runs everything, and is best built in the release profile.
+//! Each byte is set to 0x00 and 0xFF and has each of its bits flipped. By default a random sample of these mutations
+//! runs; `LATH_FULL=1` runs all, and is best built in the release profile.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(unsafe_code, reason = "counts what is allocated")]
 
@@ -20,14 +20,14 @@ use lath_testkit::equality::check_sound;
 use lath_testkit::random::{FileShape, RandomFile, SchemaShape};
 use lath_testkit::{Seeded, parquet_test_data};
 
-/// Most bytes that reading one file may have allocated at any time.
+/// The maximum number of allocated bytes while one file is read.
 const MAX_ALLOCATED: usize = 256 << 20;
-/// Longest that reading one file may take.
+/// The maximum time for reading one file.
 const MAX_TIME: Duration = Duration::from_secs(10);
-/// Mutations in a default run.
+/// The number of mutations in a default run.
 const SAMPLE: usize = 60_000;
 
-/// The system's allocator, with a count for each thread of the bytes it holds.
+/// The system's allocator, which counts the bytes that each thread holds.
 struct Counting;
 
 thread_local! {
@@ -39,13 +39,14 @@ thread_local! {
 fn add(len: usize) {
     let held = HELD.get().wrapping_add(len);
     HELD.set(held);
-    // A thread that frees what another allocated wraps below zero, and is at no maximum then.
+    // A thread that frees what another allocated wraps below zero, which is not a maximum.
     if held > MAX_HELD.get() && held < usize::MAX / 2 {
         MAX_HELD.set(held);
     }
 }
 
-// SAFETY: every call goes to the system's allocator as it came; the counts are plain numbers that allocate nothing.
+// SAFETY: every call is forwarded unchanged to the system's allocator; the counts are plain numbers that allocate
+// nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
@@ -85,10 +86,10 @@ enum Mutation {
 }
 
 impl Mutation {
-    /// How many there are of a byte: two values, eight bits, and the cut before it.
+    /// The number of mutations per byte: two values, eight bits, and a truncation before it.
     const PER_BYTE: usize = 11;
 
-    /// The mutation of number `index` among those of a file.
+    /// The mutation with this index in a file.
     fn number(index: usize) -> Self {
         let offset = index / Self::PER_BYTE;
         match index % Self::PER_BYTE {
@@ -116,7 +117,7 @@ struct Subject {
     bytes: Vec<u8>,
 }
 
-/// The small files of the collection, where it is there, and random ones until there are enough.
+/// The small files of the collection, if it is available, and random ones until there are enough.
 fn subjects(random: &mut fastrand::Rng) -> Vec<Subject> {
     let mut subjects = Vec::new();
     if let Some(folder) = parquet_test_data() {
@@ -143,13 +144,13 @@ fn subjects(random: &mut fastrand::Rng) -> Vec<Subject> {
     subjects
 }
 
-/// Reads a file in the way that `way` says, batch by batch, and checks each; returns the time that the reading took.
+/// Reads a file in the given way, batch by batch, and checks each batch. Returns the time of the reading.
 fn read(bytes: Bytes, way: usize) -> Result<Duration, String> {
     let strings = if way.is_multiple_of(2) { Strings::Views } else { Strings::Offsets };
     let batch_size = if way.is_multiple_of(3) { 7 } else { 8192 };
     let mut clock = Instant::now();
     let mut time = Duration::ZERO;
-    // Checksums would hide from the decoders what is damaged.
+    // Checksums would hide the damage from the decoders.
     let batches = OpenOptions::new()
         .name("damaged")
         .from_bytes(bytes)
@@ -161,7 +162,7 @@ fn read(bytes: Bytes, way: usize) -> Result<Duration, String> {
     loop {
         let batch = batches.next();
         time += clock.elapsed();
-        // One at a time: what a batch may take is bounded, not what a caller keeps.
+        // One at a time: the limit applies to a batch, not to what a caller keeps.
         let batch = match batch {
             Some(Ok(batch)) => batch,
             Some(Err(error)) => return no_bug(&error).map(|()| time),
@@ -172,12 +173,12 @@ fn read(bytes: Bytes, way: usize) -> Result<Duration, String> {
     }
 }
 
-/// Damage is never taken for a bug.
+/// Checks that damage is not reported as a bug.
 fn no_bug(error: &Error) -> Result<(), String> {
     if let Error::Internal { .. } = error { Err(error.to_string()) } else { Ok(()) }
 }
 
-/// What a worker is at, for the watchdog: when it started its present case, in milliseconds, and which case it is.
+/// The progress of a worker, for the watchdog: the start of its current case, in milliseconds, and the case.
 #[derive(Default)]
 struct Progress {
     started: AtomicU64,
@@ -201,7 +202,7 @@ fn damaged_files_give_sound_arrays_or_errors() {
         .step_by(step)
         .collect();
 
-    // Panics are found by catching them; their messages would drown the one that counts.
+    // Panics are caught; their messages would hide the relevant one.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if !IS_WORKER.get() {
@@ -235,7 +236,7 @@ fn damaged_files_give_sound_arrays_or_errors() {
     assert!(failures.is_empty(), "{} of {} cases fail:\n{shown}", failures.len(), cases.len());
 }
 
-/// Takes cases until there are none left; returns what went wrong.
+/// Takes cases until there are none left, and returns the failures.
 fn work(
     subjects: &[Subject],
     cases: &[(usize, Mutation)],
@@ -250,7 +251,7 @@ fn work(
         progress.case.store(case.min(cases.len() - 1), Ordering::Relaxed);
         progress.started.store(clock.elapsed().as_millis() as u64, Ordering::Relaxed);
         let Some(&(subject, mutation)) = cases.get(case) else {
-            // Done, which must not look like a hang while the other worker goes on.
+            // Finished, which must not look like a hang while the other worker continues.
             progress.started.store(u64::MAX, Ordering::Relaxed);
             return failures;
         };
@@ -262,7 +263,7 @@ fn work(
     }
 }
 
-/// Reads a file, and says what is wrong with how that went, if anything is.
+/// Reads a file, and returns an error if the reading exceeded the limits.
 fn read_within_bounds(bytes: Bytes, way: usize) -> Result<(), String> {
     let held = HELD.get();
     MAX_HELD.set(held);
@@ -282,7 +283,7 @@ fn read_within_bounds(bytes: Bytes, way: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Keeps a file that was read badly where it can be looked at; returns its path.
+/// Saves a file that was read wrongly for inspection, and returns its path.
 fn keep(bytes: &[u8]) -> String {
     let name = bytes.iter().fold(0_u64, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("damaged-{name:016x}.parquet"));
@@ -290,7 +291,7 @@ fn keep(bytes: &[u8]) -> String {
     path.display().to_string()
 }
 
-/// Files that this test or a fuzzer found to be read badly once.
+/// Files that this test or a fuzzer once found to be read wrongly.
 #[test]
 fn files_that_were_read_badly_once_are_read_well() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/damaged");

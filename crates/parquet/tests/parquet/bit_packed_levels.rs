@@ -1,4 +1,4 @@
-//! Levels in the deprecated BIT_PACKED encoding, in both orders of bits that there are of it.
+//! Levels in the deprecated BIT_PACKED encoding, in both bit orders that exist.
 #![expect(deprecated, reason = "files with the encoding are still to be read")]
 
 use std::sync::Arc;

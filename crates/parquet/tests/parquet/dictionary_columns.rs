@@ -1,4 +1,4 @@
-//! Columns that come out as Arrow dictionaries, in every way in which a scan is run; and columns of the same name.
+//! Columns that scans return as Arrow dictionaries, in every way of running a scan; and columns with the same name.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn dictionary_of(values: DataType) -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(values))
 }
 
-/// Both columns have to be dictionaries with the values of `expected`.
+/// Checks that both columns are dictionaries with the values of `expected`.
 fn check(found: &RecordBatch, expected: &RecordBatch, way: &str) {
     for (index, field) in expected.schema().fields().iter().enumerate() {
         let column = found.column(index);
@@ -62,7 +62,7 @@ fn check(found: &RecordBatch, expected: &RecordBatch, way: &str) {
     }
 }
 
-/// Runs a scan by one thread, by threads that share row groups or columns, and as tasks.
+/// Runs a scan in one thread, in threads that share row groups or columns, and as tasks.
 fn check_all_ways(scan: &Scan, expected: &RecordBatch) {
     let scan = scan.clone().dictionary_columns(["city", "number"]).batch_size(300);
     for strings in [Strings::Views, Strings::Offsets] {
@@ -101,7 +101,7 @@ fn every_way_to_scan_gives_dictionaries() {
 #[test]
 fn rows_that_are_deleted_are_in_no_dictionary_column() {
     let rows = rows();
-    // The second file has dictionaries of some of its pages.
+    // The second file has dictionaries for some of its pages.
     let few_entries = WriterProperties::builder()
         .set_dictionary_page_size_limit(300)
         .set_data_page_row_count_limit(150)
@@ -225,7 +225,7 @@ fn values_of_dictionary_columns_are_plain_where_no_dictionary_holds_them() {
     assert_eq!((of_codes, of_texts), (vec![Encoding::Plain], vec![Encoding::DeltaByteArray]));
     let delta = ValueEncoding::DeltaLengthByteArray;
     assert_eq!(encodings(compact().encoding(delta).dictionary(false))[0], [Encoding::Plain]);
-    // Asked for of the column itself, it is what the caller wants.
+    // If the option is set on the column itself, the caller's choice applies.
     let own = compact().column("codes", ColumnOptions::new().encoding(delta).dictionary(false));
     assert_eq!(encodings(own)[0], [Encoding::DeltaLengthByteArray]);
 }

@@ -1,4 +1,4 @@
-//! Errors say what is wrong and where: file, column, row group, page and byte offset.
+//! Errors name the problem and its location: file, column, row group, page and byte offset.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn last_byte(chunk: &ColumnChunkMetaData) -> usize {
     (start + len) as usize - 1
 }
 
-/// Asserts that the error names all of these, in its parts and in its text.
+/// Asserts that the error has all of these, in its fields and in its text.
 fn assert_located(error: &Error, column: &str, row_group: usize, page: usize, chunk: &ColumnChunkMetaData) {
     let at = error.location().unwrap();
     let (start, len) = chunk.byte_range();
@@ -69,7 +69,7 @@ fn a_dictionary_index_out_of_range_is_located() {
     let mut bytes = sound_file(Compression::UNCOMPRESSED);
     let metadata = metadata(&bytes);
     let chunk = metadata.row_group(1).column(1);
-    // Indices of seven entries are three bits wide, so that 7 is no entry.
+    // Indices of seven entries are three bits wide, so 7 is not an entry.
     bytes[last_byte(chunk) - 4..=last_byte(chunk)].fill(0xFF);
     let error = read(bytes, &["place"]).unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error:?}");
@@ -83,7 +83,7 @@ fn compressed_bytes_that_are_damaged_are_located() {
         let metadata = metadata(&bytes);
         let chunk = metadata.row_group(2).column(0);
         let last = last_byte(chunk);
-        // In the compressed values, which repeat themselves: what is overwritten are references to what came before.
+        // In the compressed values, which repeat themselves: this overwrites references to earlier output.
         bytes[last - 12..=last].fill(0xFF);
         let error = read(bytes, &["id"]).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. }), "{error:?}");

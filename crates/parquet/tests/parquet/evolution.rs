@@ -1,4 +1,4 @@
-//! Conditions on files whose columns have different types find the rows that they find in the table's types.
+//! Conditions on files whose columns have different types find the same rows as in the table's types.
 //!
 //! The oracle casts the columns of all files to the types of the table by `arrow-cast` and evaluates the condition on every row.
 
@@ -23,7 +23,7 @@ use parquet::file::properties::WriterProperties;
 
 const ROWS: usize = 60;
 
-/// Types that can be united with each other, values of which are made from one array by casts, and literals for them.
+/// Types that can be united, with an array from which their values are made by casts, and literals for them.
 struct Family {
     types: Vec<DataType>,
     values: ArrayRef,
@@ -173,7 +173,7 @@ fn texts() -> Family {
     }
 }
 
-/// Values of a type, at random, with nulls; a column of the type `Null` has nothing else.
+/// Random values of a type, with nulls; a column of the type `Null` has only nulls.
 fn column(random: &mut fastrand::Rng, family: &Family, data_type: &DataType) -> ArrayRef {
     let picked: Vec<ArrayRef> =
         (0..ROWS).map(|_| family.values.slice(random.usize(..family.values.len()), 1)).collect();
@@ -232,7 +232,7 @@ fn found(dataset: &Dataset, predicate: &Predicate, pruning: Pruning) -> Result<V
     Ok(ids)
 }
 
-/// The ids of the rows for which a condition is true in the types of the table.
+/// The ids of the rows that satisfy a condition in the table's types.
 fn expected(whole: &RecordBatch, predicate: &Predicate) -> Result<Vec<i64>, lath_predicate::Error> {
     let truths = predicate.filter(&whole.schema())?.evaluate(whole)?;
     let ids = whole.column_by_name("id").unwrap().as_primitive::<Int64Type>();
@@ -308,7 +308,7 @@ fn conditions_are_those_of_the_tables_types_whatever_the_files_have() {
                     }
                     Err(error) => {
                         let found = found(&dataset, &predicate, Pruning::none());
-                        // A cast that fails for a row may be of a row that another part rules out.
+                        // A failing cast of a row may be irrelevant because another part excludes the row.
                         let is_cast = matches!(error, lath_predicate::Error::Cast { .. });
                         assert!(is_cast || found.is_err(), "{what}: {error}");
                     }

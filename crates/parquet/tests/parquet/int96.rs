@@ -1,4 +1,4 @@
-//! INT96 timestamps in each unit, and those that 64 bits of it cannot hold.
+//! INT96 timestamps in each unit, and timestamps that do not fit 64 bits in it.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn open(bytes: &Bytes, unit: Int96Unit) -> ParquetFile {
     OpenOptions::new().int96_unit(unit).from_bytes(bytes.clone()).unwrap()
 }
 
-/// Column, row group and row of an error that tells of the year 9999 or 1, and how to read it.
+/// Column, row group and row of an error about the year 9999 or 1, and its advice.
 #[track_caller]
 fn place<T>(result: Result<T>) -> (String, usize, u64) {
     let Err(error) = result else { panic!("no error") };
@@ -179,7 +179,7 @@ fn a_scan_names_the_row_that_it_would_have_found() {
 
 #[test]
 fn the_unit_decides_the_type_the_values_and_what_predicates_find() {
-    // As pyarrow's coerce_int96_timestamp_unit.
+    // Like pyarrow's coerce_int96_timestamp_unit.
     for dictionary in [false, true] {
         let bytes = file(dictionary, false);
         for (unit, time_unit, per_second) in [
@@ -266,14 +266,14 @@ fn ids(scan: Scan) -> Result<Vec<i32>> {
     Ok(ids.collect())
 }
 
-/// The ids that a predicate finds, and how many rows it counts.
+/// The ids that a predicate finds, and the number of rows it counts.
 fn find(file: &ParquetFile, predicate: &str) -> Result<(Vec<i32>, u64)> {
     Ok((ids(file.scan().filter(predicate)?)?, file.scan().filter(predicate)?.count()?))
 }
 
 #[test]
 fn a_literal_that_nanoseconds_cannot_hold_finds_rows_unless_one_has_such_a_timestamp_too() {
-    // Whether a row of 1970 is found, and one without a timestamp.
+    // Whether a row in 1970, and one without a timestamp, is found.
     let predicates = [
         ("at > '2900-01-01'", false, false),
         ("at >= TIMESTAMP '2900-01-01'", false, false),

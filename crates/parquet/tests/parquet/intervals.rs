@@ -26,7 +26,7 @@ fn stored([months, days, millis]: [u32; 3]) -> Vec<u8> {
     [months.to_le_bytes(), days.to_le_bytes(), millis.to_le_bytes()].concat()
 }
 
-/// A file of one optional column `i`; with `hint`, the Arrow type that its writer says it has.
+/// A file of one optional column `i`; `hint` is its Arrow type according to the writer.
 fn file(intervals: &[Option<[u32; 3]>], dictionary: bool, hint: Option<DataType>) -> Bytes {
     let schema = Arc::new(parse_message_type("message m { optional fixed_len_byte_array(12) i (INTERVAL); }").unwrap());
     let hint = hint.map(|data_type| {
@@ -48,7 +48,7 @@ fn file(intervals: &[Option<[u32; 3]>], dictionary: bool, hint: Option<DataType>
     bytes.into()
 }
 
-/// The bytes of every value of a file's only column, as the `parquet` crate finds them.
+/// The bytes of every value of a file's only column, as read by the `parquet` crate.
 fn stored_values(file: &Bytes) -> Vec<Vec<u8>> {
     let reader = SerializedFileReader::new(file.clone()).unwrap();
     let rows = reader.metadata().file_metadata().num_rows() as usize;

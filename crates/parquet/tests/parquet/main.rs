@@ -1,4 +1,4 @@
-//! Files read, searched and written, beside the `parquet` crate as the oracle. One program, so that it is linked once.
+//! Files read, searched and written, with the `parquet` crate as the oracle. One program, so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod bit_packed_levels;

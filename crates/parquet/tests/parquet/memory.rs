@@ -1,4 +1,4 @@
-//! Streaming holds no more than the batch in flight and the pages being decoded.
+//! Streaming holds only the batch in flight and the pages being decoded.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -11,11 +11,11 @@ mod linux {
 
     const GIB: u64 = 1 << 30;
 
-    /// The file holds a map with one string of 1 GiB in each of two rows: one page for each, one row group for both.
+    /// The file has a map with one string of 1 GiB in each of two rows: one page for each, one row group for both.
     ///
-    /// Peak memory is that of a process of its own, as the kernel reports it. The bound: the page, which the batch of
-    /// views shares, and the next page, whose first repetition level says whether the row goes on. One copy of a string
-    /// would pass it.
+    /// Peak memory is measured in a process of its own, as the kernel reports it. The bound: the page, which the batch
+    /// of views shares, and the next page, whose first repetition level tells whether the row continues. A copy of a
+    /// string would exceed it.
     #[test]
     fn a_column_chunk_of_two_gibibytes_streams_page_by_page() {
         let Some(folder) = parquet_test_data() else { return };
@@ -48,7 +48,7 @@ mod linux {
         assert!(number("peak") < 2 * GIB + GIB / 4, "{output}");
     }
 
-    /// The most memory that this process has had at once.
+    /// The peak memory of this process.
     fn peak_bytes() -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

@@ -11,7 +11,7 @@ fn no_modules_depend_on_each_other_in_a_circle() {
     let mut checked = 0;
     for entry in fs::read_dir(&crates).expect("the folder of all crates") {
         let source = entry.expect("an entry of a folder").path().join("src");
-        // Crates of programs alone, such as the fuzz targets, have no modules.
+        // Crates that consist of programs, such as the fuzz targets, have no modules.
         if ["lib.rs", "main.rs"].iter().any(|root| source.join(root).exists()) {
             let circles = circles_of_modules(&source);
             assert!(circles.is_empty(), "{}: {circles:#?}", source.display());

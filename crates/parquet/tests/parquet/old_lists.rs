@@ -1,6 +1,6 @@
 //! The specification's [backward-compatibility rules] for lists and maps, rule by rule.
 //!
-//! Types and rows are those that pyarrow 26 reads from the same bytes, where nothing else is said.
+//! Types and rows are the ones that pyarrow 26 reads from the same bytes, unless stated otherwise.
 //!
 //! [backward-compatibility rules]: https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#nested-types
 
@@ -17,7 +17,7 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::reading::collect;
 
-/// The entries of a leaf: repetition level, definition level, and a value where the definition level is the largest.
+/// The entries of a leaf: repetition level, definition level, and a value if the definition level is the largest.
 enum Leaf<'a> {
     Numbers(&'a [(i16, i16, Option<i32>)]),
     Texts(&'a [(i16, i16, Option<&'a str>)]),
@@ -25,7 +25,7 @@ enum Leaf<'a> {
 
 use Leaf::{Numbers, Texts};
 
-/// A file with one column of one row group, written without the help of anything that knows lists.
+/// A file with one column of one row group, written without any code that knows lists.
 fn file(field: &str, leaves: &[Leaf<'_>]) -> Bytes {
     let schema = Arc::new(parse_message_type(&format!("message m {{ {field} }}")).unwrap());
     let mut bytes = Vec::new();
@@ -57,7 +57,7 @@ fn levels<V>(entries: &[(i16, i16, V)]) -> (Vec<i16>, Vec<i16>) {
     (entries.iter().map(|entry| entry.0).collect(), entries.iter().map(|entry| entry.1).collect())
 }
 
-/// A field as pyarrow writes it.
+/// A field in pyarrow's notation.
 fn describe(field: &Field) -> String {
     let data_type = match field.data_type() {
         DataType::Int32 => "int32".to_owned(),
@@ -90,13 +90,13 @@ fn check(field: &str, leaves: &[Leaf<'_>], data_type: &str, rows: &[&str]) {
     assert_eq!(found, rows, "{field}");
 }
 
-/// Null, an empty list, and two elements that are there.
+/// Null, an empty list, and two elements.
 const TWO_NUMBERS: Leaf<'static> = Numbers(&[(0, 0, None), (0, 1, None), (0, 2, Some(1)), (1, 2, Some(2))]);
 const TWO_TEXTS: Leaf<'static> = Texts(&[(0, 0, None), (0, 1, None), (0, 2, Some("a")), (1, 2, Some("b"))]);
 /// Null, an empty list, an empty list in a list, and lists of two and of one.
 const LISTS: Leaf<'static> =
     Numbers(&[(0, 0, None), (0, 1, None), (0, 2, None), (0, 3, Some(1)), (2, 3, Some(2)), (1, 3, Some(3))]);
-/// As [`LISTS`], of elements that are null in one place.
+/// Like [`LISTS`], with one null element.
 const LISTS_WITH_NULL: Leaf<'static> =
     Numbers(&[(0, 0, None), (0, 1, None), (0, 2, None), (0, 4, Some(10)), (2, 3, None), (1, 4, Some(30))]);
 
@@ -139,7 +139,7 @@ fn a_repeated_list_is_the_element_by_the_third_rule_whatever_its_name() {
 
 #[test]
 fn a_repeated_list_of_three_levels_is_the_element_by_the_third_rule() {
-    // pyarrow refuses the schema; DuckDB reads INTEGER[][] with the same rows.
+    // pyarrow rejects the schema; DuckDB reads INTEGER[][] with the same rows.
     check(
         "optional group l (LIST) { repeated group element (LIST) { repeated group list { optional int32 y; } } }",
         &[LISTS_WITH_NULL],
@@ -165,7 +165,7 @@ fn a_repeated_map_is_the_element_by_the_third_rule() {
 
 #[test]
 fn a_repeated_map_without_values_is_a_list_of_keys() {
-    // pyarrow and DuckDB refuse the schema.
+    // pyarrow and DuckDB reject the schema.
     check(
         "optional group l (LIST) { repeated group element (MAP) { repeated group key_value { required int32 key; } } }",
         &[LISTS],
@@ -176,7 +176,7 @@ fn a_repeated_map_without_values_is_a_list_of_keys() {
 
 #[test]
 fn a_repeated_group_of_one_repeated_field_is_the_element_by_the_third_rule() {
-    // DuckDB reads the same rows without structs: it leaves out every group of one field.
+    // DuckDB reads the same rows without structs: it drops every group of one field.
     for name in ["array", "element"] {
         check(
             &format!("optional group l (LIST) {{ repeated group {name} {{ repeated int32 x; }} }}"),
@@ -195,7 +195,7 @@ fn a_repeated_group_of_one_repeated_field_is_the_element_by_the_third_rule() {
 
 #[test]
 fn a_repeated_group_of_one_field_with_an_old_name_is_the_element_by_the_fourth_rule() {
-    // DuckDB reads strings instead of structs of one.
+    // DuckDB reads strings instead of structs with one field.
     for name in ["array", "l_tuple"] {
         check(
             &format!("optional group l (LIST) {{ repeated group {name} {{ required binary str (STRING); }} }}"),

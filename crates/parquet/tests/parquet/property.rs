@@ -1,5 +1,5 @@
-//! Random files read back as what was written and as what the `parquet` crate's reader makes of them,
-//! whichever columns, rows and forms are asked for.
+//! Random files read back the same as written, and the same as by the `parquet` crate's reader, whichever columns, rows
+//! and types are selected.
 //!
 //! `LATH_CASES` sets the number of files, `LATH_SEED` repeats a run.
 
@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::ArrowReaderOptions;
 
 use crate::reading::{Table, collect, read_with_crate, source};
 
-/// Files in a default run.
+/// The number of files in a default run.
 const DEFAULT_CASES: usize = 80;
 
 fn cases() -> usize {
@@ -56,7 +56,7 @@ fn check(random: &mut fastrand::Rng, file: &RandomFile) -> Result<(), String> {
     Ok(())
 }
 
-/// What to read of a file, and how.
+/// A selection of a file's contents, and the way to read it.
 #[derive(Debug)]
 struct Choice {
     columns: Option<Vec<String>>,
@@ -133,7 +133,7 @@ impl Choice {
         collect(builder.dictionary_columns(self.dictionary_columns.iter().filter(chosen).cloned()).build()?)
     }
 
-    /// The columns in the order of the paths that they were chosen by.
+    /// The columns in the order of the paths that selected them.
     fn in_order(&self, batch: &RecordBatch) -> RecordBatch {
         let Some(paths) = &self.columns else { return batch.clone() };
         let schema = batch.schema();
@@ -148,7 +148,7 @@ impl Choice {
         batch.project(&order).unwrap()
     }
 
-    /// The chosen rows of a batch of all rows.
+    /// The selected rows of a batch of all rows.
     fn rows_of(&self, all: &RecordBatch, opened: &ParquetFile) -> RecordBatch {
         let mut parts = Vec::new();
         let mut start = 0;
@@ -170,7 +170,7 @@ impl Choice {
         arrow_select::concat::concat_batches(&all.schema(), &parts).unwrap()
     }
 
-    /// Checks that a root column has the form that was asked for.
+    /// Checks that a root column has the requested type.
     fn check_form(&self, field: &Field) -> Result<(), String> {
         let data_type = field.data_type();
         let as_asked = match data_type {
@@ -198,8 +198,8 @@ fn is_string(data_type: &DataType) -> bool {
     )
 }
 
-/// The paths, in the names of the Parquet schema, of a field and of all below it that can be chosen alone: a map is
-/// chosen as a whole, since the crate that is compared with cannot read part of one.
+/// The paths, in the names of the Parquet schema, of a field and of everything below it that can be selected
+/// separately: a map is selected as a whole, because the `parquet` crate cannot read part of one.
 fn collect_paths(field: &Field, above: String, paths: &mut Vec<String>) {
     let path = above + field.name();
     match field.data_type() {
@@ -212,7 +212,7 @@ fn collect_paths(field: &Field, above: String, paths: &mut Vec<String>) {
     paths.push(path);
 }
 
-/// Up to five sorted, disjoint ranges within (now and then past) `row_count` rows.
+/// Up to five sorted, disjoint ranges within (and sometimes past) `row_count` rows.
 fn row_ranges(random: &mut fastrand::Rng, row_count: u64) -> Vec<Range<u64>> {
     let mut bounds: Vec<u64> = (0..2 * random.usize(1..=5)).map(|_| random.u64(..=row_count + 3)).collect();
     bounds.sort_unstable();

@@ -1,4 +1,4 @@
-//! Every file of the `parquet-testing` collection with what is expected of it. A file without an entry fails.
+//! Every file of the `parquet-testing` collection with its expected result. A file without an entry fails.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,11 +17,11 @@ use parquet::encryption::decrypt::FileDecryptionProperties;
 
 use crate::reading::{Table, collect, read_with_crate};
 
-/// What reading a file has to give.
+/// The expected result of reading a file.
 enum Expected {
-    /// What the `parquet` crate's reader gives.
+    /// The result of the `parquet` crate's reader.
     Same,
-    /// What the crate cannot read; the function checks it.
+    /// Values that the crate cannot read; the function checks them.
     Values(fn(&RecordBatch)),
     /// An error with these words in its message.
     Error(&'static [&'static str]),
@@ -29,9 +29,9 @@ enum Expected {
     WrongCrc(&'static str),
     /// [`Expected::Same`] given the keys, with INT96 timestamps in microseconds; an error without the keys.
     Encrypted(Keys),
-    /// An error that says so, keys or not: the counter mode that leaves pages unauthenticated.
+    /// An error that names it, with or without keys: the counter mode that leaves pages unauthenticated.
     CounterMode(Keys),
-    /// A file that is not Parquet, or one that another test reads.
+    /// A file that is not Parquet, or that another test reads.
     NotHere,
 }
 
@@ -40,9 +40,9 @@ enum Expected {
 struct Keys {
     /// Length of each key in bytes.
     len: usize,
-    /// Whether the columns have keys of their own.
+    /// Whether the columns have separate keys.
     columns: bool,
-    /// The prefix of the additional authenticated data, where the file does not store it.
+    /// The prefix of the additional authenticated data, if the file does not store it.
     aad_prefix: Option<&'static str>,
 }
 
@@ -54,7 +54,7 @@ impl Keys {
         b"0123456789".iter().copied().cycle().take(self.len).collect()
     }
 
-    /// The columns that have keys of their own, and those keys.
+    /// The columns with separate keys, and these keys.
     fn column_keys(self) -> Vec<(&'static str, Vec<u8>)> {
         let (columns, last): (&[&str], _) = match (self.columns, self.len) {
             (false, _) => (&[], b'0'),
@@ -208,7 +208,7 @@ const REGISTRY: &[(&str, Expected)] = &[
     ("data/unknown-logical-type.parquet", Expected::Same),
     ("bad_data/ARROW-GH-41317.parquet", Expected::Error(&[])),
     ("bad_data/ARROW-GH-41321.parquet", Expected::Error(&["int64"])),
-    // Indices of width zero: sound, if odd.
+    // Indices of width zero: valid, if odd.
     ("bad_data/ARROW-GH-43605.parquet", Expected::Same),
     ("bad_data/ARROW-GH-45185.parquet", Expected::Error(&["repetition level"])),
     ("bad_data/ARROW-GH-47662.parquet", Expected::Error(&[])),
@@ -222,7 +222,7 @@ fn thirty_nine_times_1552(batch: &RecordBatch) {
     assert_eq!(batch.column(0).as_primitive::<Int32Type>().values(), &[1552; 39]);
 }
 
-/// The file's row count is wrong, and the crate takes it at its word; those of its row groups are right.
+/// The file's row count is wrong, and the crate trusts it; the row counts of its row groups are right.
 fn the_phone_numbers(batch: &RecordBatch) {
     assert_eq!(batch.column(0).as_primitive::<Int32Type>().values(), &[1, 2, 3, 4, 5, 6]);
     let options = FormatOptions::default().with_null("null");
@@ -265,7 +265,7 @@ fn every_file_reads_as_the_registry_says() {
     assert!(failures.is_empty(), "{} of {} files:\n{}", failures.len(), REGISTRY.len(), failures.join("\n"));
 }
 
-/// Spark's last timestamp, 290000-12-31, went beyond 64 bits on its way to INT96 and is stored as one in 294555 BC.
+/// Spark's last timestamp, 290000-12-31, overflowed 64 bits on its way to INT96 and is stored as one in 294555 BC.
 #[test]
 fn timestamps_of_spark_are_read_in_microseconds() {
     let Some(folder) = parquet_test_data() else { return };
@@ -300,7 +300,7 @@ fn every_file_has_an_entry() {
     assert!(gone.is_empty(), "entries without a file: {gone:?}");
 }
 
-/// Adds the paths, relative to `root`, of all files below `part`; notes about the collection aside.
+/// Adds the paths, relative to `root`, of all files below `part`, except for notes about the collection.
 fn list_files(root: &Path, part: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(root.join(part)).unwrap() {
         let entry = entry.unwrap();
@@ -313,8 +313,8 @@ fn list_files(root: &Path, part: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Reads a shredded Variant file for each case that the collection lists, and as the crate reads it: what is wrong
-/// with some of them is wrong with the Variants, not with the Parquet files.
+/// Reads a shredded Variant file for each case in the collection's list, and compares with the crate: the defects of
+/// some of them are in the Variants, not in the Parquet files.
 #[test]
 fn shredded_variants_read_as_their_storage() {
     let Some(folder) = parquet_test_data() else { return };
@@ -392,13 +392,13 @@ fn read_sound(path: &Path, options: OpenOptions, verify_crc: bool) -> Result<Tab
     Ok(table)
 }
 
-/// The error that reading gives, which has to name the file.
+/// The error of reading, which must name the file.
 fn fails(path: &Path, options: OpenOptions) -> Result<Error, String> {
     match read(path, options, true) {
         Ok((_, batches)) => {
             Err(format!("reads {} rows and should fail", batches.iter().map(RecordBatch::num_rows).sum::<usize>()))
         }
-        // What a caller has to ask for otherwise, a key say, is at no place in the file.
+        // An error about the caller's request, such as a missing key, has no location in the file.
         Err(error) if error.location().is_some() && !error.to_string().contains("corpus.parquet") => {
             Err(format!("the error does not name the file: {error}"))
         }
@@ -437,7 +437,7 @@ fn same_as_csv(path: &Path, (schema, batches): &Table) -> Result<(), String> {
     Ok(())
 }
 
-/// The cells of a line, quotes removed: no cell of these files holds a quote or a line break.
+/// The cells of a line, without quotes: no cell of these files contains a quote or a line break.
 fn csv_cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;

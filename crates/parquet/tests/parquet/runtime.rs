@@ -1,4 +1,4 @@
-//! What scans share is bounded together, and belongs to the runtime that they are given.
+//! Scans share limits on memory and other resources, which belong to the runtime that they are given.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn scans_share_the_memory_of_their_runtime_and_none_waits_for_another() {
     let runtime = Runtime::builder().threads(2).memory_budget_bytes(300_000).build();
     let dataset = dataset(folder.path(), &runtime);
     let expected = collect(dataset.scan().build().unwrap()).unwrap();
-    // Two scans whose batches are taken in turns, with room for a few batches.
+    // Two scans whose batches are taken alternately, with room for a few batches.
     let scan = || dataset.scan().runtime(&runtime).batch_size(500).build().unwrap();
     let (mut one, mut other) = (scan(), scan());
     let (mut rows, mut most) = (0, 0);
@@ -40,11 +40,11 @@ fn scans_share_the_memory_of_their_runtime_and_none_waits_for_another() {
         most = most.max(runtime.memory_in_use());
     }
     assert_eq!(rows, 2 * expected.num_rows());
-    // The batch that is asked for next is made whatever is in use: one for each scan.
+    // The next requested batch is decoded whatever is in use: one for each scan.
     let bytes_of_batch = expected.slice(0, 500).get_array_memory_size() / expected.num_rows() * 500;
     assert!(most > 0 && most <= 300_000 + 2 * bytes_of_batch.max(200_000), "{most}");
     assert_eq!(runtime.memory_in_use(), 0);
-    // What was decoded for a scan that is dropped is given back.
+    // Memory decoded for a dropped scan is released.
     let mut dropped = scan();
     dropped.next().unwrap().unwrap();
     drop(dropped);
@@ -132,7 +132,7 @@ fn filters_are_computed_unless_the_runtime_of_the_scan_or_of_its_dataset_says_no
     }
 }
 
-/// Footers kept in memory, and how often one was found.
+/// Footers kept in memory, and the number of hits.
 #[derive(Debug, Default)]
 struct Kept {
     ends: Mutex<HashMap<String, (FileVersion, Bytes)>>,
@@ -171,7 +171,7 @@ fn footers_that_are_known_are_not_read_again() {
     assert_eq!(open().scan().count().unwrap(), 60_010);
     assert_eq!(kept.found.load(Ordering::Relaxed), 7);
 
-    // Whatever is given in place of a file's end is no harm.
+    // Any contents in place of a file's end are harmless.
     let bytes = numbered_bytes(2000);
     let file = ParquetFile::from_bytes(bytes.clone()).unwrap();
     let end = file.read_end().unwrap();

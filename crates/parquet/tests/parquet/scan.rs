@@ -1,5 +1,5 @@
-//! A scan gives the rows that reading everything and asking the predicate of each gives, whatever the files, columns, threads,
-//! batch sizes and limits.
+//! A scan returns the same rows as reading everything and evaluating the predicate for each row, whatever the files,
+//! columns, threads, batch sizes and limits.
 //!
 //! `LATH_CASES` sets the number of files, `LATH_SEED` repeats a run.
 
@@ -40,7 +40,7 @@ pub(crate) fn collect(batches: ScanBatches) -> Result<RecordBatch, Error> {
     Ok(concat_batches(&schema, &batches).unwrap())
 }
 
-/// Conditions on the columns of `batch` that some of its rows may meet.
+/// Conditions on the columns of `batch` that some of its rows may satisfy.
 pub(crate) fn conditions(random: &mut fastrand::Rng, batch: &RecordBatch) -> Vec<String> {
     let mut conditions = Vec::new();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -71,7 +71,7 @@ fn conditions_on(random: &mut fastrand::Rng, path: &str, field: &Field, column: 
     }
 }
 
-/// A value of a column as SQL writes it; `None` for those that it cannot.
+/// A value of a column as a SQL literal; `None` if it has none.
 fn literal(column: &ArrayRef, row: usize) -> Option<String> {
     if column.is_null(row) {
         return None;
@@ -89,14 +89,14 @@ fn literal(column: &ArrayRef, row: usize) -> Option<String> {
     }
 }
 
-/// The rows of `batch` for which `predicate` is true.
+/// The rows of `batch` that satisfy `predicate`.
 pub(crate) fn expected(batch: &RecordBatch, predicate: &Predicate) -> Result<RecordBatch, Error> {
     let truth = predicate.filter(&batch.schema())?.evaluate(batch)?;
     let truth: BooleanArray = truth.iter().map(|truth| Some(truth == Some(true))).collect();
     Ok(filter_record_batch(batch, &truth).unwrap())
 }
 
-/// Whether a dictionary with keys of fewer than 32 bits is in the type.
+/// Whether the type contains a dictionary with keys of fewer than 32 bits.
 pub(crate) fn has_narrow_keys(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(keys, _) => keys.primitive_width().is_none_or(|width| width < 4),
@@ -135,7 +135,7 @@ fn a_scan_gives_the_rows_that_reading_all_and_testing_each_gives() {
         let all = file.scan().strings(strings).build().unwrap();
         let schema = all.schema();
         if schema.fields().iter().any(|field| has_narrow_keys(field.data_type())) {
-            // Arrow cannot join their batches.
+            // Arrow cannot concatenate their batches.
             continue;
         }
         let all = concat_batches(&schema, &all.map(Result::unwrap).collect::<Vec<_>>()).unwrap();
@@ -195,7 +195,7 @@ fn a_scan_gives_the_rows_that_reading_all_and_testing_each_gives() {
     assert!(tested > cases(), "{tested} predicates");
 }
 
-/// The rows of `read` that are those of `all` for which the condition holds.
+/// The rows of `read` at the positions where the condition holds in `all`.
 fn expected_rows(all: &RecordBatch, read: &RecordBatch, text: &str, limit: u64) -> RecordBatch {
     let truth = Predicate::parse(text).unwrap().filter(&all.schema()).unwrap().evaluate(all).unwrap();
     let mut left = limit;
@@ -210,7 +210,7 @@ fn expected_rows(all: &RecordBatch, read: &RecordBatch, text: &str, limit: u64) 
     filter_record_batch(read, &truth).unwrap()
 }
 
-/// A column that says how many rows pass, and columns of every width, without nulls and with.
+/// A column that controls how many rows pass, and columns of every width, with and without nulls.
 fn sparse_table(random: &mut fastrand::Rng, rows: usize) -> RecordBatch {
     let letters = "Franz jagt im komplett verwahrlosten Taxi quer durch Bayern. ".repeat(3);
     let text = |random: &mut fastrand::Rng| letters[letters.len() - random.usize(..60)..].to_owned();
@@ -265,7 +265,7 @@ fn rows_at_random_are_those_of_filtering_afterwards() {
         for share in [1, 5, 10, 50, 100, 500, 900, 1000] {
             let mask: BooleanArray =
                 table.column(0).as_primitive::<Int64Type>().iter().map(|own| own.map(|own| own < share)).collect();
-            // The second condition is asked of the rows that the first one leaves.
+            // The second condition is evaluated on the rows that the first one leaves.
             let (and, mask) = match random.bool() {
                 true => ("", mask),
                 false => {
@@ -285,7 +285,7 @@ fn rows_at_random_are_those_of_filtering_afterwards() {
     }
 }
 
-/// A file of row groups of 1,000 rows: a number that ascends, a key with few values, and a text.
+/// A file with row groups of 1,000 rows: an ascending number, a key with few values, and a text.
 fn numbered(rows: i64) -> ParquetFile {
     ParquetFile::from_bytes(numbered_bytes(rows)).unwrap()
 }
@@ -486,7 +486,7 @@ fn what_is_decoded_ahead_is_bounded() {
     let ahead = |memory_budget_bytes: usize| {
         let mut batches = scan.clone().memory_budget_bytes(memory_budget_bytes).build().unwrap();
         assert!(batches.next().unwrap().is_ok());
-        // Until nothing more is done.
+        // Until nothing more is decoded.
         let mut before = 0;
         loop {
             thread::sleep(Duration::from_millis(50));
@@ -500,7 +500,7 @@ fn what_is_decoded_ahead_is_bounded() {
         before
     };
     assert_eq!(ahead(usize::MAX), 200_000);
-    // Every thread has one batch in hand, one more is always taken, and the limit holds ten.
+    // Every thread has one batch in progress, one more is always taken, and the limit holds ten.
     let tested = ahead(10 * batch_bytes);
     assert!(tested <= 1000 * (1 + 10 + 1 + 4 + 5), "{tested} rows ahead");
     assert!(ahead(0) <= 1000 * (1 + 1 + 4 + 1));
@@ -544,7 +544,7 @@ fn a_cancelled_scan_says_so_and_ends() {
         let mut batches = scan.clone().batch_size(100).build().unwrap();
         assert!(batches.next().unwrap().is_ok());
         cancel.cancel();
-        // What is there already may still come.
+        // Batches that are already decoded may still come.
         assert!(matches!(batches.by_ref().find_map(Result::err), Some(Error::Cancelled)));
         assert!(batches.next().is_none());
         assert!(matches!(scan.count(), Err(Error::Cancelled)));
@@ -573,7 +573,7 @@ fn a_damaged_page_is_an_error_that_says_where() {
         let at = error.location().unwrap();
         assert_eq!((at.file.as_deref(), at.column.as_deref(), at.row_group), (Some("damaged"), Some("text"), Some(2)));
         assert_eq!(rows, (0..2000).filter(|row| row % 5 > 0 && row % 7 == 1).count());
-        // What is not read cannot fail.
+        // Columns that are not read cannot fail.
         assert!(file.scan().filter("key = 1").unwrap().select(["number"]).count().is_ok());
     }
 }

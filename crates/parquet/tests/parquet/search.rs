@@ -1,5 +1,5 @@
-//! Strings are found wherever they stand among pages that lack them, and rows are the same where pages are searched for them
-//! before anything is decoded.
+//! Strings are found at any position among pages that lack them, and rows are the same if pages are searched for
+//! strings before anything is decoded.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 
 const ROWS: usize = 3_000;
 
-/// Six letters, of which few are alike, or nothing: now and then a string is the end of one value and the start of the next.
+/// Six letters, few of which repeat, or nothing: sometimes a string is the end of one value and the start of the next.
 fn words(random: &mut fastrand::Rng) -> Vec<Option<String>> {
     let word = |random: &mut fastrand::Rng| (0..6).map(|_| random.choice(['a', 'b', 'c', 'd']).unwrap()).collect();
     (0..ROWS).map(|_| (random.u8(..8) > 0).then(|| word(random))).collect()
@@ -57,7 +57,7 @@ fn literal(column: &str, word: &str) -> String {
     }
 }
 
-/// The ids of the rows that a scan finds, looking at some rows alone.
+/// The ids of the rows that a scan of some rows finds.
 fn found(random: &mut fastrand::Rng, file: &ParquetFile, condition: &str, from: u64) -> Vec<i64> {
     let pruning = if random.bool() { Pruning::default() } else { Pruning::none() };
     let scan = file.scan().filter(condition).unwrap().select(["id"]).pruning(pruning).seek(from);
@@ -76,7 +76,7 @@ fn strings_are_found_wherever_they_stand() {
         for _ in 0..12 {
             let column = ["text", "bytes", "fixed"][random.usize(..3)];
             let word = |random: &mut fastrand::Rng| match random.u8(..4) {
-                // What no value is, though two that follow each other may have it between them.
+                // A string that is no value, although two consecutive values may contain it across their border.
                 0 => "dcbadc".chars().rev().collect(),
                 _ => words[random.usize(..ROWS)].clone().unwrap_or_else(|| "absent".into()),
             };

@@ -1,5 +1,5 @@
-//! Tasks give the rows that the scan gives that they are parts of: here, in any order, cut up, written down, and in another
-//! process. Rows that are deleted or ruled out while a scan runs are those that do not come.
+//! Tasks return the same rows as their scan: here, in any order, split, serialised, and in another process. Rows that
+//! are deleted or excluded while a scan runs are the only ones missing.
 //!
 //! `LATH_CASES` sets the number of datasets, `LATH_SEED` repeats a run.
 
@@ -28,7 +28,7 @@ use lath_testkit::random::{FileShape, RandomFile};
 
 use crate::scan::{cases, collect, conditions, expected, has_narrow_keys, numbered_bytes, paths};
 
-/// Where a process that runs tasks finds them, one on each line.
+/// The variable with which a process gets its tasks, one on each line.
 const TASKS: &str = "LATH_TEST_TASKS";
 
 fn json(task: &ScanTask) -> String {
@@ -39,7 +39,7 @@ fn run(task: &ScanTask) -> RecordBatch {
     collect(task.execute(&Runtime::of_process()).unwrap()).unwrap_or_else(|error| panic!("{task:?}: {error}"))
 }
 
-/// A scan of files in partitions, and the plan of it.
+/// A scan of files in partitions, and its plan.
 struct Case {
     scan: Scan,
     whole: RecordBatch,
@@ -117,7 +117,7 @@ fn with_a_limit_as_many_files_are_opened_as_are_needed() {
         (35, "TRUE", 4),
         (41, "TRUE", 8),
         (1000, "TRUE", 40),
-        // How many rows of the first file are found is seen only when it is read.
+        // The number of matching rows in the first file is known only when it is read.
         (5, "number <> 3", 2),
     ] {
         let scan = dataset.scan().threads(1).limit(limit).filter(condition).unwrap();
@@ -155,14 +155,14 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
             assert_eq!(together.clone().count().unwrap(), whole.num_rows() as u64, "{}", context());
             assert_eq!(collect(together.build().unwrap()).unwrap(), whole, "together: {}", context());
 
-            // The first rows, of tasks that may not be all.
+            // The first rows, from tasks that may not be all.
             let limit = random.usize(..whole.num_rows() + 10);
             let some = scan.clone().limit(limit as u64).plan().unwrap();
             assert!(some.tasks().len() <= plan.tasks().len());
             let first = whole.slice(0, limit.min(whole.num_rows()));
             assert_eq!(collect(some.scan().unwrap().build().unwrap()).unwrap(), first, "first {limit}: {}", context());
 
-            // In any order, cut up.
+            // In any order, split.
             let most = random.u64(1..400);
             let parts: Vec<ScanTask> = plan.tasks().iter().flat_map(|task| task.split(most)).collect();
             let row_count = |rows: &[Range<u64>]| rows.iter().map(|rows| rows.end - rows.start).sum::<u64>();
@@ -190,7 +190,7 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
                 assert_eq!(column, &expected, "{fewer:?}: {}", context());
             }
 
-            // Written down, task by task and as a plan.
+            // Serialised, task by task and as a plan.
             let again: Vec<RecordBatch> =
                 plan.tasks().iter().map(|task| run(&serde_json::from_str(&json(task)).unwrap())).collect();
             assert_eq!(joined(&again), whole, "written: {}", context());
@@ -220,7 +220,7 @@ fn root_of<'a>(path: &'a str, schema: &Schema) -> &'a str {
     if schema.column_with_name(path).is_some() { path } else { path.split_once('.').unwrap().0 }
 }
 
-/// The column `array` at `path` with those fields that `paths` name.
+/// The column `array` at `path` with only the fields in `paths`.
 fn cut(array: &ArrayRef, found: &Field, paths: &[String], path: &str) -> ArrayRef {
     if paths.iter().any(|named| named == path) {
         assert_eq!(array.data_type(), found.data_type(), "all of {path}");
@@ -237,7 +237,7 @@ fn cut(array: &ArrayRef, found: &Field, paths: &[String], path: &str) -> ArrayRe
     Arc::new(StructArray::new(fields.clone(), columns, array.nulls().cloned()))
 }
 
-/// What a process finds that has nothing but the tasks, each in its written form.
+/// Runs the serialised tasks in a process that has nothing else.
 fn run_elsewhere(tasks: &[String]) -> Vec<RecordBatch> {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("tasks");
@@ -280,7 +280,7 @@ fn numbered(folder: &Path) -> Dataset {
     Dataset::open([path], DatasetOptions::new()).unwrap()
 }
 
-/// A file of rows sorted by `key`, then by `then`, that says so.
+/// A file of rows sorted by `key`, then by `then`, with these sorting columns declared.
 fn sorted_file(keys: &[Option<i64>], descending: bool) -> ParquetFile {
     let mut rows: Vec<(Option<i64>, i64)> = keys.iter().zip(0..).map(|(key, then)| (*key, then)).collect();
     rows.sort_by_key(|(key, then)| (key.is_none(), key.map(|key| if descending { -key } else { key }), *then));
@@ -428,7 +428,7 @@ fn a_dynamic_filter_rules_out_rows_that_fail_it_and_no_others() {
         let written = RandomFile::new(&mut random, FileShape::default());
         let file = ParquetFile::from_bytes(written.bytes.clone()).unwrap();
         if file.schema().fields().iter().any(|field| has_narrow_keys(field.data_type())) {
-            // Arrow cannot join their batches.
+            // Arrow cannot concatenate their batches.
             continue;
         }
         let Ok(all) = collect(file.scan().row_number_column("row").build().unwrap()) else { continue };
@@ -465,7 +465,7 @@ fn a_dynamic_filter_rules_out_rows_that_fail_it_and_no_others() {
                 assert_eq!(scan.clone().count().unwrap(), fewest.len() as u64, "{}", context());
                 narrowed += usize::from(found.len() < most.len());
             }
-            // The same of tasks, which were planned without it.
+            // The same for tasks, which were planned without it.
             let plan = file.scan().row_number_column("row").predicate(before.clone()).plan().unwrap();
             let rows = collect(plan.scan().unwrap().dynamic_filter(&filter).threads(2).build().unwrap()).unwrap();
             assert_eq!(row_numbers(&rows), fewest, "tasks: {}", context());
@@ -487,11 +487,11 @@ fn a_dynamic_filter_passes_over_row_groups_and_goes_into_one_that_is_begun() {
         rest.iter().flat_map(|rows| rows.column(0).as_primitive::<Int64Type>().values().to_vec()).collect();
     assert_eq!(numbers, (100..150).chain(7500..7503).collect::<Vec<_>>());
     let report = batches.report();
-    // All but the first and the eighth, of which nearly all pages are ruled out.
+    // All but the first and the eighth; nearly all pages of that are pruned.
     assert_eq!(report.pruned_dynamically.statistics.row_groups, 18);
     assert!(report.rows_tested < 400, "{report:?}");
 
-    // A bound that moves on, as that of the first ten rows of an order does.
+    // A bound that moves, like the bound of the first ten rows of an order.
     let filter = DynamicFilter::new();
     let mut found = 0;
     for batch in dataset.scan().batch_size(100).dynamic_filter(&filter).build().unwrap() {
@@ -519,7 +519,7 @@ fn rows_that_are_deleted_do_not_come() {
         let written = RandomFile::new(&mut random, FileShape::default());
         let file = ParquetFile::from_bytes(written.bytes.clone()).unwrap();
         if file.schema().fields().iter().any(|field| has_narrow_keys(field.data_type())) {
-            // Arrow cannot join their batches.
+            // Arrow cannot concatenate their batches.
             continue;
         }
         let dataset = Dataset::of([file.clone(), file.clone()]).unwrap();
@@ -575,7 +575,7 @@ fn a_subset_of_a_dataset_keeps_partitions_and_schema() {
     assert!(dataset.subset([3]).unwrap_err().to_string().contains("no file 3"));
 }
 
-/// The tasks of a scan whose planner is given what it needs in any order, some of it late and some with more around it.
+/// The tasks of a scan whose planner gets its input in any order, some of it late and some with more bytes around it.
 fn planned_in_steps(random: &mut fastrand::Rng, scan: Scan) -> Vec<ScanTask> {
     let mut planner = scan.into_planner().unwrap();
     let dataset = planner.dataset().clone();

@@ -1,6 +1,7 @@
-//! Every tier reads, writes and finds the same: one sweep over random files and the collection, whose digests are compared.
+//! Every tier reads, writes and finds the same: one sweep over random files and the collection, whose digests are
+//! compared.
 //!
-//! A process chooses its tier once, so each tier runs the sweep in a process of its own.
+//! A process selects its tier once, so each tier runs the sweep in a process of its own.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -79,8 +80,8 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// A digest of all values as text, whatever buffers they lie in and wherever batches end. Columns with named time zones are
-/// left out: they have no text without a database of zones, and are decoded as other timestamps are.
+/// A digest of all values as text, independent of buffers and batch boundaries. Columns with named time zones are left
+/// out: they have no text without a time zone database, and are decoded like other timestamps.
 fn digest(batches: &[RecordBatch]) -> u64 {
     let mut hasher = DefaultHasher::new();
     let options = FormatOptions::new().with_null("null");

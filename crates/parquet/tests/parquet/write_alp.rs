@@ -1,6 +1,6 @@
-//! ALP: every bit of FLOAT and DOUBLE columns comes back, whatever the values; samples choose it only where that was allowed.
+//! ALP: every bit of FLOAT and DOUBLE columns comes back, whatever the values; samples choose it only if allowed.
 //!
-//! `interop/alp` has version 60 of the `parquet` crate, which knows the encoding, read such files.
+//! `interop/alp` reads such files with version 60 of the `parquet` crate, which supports the encoding.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use lath_testkit::Seeded;
 use crate::reading::collect;
 use crate::writing::{has_alp, write};
 
-/// What the values of a column are like.
+/// The distribution of a column's values.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// Numbers of a few digits behind the point.
+    /// Numbers with a few digits after the point.
     Decimals(i32),
     /// Any bits: NaNs with payloads, infinities, subnormal numbers.
     Bits,
     /// −0.0, infinities, NaNs and decimal numbers.
     Special,
-    /// Decimal numbers with any bits here and there.
+    /// Decimal numbers with occasional random bits.
     Mixed,
-    /// Noise first and decimal numbers behind it, so that what suits the first page does not suit the others.
+    /// Noise followed by decimal numbers, so that an encoding that suits the first page does not suit the others.
     Changing,
 }
 
@@ -54,7 +54,7 @@ fn value(random: &mut fastrand::Rng, kind: Kind, row: usize) -> f64 {
     }
 }
 
-/// The same as a float; any bits stay any bits.
+/// The same as a float; random bits stay random bits.
 fn float(random: &mut fastrand::Rng, kind: Kind, row: usize) -> f32 {
     match kind {
         Kind::Bits => f32::from_bits(random.u32(..)),
@@ -86,7 +86,7 @@ fn batch(random: &mut fastrand::Rng, kind: Kind, rows: usize) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// The bits of every value of a column, `None` for a null; those of a list one after another.
+/// The bits of every value of a column, `None` for a null; the values of a list one after another.
 fn bits(array: &ArrayRef) -> Vec<Option<u64>> {
     match array.data_type() {
         DataType::Float32 => {
@@ -158,7 +158,7 @@ fn pages_of_other_numbers_than_the_first_page_are_small_too() {
     let price = |random: &mut fastrand::Rng| random.i32(0..100_000) as f64 / 100.0;
     let prices = encoded((0..rows).map(|_| price(&mut random)).collect());
     assert!(prices < 2.2, "{prices} bytes a price");
-    // The first of three pages has exceptions alone, or small integers.
+    // The first of three pages has only exceptions, or small integers.
     let after_noise =
         encoded((0..rows).map(|row| if row < rows / 3 { random.f64() } else { price(&mut random) }).collect());
     assert!(after_noise < (10.1 + 2.0 * 2.2) / 3.0, "{after_noise} bytes a value");

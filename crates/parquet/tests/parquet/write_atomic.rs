@@ -1,5 +1,5 @@
-//! A file appears whole or not at all: processes die at every point of writing, disks fill up, and under the target's name is
-//! what was there before, or what was written.
+//! A file appears complete or not at all: processes die at every point of writing, disks fill up, and the target has
+//! either its old contents or the new ones.
 #![cfg(unix)]
 
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use lath_parquet::{Codec, Error, ParquetFile, ParquetWriter, WriteOptions};
 use lath_testkit::Seeded;
 
-/// Tells a process of this suite what to write: the path, and how often.
+/// The variable that tells a process of this suite what to write: the path, and how often.
 const TARGET: &str = "LATH_TEST_TARGET";
 const REPEATS: &str = "LATH_TEST_REPEATS";
 
@@ -29,7 +29,7 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-/// A file that says of itself how many rows it has: as many as its generation, and a thousand.
+/// A file whose number of rows identifies it: its generation, plus a thousand.
 fn write(path: &Path, generation: i64) -> lath_parquet::Result<()> {
     let row_count = 1_000 + generation;
     let options = WriteOptions::default().codec(Codec::Uncompressed).dictionary(false).row_group_rows(400);
@@ -40,7 +40,7 @@ fn write(path: &Path, generation: i64) -> lath_parquet::Result<()> {
     writer.finish().map(drop)
 }
 
-/// The generation of a file, all of which is read.
+/// The generation of a file, which is read completely.
 fn generation(path: &Path) -> i64 {
     let batches = ParquetFile::open(path).unwrap().scan().build().unwrap();
     let (mut generation, mut row_count) = (None, 0);
@@ -65,7 +65,7 @@ fn names(folder: &Path) -> Vec<OsString> {
     names
 }
 
-/// Not a test by itself: what the processes do that the tests start.
+/// Not a test by itself: the program of the processes that the tests start.
 #[test]
 fn child() {
     let Some(target) = std::env::var_os(TARGET) else { return };
@@ -75,7 +75,7 @@ fn child() {
     }
 }
 
-/// Writes once in a process that may not make files longer than `blocks` times 512 bytes.
+/// Writes once in a process that cannot make files longer than `blocks` times 512 bytes.
 fn write_limited(path: &Path, setup: &str, blocks: u64) -> Output {
     let script =
         format!("ulimit -c 0; {setup} ulimit -f {blocks}; exec \"$0\" --exact write_atomic::child --nocapture");
@@ -155,7 +155,7 @@ fn a_file_that_becomes_too_long_is_an_error_and_leaves_nothing_behind() {
     }
 }
 
-/// A file system of 64 KiB, which takes a privilege to make.
+/// A file system of 64 KiB; mounting it takes a privilege.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {

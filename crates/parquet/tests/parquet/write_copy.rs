@@ -22,7 +22,7 @@ use parquet::file::serialized_reader::ReadOptionsBuilder;
 use crate::reading::collect;
 use crate::writing::write;
 
-/// A file of all row groups of others.
+/// A file with all row groups of others.
 fn copy(files: &[&ParquetFile], projection: Option<&Projection>) -> lath_parquet::Result<(Bytes, WriteSummary)> {
     let mut writer = ParquetWriter::new_like(Vec::new(), files[0], projection, WriteOptions::default())?;
     for file in files {
@@ -36,7 +36,7 @@ fn read(bytes: &Bytes) -> crate::reading::Table {
     ParquetFile::from_bytes(bytes.clone()).unwrap().scan().build().and_then(collect).unwrap()
 }
 
-/// Checks that two files have the same chunks, byte for byte, and the same said of them, by the `parquet` crate's reader.
+/// Checks that two files have the same chunks, byte for byte, and the same metadata, by the `parquet` crate's reader.
 fn check_same_chunks(expected: &Bytes, actual: &Bytes) {
     let open = |bytes: &Bytes| {
         let options = ReadOptionsBuilder::new().with_page_index().build();
@@ -88,7 +88,7 @@ fn random_files_are_copied_chunk_by_chunk() {
     }
 }
 
-/// Files of many writers, with types and schemas that Lath writes otherwise or not at all.
+/// Files of many writers, with types and schemas that Lath writes differently or not at all.
 #[test]
 fn files_of_the_corpus_are_copied() {
     let Some(corpus) = parquet_test_data() else { return };
@@ -100,7 +100,7 @@ fn files_of_the_corpus_are_copied() {
         }
         let bytes = Bytes::from(fs::read(&path).unwrap());
         let Ok(file) = ParquetFile::from_bytes(bytes.clone()) else { continue };
-        // Some come to gigabytes.
+        // Some are gigabytes long.
         let byte_count: i64 = file.metadata().row_groups().filter_map(|row_group| row_group.total_byte_size()).sum();
         if byte_count > 1 << 20 {
             continue;
@@ -108,7 +108,7 @@ fn files_of_the_corpus_are_copied() {
         let Ok(expected) = file.scan().build().and_then(collect) else { continue };
         let bytes = match copy(&[&file], None) {
             Ok((bytes, _)) => bytes,
-            // A logical type that the `parquet` crate does not know, it cannot write either.
+            // The `parquet` crate cannot write a logical type that it does not know.
             Err(Error::Unsupported { .. }) if path.ends_with("unknown-logical-type.parquet") => continue,
             Err(error) => panic!("{}: {error}", path.display()),
         };
@@ -258,7 +258,7 @@ fn columns_of_one_name_are_copied_each_from_its_own_place() {
     check(Some(Projection::from_paths(["a"])), &[0, 2]);
     check(Some(Projection::from_paths(["s", "b"])), &[1, 3]);
     check(Some(Projection::from_leaves([2])), &[2]);
-    // Also to a file that was not made like it.
+    // Also to a file that was not created like it.
     let mut writer = ParquetWriter::new(Vec::new(), &batch.schema(), WriteOptions::default()).unwrap();
     (0..3).for_each(|row_group| writer.copy_row_group(&source, row_group).unwrap());
     let (schema, rows) = read(&writer.finish_into().unwrap().0.into());
@@ -317,7 +317,7 @@ fn columns_of_one_name_inherit_each_its_own_options() {
     assert!(encodings(&file, 1).contains(&Encoding::DeltaByteArray), "{:?}", encodings(&file, 1));
 }
 
-/// A file of two columns with Bloom filters, where that of `id` is said to have another length, or is overwritten.
+/// A file of two columns with Bloom filters. The filter of `id` has a wrong length, or is overwritten.
 fn with_bad_filter(len: Option<i32>, is_overwritten: bool) -> Bytes {
     use parquet::arrow::ArrowWriter;
     use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};

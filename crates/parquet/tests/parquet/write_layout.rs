@@ -1,4 +1,4 @@
-//! Where the parts of a file are, and what the footer says that the `parquet` crate cannot.
+//! The positions of a file's parts, and footer fields that the `parquet` crate does not return.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -87,8 +87,8 @@ fn bloom_filters_hold_what_was_written() {
     }
 }
 
-/// The values of one field of every `Statistics`, and the fields of every `ColumnOrder`, by a reading of the footer that
-/// knows only the Thrift compact protocol.
+/// The values of one field of every `Statistics`, and the fields of every `ColumnOrder`, from a parser of the footer
+/// that knows only the Thrift compact protocol.
 fn footer_fields(bytes: &Bytes, field: i64) -> (Vec<i64>, Vec<i64>) {
     let len = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
     let mut thrift = Thrift { bytes: &bytes[bytes.len() - 8 - len..], found: Vec::new(), orders: Vec::new(), field };
@@ -130,7 +130,7 @@ impl Thrift<'_> {
             }
             id = if header >> 4 == 0 { self.integer() } else { id + i64::from(header >> 4) };
             path.push(id);
-            // Of FileMetaData: row_groups, columns, meta_data, statistics; column_orders.
+            // In FileMetaData: row_groups, columns, meta_data, statistics; column_orders.
             if path[..] == [4, 1, 3, 12, self.field] {
                 let value = self.integer();
                 self.found.push(value);

@@ -1,4 +1,4 @@
-//! A writer of many columns, few of which are large, keeps within its memory budget.
+//! A writer of many columns, few of which are large, stays within its memory budget.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -15,7 +15,7 @@ mod linux {
     const ROWS: usize = 60_000;
     const BATCH_ROWS: usize = 1_000;
 
-    /// Every fortieth column holds strings of a hundred bytes that do not repeat, the others small numbers.
+    /// Every fortieth column has strings of a hundred bytes that do not repeat, the others small numbers.
     fn is_large(column: usize) -> bool {
         column.is_multiple_of(40)
     }
@@ -40,7 +40,7 @@ mod linux {
         RecordBatch::try_new(schema.clone(), (0..COLUMNS).map(column).collect()).unwrap()
     }
 
-    /// Peak memory is that of a process of its own, as the kernel reports it.
+    /// Peak memory is measured in a process of its own, as the kernel reports it.
     #[test]
     fn four_hundred_skewed_columns_keep_within_the_budget() {
         if let Ok(budget) = std::env::var("LATH_MEASURE_MEMORY") {
@@ -73,8 +73,8 @@ mod linux {
             };
             (number("peak"), number("groups"))
         };
-        // All of it comes to 250 MB. Beside the budget are a batch, what a leaf needs at least (a compressor, a page before it is
-        // compressed), and what the allocator does not give back.
+        // The total is 250 MB. In addition to the budget there are a batch, the minimum of a leaf (a compressor, a page
+        // before it is compressed), and memory that the allocator does not release.
         let (peak, groups) = measure(64 * MIB);
         println!("64 MiB: peak {peak}, {groups} row groups");
         assert!(peak < 96 * MIB, "{peak} bytes in {groups} row groups");
@@ -83,7 +83,7 @@ mod linux {
         assert_eq!(groups, 1);
     }
 
-    /// The most memory that this process has had at once.
+    /// The peak memory of this process.
     fn peak_bytes() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

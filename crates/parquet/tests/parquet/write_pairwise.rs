@@ -10,12 +10,12 @@ use lath_testkit::random::{leaf_type, record_batch};
 
 use crate::writing::{CHOICES, Choices, check};
 
-/// Every type of leaf that the generator has.
+/// Every leaf type of the generator.
 fn leaf_types(random: &mut fastrand::Rng) -> Vec<DataType> {
     let types: BTreeMap<String, DataType> = (0..2_000)
         .map(|_| leaf_type(random))
         .map(|data_type| {
-            // Of the types with parameters one for each physical type.
+            // Among types with parameters, one for each physical type.
             let name = match &data_type {
                 DataType::Decimal32(precision, _) => format!("decimal32 {}", precision > &1),
                 DataType::Decimal64(precision, _) => format!("decimal64 {}", precision > &9),
@@ -62,7 +62,7 @@ fn schema(random: &mut fastrand::Rng) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// A pair of options, each with an index among its values.
+/// A pair of options, each with the index of a value.
 type Pair = ((usize, usize), (usize, usize));
 
 fn pairs(chosen: &[usize; CHOICES.len()]) -> impl Iterator<Item = Pair> {

@@ -1,4 +1,4 @@
-//! What Lath writes is read back as it was, by Lath and by the `parquet` crate, whatever the types, the nesting and the
+//! Lath's files read back unchanged, with Lath and with the `parquet` crate, whatever the types, the nesting and the
 //! options.
 //!
 //! `LATH_CASES` sets the number of files, `LATH_SEED` repeats a run.
@@ -16,7 +16,7 @@ use lath_testkit::random::{SchemaShape, record_batch, schema};
 use crate::reading::collect;
 use crate::writing::{Choices, check, write};
 
-/// Files of random schemas.
+/// The number of files with random schemas.
 const DEFAULT_CASES: usize = 120;
 
 fn cases() -> usize {
@@ -37,7 +37,7 @@ fn random_data_reads_back_whatever_the_options() {
     }
 }
 
-/// Batches of odd sizes, none and nothing among them; some are slices of others.
+/// Batches of odd sizes, sometimes none and sometimes empty ones; some are slices of others.
 fn batches(random: &mut fastrand::Rng, schema: &SchemaRef) -> Vec<RecordBatch> {
     let count = random.usize(..5);
     let batch = |_| {

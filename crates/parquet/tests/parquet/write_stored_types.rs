@@ -1,4 +1,4 @@
-//! Columns that are read and written again keep their Parquet types, also those that Arrow does not have.
+//! Columns that are read and written again keep their Parquet types, including types that Arrow lacks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{Type, TypePtr};
 
-/// Types that Arrow alone does not tell from others.
+/// Types that Arrow alone cannot distinguish.
 const MESSAGE: &str = "message m {
     required binary enum (ENUM);
     optional binary bson (BSON);
@@ -44,7 +44,7 @@ const MESSAGE: &str = "message m {
     required int32 with_id = 12;
 }";
 
-/// Columns that Arrow alone gives back.
+/// Columns that Arrow alone preserves.
 const ORDINARY: &str = "message m {
     required int32 a;
     optional binary text (STRING);
@@ -58,7 +58,7 @@ const ORDINARY: &str = "message m {
 }";
 
 fn message(text: &str) -> TypePtr {
-    // The parser makes a logical type of JSON, whatever it is meant to be.
+    // The parser turns JSON into a logical type in any case.
     fn with_old_annotation(ty: &TypePtr) -> TypePtr {
         if ty.is_group() || !ty.name().starts_with("old_") {
             return Arc::clone(ty);
@@ -93,7 +93,7 @@ fn file(schema: TypePtr) -> Bytes {
                 writer.write_batch(&moments.map(|words| Int96::from(words.to_vec())), def_levels, rep_levels)
             }
             ColumnWriter::ByteArrayColumnWriter(writer) if column.name().contains("decimal") => {
-                // 127, 128 and -1: as many bytes as they take.
+                // 127, 128 and -1, in as many bytes as needed.
                 let numbers = [bytes(&[0x7f]), bytes(&[0, 0x80]), bytes(&[0xff])];
                 writer.write_batch(&numbers, def_levels, rep_levels)
             }
@@ -131,7 +131,7 @@ fn write(schema: &SchemaRef, batches: &[RecordBatch], options: WriteOptions) -> 
     (bytes.into(), summary)
 }
 
-/// The rows as the `parquet` crate prints them, without a detour by Arrow.
+/// The rows in the `parquet` crate's format, without conversion to Arrow.
 fn rows(bytes: &Bytes) -> Vec<String> {
     let reader = SerializedFileReader::new(bytes.clone()).unwrap();
     reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect()
@@ -179,7 +179,7 @@ fn only_columns_that_arrow_would_change_carry_their_type() {
     let (schema, batches) = read(&file(message(MESSAGE)), None);
     let bare = schema.fields().iter().filter(|field| !field.metadata().contains_key(PARQUET_TYPE_KEY));
     assert_eq!(bare.map(|field| field.name().as_str()).collect::<Vec<_>>(), ["local_time", "short_decimal", "with_id"]);
-    // Files keep the Arrow schema, in which the type would be twice.
+    // Files keep the Arrow schema, in which the type would be repeated.
     let (after, summary) = write(&schema, &batches, WriteOptions::default());
     let pairs = summary.metadata.key_value_metadata();
     assert_eq!(pairs.iter().map(|pair| pair.key.as_str()).collect::<Vec<_>>(), ["ARROW:schema"]);
@@ -196,7 +196,7 @@ fn a_part_of_a_column_carries_the_part_of_the_type() {
     assert_eq!(map.get_basic_info().converted_type().to_string(), "MAP_KEY_VALUE");
     let [part] = outer.get_fields() else { unreachable!() };
     assert_eq!((part.get_basic_info().converted_type().to_string().as_str(), part.get_basic_info().id()), ("ENUM", 7));
-    // What is left is what Arrow says of it.
+    // The rest keeps the Arrow type.
     let (schema, _) = read(&before, Some(&["outer.plain"]));
     assert!(!schema.field(0).metadata().contains_key(PARQUET_TYPE_KEY));
 }
@@ -207,7 +207,7 @@ fn a_column_may_have_another_name_and_nulls() {
     let renamed = column(&field(&schema, "enum").clone().with_name("kind").with_nullable(true));
     assert_eq!((renamed.name(), renamed.is_optional()), ("kind", true));
     assert_eq!(renamed.get_basic_info().converted_type().to_string(), "ENUM");
-    // A list without a level for null is written as Arrow has it.
+    // A list without a level for null is written like Arrow's.
     let bare = column(&field(&schema, "bare").clone().with_nullable(true));
     assert!(bare.is_group() && bare.is_optional());
 }

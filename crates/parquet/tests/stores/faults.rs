@@ -8,7 +8,7 @@ use lath_parquet::{Dataset, Error};
 use super::{expected, open, options, parquet, rows, table};
 use lath_testkit::server::{Fault, Request, Server};
 
-/// What a dataset with these faults gives of a file of 100,000 rows, and how many requests that took.
+/// Reads a file of 100,000 rows from a server with these faults. Returns the result and the number of requests.
 fn read(
     faults: impl Fn(&Request, usize) -> Fault + Send + Sync + 'static,
     retries: usize,

@@ -1,4 +1,4 @@
-//! Files behind a server that does what it should.
+//! Files behind a correct server.
 
 use std::fs;
 use std::ops::Range;
@@ -31,7 +31,7 @@ fn a_small_file_takes_one_request_and_gives_the_rows_of_the_local_file() {
     assert_eq!(dataset.concurrency(), DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT);
     let open = dataset.files()[0].open().unwrap();
     assert_eq!(rows(&open).unwrap(), expected(&file));
-    // The file is shorter than what is read first, so that everything came with the footer.
+    // The file is shorter than the first read, so everything came with the footer.
     assert_eq!(ranges(&server), ["GET bytes=-73728"]);
     assert_eq!(server.sent(), file.len());
 }
@@ -108,7 +108,7 @@ fn filters_that_are_asked_again_are_read_whole_by_the_second_query_and_kept() {
     let (rows, requests, bytes) = find("'row 1 of none'");
     assert!(rows == 0 && (1..=2).contains(&requests), "{requests} requests");
     assert!(bytes < FILTER / 2, "{bytes}");
-    // Opening the file again counts what has been decoded of its footer since.
+    // Opening the file again counts the parts of its footer that have been decoded since.
     drop(dataset.files()[0].open().unwrap());
     let before = cache.byte_count();
     let (rows, requests, bytes) = find("'row 1 of none'");
@@ -119,7 +119,7 @@ fn filters_that_are_asked_again_are_read_whole_by_the_second_query_and_kept() {
     assert_eq!(find("'row 1 of none', 'row 2 of none'"), (0, 0, 0));
 }
 
-/// A file of one row group, with many pages a column.
+/// A file of one row group, with many pages per column.
 fn paged(rows: i64) -> Bytes {
     let batch = table(0, rows);
     let column = ColumnOptions::new().dictionary(false).page_rows(1000);
@@ -139,7 +139,7 @@ fn pages_of_rows_that_are_found_are_read_alone() {
         let scan = dataset.scan().filter(&format!("id = {id}")).unwrap();
         let batches: Vec<RecordBatch> = scan.build().unwrap().map(|batch| batch.unwrap()).collect();
         assert_eq!(batches, [expected(&file).slice(id, 1)]);
-        // The index of `id`, the places of the pages of both columns, and a page of each.
+        // The index of `id`, the positions of the pages of both columns, and a page of each.
         let (requests, sent) = (server.requests().len() - requests, server.sent() - sent);
         assert!(requests <= 4 && sent < 200_000, "{requests} requests, {sent} of {} bytes", file.len());
     }
@@ -182,7 +182,7 @@ fn near_ranges_are_joined_and_far_ones_asked_for_together_within_the_bound() {
     let file = Bytes::from((0..8_000_000u32).map(|at| (at % 251) as u8).collect::<Vec<_>>());
     let delay = Duration::from_millis(60);
     let server = Server::with_faults([("a.parquet".into(), file.clone())], move |_, _| Fault::Delay(delay));
-    // Not a Parquet file, so that opening fails; what is wanted is its source.
+    // Not a Parquet file, so opening fails; only its source is needed.
     let dataset = open(&server.url("a.parquet"));
     assert!(matches!(dataset, Err(Error::NotParquet { .. })), "{dataset:?}");
 
@@ -208,7 +208,7 @@ fn near_ranges_are_joined_and_far_ones_asked_for_together_within_the_bound() {
     assert_eq!(server.most_at_once(), 4);
     assert!(took >= delay * 3 && took < delay * 9, "{took:?}");
 
-    // Over more bytes only if as many are wanted, and over 128 KiB never.
+    // Gaps are bridged only if no longer than the requested bytes, and never over 128 KiB.
     let requests = |ranges: [Range<u64>; 2]| lath_parquet::ByteRanges::requests(&source, &ranges).len();
     assert_eq!(requests([0..60_000, 160_000..220_000]), 1);
     assert_eq!(requests([160_000..220_000, 0..30_000]), 2);

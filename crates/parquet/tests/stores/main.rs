@@ -1,4 +1,4 @@
-//! Datasets behind real servers: one of our own that speaks HTTP, with faults, and moto's S3.
+//! Datasets behind real servers: an HTTP server of our own, with faults, and moto's S3.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod faults;
@@ -45,7 +45,7 @@ fn rows(file: &ParquetFile) -> Result<RecordBatch> {
     Ok(concat_batches(file.schema(), &batches).expect("batches of one schema"))
 }
 
-/// All rows of a table in memory, as the reader gives them.
+/// All rows of a table in memory, in the reader's form.
 fn expected(file: &Bytes) -> RecordBatch {
     rows(&ParquetFile::from_bytes(file.clone()).expect("a file just written")).expect("a file just written")
 }

@@ -1,4 +1,4 @@
-//! Objects of moto's S3, where the variable LATH_MOTO_SERVER names its program. `.ci/run tests` installs it.
+//! Objects in moto's S3, if the variable LATH_MOTO_SERVER names its program. `.ci/run tests` installs it.
 
 use std::env;
 use std::io::{Read, Write};
@@ -12,13 +12,13 @@ use lath_parquet::{Dataset, DatasetOptions, Error, FooterCache};
 
 use super::{expected, open, options, parquet, rows, table};
 
-/// Says to the process that tests where the server is.
+/// The variable that tells the testing process the server's port.
 const PORT: &str = "LATH_TEST_S3_PORT";
 
 const SIGNATURE: &str =
     "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
 
-/// moto's server; it ends when it is dropped.
+/// moto's server, which ends when it is dropped.
 struct Moto {
     process: Child,
     port: u16,
@@ -30,7 +30,7 @@ struct Bucket {
 }
 
 impl Moto {
-    /// Starts the server and makes the bucket `lath`; `None` where there is none to start.
+    /// Starts the server and creates the bucket `lath`; `None` if there is no server to start.
     fn start() -> Option<Self> {
         let Some(program) = env::var_os("LATH_MOTO_SERVER") else {
             eprintln!("SKIPPED: no S3 server to test with; `.ci/run stores` installs one and sets LATH_MOTO_SERVER");
@@ -58,7 +58,7 @@ impl Moto {
 }
 
 impl Bucket {
-    /// The status of the answer to a request. moto wants a signature to replace an object, but does not look at it.
+    /// The status of the response to a request. moto requires a signature to replace an object, but does not verify it.
     fn send(&self, method: &str, path: &str, body: &[u8]) -> u16 {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let head = format!(
@@ -80,7 +80,7 @@ impl Bucket {
 
 impl Drop for Moto {
     fn drop(&mut self) {
-        // A process that has ended already needs no end.
+        // A process that has ended already need not be killed.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -90,7 +90,7 @@ fn names(dataset: &Dataset) -> Vec<&str> {
     dataset.files().iter().map(|file| file.location().strip_prefix("s3://lath/").unwrap()).collect()
 }
 
-/// Starts the server, and the test below in a process of its own, whose environment says where the server is.
+/// Starts the server, and the test below in a process of its own, which finds the server in its environment.
 #[test]
 fn buckets_are_listed_and_read() {
     let Some(moto) = Moto::start() else { return };
@@ -120,7 +120,8 @@ fn within_the_environment_of_a_bucket() {
     moto.put("t.parquet", &files[3]);
     moto.put("odd/a%2520b%20c", &files[3]);
 
-    // A directory, with or without a slash at its end: one request for the list, none to open but the read of the end.
+    // A directory, with or without a trailing slash: one request for the list, and none to open except the read of the
+    // end.
     let all = ["t/year=2025/a.parquet", "t/year=2026/b.parquet", "t/year=2026/deep/er.parquet"];
     for url in ["s3://lath/t", "s3://lath/t/"] {
         let dataset = open(url).unwrap();
@@ -138,7 +139,7 @@ fn within_the_environment_of_a_bucket() {
         names(&open("s3a://lath/t.parquet").map(|_| open("s3://lath/t.parquet").unwrap()).unwrap()),
         ["t.parquet"]
     );
-    // Keys are taken as they are written, whatever their names end in.
+    // Keys are used as written, whatever their names end in.
     assert_eq!(open("s3://lath/odd/a%20b c").unwrap().files()[0].open().unwrap().row_count(), 30_000);
 
     for (url, expected) in [
@@ -153,7 +154,7 @@ fn within_the_environment_of_a_bucket() {
     }
     assert!(matches!(open("s3:///a.parquet"), Err(Error::Invalid { .. })));
 
-    // What a listing has found is opened without asking again, and not mistaken for what has come in its place.
+    // An object found by a listing is opened without another request, and not confused with its replacement.
     let cache = FooterCache::new(64 << 20);
     let shared = || DatasetOptions::new().footer_cache(cache.clone());
     let dataset = Dataset::open(["s3://lath/t/"], shared()).unwrap();
@@ -165,7 +166,7 @@ fn within_the_environment_of_a_bucket() {
     let error = dataset.files()[0].open().unwrap_err();
     assert!(error.to_string().contains("replaced"), "{error}");
 
-    // More objects than one answer lists.
+    // More objects than one response lists.
     let small = parquet(&table(0, 3));
     for at in 0..1_010 {
         moto.put(&format!("many/{at:04}.parquet"), &small);

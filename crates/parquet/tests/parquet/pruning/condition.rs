@@ -1,4 +1,4 @@
-//! Conditions, as SQL text and as an evaluation of their own, row by row.
+//! Conditions, as SQL text and with an independent evaluation, row by row.
 
 use std::cmp::Ordering;
 
@@ -172,7 +172,7 @@ fn or(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     and(left.map(|truth| !truth), right.map(|truth| !truth)).map(|truth| !truth)
 }
 
-/// A value that the column has, one beside it, or any; seldom null.
+/// A value of the column, one next to it, or any; rarely null.
 fn literal(random: &mut fastrand::Rng, column: &Column) -> Scalar {
     match random.u8(..20) {
         0 => Scalar::Null,

@@ -1,6 +1,6 @@
-//! Pruning changes how much is read, never what is found: random tables, written so that row groups and pages can be ruled
-//! out, and random conditions, with every kind of evidence alone, with all of it and with none. What has to be found is
-//! said by an evaluation of its own.
+//! Pruning changes how much is read, never the result: random tables, written so that row groups and pages can be
+//! pruned, and random conditions, with every kind of evidence alone, with all of it and with none. An independent
+//! evaluation gives the expected rows.
 //!
 //! `LATH_CASES` sets the number of files, `LATH_SEED` repeats a run.
 
@@ -63,17 +63,19 @@ fn rows_are_the_same_whatever_is_ruled_out() {
         }
     }
     eprintln!("{found} rows found; rows ruled out by nothing, each kind of evidence, and all: {ruled_out:?}");
-    // Conditions that are true of no value at all are settled without evidence. In a few files some kinds may have no use.
+    // Conditions that no value satisfies are decided without evidence. In a few files some kinds of evidence may be
+    // useless.
     let needs_none = ruled_out[0];
     let all_rule_out = ruled_out[1..].iter().all(|&rows| rows > needs_none)
         && ruled_out[COMPUTED_FILTERS] > ruled_out[COMPUTED_FILTERS - 1];
     assert!(all_rule_out, "evidence that rules nothing out: {ruled_out:?}");
 }
 
-/// Index in [`prunings`], behind the filters of the file alone.
+/// The index in [`prunings`] after the file's own filters.
 const COMPUTED_FILTERS: usize = 3;
 
-/// No evidence, each kind alone, and all; of Bloom filters those of the file alone, and together with computed ones.
+/// No evidence, each kind alone, and all. Bloom filters are tested twice: the file's own, and together with computed
+/// ones.
 fn prunings() -> [Pruning; 7] {
     let none = Pruning::none;
     let alone = |set: fn(&mut Pruning)| {

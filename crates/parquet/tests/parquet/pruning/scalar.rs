@@ -1,8 +1,8 @@
-//! Values as the test knows them, apart from every form that the library has.
+//! The test's own values, independent of the library's types.
 
 use std::cmp::Ordering;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Boolean,
@@ -17,9 +17,9 @@ pub(crate) enum Kind {
     Binary,
     /// 16 bytes.
     Fixed,
-    /// 9 digits, 2 of them behind the point.
+    /// 9 digits, 2 of them after the point.
     SmallDecimal,
-    /// 30 digits, 4 of them behind the point.
+    /// 30 digits, 4 of them after the point.
     LargeDecimal,
     Date,
     /// In milliseconds, UTC.
@@ -45,7 +45,7 @@ impl Kind {
         Self::Timestamp,
     ];
 
-    /// The smallest and the largest integer of a type that is made of integers.
+    /// The smallest and the largest integer of an integer type.
     pub(crate) fn range(self) -> Option<(i128, i128)> {
         Some(match self {
             Self::Int8 => (i8::MIN.into(), i8::MAX.into()),
@@ -78,7 +78,7 @@ impl Scalar {
         *self == Self::Null
     }
 
-    /// SQL's order; `None` where either is null. Zero has one sign, and NaN is one value above all numbers.
+    /// SQL's order; `None` if either is null. Zero has one sign, and NaN is one value greater than all numbers.
     pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         Some(match (self, other) {
             (Self::Boolean(left), Self::Boolean(right)) => left.cmp(right),
@@ -94,7 +94,7 @@ impl Scalar {
         })
     }
 
-    /// As SQL has it, for a column of `kind`.
+    /// The SQL literal for a column of `kind`.
     pub(crate) fn sql(&self, kind: Kind) -> String {
         match (self, kind) {
             (Self::Null, _) => "NULL".to_owned(),
@@ -127,7 +127,7 @@ fn decimal(value: i128, scale: u32) -> String {
     format!("{sign}{whole}.{part:0width$}", width = scale as usize)
 }
 
-/// The date so many days after 1970-01-01, counted year by year.
+/// The date this many days after 1970-01-01, counted year by year.
 fn date(days: i128) -> String {
     let is_leap = |year: i128| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let (mut year, mut left) = (1970, days);

@@ -1,4 +1,5 @@
-//! Tables whose row groups and pages can be told apart by statistics, filters and dictionaries, and some that cannot.
+//! Tables whose row groups and pages can be distinguished by statistics, filters and dictionaries, and some that
+//! cannot.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use super::scalar::{Kind, Scalar};
 
-/// A column: its name as SQL has it, and its rows.
+/// A column: its name in SQL, and its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -28,7 +29,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A column `n` with the numbers of the rows, some of any kind, and one within a struct that may be null.
+    /// A column `n` with the row numbers, some of any kind, and one within a nullable struct.
     pub(crate) fn random(random: &mut fastrand::Rng, row_count: usize) -> Self {
         let mut columns = Vec::new();
         let mut arrays: Vec<(Field, ArrayRef)> = Vec::new();
@@ -61,13 +62,13 @@ impl Table {
     }
 }
 
-/// Values in one of the ways that columns are filled in life: sorted, in stretches, of few kinds, any.
+/// Values in one of the typical distributions: sorted, in runs, few distinct values, any.
 fn values(random: &mut fastrand::Rng, kind: Kind, row_count: usize) -> Vec<Scalar> {
     let pool: Vec<Scalar> = (0..[3, 20, 200][random.usize(..3)]).map(|_| any(random, kind)).collect();
     let mut values: Vec<Scalar> = match random.u8(..4) {
         0 => (0..row_count).map(|_| any(random, kind)).collect(),
         1 => (0..row_count).map(|_| pool[random.usize(..pool.len())].clone()).collect(),
-        // A part of the pool for each stretch of rows.
+        // A part of the pool for each run of rows.
         2 => (0..row_count)
             .map(|row| {
                 let first = row / 50 * 3;
@@ -95,7 +96,7 @@ fn values(random: &mut fastrand::Rng, kind: Kind, row_count: usize) -> Vec<Scala
     values
 }
 
-/// A value of `kind`; those where things go wrong come often.
+/// A value of `kind`; special values are frequent.
 pub(crate) fn any(random: &mut fastrand::Rng, kind: Kind) -> Scalar {
     if let Some((least, most)) = kind.range() {
         return Scalar::Int(match random.u8(..8) {
@@ -126,7 +127,7 @@ pub(crate) fn any(random: &mut fastrand::Rng, kind: Kind) -> Scalar {
     }
 }
 
-/// Text, at times longer than statistics are, and with characters of several bytes where they may be cut.
+/// Text, sometimes longer than statistics, and with characters of several bytes where it may be truncated.
 fn text(random: &mut fastrand::Rng) -> String {
     let stem = if random.u8(..6) == 0 { "é".repeat(random.usize(20..50)) } else { String::new() };
     let len = random.usize(..5);

@@ -1,4 +1,4 @@
-//! What the suites share: reading a file through Lath and through the `parquet` crate.
+//! Reading a file through Lath and through the `parquet` crate, shared by the suites.
 
 use std::io;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
 
-/// A schema and batches of it.
+/// A schema and its batches.
 pub(crate) type Table = (SchemaRef, Vec<RecordBatch>);
 
-/// A file in memory, every other one as if its requests took long: that changes what is read ahead, and how pages are found.
+/// A file in memory, every other one with slow requests: that changes what is read ahead, and how pages are found.
 pub(crate) fn source(random: &mut fastrand::Rng, bytes: Bytes) -> Arc<dyn ByteRanges> {
     match random.bool() {
         true => Arc::new(Slow { bytes, cost: random.u64(1..2000) }),
@@ -23,7 +23,7 @@ pub(crate) fn source(random: &mut fastrand::Rng, bytes: Bytes) -> Arc<dyn ByteRa
     }
 }
 
-/// A file in memory of which a request costs as much as some bytes.
+/// A file in memory, a request of which costs as much as some bytes.
 #[derive(Debug)]
 struct Slow {
     bytes: Bytes,
@@ -51,7 +51,7 @@ pub(crate) fn collect(batches: ScanBatches) -> Result<Table> {
     Ok((schema, batches?))
 }
 
-/// What the `parquet` crate's reader makes of the columns and fields at or below `paths`, or of all.
+/// Reads the columns and fields at or below `paths`, or all, with the `parquet` crate.
 pub(crate) fn read_with_crate(
     bytes: &Bytes,
     options: ArrowReaderOptions,

@@ -47,16 +47,16 @@ pub(crate) struct Choices {
     pub(crate) threads: usize,
 }
 
-/// How many values each option has here.
+/// The number of values of each option.
 pub(crate) const CHOICES: [usize; 18] = [8, 2, 6, 3, 2, 4, 3, 3, 3, 2, 2, 2, 2, 2, 3, 2, 2, 2];
 
 impl Choices {
-    /// Any.
+    /// Random choices.
     pub(crate) fn random(random: &mut fastrand::Rng) -> Self {
         Self::new(CHOICES.map(|count| random.usize(..count)))
     }
 
-    /// The options that the indices choose, each below its number in [`CHOICES`].
+    /// The options at these indices, each below its number in [`CHOICES`].
     pub(crate) fn new(chosen: [usize; CHOICES.len()]) -> Self {
         let [
             encoding,
@@ -143,7 +143,7 @@ impl Choices {
     }
 }
 
-/// Writes `batches` and reads them by Lath and by the `parquet` crate.
+/// Writes `batches` and reads them with Lath and with the `parquet` crate.
 pub(crate) fn check(schema: &SchemaRef, batches: &[RecordBatch], options: &Choices) -> Result<(), String> {
     let (bytes, summary) =
         write(schema, batches, options.options(schema)).map_err(|error| format!("write: {error}"))?;
