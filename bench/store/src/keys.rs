@@ -37,26 +37,26 @@ impl Kind {
     }
 
     pub fn key(self, number: u64) -> Key {
-        self.from_code(self.code(number))
+        self.encode(self.code(number))
     }
 
     /// The greatest key less than the key of entry `number`; no entry has it.
     pub fn below(self, number: u64) -> Key {
         match self.code(number) {
-            0 => self.from_code(0),
-            code => self.from_code(code - 1),
+            0 => self.encode(0),
+            code => self.encode(code - 1),
         }
     }
 
     /// A key that no entry has.
     pub fn absent(self, number: u64) -> Key {
-        self.from_code(match self {
+        self.encode(match self {
             Kind::Sequential => 2 * number + 1,
             Kind::Random | Kind::Strings => mixed(number) | 1,
         })
     }
 
-    fn from_code(self, code: u64) -> Key {
+    fn encode(self, code: u64) -> Key {
         let mut bytes = [0; 20];
         match self {
             Kind::Random | Kind::Sequential => {
@@ -80,7 +80,7 @@ impl Kind {
         let width = (all as f64 * part) as u64;
         let low = random.below(all - width);
         let within = (0..count).filter(|&number| (low..low + width).contains(&self.code(number))).count() as u64;
-        (self.from_code(low), self.from_code(low + width), within)
+        (self.encode(low), self.encode(low + width), within)
     }
 }
 
