@@ -186,13 +186,13 @@ macro_rules! integers {
 
 integers! {
     u8, i8, 32, mask_8, _mm256_set1_epi8 _mm256_sub_epi8 _mm256_cmpgt_epi8 _mm256_cmpeq_epi8, any_8:
-        within_u8 less_u8 equal_u8 any_of_u8;
+        within_u8 less_u8 equal_u8 in_set_u8;
     u16, i16, 16, mask_16, _mm256_set1_epi16 _mm256_sub_epi16 _mm256_cmpgt_epi16 _mm256_cmpeq_epi16, any_16:
-        within_u16 less_u16 equal_u16 any_of_u16;
+        within_u16 less_u16 equal_u16 in_set_u16;
     u32, i32, 8, mask_32, _mm256_set1_epi32 _mm256_sub_epi32 _mm256_cmpgt_epi32 _mm256_cmpeq_epi32, any_32:
-        within_u32 less_u32 equal_u32 any_of_u32;
+        within_u32 less_u32 equal_u32 in_set_u32;
     u64, i64, 4, mask_64, _mm256_set1_epi64x _mm256_sub_epi64 _mm256_cmpgt_epi64 _mm256_cmpeq_epi64, any_64:
-        within_u64 less_u64 equal_u64 any_of_u64;
+        within_u64 less_u64 equal_u64 in_set_u64;
 }
 
 avx2! {
@@ -308,9 +308,9 @@ macro_rules! floats {
 
 floats! {
     f32, 8, mask_32, any_32, load_f32 _mm256_set1_ps _mm256_cmp_ps _mm256_and_ps _mm256_or_ps _mm256_castps_si256
-        _mm256_castsi256_ps: within_f32 less_f32 equal_f32 any_of_f32;
+        _mm256_castsi256_ps: within_f32 less_f32 equal_f32 in_set_f32;
     f64, 4, mask_64, any_64, load_f64 _mm256_set1_pd _mm256_cmp_pd _mm256_and_pd _mm256_or_pd _mm256_castpd_si256
-        _mm256_castsi256_pd: within_f64 less_f64 equal_f64 any_of_f64;
+        _mm256_castsi256_pd: within_f64 less_f64 equal_f64 in_set_f64;
 }
 
 avx2! {
@@ -370,7 +370,7 @@ avx2! {
         });
     }
 
-    pub(super) fn any_of_u128(values: &[u128], set: &[u128], out: &mut [u64]) {
+    pub(super) fn in_set_u128(values: &[u128], set: &[u128], out: &mut [u64]) {
         test(values, false, out, |block| {
             let mut word = 0;
             for (index, quarter) in block.as_chunks::<16>().0.iter().enumerate() {

@@ -97,13 +97,13 @@ macro_rules! integers {
 
 integers! {
     u8, i8, 64, _mm512_set1_epi8 _mm512_sub_epi8 _mm512_cmple_epu8_mask _mm512_cmplt_epu8_mask _mm512_cmpeq_epi8_mask:
-        within_u8 less_u8 equal_u8 any_of_u8;
+        within_u8 less_u8 equal_u8 in_set_u8;
     u16, i16, 32, _mm512_set1_epi16 _mm512_sub_epi16 _mm512_cmple_epu16_mask _mm512_cmplt_epu16_mask
-        _mm512_cmpeq_epi16_mask: within_u16 less_u16 equal_u16 any_of_u16;
+        _mm512_cmpeq_epi16_mask: within_u16 less_u16 equal_u16 in_set_u16;
     u32, i32, 16, _mm512_set1_epi32 _mm512_sub_epi32 _mm512_cmple_epu32_mask _mm512_cmplt_epu32_mask
-        _mm512_cmpeq_epi32_mask: within_u32 less_u32 equal_u32 any_of_u32;
+        _mm512_cmpeq_epi32_mask: within_u32 less_u32 equal_u32 in_set_u32;
     u64, i64, 8, _mm512_set1_epi64 _mm512_sub_epi64 _mm512_cmple_epu64_mask _mm512_cmplt_epu64_mask
-        _mm512_cmpeq_epi64_mask: within_u64 less_u64 equal_u64 any_of_u64;
+        _mm512_cmpeq_epi64_mask: within_u64 less_u64 equal_u64 in_set_u64;
 }
 
 macro_rules! floats {
@@ -175,9 +175,9 @@ macro_rules! floats {
 
 floats! {
     f32, 16, load_f32 _mm512_set1_ps _mm512_cmp_ps_mask _mm512_mask_cmp_ps_mask:
-        within_f32 less_f32 equal_f32 any_of_f32;
+        within_f32 less_f32 equal_f32 in_set_f32;
     f64, 8, load_f64 _mm512_set1_pd _mm512_cmp_pd_mask _mm512_mask_cmp_pd_mask:
-        within_f64 less_f64 equal_f64 any_of_f64;
+        within_f64 less_f64 equal_f64 in_set_f64;
 }
 
 avx512! {
@@ -244,7 +244,7 @@ avx512! {
         });
     }
 
-    pub(super) fn any_of_u128(values: &[u128], set: &[u128], out: &mut [u64]) {
+    pub(super) fn in_set_u128(values: &[u128], set: &[u128], out: &mut [u64]) {
         test(values, false, out, |block| {
             let mut masks = [0; BLOCK / 8];
             for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {

@@ -112,13 +112,13 @@ macro_rules! integers {
 
 integers! {
     u8, 16, mask_8, vld1q_u8 vdupq_n_u8 vsubq_u8 vcleq_u8 vcltq_u8 vceqq_u8 veorq_u8 vorrq_u8:
-        within_u8 less_u8 equal_u8 any_of_u8;
+        within_u8 less_u8 equal_u8 in_set_u8;
     u16, 8, mask_16, vld1q_u16 vdupq_n_u16 vsubq_u16 vcleq_u16 vcltq_u16 vceqq_u16 veorq_u16 vorrq_u16:
-        within_u16 less_u16 equal_u16 any_of_u16;
+        within_u16 less_u16 equal_u16 in_set_u16;
     u32, 4, mask_32, vld1q_u32 vdupq_n_u32 vsubq_u32 vcleq_u32 vcltq_u32 vceqq_u32 veorq_u32 vorrq_u32:
-        within_u32 less_u32 equal_u32 any_of_u32;
+        within_u32 less_u32 equal_u32 in_set_u32;
     u64, 2, mask_64, vld1q_u64 vdupq_n_u64 vsubq_u64 vcleq_u64 vcltq_u64 vceqq_u64 veorq_u64 vorrq_u64:
-        within_u64 less_u64 equal_u64 any_of_u64;
+        within_u64 less_u64 equal_u64 in_set_u64;
 }
 
 macro_rules! floats {
@@ -191,7 +191,7 @@ macro_rules! floats {
 
 floats! {
     f32, 4, mask_32, vld1q_f32 vdupq_n_f32 vdupq_n_u32(0), vcgeq_f32 vcleq_f32 vceqq_f32 vandq_u32 vorrq_u32 vmvnq_u32:
-        within_f32 less_f32 equal_f32 any_of_f32;
+        within_f32 less_f32 equal_f32 in_set_f32;
     f64, 2, mask_64, vld1q_f64 vdupq_n_f64 vdupq_n_u64(0), vcgeq_f64 vcleq_f64 vceqq_f64 vandq_u64 vorrq_u64 not_64:
-        within_f64 less_f64 equal_f64 any_of_f64;
+        within_f64 less_f64 equal_f64 in_set_f64;
 }

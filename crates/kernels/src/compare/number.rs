@@ -129,16 +129,16 @@ fn bits<T: Bits<U>, U>(values: &[T]) -> &[U] {
 }
 
 integer! {
-    i8 as u8, 1 << 7, (avx512 avx2 neon): within_u8 less_u8 equal_u8 any_of_u8;
-    i16 as u16, 1 << 15, (avx512 avx2 neon): within_u16 less_u16 equal_u16 any_of_u16;
-    i32 as u32, 1 << 31, (avx512 avx2 neon): within_u32 less_u32 equal_u32 any_of_u32;
-    i64 as u64, 1 << 63, (avx512 avx2 neon): within_u64 less_u64 equal_u64 any_of_u64;
-    i128 as u128, 1 << 127, (avx512 avx2): within_u128 less_u128 equal_u128 any_of_u128;
-    u8 as u8, 0, (avx512 avx2 neon): within_u8 less_u8 equal_u8 any_of_u8;
-    u16 as u16, 0, (avx512 avx2 neon): within_u16 less_u16 equal_u16 any_of_u16;
-    u32 as u32, 0, (avx512 avx2 neon): within_u32 less_u32 equal_u32 any_of_u32;
-    u64 as u64, 0, (avx512 avx2 neon): within_u64 less_u64 equal_u64 any_of_u64;
-    u128 as u128, 0, (avx512 avx2): within_u128 less_u128 equal_u128 any_of_u128;
+    i8 as u8, 1 << 7, (avx512 avx2 neon): within_u8 less_u8 equal_u8 in_set_u8;
+    i16 as u16, 1 << 15, (avx512 avx2 neon): within_u16 less_u16 equal_u16 in_set_u16;
+    i32 as u32, 1 << 31, (avx512 avx2 neon): within_u32 less_u32 equal_u32 in_set_u32;
+    i64 as u64, 1 << 63, (avx512 avx2 neon): within_u64 less_u64 equal_u64 in_set_u64;
+    i128 as u128, 1 << 127, (avx512 avx2): within_u128 less_u128 equal_u128 in_set_u128;
+    u8 as u8, 0, (avx512 avx2 neon): within_u8 less_u8 equal_u8 in_set_u8;
+    u16 as u16, 0, (avx512 avx2 neon): within_u16 less_u16 equal_u16 in_set_u16;
+    u32 as u32, 0, (avx512 avx2 neon): within_u32 less_u32 equal_u32 in_set_u32;
+    u64 as u64, 0, (avx512 avx2 neon): within_u64 less_u64 equal_u64 in_set_u64;
+    u128 as u128, 0, (avx512 avx2): within_u128 less_u128 equal_u128 in_set_u128;
 }
 
 macro_rules! float {
@@ -208,6 +208,6 @@ macro_rules! float {
 }
 
 float! {
-    f32: within_f32 less_f32 equal_f32 any_of_f32;
-    f64: within_f64 less_f64 equal_f64 any_of_f64;
+    f32: within_f32 less_f32 equal_f32 in_set_f32;
+    f64: within_f64 less_f64 equal_f64 in_set_f64;
 }

@@ -82,11 +82,11 @@ macro_rules! integers {
 }
 
 integers! {
-    u8: within_u8 less_u8 equal_u8 any_of_u8;
-    u16: within_u16 less_u16 equal_u16 any_of_u16;
-    u32: within_u32 less_u32 equal_u32 any_of_u32;
-    u64: within_u64 less_u64 equal_u64 any_of_u64;
-    u128: within_u128 less_u128 equal_u128 any_of_u128;
+    u8: within_u8 less_u8 equal_u8 in_set_u8;
+    u16: within_u16 less_u16 equal_u16 in_set_u16;
+    u32: within_u32 less_u32 equal_u32 in_set_u32;
+    u64: within_u64 less_u64 equal_u64 in_set_u64;
+    u128: within_u128 less_u128 equal_u128 in_set_u128;
 }
 
 macro_rules! floats {
@@ -116,8 +116,8 @@ macro_rules! floats {
 }
 
 floats! {
-    f32: within_f32 less_f32 equal_f32 any_of_f32;
-    f64: within_f64 less_f64 equal_f64 any_of_f64;
+    f32: within_f32 less_f32 equal_f32 in_set_f32;
+    f64: within_f64 less_f64 equal_f64 in_set_f64;
 }
 
 pub(super) fn codes(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
