@@ -29,7 +29,7 @@ impl Iterator for Reader {
             Ok(Some(Ok(batch))) => return Some(Ok(batch)),
             Ok(Some(Err(error))) => Some(Failure::from(error)),
             Ok(None) => None,
-            Err(panic) => Some(Failure::of_panic(&*panic)),
+            Err(panic) => Some(Failure::panic(&*panic)),
         };
         self.batches = None;
         next.map(|failure| Err(ArrowError::ExternalError(failure.message.into())))
