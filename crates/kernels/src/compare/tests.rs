@@ -56,16 +56,16 @@ fn conforms<T: Number + SqlOrder + Plain + Debug>(tier: Tier, from: fn(u128) -> 
         assert_eq!(found, bitmap(values.iter().map(|&value| inside(value))), "{tier} {len} {low:?} to {high:?}");
 
         let set: Vec<T> = (0..random.usize(..20)).map(|_| pick(&mut random)).collect();
-        let in_set = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
+        let is_member = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
         let found = answers(&values, |values, out| in_set(values, &set, out));
-        assert_eq!(found, bitmap(values.iter().map(|&value| in_set(value))), "{tier} {len} {set:?}");
+        assert_eq!(found, bitmap(values.iter().map(|&value| is_member(value))), "{tier} {len} {set:?}");
 
         let set: Vec<T> = (0..random.usize(..200)).map(|_| pick(&mut random)).collect();
-        let in_set = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
+        let is_member = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
         let mut slots = GuardedSlice::ending_at_guard(&vec![from(u128::MAX); set_slot_count(set.len())]);
         let numbers = NumberSet::new(&set, &mut slots).unwrap();
         let found = answers(&values, |values, out| numbers.find(values, out));
-        assert_eq!(found, bitmap(values.iter().map(|&value| in_set(value))), "{tier} {len} {set:?}");
+        assert_eq!(found, bitmap(values.iter().map(|&value| is_member(value))), "{tier} {len} {set:?}");
     }
     // Every pair of special values, in every lane of a whole block and of a partial one.
     for &literal in special {
