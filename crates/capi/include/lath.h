@@ -1,9 +1,9 @@
 /* The C interface of Lath. docs/c.md is its manual.
  *
- * Made of the sources in crates/capi/src and of the headers in crates/capi/tests: change those, and run
+ * Generated from the sources in crates/capi/src and the headers in crates/capi/tests: change those, and run
  * LATH_WRITE_HEADER=1 cargo test -p lath-capi --test header
  *
- * Of a library that has the kernels alone (built with --no-default-features), define LATH_KERNELS_ONLY.
+ * For a library built with --no-default-features, which has only the kernels, define LATH_KERNELS_ONLY.
  */
 #ifndef LATH_H
 #define LATH_H
@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 /*
- What became of a call. After anything but `LATH_STATUS_OK`, `lath_last_error_message` has the text, and outputs have no meaning
- unless the function says otherwise.
+ The status of a call. If it is not `LATH_STATUS_OK`, `lath_last_error_message` returns the text, and outputs have no
+ meaning unless the function says otherwise.
  */
 typedef enum lath_status {
   /*
-   The call did what it says.
+   The call succeeded.
    */
   LATH_STATUS_OK = 0,
   /*
@@ -38,11 +38,11 @@ typedef enum lath_status {
    */
   LATH_STATUS_ENCRYPTED = 4,
   /*
-   The file uses what Lath cannot read.
+   The file uses a feature that Lath cannot read.
    */
   LATH_STATUS_UNSUPPORTED = 5,
   /*
-   A value does not fit the type in which it is wanted.
+   A value does not fit the requested type.
    */
   LATH_STATUS_OUT_OF_RANGE = 6,
   /*
@@ -50,11 +50,11 @@ typedef enum lath_status {
    */
   LATH_STATUS_LIMIT = 7,
   /*
-   The operating system failed.
+   An operation of the operating system failed.
    */
   LATH_STATUS_IO = 8,
   /*
-   There is no such file.
+   The file does not exist.
    */
   LATH_STATUS_NOT_FOUND = 9,
   /*
@@ -62,11 +62,11 @@ typedef enum lath_status {
    */
   LATH_STATUS_BUSY = 10,
   /*
-   There is a file of that name.
+   A file of that name already exists.
    */
   LATH_STATUS_EXISTS = 11,
   /*
-   The work was stopped.
+   The operation was stopped.
    */
   LATH_STATUS_CANCELLED = 12,
   /*
@@ -76,23 +76,23 @@ typedef enum lath_status {
 } lath_status;
 
 /*
- A decoder of a DELTA_BINARY_PACKED page of INT32, at some value of it. One thread at a time may use it.
+ A decoder for a DELTA_BINARY_PACKED page of INT32, with a position in it. One thread at a time may use it.
  */
 typedef struct lath_delta_i32 lath_delta_i32;
 
 /*
- A decoder of a DELTA_BINARY_PACKED page of INT64, at some value of it. One thread at a time may use it.
+ A decoder for a DELTA_BINARY_PACKED page of INT64, with a position in it. One thread at a time may use it.
  */
 typedef struct lath_delta_i64 lath_delta_i64;
 
 /*
- A decoder of the RLE/bit-packed hybrid, at some value. One thread at a time may use it.
+ A decoder of the RLE/bit-packed hybrid, with a position in it. One thread at a time may use it.
  */
 typedef struct lath_rle lath_rle;
 
 /*
- Bytes that Lath has allocated and the caller owns, until `lath_buffer_free`. Behind them is a zero byte, which does not count, so
- that text can be printed as it is.
+ Bytes allocated by Lath and owned by the caller until `lath_buffer_free`. A zero byte follows them, which is not
+ counted, so that text can be printed as it is.
  */
 typedef struct lath_buffer {
   /*
@@ -100,13 +100,13 @@ typedef struct lath_buffer {
    */
   uint8_t *data;
   /*
-   Their number.
+   The number of bytes.
    */
   size_t len;
 } lath_buffer;
 
 /*
- Bytes that are lent: by the caller for a call, or by Lath for as long as the function that gives them says.
+ Borrowed bytes, which the caller lends for a call, or Lath for as long as the function that returns them says.
  */
 typedef struct lath_bytes {
   /*
@@ -114,7 +114,7 @@ typedef struct lath_bytes {
    */
   const uint8_t *data;
   /*
-   Their number.
+   The number of bytes.
    */
   size_t len;
 } lath_bytes;
@@ -124,18 +124,18 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- The text of the last error that a function of Lath returned on this thread, in UTF-8 and ended by a zero byte; an empty text if
- there was none. It is valid until the next error on this thread, or the thread's end.
+ The text of the last error that a function of Lath returned on this thread, in UTF-8 and ended by a zero byte; an
+ empty text if there was none. It is valid until the next error on this thread, or the thread's end.
  */
 const char *lath_last_error_message(void);
 
 /*
- The name of a code in a few words, as a constant text ended by a zero byte. Any number may be given.
+ The name of a status code in a few words, as a constant text ended by a zero byte. Any number is allowed.
  */
 const char *lath_status_name(int32_t status);
 
 /*
- Frees what a buffer has, and makes it an empty one.
+ Frees the bytes of a buffer, and makes it empty.
 
  # Safety
  `buffer` is null, or points to a buffer that Lath has filled or whose `data` is null, and that no other thread uses.
@@ -148,16 +148,17 @@ void lath_buffer_free(struct lath_buffer *buffer);
 const char *lath_version(void);
 
 /*
- The tier that kernels run at ("scalar", "sse41", "avx2", "avx512" or "neon"), as a constant text ended by a zero byte. The
- environment variable `LATH_SIMD` lowers it, if it is set before the first call.
+ The tier of the kernels ("scalar", "sse41", "avx2", "avx512" or "neon"), as a constant text ended by a zero byte.
+ The environment variable `LATH_SIMD` lowers it, if it is set before the first call.
  */
 const char *lath_simd_tier(void);
 
 /*
- Whether a filter may have a value with this hash (XXH64 with seed 0, see `lath_xxh64`): writes `false` only if it has none.
+ Checks whether a filter may have a value with this hash (XXH64 with seed 0, see `lath_xxh64`): writes `false` only
+ if it has none.
 
- `bitset` is the filter as a Parquet file has it, without its header: a whole number of blocks of 32 bytes, one at least. It needs
- no alignment.
+ `bitset` is the filter as stored in a Parquet file, without its header: a whole number of blocks of 32 bytes, at
+ least one. It needs no alignment.
 
  # Safety
  `bitset` points to `bitset_len` bytes, `found` to room for a `bool`.
@@ -168,8 +169,8 @@ enum lath_status lath_bloom_check(const uint8_t *bitset,
                                   bool *found);
 
 /*
- Whether a filter may have values with these hashes: bit `i % 64` of `found[i / 64]` is the answer of hash `i`. Bits behind the last
- one are zero.
+ Checks whether a filter may have values with these hashes: bit `i % 64` of `found[i / 64]` is the answer for hash
+ `i`. Bits after the last one are zero.
 
  `found_len` is `(hash_count + 63) / 64`, in words.
 
@@ -184,14 +185,14 @@ enum lath_status lath_bloom_check_many(const uint8_t *bitset,
                                        size_t found_len);
 
 /*
- Which of many filters may have a value with this hash: bit `i % 64` of `found[i / 64]` is the answer of filter `i`. Bits behind the
- last one are zero. Filters may differ in length.
+ Checks which of many filters may have a value with this hash: bit `i % 64` of `found[i / 64]` is the answer for
+ filter `i`. Bits after the last one are zero. Filters may differ in length.
 
  `found_len` is `(filter_count + 63) / 64`, in words.
 
  # Safety
- `filters` points to `filter_count` structures, each of which has the place and the length of a filter; `found` points to `found_len`
- words that overlap none of them.
+ `filters` points to `filter_count` structures with the address and length of a filter each; `found` points to
+ `found_len` words that overlap none of them.
  */
 enum lath_status lath_bloom_check_filters(const struct lath_bytes *filters,
                                           size_t filter_count,
@@ -200,10 +201,11 @@ enum lath_status lath_bloom_check_filters(const struct lath_bytes *filters,
                                           size_t found_len);
 
 /*
- Puts values with these hashes into a filter.
+ Inserts values with these hashes into a filter.
 
  # Safety
- `bitset` points to `bitset_len` bytes that no other thread uses meanwhile, `hashes` to `hash_count` hashes outside of them.
+ `bitset` points to `bitset_len` bytes that no other thread uses during the call, `hashes` to `hash_count` hashes
+ that do not overlap them.
  */
 enum lath_status lath_bloom_insert(uint8_t *bitset,
                                    size_t bitset_len,
@@ -211,14 +213,14 @@ enum lath_status lath_bloom_insert(uint8_t *bitset,
                                    size_t hash_count);
 
 /*
- The number of the block in which a filter of `block_count` blocks has the bits of a hash. Who reads a file needs only this block,
- bytes `32 * index` to `32 * index + 31` of the bitset, which is a filter of one block itself.
+ The number of the block in which a filter of `block_count` blocks stores the bits of a hash. A reader of a file
+ needs only this block, bytes `32 * index` to `32 * index + 31` of the bitset, which is a filter of one block itself.
  */
 size_t lath_bloom_block_index(uint64_t hash,
                               size_t block_count);
 
 /*
- The hash of some bytes.
+ The hash of `len` bytes.
 
  # Safety
  `bytes` points to `len` bytes, `hash` to room for a hash.
@@ -226,10 +228,10 @@ size_t lath_bloom_block_index(uint64_t hash,
 enum lath_status lath_xxh64(const uint8_t *bytes, size_t len, uint64_t *hash);
 
 /*
- The hashes of `count` values of `width` bytes each, one after another: `hashes[i]` is that of value `i`. Numbers are hashed as
- Parquet's PLAIN has them, little-endian.
+ The hashes of `count` values of `width` bytes each, one after another: `hashes[i]` is the hash of value `i`. Numbers
+ are hashed in the form of Parquet's PLAIN encoding, little-endian.
 
- Fastest for widths of 1, 2, 4, 8 and 16 where `values` is aligned to the width; it need not be.
+ Fastest for widths of 1, 2, 4, 8 and 16 if `values` is aligned to the width; alignment is not required.
 
  # Safety
  `values` points to `count * width` bytes, `hashes` to room for `count` hashes that do not overlap them.
@@ -240,8 +242,9 @@ enum lath_status lath_xxh64_fixed(const uint8_t *values,
                                   uint64_t *hashes);
 
 /*
- The hashes of `count` strings: string `i` is bytes `offsets[i]` to `offsets[i + 1] - 1` of `data`, as Arrow has strings and binary
- values. Offsets may be anything: `LATH_STATUS_CORRUPT` where one is outside of the data or below the one before it.
+ The hashes of `count` strings: string `i` is bytes `offsets[i]` to `offsets[i + 1] - 1` of `data`, as in Arrow's
+ strings and binary values. Offsets may be anything: `LATH_STATUS_CORRUPT` if one is outside of the data or less than
+ the one before it.
 
  # Safety
  `data` points to `data_len` bytes, `offsets` to `count + 1` offsets, `hashes` to room for `count` hashes that overlap neither.
@@ -253,10 +256,10 @@ enum lath_status lath_xxh64_strings(const uint8_t *data,
                                     uint64_t *hashes);
 
 /*
- As `lath_xxh64_strings`, with wide offsets.
+ Like `lath_xxh64_strings`, with wide offsets.
 
  # Safety
- As `lath_xxh64_strings`.
+ The same as for `lath_xxh64_strings`.
  */
 enum lath_status lath_xxh64_large_strings(const uint8_t *data,
                                           size_t data_len,
@@ -265,14 +268,15 @@ enum lath_status lath_xxh64_large_strings(const uint8_t *data,
                                           uint64_t *hashes);
 
 /*
- Decodes a page: its values to `out`, as many as there is room for, and their number to `decoded`.
+ Decodes a page: writes its values to `out`, as many as fit, and their number to `decoded`.
 
- `src` is the page's values as the file has them, from the header on; bytes may follow. It needs no alignment. `end` gets the number
- of bytes that all values take up, which is where the strings of DELTA_LENGTH_BYTE_ARRAY begin; it may be null.
+ `src` contains the page's values as stored in the file, from the header on; bytes may follow. It needs no alignment.
+ `end` gets the number of bytes of all values, which is the offset of the strings in DELTA_LENGTH_BYTE_ARRAY; it may
+ be null.
 
  # Safety
- `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for a number, and
- `end` is null or does too.
+ `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for
+ a number; `end` is null or points to room for a number.
  */
 enum lath_status lath_delta_decode_i32(const uint8_t *src,
                                        size_t src_len,
@@ -282,10 +286,10 @@ enum lath_status lath_delta_decode_i32(const uint8_t *src,
                                        size_t *end);
 
 /*
- Makes a decoder of a page, at its first value. `value_count`, which may be null, gets the number of values that the header
- announces: it is not checked against the bytes, so do not allocate on its word alone.
+ Creates a decoder for a page, at its first value. `value_count`, which may be null, gets the number of values that
+ the header announces. It is not checked against the bytes, so do not allocate by it alone.
 
- The decoder keeps nothing of `src`: every later call takes the same bytes again. Give it to `lath_delta_i32_free` in the end.
+ The decoder does not keep `src`: every later call takes the same bytes again. Free it with `lath_delta_i32_free`.
 
  # Safety
  `src` points to `src_len` bytes, `decoder` to room for a pointer, and `value_count` is null or points to room for a number.
@@ -296,13 +300,13 @@ enum lath_status lath_delta_i32_new(const uint8_t *src,
                                     size_t *value_count);
 
 /*
- Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. After an error the decoder is of
- no further use.
+ Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. After an error the
+ decoder cannot be used any more.
 
  # Safety
- `decoder` comes from `lath_delta_i32_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
- others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
- number.
+ `decoder` comes from `lath_delta_i32_new`, and no other thread uses it. `src` points to `src_len` bytes, the same as
+ when it was created; other bytes give other values or an error. `out` points to room for `out_len` values that do
+ not overlap them, `decoded` to room for a number.
  */
 enum lath_status lath_delta_i32_decode(struct lath_delta_i32 *decoder,
                                        const uint8_t *src,
@@ -312,10 +316,10 @@ enum lath_status lath_delta_i32_decode(struct lath_delta_i32 *decoder,
                                        size_t *decoded);
 
 /*
- Passes over the next `count` values or all that remain. Their number goes to `skipped`.
+ Skips the next `count` values, or all that remain. Writes their number to `skipped`.
 
  # Safety
- As for `lath_delta_i32_decode`; `skipped` points to room for a number.
+ The same as for `lath_delta_i32_decode`; `skipped` points to room for a number.
  */
 enum lath_status lath_delta_i32_skip(struct lath_delta_i32 *decoder,
                                      const uint8_t *src,
@@ -332,12 +336,12 @@ enum lath_status lath_delta_i32_skip(struct lath_delta_i32 *decoder,
 void lath_delta_i32_free(struct lath_delta_i32 *decoder);
 
 /*
- The bytes of output that `lath_delta_encode_i32` of `count` values asks for: more than it writes.
+ The output size in bytes that `lath_delta_encode_i32` requires for `count` values: more than it writes.
  */
 size_t lath_delta_max_encoded_len_i32(size_t count);
 
 /*
- Encodes all values of a page, in blocks of 128 values and miniblocks of 32. The number of bytes goes to `written`.
+ Encodes all values of a page, in blocks of 128 values and miniblocks of 32. Writes the number of bytes to `written`.
 
  `out_len` is at least `lath_delta_max_encoded_len_i32(count)`; there may be up to 2^31 - 1 values.
 
@@ -351,14 +355,15 @@ enum lath_status lath_delta_encode_i32(const int32_t *values,
                                        size_t *written);
 
 /*
- Decodes a page: its values to `out`, as many as there is room for, and their number to `decoded`.
+ Decodes a page: writes its values to `out`, as many as fit, and their number to `decoded`.
 
- `src` is the page's values as the file has them, from the header on; bytes may follow. It needs no alignment. `end` gets the number
- of bytes that all values take up, which is where the strings of DELTA_LENGTH_BYTE_ARRAY begin; it may be null.
+ `src` contains the page's values as stored in the file, from the header on; bytes may follow. It needs no alignment.
+ `end` gets the number of bytes of all values, which is the offset of the strings in DELTA_LENGTH_BYTE_ARRAY; it may
+ be null.
 
  # Safety
- `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for a number, and
- `end` is null or does too.
+ `src` points to `src_len` bytes, `out` to room for `out_len` values that do not overlap them, `decoded` to room for
+ a number; `end` is null or points to room for a number.
  */
 enum lath_status lath_delta_decode_i64(const uint8_t *src,
                                        size_t src_len,
@@ -368,10 +373,10 @@ enum lath_status lath_delta_decode_i64(const uint8_t *src,
                                        size_t *end);
 
 /*
- Makes a decoder of a page, at its first value. `value_count`, which may be null, gets the number of values that the header
- announces: it is not checked against the bytes, so do not allocate on its word alone.
+ Creates a decoder for a page, at its first value. `value_count`, which may be null, gets the number of values that
+ the header announces. It is not checked against the bytes, so do not allocate by it alone.
 
- The decoder keeps nothing of `src`: every later call takes the same bytes again. Give it to `lath_delta_i64_free` in the end.
+ The decoder does not keep `src`: every later call takes the same bytes again. Free it with `lath_delta_i64_free`.
 
  # Safety
  `src` points to `src_len` bytes, `decoder` to room for a pointer, and `value_count` is null or points to room for a number.
@@ -382,13 +387,13 @@ enum lath_status lath_delta_i64_new(const uint8_t *src,
                                     size_t *value_count);
 
 /*
- Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. After an error the decoder is of
- no further use.
+ Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. After an error the
+ decoder cannot be used any more.
 
  # Safety
- `decoder` comes from `lath_delta_i64_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
- others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
- number.
+ `decoder` comes from `lath_delta_i64_new`, and no other thread uses it. `src` points to `src_len` bytes, the same as
+ when it was created; other bytes give other values or an error. `out` points to room for `out_len` values that do
+ not overlap them, `decoded` to room for a number.
  */
 enum lath_status lath_delta_i64_decode(struct lath_delta_i64 *decoder,
                                        const uint8_t *src,
@@ -398,10 +403,10 @@ enum lath_status lath_delta_i64_decode(struct lath_delta_i64 *decoder,
                                        size_t *decoded);
 
 /*
- Passes over the next `count` values or all that remain. Their number goes to `skipped`.
+ Skips the next `count` values, or all that remain. Writes their number to `skipped`.
 
  # Safety
- As for `lath_delta_i64_decode`; `skipped` points to room for a number.
+ The same as for `lath_delta_i64_decode`; `skipped` points to room for a number.
  */
 enum lath_status lath_delta_i64_skip(struct lath_delta_i64 *decoder,
                                      const uint8_t *src,
@@ -418,12 +423,12 @@ enum lath_status lath_delta_i64_skip(struct lath_delta_i64 *decoder,
 void lath_delta_i64_free(struct lath_delta_i64 *decoder);
 
 /*
- The bytes of output that `lath_delta_encode_i64` of `count` values asks for: more than it writes.
+ The output size in bytes that `lath_delta_encode_i64` requires for `count` values: more than it writes.
  */
 size_t lath_delta_max_encoded_len_i64(size_t count);
 
 /*
- Encodes all values of a page, in blocks of 128 values and miniblocks of 32. The number of bytes goes to `written`.
+ Encodes all values of a page, in blocks of 128 values and miniblocks of 32. Writes the number of bytes to `written`.
 
  `out_len` is at least `lath_delta_max_encoded_len_i64(count)`; there may be up to 2^31 - 1 values.
 
@@ -437,8 +442,8 @@ enum lath_status lath_delta_encode_i64(const int64_t *values,
                                        size_t *written);
 
 /*
- Unpacks `count` values of `width` bits, at most 8, least significant bit first, as the RLE/bit-packed hybrid and DELTA_BINARY_PACKED
- store them. `src` needs no alignment, and may be longer than the values are.
+ Unpacks `count` values of `width` bits, at most 8, least significant bit first, as in the RLE/bit-packed hybrid and
+ DELTA_BINARY_PACKED. `src` needs no alignment, and may be longer than the values.
 
  # Safety
  `src` points to `src_len` bytes, `out` to room for `count` values that do not overlap them.
@@ -450,8 +455,8 @@ enum lath_status lath_bitunpack_u8(const uint8_t *src,
                                    size_t count);
 
 /*
- Unpacks `count` values of `width` bits, at most 32, least significant bit first, as the RLE/bit-packed hybrid and DELTA_BINARY_PACKED
- store them. `src` needs no alignment, and may be longer than the values are.
+ Unpacks `count` values of `width` bits, at most 32, least significant bit first, as in the RLE/bit-packed hybrid and
+ DELTA_BINARY_PACKED. `src` needs no alignment, and may be longer than the values.
 
  # Safety
  `src` points to `src_len` bytes, `out` to room for `count` values that do not overlap them.
@@ -463,8 +468,8 @@ enum lath_status lath_bitunpack_u32(const uint8_t *src,
                                     size_t count);
 
 /*
- Unpacks `count` values of `width` bits, at most 64, least significant bit first, as the RLE/bit-packed hybrid and DELTA_BINARY_PACKED
- store them. `src` needs no alignment, and may be longer than the values are.
+ Unpacks `count` values of `width` bits, at most 64, least significant bit first, as in the RLE/bit-packed hybrid and
+ DELTA_BINARY_PACKED. `src` needs no alignment, and may be longer than the values.
 
  # Safety
  `src` points to `src_len` bytes, `out` to room for `count` values that do not overlap them.
@@ -476,8 +481,9 @@ enum lath_status lath_bitunpack_u64(const uint8_t *src,
                                     size_t count);
 
 /*
- Makes a decoder of values of `width` bits, at most 32, at the first run. What surrounds the runs in a page (a length of four bytes
- before levels, a byte with the width before dictionary indices) is the caller's. Give it to `lath_rle_free` in the end.
+ Creates a decoder of values of `width` bits, at most 32, at the first run. The caller handles the bytes around the
+ runs in a page (a length of four bytes before levels, a byte with the width before dictionary indices). Free the
+ decoder with `lath_rle_free`.
 
  # Safety
  `decoder` points to room for a pointer.
@@ -486,10 +492,10 @@ enum lath_status lath_rle_new(uint32_t width,
                               struct lath_rle **decoder);
 
 /*
- Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. After an error the decoder is of no
- further use.
+ Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. After an error the
+ decoder cannot be used any more.
 
- `src` is all runs, the same bytes with every call.
+ `src` contains all runs, the same bytes in every call.
 
  # Safety
  `decoder` comes from `lath_rle_new`, and no other thread uses it. `src` points to `src_len` bytes, `out` to room for `out_len` values
@@ -503,10 +509,10 @@ enum lath_status lath_rle_decode_u32(struct lath_rle *decoder,
                                      size_t *decoded);
 
 /*
- Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. The width is at most 8. After
- an error the decoder is of no further use.
+ Decodes the next values: `out_len` of them, or all that remain. Writes their number to `decoded`. The width is at
+ most 8. After an error the decoder cannot be used any more.
 
- `src` is all runs, the same bytes with every call.
+ `src` contains all runs, the same bytes in every call.
 
  # Safety
  `decoder` comes from `lath_rle_new`, and no other thread uses it. `src` points to `src_len` bytes, `out` to room for `out_len` values
@@ -520,10 +526,10 @@ enum lath_status lath_rle_decode_u8(struct lath_rle *decoder,
                                     size_t *decoded);
 
 /*
- Passes over the next `count` values or all that remain. Their number goes to `skipped`.
+ Skips the next `count` values, or all that remain. Writes their number to `skipped`.
 
  # Safety
- As for `lath_rle_decode_u32`; `skipped` points to room for a number.
+ The same as for `lath_rle_decode_u32`; `skipped` points to room for a number.
  */
 enum lath_status lath_rle_skip(struct lath_rle *decoder,
                                const uint8_t *src,
@@ -540,10 +546,11 @@ enum lath_status lath_rle_skip(struct lath_rle *decoder,
 void lath_rle_free(struct lath_rle *decoder);
 
 /*
- Decodes values `first` and following of a page of `value_count` values of `width` bytes each: as many as `out_len` bytes have room
- for, which is a multiple of the width.
+ Decodes the values from `first` on of a page of `value_count` values of `width` bytes each: as many as fit into
+ `out_len` bytes, which is a multiple of the width.
 
- `src` is the page's values: `width` streams of `value_count` bytes one after another. Neither pointer needs alignment.
+ `src` contains the page's values: `width` streams of `value_count` bytes one after another. Neither pointer needs
+ alignment.
 
  # Safety
  `src` points to `src_len` bytes, `out` to room for `out_len` bytes that do not overlap them.
@@ -557,8 +564,8 @@ enum lath_status lath_byte_stream_split_decode(const uint8_t *src,
                                                size_t out_len);
 
 /*
- Encodes values of `width` bytes as values `first` and following of a page of `value_count` values: `out` is the whole page, of which
- the bytes of these values are written.
+ Encodes values of `width` bytes as the values from `first` on of a page of `value_count` values. `out` is the whole
+ page, of which only the bytes of these values are written.
 
  `values_len`, in bytes, is a multiple of the width; `out_len` is `value_count * width` or more.
 
@@ -574,7 +581,7 @@ enum lath_status lath_byte_stream_split_encode(const uint8_t *values,
                                                size_t out_len);
 
 /*
- How many of the bytes equal `needle`: of levels, say, those that are a given one.
+ Counts the bytes that equal `needle`, for example a given level among levels.
 
  # Safety
  `haystack` points to `len` bytes, `count` to room for a number.
@@ -582,8 +589,8 @@ enum lath_status lath_byte_stream_split_encode(const uint8_t *values,
 enum lath_status lath_count_byte(const uint8_t *haystack, size_t len, uint8_t needle, size_t *count);
 
 /*
- How many of the bytes, which are in ascending order, are below `key`: the place of the first that is not. For short arrays, such as
- the labels of a tree's node.
+ The number of bytes in ascending order that are less than `key`, and thus the index of the first that is not. For
+ short arrays, such as the labels of a tree's node.
 
  # Safety
  `sorted` points to `len` bytes, `place` to room for a number.
@@ -602,10 +609,10 @@ enum lath_status lath_lower_bound_u8(const uint8_t *sorted,
 #endif
 
 /*
- Whether a filter may have a value with this hash, as `lath_bloom_check`, but compiled into the caller: for one hash a call, which in code
- that is compiled for AVX2 then takes about a nanosecond. Nothing is checked.
+ Returns whether a filter may have a value with this hash, like `lath_bloom_check`, but compiled into the caller, for one hash a call: in
+ code compiled for AVX2 it takes about a nanosecond. The arguments are not checked.
 
- `bitset` points to `bitset_len` bytes, a whole number of blocks of 32 bytes, one at least. It needs no alignment.
+ `bitset` points to `bitset_len` bytes, a whole number of blocks of 32 bytes, at least one. It needs no alignment.
  */
 static inline bool lath_bloom_has(const uint8_t *bitset, size_t bitset_len, uint64_t hash) {
   static const uint32_t salts[8] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
@@ -679,29 +686,29 @@ struct ArrowArrayStream {
 #endif /* ARROW_C_STREAM_INTERFACE */
 
 /*
- For `lath_dataset_open`: columns of any file are columns of the table, and null where a file has them not. Otherwise the files have
- the same columns.
+ For `lath_dataset_open`: the table has the columns of all files, with nulls for columns that a file lacks. Without
+ it, all files must have the same columns.
  */
 #define LATH_UNION_SCHEMAS 1
 
 /*
- For `lath_dataset_open`: directories called `key=value` are no columns.
+ For `lath_dataset_open`: directories called `key=value` do not become columns.
  */
 #define LATH_NO_PARTITIONS 2
 
 /*
- For `lath_store_open`: do not create the store, but fail if it is not there.
+ For `lath_store_open`: fail if the store does not exist, instead of creating it.
  */
 #define LATH_STORE_EXISTING 1
 
 /*
- For `lath_store_open`: open for reading only.
+ For `lath_store_open`: open the store read-only.
  */
 #define LATH_STORE_READ_ONLY 2
 
 /*
- For `lath_store_open`: commits survive the end of the process at once, and a loss of power after `lath_store_sync` or a checkpoint.
- Without this flag they survive both when they return.
+ For `lath_store_open`: commits survive the end of the process at once, and a loss of power after `lath_store_sync`
+ or a checkpoint. Without this flag they survive both once they return.
  */
 #define LATH_STORE_DEFERRED 4
 
@@ -716,7 +723,7 @@ typedef struct lath_cursor lath_cursor;
 typedef struct lath_dataset lath_dataset;
 
 /*
- A store as one commit left it. Any number of threads may use it at once.
+ A store at one commit. Any number of threads may use it at once.
  */
 typedef struct lath_snapshot lath_snapshot;
 
@@ -726,13 +733,13 @@ typedef struct lath_snapshot lath_snapshot;
 typedef struct lath_store lath_store;
 
 /*
- Changes that become visible together, or not at all. One at a time is open in a store. It may move between threads; one at a time
- may use it.
+ Changes that become visible together, or not at all. A store has one open transaction at a time. It may move between
+ threads; one thread at a time may use it.
  */
 typedef struct lath_transaction lath_transaction;
 
 /*
- Which rows and columns a scan reads, and how. A structure of zeros reads everything.
+ Selects the rows and columns of a scan, and how it runs. A structure of zeros reads everything.
  */
 typedef struct lath_scan_options {
   /*
@@ -740,11 +747,11 @@ typedef struct lath_scan_options {
    */
   const char *filter;
   /*
-   The paths of the columns wanted, `rider.plan` for a field within a struct. Null for all columns.
+   The paths of the selected columns, `rider.plan` for a field within a struct. Null for all columns.
    */
   const char *const *columns;
   /*
-   Their number. With a pointer that is not null, zero columns are none: batches have numbers of rows only.
+   Their number. If `columns` is not null, zero selects no columns: batches have numbers of rows only.
    */
   size_t column_count;
   /*
@@ -752,15 +759,15 @@ typedef struct lath_scan_options {
    */
   uint64_t limit;
   /*
-   The maximum number of rows in a batch; 0 for what Lath chooses.
+   The maximum number of rows in a batch; 0 for the default.
    */
   size_t batch_size;
   /*
-   The number of threads; 0 for as many as there are processor cores, or requests in flight for files that are far away.
+   The number of threads; 0 for the number of processor cores, or of concurrent requests for remote files.
    */
   size_t threads;
   /*
-   Whether strings and binary values may come as Arrow's views, which is faster; otherwise they come with offsets, which every
+   Whether strings and binary values may be Arrow views, which is faster. Otherwise they have offsets, which every
    version of Arrow understands.
    */
   bool string_views;
@@ -777,7 +784,7 @@ extern "C" {
 /*
  Opens files as one table: paths of files and directories, globs, and URLs of object stores.
 
- `flags` is 0, or `LATH_UNION_SCHEMAS`, `LATH_NO_PARTITIONS` or both. Give the dataset to `lath_dataset_free` in the end.
+ `flags` is 0, or `LATH_UNION_SCHEMAS`, `LATH_NO_PARTITIONS` or both. Free the dataset with `lath_dataset_free`.
 
  # Safety
  `locations` points to `location_count` texts in UTF-8 that end with a zero byte, `dataset` to room for a pointer.
@@ -788,7 +795,7 @@ lath_status lath_dataset_open(const char *const *locations,
                               struct lath_dataset **dataset);
 
 /*
- Closes a dataset; null is allowed. Streams that were made of it go on.
+ Closes a dataset; null is allowed. Streams that were created from it stay valid.
 
  # Safety
  `dataset` is null, or comes from `lath_dataset_open` and is not used any more.
@@ -796,16 +803,16 @@ lath_status lath_dataset_open(const char *const *locations,
 void lath_dataset_free(struct lath_dataset *dataset);
 
 /*
- The names and types of the columns, as a struct. The caller calls `schema->release(schema)` in the end.
+ The names and types of the columns, as a struct. The caller must call `schema->release(schema)`.
 
  # Safety
- `dataset` comes from `lath_dataset_open`; `schema` points to room for a structure, of which nothing is read.
+ `dataset` comes from `lath_dataset_open`; `schema` points to room for a structure, whose old contents are ignored.
  */
 lath_status lath_dataset_schema(const struct lath_dataset *dataset, struct ArrowSchema *schema);
 
 /*
- The number of rows for which a condition is true, or of all rows if `filter` is null. Nothing is read that takes no part in it: for
- all rows, only the files' footers.
+ The number of rows that satisfy a condition, or of all rows if `filter` is null. Reads only what is needed: for all
+ rows, only the files' footers.
 
  # Safety
  `dataset` comes from `lath_dataset_open`; `filter` is null or a text in UTF-8 that ends with a zero byte; `rows` points to room for
@@ -816,33 +823,33 @@ lath_status lath_dataset_count(const struct lath_dataset *dataset,
                                uint64_t *rows);
 
 /*
- Reads rows as a stream of Arrow record batches. Work begins when the first batch is asked for. The stream can be used on any
- thread, by one at a time; what goes wrong while it is read is in its `get_last_error`. The caller calls `stream->release(stream)` in
- the end, at any time.
+ Reads rows as a stream of Arrow record batches. Work begins when the first batch is requested. The stream may move
+ between threads; one thread at a time may use it. Errors while reading are reported by its `get_last_error`. The
+ caller must call `stream->release(stream)`, at any time.
 
  # Safety
- `dataset` comes from `lath_dataset_open`; `options` is null or points to a structure whose pointers are as it says, and which is read
- during this call only; `stream` points to room for a structure, of which nothing is read.
+ `dataset` comes from `lath_dataset_open`; `options` is null or points to a structure with valid pointers, which is
+ read only during this call; `stream` points to room for a structure, whose old contents are ignored.
  */
 lath_status lath_dataset_scan(const struct lath_dataset *dataset,
                               const struct lath_scan_options *options,
                               struct ArrowArrayStream *stream);
 
 /*
- Finds the rows for which a condition is true, and writes to `text` what was ruled out without reading it and what was read, in lines.
- Give `text` to `lath_buffer_free` in the end.
+ Finds the rows that satisfy a condition, and writes to `text` what was pruned and what was read, in lines. Free
+ `text` with `lath_buffer_free`.
 
  # Safety
- `dataset` comes from `lath_dataset_open`; `filter` is a text in UTF-8 that ends with a zero byte; `text` points to room for a buffer,
- of which nothing is read.
+ `dataset` comes from `lath_dataset_open`; `filter` is a text in UTF-8 that ends with a zero byte; `text` points to
+ room for a buffer, whose old contents are ignored.
  */
 lath_status lath_dataset_explain(const struct lath_dataset *dataset,
                                  const char *filter,
                                  lath_buffer *text);
 
 /*
- Opens the store in a file; a second file beside it is its log. `flags` is 0 or `LATH_STORE_…` added up. Give the store to
- `lath_store_close` in the end.
+ Opens the store in a file; its log is in files beside it. `flags` is 0 or a sum of `LATH_STORE_…`. Close the store
+ with `lath_store_close`.
 
  # Safety
  `path` is a text in UTF-8 that ends with a zero byte, `store` points to room for a pointer.
@@ -852,7 +859,8 @@ lath_status lath_store_open(const char *path,
                             struct lath_store **store);
 
 /*
- Closes a store; null is allowed. Its snapshots, cursors and transactions keep the files open until they are freed too.
+ Closes a store; null is allowed. Its snapshots, cursors and transactions keep the files open until they are freed
+ too.
 
  # Safety
  `store` is null, or comes from `lath_store_open` and is not used any more.
@@ -868,12 +876,12 @@ void lath_store_close(struct lath_store *store);
 lath_status lath_store_sync(const struct lath_store *store);
 
 /*
- Copies the value of a key in the last commit to `value`. Where there is no such key or tree, the call is not an error and
- `value->data` is null; of an empty value it is not null. Give `value` to `lath_buffer_free` in the end.
+ Copies the value of a key in the last commit to `value`. If the key or tree does not exist, the call succeeds and
+ `value->data` is null; for an empty value it is not null. Free `value` with `lath_buffer_free`.
 
  # Safety
- `store` comes from `lath_store_open`; `tree` is a text in UTF-8 that ends with a zero byte; `key` points to `key_len` bytes; `value`
- points to room for a buffer, of which nothing is read.
+ `store` comes from `lath_store_open`; `tree` is a text in UTF-8 that ends with a zero byte; `key` points to
+ `key_len` bytes; `value` points to room for a buffer, whose old contents are ignored.
  */
 lath_status lath_store_get(const struct lath_store *store,
                            const char *tree,
@@ -882,11 +890,11 @@ lath_status lath_store_get(const struct lath_store *store,
                            lath_buffer *value);
 
 /*
- Puts a value at a key, whether or not there is one, as a commit of its own. The tree is created if it does not exist. Waits for other
- transactions: never call it on a thread that has one open itself.
+ Puts a value at a key, replacing any old value, as a commit of its own. Creates the tree if it does not exist. Waits
+ for other transactions: never call it on a thread that has one open itself.
 
  # Safety
- As for `lath_store_get`; `value` points to `value_len` bytes.
+ The same as for `lath_store_get`; `value` points to `value_len` bytes.
  */
 lath_status lath_store_put(const struct lath_store *store,
                            const char *tree,
@@ -896,10 +904,11 @@ lath_status lath_store_put(const struct lath_store *store,
                            size_t value_len);
 
 /*
- Removes a key as a commit of its own. `was_there`, which may be null, says whether there was one. Waits as `lath_store_put` does.
+ Removes a key as a commit of its own. `was_there`, which may be null, tells whether the key existed. Waits like
+ `lath_store_put`.
 
  # Safety
- As for `lath_store_get`; `was_there` is null or points to room for a `bool`.
+ The same as for `lath_store_get`; `was_there` is null or points to room for a `bool`.
  */
 lath_status lath_store_delete(const struct lath_store *store,
                               const char *tree,
@@ -908,8 +917,8 @@ lath_status lath_store_delete(const struct lath_store *store,
                               bool *was_there);
 
 /*
- Takes a snapshot of the last commit, which stays as it is while others write. Space that only it needs is not reused until it is given
- to `lath_snapshot_free`.
+ Takes a snapshot of the last commit, which does not change while others write. Space that only it needs is not
+ reused until `lath_snapshot_free`.
 
  # Safety
  `store` comes from `lath_store_open`; `snapshot` points to room for a pointer.
@@ -918,7 +927,7 @@ lath_status lath_store_snapshot(const struct lath_store *store,
                                 struct lath_snapshot **snapshot);
 
 /*
- Frees a snapshot; null is allowed. Its cursors go on; values that `lath_snapshot_get` has lent do not.
+ Frees a snapshot; null is allowed. Its cursors stay valid; values lent by `lath_snapshot_get` do not.
 
  # Safety
  `snapshot` is null, or comes from `lath_store_snapshot` and is not used any more.
@@ -926,8 +935,8 @@ lath_status lath_store_snapshot(const struct lath_store *store,
 void lath_snapshot_free(struct lath_snapshot *snapshot);
 
 /*
- Lends the value of a key, which is valid until the snapshot is freed; nothing is copied. Where there is no such key or tree,
- `value->data` is null; of an empty value it is not null.
+ Lends the value of a key without copying it, until the snapshot is freed. If the key or tree does not exist,
+ `value->data` is null; for an empty value it is not null.
 
  # Safety
  `snapshot` comes from `lath_store_snapshot`; `tree` is a text in UTF-8 that ends with a zero byte; `key` points to `key_len` bytes;
@@ -940,7 +949,7 @@ lath_status lath_snapshot_get(const struct lath_snapshot *snapshot,
                               lath_bytes *value);
 
 /*
- The number of keys in a tree; 0 if there is no such tree.
+ The number of keys in a tree; 0 if the tree does not exist.
 
  # Safety
  `snapshot` comes from `lath_store_snapshot`; `tree` is a text in UTF-8 that ends with a zero byte; `count` points to room for a number.
@@ -950,8 +959,8 @@ lath_status lath_snapshot_count(const struct lath_snapshot *snapshot,
                                 uint64_t *count);
 
 /*
- Makes a cursor over a tree, before its first key. A tree that does not exist has no keys. Give it to `lath_cursor_free` in the end; the
- snapshot may be freed before it.
+ Creates a cursor over a tree, before its first key. A tree that does not exist has no keys. Free it with
+ `lath_cursor_free`; the snapshot may be freed before it.
 
  # Safety
  `snapshot` comes from `lath_store_snapshot`; `tree` is a text in UTF-8 that ends with a zero byte; `cursor` points to room for a
@@ -970,7 +979,7 @@ lath_status lath_snapshot_cursor(const struct lath_snapshot *snapshot,
 void lath_cursor_free(struct lath_cursor *cursor);
 
 /*
- Moves to the next key, from before the first one to the first. `found` says whether there is one.
+ Moves to the next key, from before the first key to the first. `found` tells whether there is one.
 
  # Safety
  `cursor` comes from `lath_snapshot_cursor`, and no other thread uses it; `found` points to room for a `bool`.
@@ -978,23 +987,23 @@ void lath_cursor_free(struct lath_cursor *cursor);
 lath_status lath_cursor_next(struct lath_cursor *cursor, bool *found);
 
 /*
- Moves to the previous key, from after the last one to the last. `found` says whether there is one.
+ Moves to the previous key, from after the last key to the last. `found` tells whether there is one.
 
  # Safety
- As for `lath_cursor_next`.
+ The same as for `lath_cursor_next`.
  */
 lath_status lath_cursor_prev(struct lath_cursor *cursor, bool *found);
 
 /*
- Moves to the first key that is not less than `key`. `found` says whether there is one.
+ Moves to the first key that is not less than `key`. `found` tells whether there is one.
 
  # Safety
- As for `lath_cursor_next`; `key` points to `key_len` bytes.
+ The same as for `lath_cursor_next`; `key` points to `key_len` bytes.
  */
 lath_status lath_cursor_seek(struct lath_cursor *cursor, const uint8_t *key, size_t key_len, bool *found);
 
 /*
- Moves after the last key, from where `lath_cursor_prev` leads to it.
+ Moves after the last key, so that `lath_cursor_prev` moves to the last key.
 
  # Safety
  `cursor` comes from `lath_snapshot_cursor`, and no other thread uses it.
@@ -1002,21 +1011,22 @@ lath_status lath_cursor_seek(struct lath_cursor *cursor, const uint8_t *key, siz
 lath_status lath_cursor_seek_to_end(struct lath_cursor *cursor);
 
 /*
- Lends the key and the value at the cursor; `data` of both is null where it is at none. The key is valid until the cursor is moved or
- freed, the value until the cursor and its snapshot are freed. `value` may be null.
+ Lends the key and the value at the cursor; `data` of both is null if the cursor is at no key. The key is valid until
+ the cursor is moved or freed, the value until the cursor and its snapshot are freed. `value` may be null.
 
  # Safety
- `cursor` comes from `lath_snapshot_cursor`; `key` points to room for a structure, and `value` is null or does too.
+ `cursor` comes from `lath_snapshot_cursor`; `key` points to room for a structure; `value` is null or points to room
+ for one.
  */
 lath_status lath_cursor_entry(const struct lath_cursor *cursor,
                               lath_bytes *key,
                               lath_bytes *value);
 
 /*
- Begins a transaction. If there is another, waits for it if `wait` is true, and is `LATH_STATUS_BUSY` otherwise; a thread that has one
- open itself would wait for ever.
+ Begins a transaction. If another one is open, waits for it if `wait` is true, and otherwise returns
+ `LATH_STATUS_BUSY`. A thread that has one open itself would wait forever.
 
- It ends with `lath_transaction_commit` or `lath_transaction_abort`, of which one has to be called.
+ End it with `lath_transaction_commit` or `lath_transaction_abort`; one of them must be called.
 
  # Safety
  `store` comes from `lath_store_open`; `transaction` points to room for a pointer.
@@ -1026,8 +1036,8 @@ lath_status lath_store_begin(const struct lath_store *store,
                              struct lath_transaction **transaction);
 
 /*
- Lends the value of a key, with the changes so far. It is valid until the next call with this transaction. Where there is no such key
- or tree, `value->data` is null; of an empty value it is not null.
+ Lends the value of a key, including the changes so far. It is valid until the next call with this transaction. If
+ the key or tree does not exist, `value->data` is null; for an empty value it is not null.
 
  # Safety
  `transaction` comes from `lath_store_begin`, and no other thread uses it; `tree` is a text in UTF-8 that ends with a zero byte; `key`
@@ -1040,13 +1050,13 @@ lath_status lath_transaction_get(struct lath_transaction *transaction,
                                  lath_bytes *value);
 
 /*
- Puts a value at a key, whether or not there is one. The tree is created if it does not exist.
+ Puts a value at a key, replacing any old value. Creates the tree if it does not exist.
 
- A key has at most 32 KiB, a value 4 GiB: `LATH_STATUS_LIMIT`, which leaves everything as it was. After any other error the transaction
- can only be aborted.
+ A key has at most 32 KiB, a value 4 GiB: otherwise the call returns `LATH_STATUS_LIMIT` and changes nothing. After
+ any other error the transaction can only be aborted.
 
  # Safety
- As for `lath_transaction_get`; `value` points to `value_len` bytes.
+ The same as for `lath_transaction_get`; `value` points to `value_len` bytes.
  */
 lath_status lath_transaction_put(struct lath_transaction *transaction,
                                  const char *tree,
@@ -1056,10 +1066,10 @@ lath_status lath_transaction_put(struct lath_transaction *transaction,
                                  size_t value_len);
 
 /*
- Removes a key. `was_there`, which may be null, says whether there was one.
+ Removes a key. `was_there`, which may be null, tells whether the key existed.
 
  # Safety
- As for `lath_transaction_get`; `was_there` is null or points to room for a `bool`.
+ The same as for `lath_transaction_get`; `was_there` is null or points to room for a `bool`.
  */
 lath_status lath_transaction_delete(struct lath_transaction *transaction,
                                     const char *tree,
@@ -1068,7 +1078,7 @@ lath_status lath_transaction_delete(struct lath_transaction *transaction,
                                     bool *was_there);
 
 /*
- Makes the changes a commit, and frees the transaction, also if this fails.
+ Commits the changes, and frees the transaction, even if this fails.
 
  # Safety
  `transaction` comes from `lath_store_begin`, and is not used any more.
@@ -1084,10 +1094,10 @@ lath_status lath_transaction_commit(struct lath_transaction *transaction);
 void lath_transaction_abort(struct lath_transaction *transaction);
 
 /*
- Begins a transaction. If there is another, waits for it if `wait` is true, and is `LATH_STATUS_BUSY` otherwise; a thread that has one
- open itself would wait for ever.
+ Begins a transaction. If another one is open, waits for it if `wait` is true, and otherwise returns
+ `LATH_STATUS_BUSY`. A thread that has one open itself would wait forever.
 
- It ends with `lath_transaction_commit` or `lath_transaction_abort`, of which one has to be called.
+ End it with `lath_transaction_commit` or `lath_transaction_abort`; one of them must be called.
 
  # Safety
  `store` comes from `lath_store_open`; `transaction` points to room for a pointer.
@@ -1097,8 +1107,8 @@ lath_status lath_store_begin(const struct lath_store *store,
                              struct lath_transaction **transaction);
 
 /*
- Lends the value of a key, with the changes so far. It is valid until the next call with this transaction. Where there is no such key
- or tree, `value->data` is null; of an empty value it is not null.
+ Lends the value of a key, including the changes so far. It is valid until the next call with this transaction. If
+ the key or tree does not exist, `value->data` is null; for an empty value it is not null.
 
  # Safety
  `transaction` comes from `lath_store_begin`, and no other thread uses it; `tree` is a text in UTF-8 that ends with a zero byte; `key`
@@ -1111,13 +1121,13 @@ lath_status lath_transaction_get(struct lath_transaction *transaction,
                                  lath_bytes *value);
 
 /*
- Puts a value at a key, whether or not there is one. The tree is created if it does not exist.
+ Puts a value at a key, replacing any old value. Creates the tree if it does not exist.
 
- A key has at most 32 KiB, a value 4 GiB: `LATH_STATUS_LIMIT`, which leaves everything as it was. After any other error the transaction
- can only be aborted.
+ A key has at most 32 KiB, a value 4 GiB: otherwise the call returns `LATH_STATUS_LIMIT` and changes nothing. After
+ any other error the transaction can only be aborted.
 
  # Safety
- As for `lath_transaction_get`; `value` points to `value_len` bytes.
+ The same as for `lath_transaction_get`; `value` points to `value_len` bytes.
  */
 lath_status lath_transaction_put(struct lath_transaction *transaction,
                                  const char *tree,
@@ -1127,10 +1137,10 @@ lath_status lath_transaction_put(struct lath_transaction *transaction,
                                  size_t value_len);
 
 /*
- Removes a key. `was_there`, which may be null, says whether there was one.
+ Removes a key. `was_there`, which may be null, tells whether the key existed.
 
  # Safety
- As for `lath_transaction_get`; `was_there` is null or points to room for a `bool`.
+ The same as for `lath_transaction_get`; `was_there` is null or points to room for a `bool`.
  */
 lath_status lath_transaction_delete(struct lath_transaction *transaction,
                                     const char *tree,
@@ -1139,7 +1149,7 @@ lath_status lath_transaction_delete(struct lath_transaction *transaction,
                                     bool *was_there);
 
 /*
- Makes the changes a commit, and frees the transaction, also if this fails.
+ Commits the changes, and frees the transaction, even if this fails.
 
  # Safety
  `transaction` comes from `lath_store_begin`, and is not used any more.
@@ -1155,8 +1165,8 @@ lath_status lath_transaction_commit(struct lath_transaction *transaction);
 void lath_transaction_abort(struct lath_transaction *transaction);
 
 /*
- Makes a cursor over a tree, before its first key. A tree that does not exist has no keys. Give it to `lath_cursor_free` in the end; the
- snapshot may be freed before it.
+ Creates a cursor over a tree, before its first key. A tree that does not exist has no keys. Free it with
+ `lath_cursor_free`; the snapshot may be freed before it.
 
  # Safety
  `snapshot` comes from `lath_store_snapshot`; `tree` is a text in UTF-8 that ends with a zero byte; `cursor` points to room for a
@@ -1175,7 +1185,7 @@ lath_status lath_snapshot_cursor(const struct lath_snapshot *snapshot,
 void lath_cursor_free(struct lath_cursor *cursor);
 
 /*
- Moves to the next key, from before the first one to the first. `found` says whether there is one.
+ Moves to the next key, from before the first key to the first. `found` tells whether there is one.
 
  # Safety
  `cursor` comes from `lath_snapshot_cursor`, and no other thread uses it; `found` points to room for a `bool`.
@@ -1183,23 +1193,23 @@ void lath_cursor_free(struct lath_cursor *cursor);
 lath_status lath_cursor_next(struct lath_cursor *cursor, bool *found);
 
 /*
- Moves to the previous key, from after the last one to the last. `found` says whether there is one.
+ Moves to the previous key, from after the last key to the last. `found` tells whether there is one.
 
  # Safety
- As for `lath_cursor_next`.
+ The same as for `lath_cursor_next`.
  */
 lath_status lath_cursor_prev(struct lath_cursor *cursor, bool *found);
 
 /*
- Moves to the first key that is not less than `key`. `found` says whether there is one.
+ Moves to the first key that is not less than `key`. `found` tells whether there is one.
 
  # Safety
- As for `lath_cursor_next`; `key` points to `key_len` bytes.
+ The same as for `lath_cursor_next`; `key` points to `key_len` bytes.
  */
 lath_status lath_cursor_seek(struct lath_cursor *cursor, const uint8_t *key, size_t key_len, bool *found);
 
 /*
- Moves after the last key, from where `lath_cursor_prev` leads to it.
+ Moves after the last key, so that `lath_cursor_prev` moves to the last key.
 
  # Safety
  `cursor` comes from `lath_snapshot_cursor`, and no other thread uses it.
@@ -1207,11 +1217,12 @@ lath_status lath_cursor_seek(struct lath_cursor *cursor, const uint8_t *key, siz
 lath_status lath_cursor_seek_to_end(struct lath_cursor *cursor);
 
 /*
- Lends the key and the value at the cursor; `data` of both is null where it is at none. The key is valid until the cursor is moved or
- freed, the value until the cursor and its snapshot are freed. `value` may be null.
+ Lends the key and the value at the cursor; `data` of both is null if the cursor is at no key. The key is valid until
+ the cursor is moved or freed, the value until the cursor and its snapshot are freed. `value` may be null.
 
  # Safety
- `cursor` comes from `lath_snapshot_cursor`; `key` points to room for a structure, and `value` is null or does too.
+ `cursor` comes from `lath_snapshot_cursor`; `key` points to room for a structure; `value` is null or points to room
+ for one.
  */
 lath_status lath_cursor_entry(const struct lath_cursor *cursor,
                               lath_bytes *key,
