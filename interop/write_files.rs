@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Each table has a seed of its own, so that a case stays the same however many there are.
+/// Each table has its own seed, so that a case stays the same for any number of cases.
 fn write_case(folder: &Path, case: u64) -> Result<(), Box<dyn Error>> {
     let mut random = fastrand::Rng::with_seed(case);
     // Flat tables first: some readers support every type but not every nesting.

@@ -1,4 +1,4 @@
-//! Measures Lath beside its peers. Start it with `bench/run`; see docs/benchmarks.md.
+//! Measures Lath against its peers. Start it with `bench/run`; see docs/benchmarks.md.
 
 mod data;
 mod files;

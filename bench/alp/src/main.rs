@@ -1,4 +1,4 @@
-//! Measures Lath's ALP kernels beside fastalp and the `parquet` crate. Start it with `bench/run alp`.
+//! Measures Lath's ALP kernels against fastalp and the `parquet` crate. Start it with `bench/run alp`.
 
 mod columns;
 mod sides;

@@ -1,5 +1,5 @@
-//! Bar charts as SVG: panels side by side, each with an axis of its own. A panel has groups, and a group has a bar for
-//! each series.
+//! Bar charts as SVG: panels side by side, each with its own axis. A panel has groups, and a group has a bar for each
+//! series.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Measures Lath's Bloom filter probes at every tier beside sbbf-rs. Start it with `bench/run bloom`.
+//! Measures Lath's Bloom filter probes at every tier against sbbf-rs. Start it with `bench/run bloom`.
 
 mod chart;
 mod filter;

@@ -1,4 +1,4 @@
-//! Measures how Lath reads footers, beside the `parquet` crate. Start it with `bench/run footers`; see
+//! Measures how Lath reads footers, against the `parquet` crate. Start it with `bench/run footers`; see
 //! docs/benchmarks.md.
 
 mod data;

@@ -1,4 +1,4 @@
-//! The memory of the metadata of many row groups, in a process of its own for each reader.
+//! The memory of the metadata of many row groups, in a separate process for each reader.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ const FILES: usize = 40;
 pub fn child(reader: &str, path: &Path) {
     let start = Instant::now();
     let mut sum = 0u64;
-    // Each file has bytes of its own.
+    // Each file has separate bytes.
     let footers = (0..FILES).map(|_| Bytes::from(fs::read(path).expect("the footer can be read")));
     let (bytes, peak) = match reader {
         "lath" => {

@@ -1,4 +1,4 @@
-//! Engines, each in a process of its own that answers one query after the other.
+//! Engines, each in a separate process that answers one query after the other.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

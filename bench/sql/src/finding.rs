@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::options::Options;
 use crate::race::{Race, cell, head, least_seconds};
 
-/// Joins keys in a table of their own with 1,000 files.
+/// Joins keys in a separate table with 1,000 files.
 pub fn joins(record: &mut Record, options: &Options) {
     let mut rows = Vec::new();
     for has_bloom in [true, false] {

@@ -1,4 +1,4 @@
-//! Measures SQL over Lath's scans beside DataFusion with its own reader, DuckDB and polars. Start it with `bench/run
+//! Measures SQL over Lath's scans against DataFusion with its own reader, DuckDB and polars. Start it with `bench/run
 //! sql`; see docs/benchmarks.md.
 
 mod answers;

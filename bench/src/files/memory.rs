@@ -49,8 +49,8 @@ pub fn run(record: &mut Record, options: &Options) {
 
 /// A small process in between measures the peak, because a child's peak starts at its parent's memory.
 ///
-/// Lath and the `parquet` crate run in programs of their own for this. The system keeps 64 to 256 KiB of a program's
-/// code around each executed part; in this program, over which both are spread, that is 13 MiB for Lath and 9 for the
+/// Lath and the `parquet` crate run in separate programs for this. The system keeps 64 to 256 KiB of a program's code
+/// around each executed part; in this program, over which both are spread, that is 13 MiB for Lath and 9 for the
 /// `parquet` crate, more than either allocates.
 fn peak_mib(runner: &Runner, variant: Variant, codec: Codec) -> f64 {
     let program = std::env::current_exe().expect("this program has a path");

@@ -1,4 +1,4 @@
-//! Whole files: every reader and writer runs in a process of its own, so that memory can be attributed and no reader
+//! Whole files: every reader and writer runs in a separate process, so that memory can be attributed and no reader
 //! warms another's allocator; times are measured inside the process, around one pass over the file.
 
 pub mod checksum;

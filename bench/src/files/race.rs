@@ -1,4 +1,4 @@
-//! Runs contestants side by side: round after round, each in a process of its own, so that a slow period of the machine
+//! Runs contestants side by side: round after round, each in a separate process, so that a slow period of the machine
 //! affects all of them.
 
 use std::path::{Path, PathBuf};

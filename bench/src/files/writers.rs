@@ -124,7 +124,7 @@ pub fn encode(writer: Writer, codec: Codec, source: &Path, out: &Path, threads: 
                 };
                 write_with_lath(&batches, WriteOptions::default().codec(codec), out, threads);
             }
-            // The profile has a codec of its own.
+            // The profile has its own codec.
             Writer::LathCompact => write_with_lath(&batches, WriteOptions::profile(Profile::Compact), out, threads),
             Writer::Parquet => write_with_parquet(&batches, codec, out),
             Writer::Python(name) => unreachable!("{name} has a process of its own"),

@@ -1,4 +1,4 @@
-//! Lath's side of the comparison, in a process of its own.
+//! Lath's side of the comparison, in a separate process.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn needles(folder: &Path, threads: usize, computed_filters: bool) {
         };
         let pruning = &pruning;
         move || {
-            // Open the dataset anew, as another process would: only the library's caches remain.
+            // Open the dataset again, as another process would: only the library's caches remain.
             let dataset = Dataset::open([folder], DatasetOptions::new()).expect("the files are there");
             let scan = scan(&dataset, &condition, threads).select(["id"]).pruning(pruning.clone());
             let batches = scan.build().expect("the scan can be planned");

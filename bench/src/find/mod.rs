@@ -1,4 +1,4 @@
-//! Finds rows: a few by key out of many files, and a selective scan of one large file, both beside peers; and measures
+//! Finds rows: a few by key out of many files, and a selective scan of one large file, both against peers; and measures
 //! what filters, row groups and requests cost Lath.
 
 mod engines;

@@ -38,7 +38,7 @@ const ASKED_OFTEN: usize = 20;
 /// query has false positives in one of a hundred, and computes a filter at the second.
 const ASKED_FOR_LONG: usize = 800;
 
-/// The same for files without filters: at first each query scans all row groups without a match.
+/// For files without filters: at first each query scans all row groups without a match.
 const ASKED_FOR_LONG_WITHOUT: usize = 150;
 
 /// A row of the table.
@@ -65,12 +65,12 @@ impl Work {
         Work { cold: true, ..self }
     }
 
-    /// After so many queries that Lath keeps the filters in memory; at first it reads single blocks of them.
+    /// After enough queries that Lath keeps the filters in memory; at first it reads single blocks of them.
     fn asked_often(self) -> Work {
         Work { uncounted: ASKED_OFTEN, ..self }
     }
 
-    /// After so many queries that Lath has computed its own filters.
+    /// After enough queries that Lath has computed its own filters.
     fn after(self, uncounted: usize) -> Work {
         Work { uncounted, computed_filters: true, ..self }
     }

@@ -58,7 +58,7 @@ pub fn run(record: &mut Record, options: &Options) {
     let (datasets, queries) = if options.quick { (8, 3) } else { (24, 5) };
     let mut rows = Vec::new();
     for work in works {
-        // The same keys for each.
+        // Each uses the same keys.
         let mut random = Random(10);
         let mut costs: [Vec<Cost>; 2] = Default::default();
         for _ in 0..datasets {

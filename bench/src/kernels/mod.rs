@@ -1,4 +1,4 @@
-//! Kernels alone: 65,536 values in L2, every tier in a process of its own, peers beside.
+//! Kernels alone: 65,536 values in L2, every tier in a separate process, compared with peers.
 
 mod bloom;
 mod compare;

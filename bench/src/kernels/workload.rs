@@ -67,7 +67,8 @@ pub enum Page {
         needle: u8,
         count: usize,
     },
-    /// To be encoded; `bytes` are the values, little-endian, for peers in other languages. The same for the next two.
+    /// To be encoded; `bytes` are the values, little-endian, for peers in other languages. This also applies to the
+    /// next two.
     EncodeIndices {
         width: u8,
         values: Vec<u32>,

@@ -16,7 +16,7 @@ use crate::keys::{Kind, Random, value};
 /// Entries per transaction.
 const BATCH: u64 = 512;
 
-/// Gets per snapshot of a reader beside a writer.
+/// Gets per snapshot of a reader during writes.
 const GETS_A_SNAPSHOT: u64 = 1000;
 
 /// Keys per call that gets many.
@@ -35,7 +35,7 @@ pub enum Task {
     Load { rounds: u64 },
     /// Reads the loaded entries.
     Read { calls: u64 },
-    /// Readers beside a writer.
+    /// Readers during writes.
     Beside { readers: usize, seconds: f64 },
     /// Durable commits by this many committers.
     Durable { batch: u64, committers: usize, seconds: f64 },

@@ -1,4 +1,4 @@
-//! Measures Lath's ordered store beside its peers. Start it with `bench/run store`; see docs/benchmarks.md.
+//! Measures Lath's ordered store against its peers. Start it with `bench/run store`; see docs/benchmarks.md.
 
 mod child;
 mod disk;

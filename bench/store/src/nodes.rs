@@ -1,6 +1,6 @@
 //! Times a search in a node, at every tier.
 //!
-//! There are 512 nodes of 256 bytes (they fit a second-level cache), each with arrays of its own and a number of bytes
+//! There are 512 nodes of 256 bytes (they fit a second-level cache), each with its own arrays and a number of bytes
 //! within the range that the row names. For latency, the next node depends on the answer in the one before; for
 //! throughput, it does not. The first row is the choice of nodes alone, which the others include. The program stops
 //! unless every tier gives the same sum of answers.
@@ -81,7 +81,7 @@ fn time<const DEPENDENT: bool>(nodes: &[Node], search: &impl Fn(&Node) -> u64) -
     (best, black_box(sum))
 }
 
-/// The tiers with code of their own here.
+/// The tiers that have their own code here.
 fn tiers() -> impl Iterator<Item = Tier> {
     Tier::available().iter().copied().filter(|&tier| tier != Tier::Sse41)
 }

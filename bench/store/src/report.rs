@@ -1,4 +1,4 @@
-//! Runs all work with all engines in turn, each piece in a process of its own, and prints the tables of results.
+//! Runs all work with all engines in turn, each piece in a separate process, and prints the tables of results.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! Measures keyed tables beside DuckDB, SQLite, Lance and delta-rs. Start it with `bench/run table`; see
+//! Measures keyed tables against DuckDB, SQLite, Lance and delta-rs. Start it with `bench/run table`; see
 //! docs/benchmarks.md.
 
 mod lath;

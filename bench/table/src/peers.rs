@@ -1,4 +1,4 @@
-//! The other engines, each in a Python process of its own.
+//! The other engines, each in a separate Python process.
 
 use std::path::Path;
 use std::process::Command;

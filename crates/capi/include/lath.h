@@ -848,7 +848,7 @@ lath_status lath_dataset_explain(const struct lath_dataset *dataset,
                                  lath_buffer *text);
 
 /*
- Opens the store in a file; its log is in files beside it. `flags` is 0 or a sum of `LATH_STORE_…`. Close the store
+ Opens the store in a file; its log is in files next to it. `flags` is 0 or a sum of `LATH_STORE_…`. Close the store
  with `lath_store_close`.
 
  # Safety
@@ -890,7 +890,7 @@ lath_status lath_store_get(const struct lath_store *store,
                            lath_buffer *value);
 
 /*
- Puts a value at a key, replacing any old value, as a commit of its own. Creates the tree if it does not exist. Waits
+ Puts a value at a key, replacing any old value, as a separate commit. Creates the tree if it does not exist. Waits
  for other transactions: never call it on a thread that has one open itself.
 
  # Safety
@@ -904,7 +904,7 @@ lath_status lath_store_put(const struct lath_store *store,
                            size_t value_len);
 
 /*
- Removes a key as a commit of its own. `was_there`, which may be null, tells whether the key existed. Waits like
+ Removes a key as a separate commit. `was_there`, which may be null, tells whether the key existed. Waits like
  `lath_store_put`.
 
  # Safety

@@ -94,7 +94,7 @@ fn int32_pages_come_back_as_they_were_in_batches() {
     assert_eq!(all, values[33..]);
 }
 
-/// A page that ends too early is an error, or gives the values that are complete in it; nothing beside it is read.
+/// A page that ends too early is an error, or gives the values that are complete in it; nothing outside of it is read.
 #[test]
 fn every_prefix_of_a_delta_page_is_an_error_or_the_page() {
     let values = numbers(300);

@@ -61,14 +61,14 @@ impl<'a> Input<'a> {
         self.bytes.is_empty()
     }
 
-    /// Takes the next `len` bytes, or as many as there are.
+    /// Takes the next `len` bytes, or all that remain.
     pub(crate) fn take(&mut self, len: usize) -> &'a [u8] {
         let (taken, rest) = self.bytes.split_at(len.min(self.bytes.len()));
         self.bytes = rest;
         taken
     }
 
-    /// The rest, in memory of its own that ends with the bytes.
+    /// The rest, in a separate allocation that ends with the bytes.
     pub(crate) fn rest(self) -> Vec<u8> {
         self.bytes.to_vec()
     }

@@ -1,4 +1,4 @@
-//! Arrow in the version of Lath's interfaces, so that a program needs no dependency of its own on it.
+//! Arrow in the version of Lath's interfaces, so that a program needs no separate dependency on it.
 //!
 //! These are the crates `arrow-array`, `arrow-buffer` and `arrow-schema`, whose types are identical to the `arrow`
 //! crate's of the same version.

@@ -188,8 +188,7 @@ static DROPPING: AtomicUsize = AtomicUsize::new(0);
 /// The maximum time that [`wait_for_drops`] waits.
 const DROP_WAIT: Duration = Duration::from_secs(5);
 
-/// Drops a value on a thread of its own. The drop may wait for threads that wait for the GIL, which this thread may
-/// hold.
+/// Drops a value on a separate thread. The drop may wait for threads that wait for the GIL, which this thread may hold.
 pub fn drop_apart<T: Send + 'static>(value: T) {
     DROPPING.fetch_add(1, Ordering::AcqRel);
     let dropping = Dropping(Some(value));

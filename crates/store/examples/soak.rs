@@ -20,7 +20,7 @@ const KEPT: [&str; 2] = ["kept", "kept too"];
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// A balance, and bytes that show whether the value is intact. Their lengths put some values into leaves and others
-/// into nodes of their own.
+/// into value nodes.
 fn account_value(account: u32, balance: u64) -> Vec<u8> {
     let mut value = balance.to_be_bytes().to_vec();
     value.resize(8 + (balance as usize * 7 + account as usize) % 400, balance as u8);

@@ -1,5 +1,5 @@
 //! A view of a store that was opened read-only while no process wrote to it. It is private, so writers may open the
-//! store beside it.
+//! store meanwhile.
 //!
 //! | state | data file | writers |
 //! | --- | --- | --- |

@@ -33,7 +33,7 @@ const WAIT_INTERVAL: Duration = Duration::from_millis(10);
 const REPLAY_BATCH: u64 = 256;
 
 impl Options {
-    /// Opens the store at `path`. Its log and lock files are beside it.
+    /// Opens the store at `path`. Its log and lock files are next to it.
     ///
     /// # Errors
     /// [`Error::Busy`](crate::Error::Busy) if another process has it open in a way that excludes this one,
@@ -171,8 +171,8 @@ impl Store {
     }
 }
 
-/// The error of an empty data area beside a log. The data area is synced before the log gets its first record, so it
-/// was emptied.
+/// The error of an empty data area with a log. The data area is synced before the log gets its first record, so it was
+/// emptied.
 fn lost_data() -> Error {
     Error::corrupt(
         "the data file is missing or empty, and the log beside it has commits; put the data file back from a backup, save \

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-/// The folder of the `parquet-testing` collection: `PARQUET_TEST_DATA`, or `../shared/parquet-testing` beside the
+/// The folder of the `parquet-testing` collection: `PARQUET_TEST_DATA`, or `../shared/parquet-testing` next to the
 /// repository. `None`, with a message on stderr, if the folder does not exist.
 ///
 /// # Panics

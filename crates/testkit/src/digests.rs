@@ -3,7 +3,7 @@ use std::process::Command;
 /// The prefix of the digest lines of a sweep.
 pub const DIGEST_MARK: &str = "digest of ";
 
-/// Runs the ignored test `sweep` of this test program in a process of its own, at the SIMD tier of this name, which a
+/// Runs the ignored test `sweep` of this test program in a separate process, at the SIMD tier of this name, which a
 /// process selects only once. Returns the lines of its output that begin with [`DIGEST_MARK`].
 ///
 /// # Panics

@@ -9,7 +9,7 @@ pub mod rocksdb;
 
 use crate::engine::Engine;
 
-/// The cache of engines with a block cache of their own: room for all of 20 million keys.
+/// The block cache of engines that have one: room for all of 20 million keys.
 const CACHE_BYTES: usize = 2 << 30;
 
 /// Work that any engine can do.

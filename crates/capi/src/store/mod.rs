@@ -31,7 +31,7 @@ pub struct Store(lath_store::Store);
 #[derive(Debug)]
 pub struct Snapshot(Arc<lath_store::Snapshot>);
 
-/// Opens the store in a file; its log is in files beside it. `flags` is 0 or a sum of `LATH_STORE_…`. Close the store
+/// Opens the store in a file; its log is in files next to it. `flags` is 0 or a sum of `LATH_STORE_…`. Close the store
 /// with `lath_store_close`.
 ///
 /// # Safety
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn lath_store_get(
     unsafe { call(work) }
 }
 
-/// Puts a value at a key, replacing any old value, as a commit of its own. Creates the tree if it does not exist. Waits
+/// Puts a value at a key, replacing any old value, as a separate commit. Creates the tree if it does not exist. Waits
 /// for other transactions: never call it on a thread that has one open itself.
 ///
 /// # Safety
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn lath_store_put(
     unsafe { call(work) }
 }
 
-/// Removes a key as a commit of its own. `was_there`, which may be null, tells whether the key existed. Waits like
+/// Removes a key as a separate commit. `was_there`, which may be null, tells whether the key existed. Waits like
 /// `lath_store_put`.
 ///
 /// # Safety

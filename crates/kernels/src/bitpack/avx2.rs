@@ -58,7 +58,7 @@ impl Unpack32 {
         self.mask
     }
 
-    /// The same constants with another mask.
+    /// These constants with another mask.
     #[inline(always)]
     pub(crate) fn masked(self, mask: __m256i) -> Self {
         Self { mask, ..self }

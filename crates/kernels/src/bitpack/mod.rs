@@ -93,7 +93,8 @@ pub fn unpack_msb_u8(src: &[u8], width: u32, out: &mut [u8]) -> Result<(), Kerne
     Ok(())
 }
 
-/// `width` is at most 8; bytes past the end of `src` count as zeros. The same for the next two, up to 32 and 64.
+/// `width` is at most 8; bytes past the end of `src` count as zeros. This also applies to the next two, up to 32 and
+/// 64.
 fn unpack_checked_u8(src: &[u8], width: u32, out: &mut [u8]) {
     dispatch!(unpack_u8(src, width, out): avx512 avx2 neon);
 }

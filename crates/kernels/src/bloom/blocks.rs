@@ -53,7 +53,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The same, mutable.
+/// The blocks of a filter, mutable.
 pub(super) struct BlocksMut<'a>(&'a mut [Block]);
 
 impl<'a> BlocksMut<'a> {

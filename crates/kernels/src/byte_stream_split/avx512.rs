@@ -6,8 +6,8 @@
 //! K = 8   streams 0–3, and 4–7, each to quads of bytes as for K = 4, then quads of both unpacked
 //! ```
 //!
-//! Filling takes loads that insert, which run beside the permutes: for 64 bytes one `vpermb` with three of them (K = 4)
-//! or two shuffles with three (K = 8), where networks of unpacks need four shuffles and six.
+//! Filling takes loads that insert, which run in parallel with the permutes: for 64 bytes one `vpermb` with three of
+//! them (K = 4) or two shuffles with three (K = 8), where networks of unpacks need four shuffles and six.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{

@@ -1,4 +1,4 @@
-//! The same strings in every layout, for tests.
+//! Strings in every layout, for tests.
 
 use lath_testkit::{GuardedBytes, GuardedSlice};
 

@@ -120,7 +120,7 @@ macro_rules! tiers {
 /// Integers that can be viewed as unsigned ones of the same size.
 trait Bits<U> {}
 
-/// The same integers, unsigned.
+/// Reinterprets integers as unsigned.
 #[inline]
 fn bits<T: Bits<U>, U>(values: &[T]) -> &[U] {
     const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) };

@@ -8,7 +8,7 @@
 //! total            lane 7 everywhere
 //! ```
 //!
-//! Only `carry += total` depends on the eight values before; everything else in the next group runs beside it.
+//! Only `carry += total` depends on the eight values before; everything else in the next group runs in parallel.
 //!
 //! For i32 in blocks of 32, a register has four values of each half of a block instead, so that the operations across
 //! the 128-bit halves run once a block and not once a group: 20 to 27 % less time.

@@ -257,7 +257,7 @@ avx512! {
         }
     }
 
-    /// The same vector, hidden from the compiler, which would otherwise add the sums to the carry one after the other.
+    /// Hides a vector from the compiler, which would otherwise add the sums to the carry one after the other.
     #[inline]
     fn opaque(vector: __m512i) -> __m512i {
         let same;

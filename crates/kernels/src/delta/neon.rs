@@ -7,7 +7,7 @@
 //! total            the last lane, everywhere
 //! ```
 //!
-//! Only `carry += total` depends on the values before; everything else in the next ones runs beside it.
+//! Only `carry += total` depends on the values before; everything else in the next ones runs in parallel.
 #![expect(unsafe_code, reason = "stores through pointers")]
 
 use std::arch::aarch64::*;

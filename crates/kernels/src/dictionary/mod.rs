@@ -8,8 +8,8 @@
 //!
 //! A table is a hash table in the caller's memory: slots, found by hashing, and the dictionary, which grows in the form
 //! of a dictionary page. It takes values until its memory is full and returns their number; the caller then makes a
-//! larger table of the same dictionary, or gives up the dictionary. The same happens, for hostile values, if too many
-//! of them have similar hashes.
+//! larger table of the same dictionary, or gives up the dictionary. Hostile values with many similar hashes have this
+//! effect too.
 //!
 //! | values | table | slots | dictionary |
 //! | --- | --- | --- | --- |

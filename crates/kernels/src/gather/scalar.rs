@@ -1,5 +1,5 @@
-//! Portable gathers: a checked load per value. The check is one well-predicted compare, and costs little beside the two
-//! loads and the store of a value.
+//! Portable gathers: a checked load per value. The check is one well-predicted compare, and costs little compared with
+//! the two loads and the store of a value.
 
 use crate::KernelError;
 

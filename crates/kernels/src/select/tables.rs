@@ -59,7 +59,7 @@ const fn widen<const ROWS: usize, const BYTES: usize, const WIDTH: usize>(
     table
 }
 
-/// The same for eight elements of two bytes: 4 KiB.
+/// The tables for eight elements of two bytes: 4 KiB each.
 pub(super) static RANKS_U16: [[u8; 16]; 256] = widen::<256, 16, 2>(&RANKS);
 pub(super) static POSITIONS_U16: [[u8; 16]; 256] = widen::<256, 16, 2>(&POSITIONS);
 

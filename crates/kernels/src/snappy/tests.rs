@@ -8,7 +8,7 @@ fn check(src: &[u8]) {
     check_with_slack(src, [0, 1, SLACK_LEN, 400]);
 }
 
-/// The same with `slack` bytes to spare.
+/// Decompresses between guard pages with `slack` bytes to spare.
 fn check_with_slack(src: &[u8], slacks: impl IntoIterator<Item = usize>) {
     let expected = reference::decompress(src);
     let stated = decompressed_len(src).unwrap_or(0).min(1 << 20);

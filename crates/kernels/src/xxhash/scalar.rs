@@ -1,4 +1,4 @@
-//! Portable hashing. A value's hash is a chain of multiplications; the hashes of neighbours run beside it.
+//! Portable hashing. A value's hash is a chain of multiplications; the hashes of neighbours run in parallel.
 
 use super::{P1, P2, P3, P4, P5};
 use crate::KernelError;

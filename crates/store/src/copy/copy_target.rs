@@ -52,7 +52,7 @@ impl<'p> CopyCounter<'p> {
     }
 }
 
-/// A store in a temporary folder beside its final path. Dropping it unfinished removes the folder.
+/// A store in a temporary folder next to its final path. Dropping it unfinished removes the folder.
 ///
 /// The folder is called `.NAME.lath-0.partial`, or has another number, and is locked. The system releases the lock
 /// however the process ends, so a folder with a free lock is a leftover of a killed process. The next copy removes it.
@@ -69,7 +69,7 @@ pub(crate) struct CopyTarget {
 
 impl CopyTarget {
     /// # Errors
-    /// [`Error::Exists`] if there is a file at `path` or the log of a store beside it, [`Error::Io`].
+    /// [`Error::Exists`] if there is a file at `path` or the log of a store next to it, [`Error::Io`].
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let Some(name) = path.file_name() else {
             return Err(Error::Invalid(format!("{} does not name a store", path.display())));
@@ -137,7 +137,7 @@ fn put_in_place(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Removes leftovers, and creates a locked folder with a temporary name beside `path`.
+/// Removes leftovers, and creates a locked folder with a temporary name next to `path`.
 fn create_folder(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = |number: u32| {
         let mut name = OsString::from(".");

@@ -1,8 +1,8 @@
 //! Group commit: many committers share one sync.
 //!
 //! A sync covers all records that were appended before it began, and takes about as long for eight as for one. Left
-//! alone, committers would form two alternating groups: those that arrive during a sync would lead the next one while
-//! the others still make their next commits. So the next sync waits for all committers that took part in the last
+//! alone, committers would form two alternating groups: committers that arrive during a sync would lead the next one
+//! while the others still make their next commits. So the next sync waits for all committers that took part in the last
 //! round, by a record that was synced or one that arrived meanwhile. The committer that completes the group leads, so
 //! no thread has to be woken for it. The first waiting committer is the timekeeper: after half of the time of a sync it
 //! leads without the others. If that happens repeatedly, more and more rounds do not wait. A single committer never

@@ -6,7 +6,7 @@
 //! ```
 //! The keys below a child continue, after the path to the node, with the prefix and then a byte that is at least the
 //! divider before the child and less than the one after it. A key that ends there belongs to the first child. A child
-//! that is an inner node has that byte as the first of its own prefix, so every inner node below the root has a prefix.
+//! that is an inner node has that byte as the first of its prefix, so every inner node below the root has a prefix.
 
 use std::ops::Range;
 

@@ -194,7 +194,7 @@ impl<'a> Leaf<'a> {
         Ok((suffix.len(), tail, 0))
     }
 
-    /// Whether the value of an entry may be in a node of its own: `false` only if it certainly is not.
+    /// Returns whether the value of an entry may be in a value node: `false` only if it certainly is not.
     #[inline]
     pub(crate) fn may_be_external(&self, index: usize) -> bool {
         let value_len = self.body.len().checked_sub(self.place(index)).and_then(|at| self.body.get(at + 1));

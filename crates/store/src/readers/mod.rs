@@ -25,9 +25,8 @@
 //!         │  incarnation, counted from 1                │ process │
 //! ```
 //!
-//! All words have 64 bits in the machine's byte order; each slot and the published root have cache lines of their own.
-//! The memory does not outlive the last process that maps it, so nothing in it was left by an earlier boot of the
-//! machine.
+//! All words have 64 bits in the machine's byte order; each slot and the published root have separate cache lines. The
+//! memory does not outlive the last process that maps it, so nothing in it was left by an earlier boot of the machine.
 //!
 //! Readers pin without waiting for the writer ([`protocol`] has the argument): a slot that was used once is kept for
 //! the next pin. A process that ends without releasing its slots leaves its pins behind. They are released when the

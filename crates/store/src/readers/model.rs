@@ -151,7 +151,7 @@ fn check(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Two readers in slots of their own, and a writer that reuses nodes.
+/// Two readers in separate slots, and a writer that reuses nodes.
 fn two_readers_and_a_writer<W: Word + Default + Send + Sync + 'static>(commits: usize) {
     let mut writer = Writer::new(3);
     let store = Arc::new(Store::<W>::new(2, 3));

@@ -45,7 +45,7 @@ pub struct RepairReport {
 /// the headers still has the store's identity. If the data file is missing or empty, only replays the log.
 ///
 /// # Errors
-/// [`Error::Exists`] if there is a file at `target` or the log of a store beside it, [`Error::Busy`] if the damaged
+/// [`Error::Exists`] if there is a file at `target` or the log of a store next to it, [`Error::Busy`] if the damaged
 /// store is open for writing, [`Error::Corrupt`] if no checkpoint can be found, [`Error::Io`]. After an error nothing
 /// remains at `target`.
 pub fn repair(damaged: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<RepairReport> {

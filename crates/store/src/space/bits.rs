@@ -59,7 +59,7 @@ pub(super) fn set_all(words: &mut [u64], on: bool, start: u64, len: u64) {
     }
 }
 
-/// Clears a run of bits and counts those that were set.
+/// Clears a run of bits and counts the ones among them.
 #[inline]
 pub(super) fn clear(words: &mut [u64], start: u64, len: u32) -> u32 {
     if len > 64 {

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 const MEMORY: &str = "memory";
 
 /// A store in the memory of this process. All stores opened from one value or its clones are the same store, as if each
-/// were in a process of its own.
+/// were in a separate process.
 #[derive(Debug, Clone)]
 pub struct MemoryStorage {
     data: Arc<MemoryData>,

@@ -43,7 +43,7 @@ pub const MAX_PROCESSES: u32 = 1024;
 ///   [`shared_with_others`](Self::shared_with_others) to the same table, in all processes. Two values with the same
 ///   data area have the same table, so only the holder of its [writer lock](SharedMemory::try_lock_writer) writes to
 ///   the data area.
-/// - A [`private`](Self::private) view has a data area of its own, which no later write to the original changes, unless
+/// - A [`private`](Self::private) view has a separate data area, which no later write to the original changes, unless
 ///   it has [let writers in](Self::let_writers_in).
 pub unsafe trait Storage: fmt::Debug + Send + Sync {
     /// Opens the data area. One caller at a time may open it for writing: [`Error::Busy`] if another caller has it open

@@ -9,7 +9,7 @@ use crate::node::{Inner, Kind, Leaf, Node, Word};
 /// The number of lines of a leaf that are prefetched before its length is known: most leaves have no more.
 pub(super) const LEAF_LINES: u64 = 12;
 
-/// The same for an inner node: nearly all nodes above leaves have no more.
+/// The number of lines of an inner node that are prefetched: nearly all nodes above leaves have no more.
 const INNER_LINES: u64 = 4;
 
 /// A node with this many keys most likely has a child for every byte, and a prefix of one byte.

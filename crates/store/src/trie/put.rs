@@ -223,7 +223,7 @@ impl Writer {
         Ok(Word::new(extent.start, 1))
     }
 
-    /// Puts a new key beside an inner node; the key matches only the first `matched` bytes of the node's prefix.
+    /// Puts a new key next to an inner node; the key matches only the first `matched` bytes of the node's prefix.
     fn divide_prefix(
         &mut self,
         root: &mut Word,

@@ -22,7 +22,7 @@ impl Writer {
         }
     }
 
-    /// Removes `key`, which exists, and the keys of the range after it in the same leaf or in subtrees beside it.
+    /// Removes `key`, which exists, and the keys of the range after it in the same leaf or in sibling subtrees.
     fn remove_from(&mut self, root: &mut Word, key: &[u8], high: Option<&[u8]>) -> Result<u64> {
         self.discard_path();
         let End::Leaf { reference, depth } = self.descend(root, key)? else { return Err(lost()) };
@@ -53,7 +53,7 @@ impl Writer {
     }
 
     /// Removes the leaf at the end of the path, all of whose keys are in the range, or the largest subtree in the range
-    /// whose first leaf it is, and the subtrees beside it that are completely in the range.
+    /// whose first leaf it is, and its sibling subtrees that are completely in the range.
     fn remove_subtrees(&mut self, root: &mut Word, leaf: u64, high: Option<&[u8]>) -> Result<u64> {
         // Goes up as long as the path leads through first children and the subtree ends before the range does.
         let mut top = leaf;

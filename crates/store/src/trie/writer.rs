@@ -55,7 +55,7 @@ pub(crate) struct Writer {
     purpose: Purpose,
     /// Nodes that this transaction no longer reaches, but that an earlier root or savepoint may reach.
     pub(crate) retired: Vec<RetiredNode>,
-    /// The same for nodes that are not part of any named snapshot: records of commits, and the tree of named snapshots.
+    /// Retired nodes that are not part of any named snapshot: records of commits, and the tree of named snapshots.
     pub(crate) retired_records: Vec<RetiredNode>,
     pub(super) path: Path,
     pub(super) entries: Entries,

@@ -52,7 +52,7 @@ pub(crate) struct State {
     pub(crate) writer: Writer,
     /// Dead nodes that earlier commits reach.
     pub(crate) reclaimer: Reclaimer,
-    /// The same for nodes that are not part of any named snapshot.
+    /// Dead nodes that are not part of any named snapshot.
     pub(crate) records: Reclaimer,
     pub(crate) root: Root,
     /// The node with the record of `root`.

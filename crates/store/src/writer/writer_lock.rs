@@ -10,7 +10,8 @@ use super::state::State;
 /// tenth of it: a thread that sleeps often finds on waking that another one was faster.
 const SPINS: u32 = 1000;
 
-/// The lock and, while it is free, the state. A store that was opened read-only beside a writer has no state.
+/// The lock and, while it is free, the state. A store that was opened read-only while another process writes has no
+/// state.
 #[derive(Debug, Default)]
 pub(crate) struct WriterLock {
     slot: Mutex<Slot>,

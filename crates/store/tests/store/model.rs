@@ -150,7 +150,7 @@ impl Model {
             assert!(transaction.drop_tree(name).unwrap());
         }
         transaction.commit().unwrap();
-        // One transaction after which the dead nodes are no longer needed, and more with few dead nodes of their own.
+        // One transaction after which the dead nodes are no longer needed, and more that leave few dead nodes.
         for _ in 0..3 {
             store.checkpoint().unwrap();
             let mut transaction = store.begin().unwrap();

@@ -126,7 +126,7 @@ fn writers_come_beside_a_reader_of_an_idle_store_and_keep_what_it_reads() {
                 (false, false) => 0,
             };
             assert_eq!(writer.stats().unwrap().oldest_reader, Some(held));
-            // Another reader opens beside the writer, and sees its commits.
+            // Another reader opens next to the writer, and sees its commits.
             let other = Options::new().read_only(true).open(&path).unwrap();
             assert_eq!(entries(&other), entries(&writer));
             assert_eq!(entries(&reader), expected);

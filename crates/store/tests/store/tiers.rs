@@ -1,6 +1,6 @@
 //! Every tier keeps the same keys: random histories, compared with ordered maps and, by their digests, with each other.
 //!
-//! A process selects its tier once, so each tier runs the sweep in a process of its own.
+//! A process selects its tier once, so each tier runs the sweep in a separate process.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

@@ -2,8 +2,8 @@ use std::fs;
 
 use super::circles_of_modules;
 
-/// The circles of a crate whose `lib.rs`, `a.rs`, `b/mod.rs` and `b/c.rs` have these texts, beside a `b/d.rs` that
-/// names `c`.
+/// The circles of a crate whose `lib.rs`, `a.rs`, `b/mod.rs` and `b/c.rs` have these texts, with a `b/d.rs` that names
+/// `c`.
 fn circles(name: &str, [root, a, b, c]: [&str; 4]) -> Vec<String> {
     let folder = std::env::temp_dir().join(format!("lath-circles-{}-{name}", std::process::id()));
     fs::create_dir_all(folder.join("b")).expect("a folder");

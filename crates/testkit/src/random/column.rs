@@ -176,7 +176,7 @@ fn primitive<T: ArrowPrimitiveType>(
     Arc::new(PrimitiveArray::<T>::new(keys.iter().map(|&key| value(key)).collect(), nulls))
 }
 
-/// The same values with another precision, scale or time zone.
+/// Changes only the precision, scale or time zone of an array's type.
 fn retyped(array: ArrayRef, data_type: &DataType) -> ArrayRef {
     let data = array.to_data().into_builder().data_type(data_type.clone());
     make_array(data.build().expect("the types are stored alike"))

@@ -1,8 +1,8 @@
 //! Four doubles or eight floats at a time: scaled, rounded, scaled back, compared bit by bit.
 //!
 //! Floats are rounded by the conversion to 32-bit integers, which gives −2^31 for everything out of range. Doubles are
-//! rounded by adding `1.5 × 2^52`, which is correct within ±2^51; the few values beyond are marked in a word of their
-//! own, and the portable code handles them one by one.
+//! rounded by adding `1.5 × 2^52`, which is correct within ±2^51; the few values beyond are marked in a separate word,
+//! and the portable code handles them one by one.
 //!
 //! Minimum and maximum are computed from the rounded values, with misses as NaN: these instructions then keep the other
 //! operand.

@@ -111,8 +111,8 @@ avx2! {
         _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed)
     }
 
-    /// `width` is at most 8; `out` has the bytes, and more may be overwritten. The same for the next two, up to 32 and
-    /// 64.
+    /// `width` is at most 8; `out` has the bytes, and more may be overwritten. This also applies to the next two, up to
+    /// 32 and 64.
     #[inline]
     pub(crate) fn pack_u8(values: &[u8], width: u32, out: &mut [u8]) {
         let mut done = 0;

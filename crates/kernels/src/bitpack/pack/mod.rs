@@ -45,7 +45,7 @@ pub fn pack_u64(values: &[u64], width: u32, out: &mut [u8]) -> Result<usize, Ker
     Ok(out.len())
 }
 
-/// `width` is at most 32, and `out` has the bytes. The same for the next one, up to 64.
+/// `width` is at most 32, and `out` has the bytes. This also applies to the next one, up to 64.
 pub(crate) fn pack_checked_u32(values: &[u32], width: u32, out: &mut [u8]) {
     dispatch!(pack_u32(values, width, out): avx2);
 }

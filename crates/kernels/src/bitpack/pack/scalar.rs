@@ -35,7 +35,7 @@ macro_rules! by_width {
     ($element:ty: $($width:literal)*) => { [nothing, $(pack::<$element, $width> as Pack<$element>),*] };
 }
 
-/// `width` is at most 8, and `out` has the bytes. The same for the next two, up to 32 and 64.
+/// `width` is at most 8, and `out` has the bytes. This also applies to the next two, up to 32 and 64.
 pub(crate) fn pack_u8(values: &[u8], width: u32, out: &mut [u8]) {
     const WIDTHS: [Pack<u8>; 9] = by_width!(u8: 1 2 3 4 5 6 7 8);
     WIDTHS[width as usize](values, out);

@@ -1,4 +1,4 @@
-//! DELTA_BYTE_ARRAY: each value is a prefix of the previous value and a suffix of its own.
+//! DELTA_BYTE_ARRAY: each value is a prefix of the previous value and its own suffix.
 //!
 //! ```text
 //! prefix lengths   0            5              3
@@ -104,7 +104,7 @@ fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
     if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
 }
 
-/// The same number of each, none negative.
+/// As many prefix lengths as suffix lengths, none negative.
 #[derive(Clone, Copy)]
 struct Lengths<'a> {
     prefixes: &'a [i32],

@@ -7,7 +7,7 @@
 //! kept         05 00 00 00  h e l l o  00 00 00 00  0 0 0     and for over twelve bytes: buffer and offset in the rest
 //! ```
 //!
-//! The chain from value to value is one load and one add; the rest of the work runs beside it.
+//! The chain from value to value is one load and one add; the rest of the work runs in parallel.
 //!
 //! Bytes are copied 32 or 128 at a time, past the end of a value into the room of later values, which are written
 //! afterwards: a branch on each 32 bytes would be mispredicted for about every value of 40 to 100 bytes (three times

@@ -78,7 +78,7 @@ avx2! {
         unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
     }
 
-    /// The same as [`load`].
+    /// Stores 32 bytes from `at` on.
     #[inline]
     fn store<const N: usize>(to: &mut [u8; N], at: usize, value: __m256i) {
         let to: &mut [u8] = &mut to[at..at + 32];

@@ -54,7 +54,7 @@ pub fn prefix_split(
     with_source!(strings, |source| split(source, previous, lengths, suffixes))
 }
 
-/// The same number of each.
+/// As many prefix lengths as suffix lengths.
 struct Lengths<'a> {
     prefixes: &'a mut [i32],
     suffixes: &'a mut [i32],

@@ -8,7 +8,7 @@
 //!
 //! Stores are the limit, not shuffles: a block is a line of every stream, so from the second block on whole lines are
 //! stored (the first stream's, and the others' if streams are a multiple of a line apart), and each is prefetched two
-//! blocks before, because nothing else fetches the lines of so many streams in time.
+//! blocks before, because the hardware prefetcher does not follow this many streams.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{

@@ -17,8 +17,8 @@ fn encoded<T: Integer + Plain>(values: &[T], encode: Encode<T>) -> Vec<u8> {
     out[..len].to_vec()
 }
 
-/// Random walks whose deltas have up to `width` bits above a random smallest one; every 32nd value gets a width of its
-/// own if `mixed`.
+/// Random walks whose deltas have up to `width` bits above a random smallest one; every 32nd value gets another width
+/// if `mixed`.
 fn walk(random: &mut Seeded, count: usize, width: u32, mixed: bool) -> Vec<i64> {
     let bits = |random: &mut Seeded, width: u32| random.u64(..).checked_shr(64 - width).unwrap_or(0);
     let least = random.i64(..) >> random.u32(..64);
@@ -90,7 +90,7 @@ fn widths_are_the_least_that_hold_their_miniblock() {
         let bytes = encoded(&values, encode_i32);
         assert_eq!(bytes[..10], [128, 1, 4, 129, 1, 20, 1, 1, 4, 1], "{tier}");
         assert_eq!(bytes.len(), 11 + 4 * (1 + 4 + 1 + 1));
-        // The same again after it: of the second block one miniblock is stored.
+        // These values again after it: of the second block one miniblock is stored.
         let values = [values, vec![18; 20]].concat();
         let bytes = encoded(&values, encode_i64_of_i32);
         assert_eq!(bytes[39..], [0, 0, 0, 0, 0], "{tier}");

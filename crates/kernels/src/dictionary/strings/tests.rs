@@ -165,7 +165,7 @@ fn pages_that_do_not_hold_the_strings_are_refused() {
     assert!(Strings::resume(&mut slots, &mut page, 17, 40).is_err(), "a quarter of 64 slots is 16");
     assert!(Strings::resume(&mut slots, &mut page, 1, 69).is_err(), "32 of 100 bytes stay free");
     assert!(Strings::new(&mut slots[..3], &mut page).is_err());
-    // The same string over and over is one chain, which ends.
+    // One string over and over is one chain, which ends.
     let mut slots = [StringSlot::EMPTY; 1024];
     let mut page = [0; 1000];
     let refused = Strings::rebuild(&mut slots, &mut page, 200, 800).err();

@@ -4,9 +4,9 @@
 //! are set at a multiple of eight values after the last repeated run (bit-packed runs have whole groups), and end at
 //! the next clear bit. Everything else goes to bit-packed runs.
 //!
-//! A repeated run between bit-packed ones costs its header, its value and another header. It needs at least so many
-//! groups of equal values that this is no more than the groups would take up, and twice as many if that is a byte or
-//! less, because runs cost readers time:
+//! A repeated run between bit-packed ones costs its header, its value and another header. It needs enough groups of
+//! equal values for this to be no more than the groups would take up, and twice as many if that is a byte or less,
+//! because runs cost readers time:
 //!
 //! ```text
 //! width             1     2, 3    from 4 on

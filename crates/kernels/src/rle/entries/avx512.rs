@@ -319,7 +319,7 @@ avx512! {
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
     }
 
-    /// As many lanes as there are, up to sixteen.
+    /// All remaining lanes, up to sixteen.
     #[inline]
     fn store_some(to: &mut [u32], value: __m512i) {
         let mask = first_16(to.len());
@@ -333,7 +333,7 @@ avx512! {
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
     }
 
-    /// As many lanes as there are, up to eight.
+    /// All remaining lanes, up to eight.
     #[inline]
     fn store_some_u64(to: &mut [u64], value: __m512i) {
         let mask = first_8(to.len());

@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "implements a storage trait, and asks for the user of the process")]
-//! A store in files: the data file at a path, and beside it `-log0`, `-log1` and `-lock`.
+//! A store in files: the data file at a path, and next to it `-log0`, `-log1` and `-lock`.
 
 mod data;
 mod lock;

@@ -52,7 +52,7 @@ impl SimulatedData {
         Ok(Self { memory, state })
     }
 
-    /// Copies the area to other memory, which is empty. The same bytes are durable.
+    /// Copies the area to other memory, which is empty. Exactly the durable bytes of the original are durable.
     pub(super) fn copy(&self, memory: Arc<dyn Data>) -> Result<Self> {
         let state = self.state();
         let copy = Self::new(memory, &self.contents())?;
@@ -79,7 +79,7 @@ impl SimulatedData {
 
     /// # Safety
     ///
-    /// The same as [`Data::set_len`].
+    /// See [`Data::set_len`].
     pub(super) unsafe fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.state();
         state.lens.push(self.memory.len());

@@ -95,7 +95,7 @@ impl SimulatedStorage {
     ///
     /// # Errors
     ///
-    /// The same as [`new`](Self::new).
+    /// See [`new`](Self::new).
     pub fn crash(&self, random: &mut Rng) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
         let _gate = self.0.enter();
@@ -109,7 +109,7 @@ impl SimulatedStorage {
     ///
     /// # Errors
     ///
-    /// The same as [`new`](Self::new).
+    /// See [`new`](Self::new).
     pub fn kill(&self, with_survivor: bool) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
         let _gate = self.0.enter();

@@ -20,7 +20,7 @@ const CLEAN: &str = "v1-clean";
 /// Left by a killed process: a checkpoint, and commits that are only in the log.
 const KILLED: &str = "v1-killed";
 
-/// The same two, in version 2.
+/// Two such stores in version 2.
 const CLEAN_2: &str = "v2-clean";
 const KILLED_2: &str = "v2-killed";
 
