@@ -37,10 +37,10 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
-    FilterBounds, FloatOrder, GroupingSets, Guards, IntervalWindows, MapAccess, Multisets, NestedExtremes, OctetLength,
-    PeerFrames, PlainPlaces, SharingPlanner, SortedOffsets, StandardCasts, Unnesting, at_time_zone_function,
-    checked_sum, map_extract_function, merge_join_columns, null_safe_rules, uuid_function, whole_number_functions,
-    with_output_names,
+    FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, MapAccess, Multisets, NestedExtremes, NestedOrder,
+    OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets,
+    StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function, merge_join_columns,
+    null_safe_rules, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::write::{CopyTarget, WriteSettings, option_text};
@@ -405,13 +405,16 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.insert(0, Arc::new(PlainPlaces));
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));
+    rules.push(Arc::new(ListNumbers));
     rules.push(Arc::new(NestedExtremes::new()));
     rules.push(Arc::new(DistinctLists::new()));
     rules.push(Arc::new(ComparedIntervals::new()));
     rules.push(Arc::new(StandardCasts));
     rules.push(Arc::new(CheckedArithmetic::new()));
     rules.push(Arc::new(FloatOrder::new()));
+    rules.push(Arc::new(NestedOrder::new()));
     rules.push(Arc::new(BooleanCases));
+    rules.push(Arc::new(RunningExtremes));
     rules
 }
 
@@ -449,7 +452,7 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
     }
     rules.push(Arc::new(VerifiedOrder));
     rules.insert(0, Arc::new(SortedOffsets));
-    rules.insert(0, Arc::new(GroupingSets));
+    rules.insert(0, Arc::new(PropertyBarriers));
     rules
 }
 

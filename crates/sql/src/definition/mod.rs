@@ -55,6 +55,11 @@ impl Definitions<'_> {
                 self.drop_index(names, table.as_ref(), *if_exists).await?;
             }
             SqlStatement::Call(function) => self.call(function).await?,
+            SqlStatement::CreateSchema { .. } if self.tables.database().is_some() => {
+                return plan_err!(
+                    "a database has one schema, and keeps no other; leave this statement out, and create tables without the name of a schema"
+                );
+            }
             SqlStatement::CreateTable(create) => return self.create(create).await,
             SqlStatement::CreateView(create) if self.tables.database().is_some() && !self.is_temporary => {
                 self.create_view(create).await?;

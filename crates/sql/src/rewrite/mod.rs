@@ -17,22 +17,25 @@
 //! | `floats` | decimals compared with floats become floats |
 //! | `frames` | windows in the order of byte strings, durations, structs and maps |
 //! | `float_order` | NaN equals NaN and is above all numbers, both zeros are equal |
-//! | `grouping_sets` | totals of grouping sets over keys whose order or value is known |
 //! | `guards` | errors are raised only for rows that reach the expression |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `maps` | values of maps by keys of any type |
 //! | `octet_length` | byte strings have a length, too |
+//! | `nested_order` | lists and structs with nulls inside have one order everywhere |
 //! | `null_safe_joins` | equalities are not keys of null-safe joins |
 //! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
+//! | `list_numbers` | functions over lists of numbers refuse lists of lists |
 //! | `lists` | `IN` with columns in its list |
 //! | `numbers` | literals with a point are exact decimals, and those with an exponent doubles |
 //! | `offsets` | `OFFSET` without `LIMIT` skips the first rows of its order |
 //! | `output` | equal columns in the select list, and names of computed ones |
 //! | `patterns` | `LIKE … ESCAPE` and `SIMILAR TO` |
+//! | `property_barriers` | hides properties of grouping sets and outer joins that do not hold |
 //! | `rounding` | `round`, `ceil` and `floor` of decimals have one type, into which their results fit |
+//! | `running_extremes` | `min` and `max` over windows are not sorted where they begin with null |
 //! | `rows` | comparisons of rows compare their columns, with the standard's rules for null |
 //! | `list_aggregates` | `array_agg` with DISTINCT has its own order |
 //! | `text_aggregates` | several `string_agg` with different orders |
@@ -53,6 +56,7 @@ mod guards;
 mod joins;
 mod output;
 mod overflow;
+mod property_barriers;
 mod statement;
 mod subquery;
 mod times;
@@ -60,9 +64,9 @@ mod using_joins;
 mod values;
 
 pub(crate) use aggregates::DistinctLists;
-pub(crate) use aggregates::GroupingSets;
 pub(crate) use aggregates::NestedExtremes;
 pub(crate) use aggregates::PeerFrames;
+pub(crate) use aggregates::RunningExtremes;
 pub(crate) use aggregates::SortedOffsets;
 pub(crate) use filter_bounds::FilterBounds;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
@@ -71,6 +75,7 @@ pub(crate) use joins::Multisets;
 pub(crate) use joins::null_safe_rules;
 pub(crate) use output::with_output_names;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
+pub(crate) use property_barriers::PropertyBarriers;
 pub(crate) use statement::rewrite;
 pub(crate) use subquery::{SharingPlanner, Unnesting};
 pub(crate) use times::DateArithmetic;
@@ -79,6 +84,8 @@ pub(crate) use times::{ComparedIntervals, IntervalWindows};
 pub(crate) use using_joins::merge_join_columns;
 pub(crate) use values::CommonTypes;
 pub(crate) use values::ExactDivision;
+pub(crate) use values::ListNumbers;
+pub(crate) use values::NestedOrder;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
 pub(crate) use values::uuid_function;

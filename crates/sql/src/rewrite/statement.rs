@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Fetch, LimitClause, Query, Select, SetExpr, Statement as SqlStatement, Value, VisitMut, VisitorMut,
+    Expr, Fetch, FunctionArg, FunctionArgExpr, JoinOperator, LimitClause, ObjectNamePart, Query, Select, SetExpr,
+    Statement as SqlStatement, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
+use crate::dialect::normal;
 use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
 use crate::rewrite::values::{inner_values, lists, numbers, patterns, types};
@@ -52,10 +54,16 @@ impl VisitorMut for Rewriter {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<ParserError> {
+        select.from.iter_mut().for_each(name_sides);
         windows::modifiers_as_sets(&mut select.group_by);
         output::name_items(select);
         text_aggregates::order_apart(select);
         as_flow(windows::refine(select).and_then(|()| row_subqueries::rewrite_conditions(select)))
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<ParserError> {
+        without_lateral(factor);
+        ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
@@ -78,6 +86,36 @@ fn as_flow(result: Result<(), ParserError>) -> ControlFlow<ParserError> {
     match result {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),
+    }
+}
+
+/// Rewrites `LATERAL unnest(list)` as `unnest(list)`, which sees the tables before it anyway.
+fn without_lateral(factor: &mut TableFactor) {
+    let TableFactor::Function { lateral: true, name, args, with_ordinality: false, alias } = factor else { return };
+    let is_unnest = matches!(name.0.as_slice(), [ObjectNamePart::Identifier(name)] if normal(name) == "unnest");
+    let lists = args.iter().map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(list)) => Some(list.clone()),
+        _ => None,
+    });
+    let Some(array_exprs) = lists.collect::<Option<Vec<_>>>().filter(|_| is_unnest) else { return };
+    *factor = TableFactor::UNNEST {
+        alias: alias.take(),
+        array_exprs,
+        with_offset: false,
+        with_offset_alias: None,
+        with_ordinality: false,
+    };
+}
+
+/// Rewrites `SEMI JOIN` and `ANTI JOIN`, as DuckDB has them, to those of the left side.
+fn name_sides(from: &mut TableWithJoins) {
+    for join in &mut from.joins {
+        let operator = &mut join.join_operator;
+        *operator = match std::mem::replace(operator, JoinOperator::CrossApply) {
+            JoinOperator::Semi(constraint) => JoinOperator::LeftSemi(constraint),
+            JoinOperator::Anti(constraint) => JoinOperator::LeftAnti(constraint),
+            other => other,
+        };
     }
 }
 

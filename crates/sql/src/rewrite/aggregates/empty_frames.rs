@@ -1,10 +1,12 @@
-//! Frames that end before they start, `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`: they have no rows, and DataFusion 55 refuses them.
+//! Frames that end before they start, `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`: they have no rows, and DataFusion 55 refuses them. A null
+//! offset of `lag` and `lead` is no row either, which it takes for an offset.
 //!
 //! PostgreSQL refuses those alone that can never have rows whatever the numbers are, such as `1 FOLLOWING AND CURRENT ROW`.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    CaseWhen, Expr, ObjectNamePart, Value, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowType,
+    CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Value, WindowFrame,
+    WindowFrameBound, WindowFrameUnits, WindowType,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
@@ -25,6 +27,10 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
         [ObjectNamePart::Identifier(name)] => normal(name),
         _ => return Ok(()),
     };
+    if ["lag", "lead"].contains(&name.as_str()) && has_null_offset(function) {
+        *expr = never(expr.clone(), None);
+        return Ok(());
+    }
     let Some(WindowType::WindowSpec(spec)) = &mut function.over else { return Ok(()) };
     let Some(frame) = spec.window_frame.as_mut().filter(|frame| is_empty(frame)) else { return Ok(()) };
     if WITHOUT_FRAME.contains(&name.as_str()) {
@@ -33,15 +39,27 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     }
     frame.end_bound = Some(frame.start_bound.clone());
     let zero = COUNTS.contains(&name.as_str()).then(|| Box::new(Expr::value(Value::Number("0".to_owned(), false))));
-    let never = CaseWhen { condition: Expr::value(Value::Boolean(false)), result: expr.clone() };
-    *expr = Expr::Case {
+    *expr = never(expr.clone(), zero);
+    Ok(())
+}
+
+/// `otherwise`, or null, with the type of `value`.
+fn never(value: Expr, otherwise: Option<Box<Expr>>) -> Expr {
+    Expr::Case {
         case_token: AttachedToken::empty(),
         end_token: AttachedToken::empty(),
         operand: None,
-        conditions: vec![never],
-        else_result: zero,
-    };
-    Ok(())
+        conditions: vec![CaseWhen { condition: Expr::value(Value::Boolean(false)), result: value }],
+        else_result: otherwise,
+    }
+}
+
+fn has_null_offset(function: &Function) -> bool {
+    let FunctionArguments::List(list) = &function.args else { return false };
+    match list.args.as_slice() {
+        [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(offset))), ..] => offset.value == Value::Null,
+        _ => false,
+    }
 }
 
 /// Whether a frame ends before it starts. A frame of RANGE may not: all nulls are in the frame of a null.

@@ -3,16 +3,16 @@
 pub(crate) mod empty_frames;
 mod extremes;
 mod frames;
-mod grouping_sets;
 mod list_aggregates;
 mod offsets;
+mod running_extremes;
 mod selected;
 pub(crate) mod text_aggregates;
 pub(crate) mod windows;
 
 pub(crate) use self::extremes::NestedExtremes;
 pub(crate) use self::frames::PeerFrames;
-pub(crate) use self::grouping_sets::GroupingSets;
 pub(crate) use self::list_aggregates::DistinctLists;
 pub(crate) use self::offsets::SortedOffsets;
+pub(crate) use self::running_extremes::RunningExtremes;
 pub(crate) use self::selected::nulls_beside_selected;

@@ -12,7 +12,7 @@ use datafusion::functions_aggregate::sum::Sum as WrappingSum;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, SetMonotonicity, Signature,
+    Accumulator, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature,
 };
 
 use super::sum_accumulator::{DistinctSum, ExactSum, IntervalSum, SlidingSum};
@@ -137,9 +137,5 @@ impl AggregateUDFImpl for Sum {
 
     fn documentation(&self) -> Option<&Documentation> {
         self.0.documentation()
-    }
-
-    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
-        self.0.set_monotonicity(data_type)
     }
 }

@@ -1,0 +1,171 @@
+//! The order of lists and structs that have nulls inside: these are above all other values, as in PostgreSQL and DuckDB.
+//!
+//! DataFusion 55 has them below others in `<` and where `NULLS FIRST` is said of an order, and above others elsewhere. Its aggregates with
+//! an order of their own (`array_agg(x ORDER BY list)`) find no order among structs with nulls, and leave the rows as they come. Here such
+//! values are compared by keys: byte strings in the order of the values.
+
+use std::sync::Arc;
+
+use arrow_array::builder::LargeBinaryBuilder;
+use arrow_array::{Array, ArrayRef};
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::{DataType, SortOptions};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::utils::take_function_args;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::{
+    Between, BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, SortExpr, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+use datafusion::scalar::ScalarValue;
+
+use crate::rewrite::expressions::rewrite_expressions;
+
+/// Replaces nested values by their keys where DataFusion orders them otherwise. It runs when types are known, which is after DataFusion's
+/// coercion.
+#[derive(Debug)]
+pub(crate) struct NestedOrder {
+    key: Arc<ScalarUDF>,
+}
+
+impl NestedOrder {
+    pub(crate) fn new() -> Self {
+        Self { key: Arc::new(ScalarUDF::from(NestedKey::new())) }
+    }
+
+    fn rewrite_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        if let LogicalPlan::Sort(mut sort) = plan {
+            let mut is_changed = false;
+            for by in &mut sort.expr {
+                is_changed |= has_nulls_inside_elsewhere(by) && self.order_by_key(by, sort.input.schema());
+            }
+            return Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), is_changed));
+        }
+        rewrite_expressions(plan, |expr, schema| expr.transform_up(|expr| Ok(self.rewrite(expr, schema))))
+    }
+
+    fn rewrite(&self, expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+        use Operator::{Gt, GtEq, Lt, LtEq};
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op: op @ (Lt | LtEq | Gt | GtEq), right })
+                if has_key(&left, schema) && has_key(&right, schema) =>
+            {
+                Transformed::yes(Expr::BinaryExpr(BinaryExpr { left: self.key(left), op, right: self.key(right) }))
+            }
+            Expr::Between(Between { expr, negated, low, high })
+                if has_key(&expr, schema) && has_key(&low, schema) && has_key(&high, schema) =>
+            {
+                let (expr, low, high) = (self.key(expr), self.key(low), self.key(high));
+                Transformed::yes(Expr::Between(Between { expr, negated, low, high }))
+            }
+            Expr::AggregateFunction(mut function) => {
+                let mut is_changed = false;
+                for by in &mut function.params.order_by {
+                    is_changed |= self.order_by_key(by, schema);
+                }
+                Transformed::new_transformed(Expr::AggregateFunction(function), is_changed)
+            }
+            Expr::WindowFunction(mut function) => {
+                let mut is_changed = false;
+                for by in &mut function.params.order_by {
+                    is_changed |= has_nulls_inside_elsewhere(by) && self.order_by_key(by, schema);
+                }
+                Transformed::new_transformed(Expr::WindowFunction(function), is_changed)
+            }
+            other => Transformed::no(other),
+        }
+    }
+
+    /// Whether the order is by the key now.
+    fn order_by_key(&self, by: &mut SortExpr, schema: &DFSchema) -> bool {
+        if !has_key(&by.expr, schema) {
+            return false;
+        }
+        by.expr = *self.key(Box::new(by.expr.clone()));
+        true
+    }
+
+    fn key(&self, value: Box<Expr>) -> Box<Expr> {
+        Box::new(self.key.call(vec![*value]))
+    }
+}
+
+impl AnalyzerRule for NestedOrder {
+    fn name(&self) -> &str {
+        "lath_nested_order"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        Ok(plan.transform_up_with_subqueries(|plan| self.rewrite_plan(plan))?.data)
+    }
+}
+
+/// Whether DataFusion would sort nulls within values below others in an ascending order, or above them in a descending one.
+fn has_nulls_inside_elsewhere(by: &SortExpr) -> bool {
+    by.asc == by.nulls_first
+}
+
+/// Whether an expression has nested values that have keys.
+fn has_key(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|data_type| {
+        let is_ordered = matches!(
+            data_type,
+            DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) | DataType::Struct(_)
+        );
+        is_ordered && RowConverter::supports_fields(&[SortField::new(data_type)])
+    })
+}
+
+/// The function that makes keys of nested values: null of null.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NestedKey {
+    signature: Signature,
+}
+
+impl NestedKey {
+    fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for NestedKey {
+    fn name(&self) -> &str {
+        "nested_key"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::LargeBinary)
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [values] = take_function_args(self.name(), args.args)?;
+        match values {
+            ColumnarValue::Array(values) => keys(&values).map(ColumnarValue::Array),
+            ColumnarValue::Scalar(value) => {
+                let keys = keys(&value.to_array()?)?;
+                ScalarValue::try_from_array(&keys, 0).map(ColumnarValue::Scalar)
+            }
+        }
+    }
+}
+
+fn keys(values: &ArrayRef) -> Result<ArrayRef> {
+    let order = SortOptions { descending: false, nulls_first: false };
+    let converter = RowConverter::new(vec![SortField::new_with_options(values.data_type().clone(), order)])?;
+    let rows = converter.convert_columns(std::slice::from_ref(values))?;
+    let mut keys = LargeBinaryBuilder::with_capacity(rows.num_rows(), rows.size());
+    for (at, row) in rows.iter().enumerate() {
+        keys.append_option(values.is_valid(at).then_some(row.data()));
+    }
+    Ok(Arc::new(keys.finish()))
+}
