@@ -12,10 +12,10 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::{
+use lath_testkit::random::{SchemaShape, leaf_columns, record_batch, schema};
+use lath_writer::{
     BloomFilter, Codec, ColumnOptions, PageVersion, ParquetWriter, Profile, ValueEncoding, WriteOptions,
 };
-use lath_testkit::random::{SchemaShape, leaf_columns, record_batch, schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch};
-use lath_parquet::{BloomFilter, ColumnOptions, ParquetWriter, StatisticsLevel, WriteOptions};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, StatisticsLevel, WriteOptions};
 
 use super::needles::key;
 use super::{folder, read_back};

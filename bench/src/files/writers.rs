@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use arrow_array::{Array, RecordBatch};
-use lath_parquet::{Codec as LathCodec, ParquetWriter, Profile, WriteOptions};
+use lath_writer::{Codec as LathCodec, ParquetWriter, Profile, WriteOptions};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use lath_parquet::{
-    Dataset, DatasetOptions, FilterMemory, FooterCache, ParquetFile, ParquetWriter, Pruning, WriteOptions,
-};
+use lath_parquet::{Dataset, DatasetOptions, FilterMemory, FooterCache, ParquetFile, Pruning};
 use lath_testkit::server::{Fault, Server};
+use lath_writer::{ParquetWriter, WriteOptions};
 
 use super::median;
 use crate::data::Random;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use lath_catalog::{AddOptions, Catalog};
-use lath_parquet::{DatasetOptions, FooterCache, ParquetWriter, Predicate, WriteOptions};
+use lath_parquet::{DatasetOptions, FooterCache, Predicate};
+use lath_writer::{ParquetWriter, WriteOptions};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use lath_parquet::{DatasetOptions, ParquetWriter, Predicate, WriteOptions};
+use lath_parquet::{DatasetOptions, Predicate};
 use lath_store::{Options, SimulatedStorage};
 use lath_testkit::Seeded;
+use lath_writer::{ParquetWriter, WriteOptions};
 
 use crate::catalog::Catalog;
 use crate::records::Folder;

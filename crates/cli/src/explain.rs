@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use lath_parquet::{Pruned, ScanReport};
+use lath_parquet::{PrunedCounts, ScanReport};
 use serde_json::json;
 
 use crate::quantity::{bytes, grouped};
 
 /// The report as JSON, on one line.
 pub(crate) fn as_json(report: &ScanReport) -> String {
-    let pruned = |stage: &Pruned| json!({ "row_groups": stage.row_groups, "pages": stage.pages, "rows": stage.rows });
+    let pruned =
+        |stage: &PrunedCounts| json!({ "row_groups": stage.row_groups, "pages": stage.pages, "rows": stage.rows });
     let seconds = |time: Duration| time.as_secs_f64();
     let value = json!({
         "files": { "all": report.files, "pruned_by_partition": report.files_pruned, "opened": report.files_opened },
@@ -43,7 +44,7 @@ pub(crate) fn as_json(report: &ScanReport) -> String {
 pub(crate) fn as_text(report: &ScanReport) -> String {
     let none = String::new;
     let count = |count: u64| grouped(count);
-    let stage = |name: &str, stage: &Pruned, time: String| {
+    let stage = |name: &str, stage: &PrunedCounts, time: String| {
         [name.to_owned(), none(), count(stage.row_groups), count(stage.pages), count(stage.rows), time]
     };
     let times = &report.times;

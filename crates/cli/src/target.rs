@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use lath_parquet::{AtomicFile, AtomicFiles, FolderFormat};
+use lath_parquet::FolderFormat;
+use lath_writer::{AtomicFile, AtomicFiles};
 
 use crate::failure::{Failure, Result};
 use crate::interrupt;

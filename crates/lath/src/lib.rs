@@ -133,4 +133,5 @@ pub use lath_store as store;
 #[cfg(feature = "table")]
 #[doc(inline)]
 pub use lath_table as table;
+pub use lath_writer::*;
 pub use rows::{RowError, RowWriter, Rows, WriteRowError, rows};

@@ -5,6 +5,6 @@ use lath_format::schema::LibraryError;
 use crate::error::Result;
 
 /// Runs `call` and converts its error or panic.
-pub(crate) fn guard<T>(call: impl FnOnce() -> Result<T, LibraryError>) -> Result<T> {
+pub fn guard<T>(call: impl FnOnce() -> Result<T, LibraryError>) -> Result<T> {
     Ok(lath_format::schema::guard(call)?)
 }

@@ -132,23 +132,23 @@ pub enum Error {
 
 impl Error {
     /// Malformed bytes; [`Error::locate`] fills in the location.
-    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+    pub fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into(), at: Box::default() }
     }
 
     /// Encrypted data without a key; [`Error::locate`] fills in the location.
-    pub(crate) fn encrypted(what: impl Into<String>) -> Self {
+    pub fn encrypted(what: impl Into<String>) -> Self {
         Self::Encrypted { what: what.into(), at: Box::default() }
     }
 
     /// A bug of Lath; [`Error::locate`] fills in the location.
-    pub(crate) fn internal(what: impl Into<String>) -> Self {
+    pub fn internal(what: impl Into<String>) -> Self {
         Self::Internal { what: what.into(), at: Box::default() }
     }
 
     /// An error of Arrow for arrays built of checked parts. Arrow refuses them only because of a bug of Lath, except if valid
     /// values are too long for offsets of 32 bits.
-    pub(crate) fn of_arrow(error: &ArrowError) -> Self {
+    pub(crate) fn from_arrow(error: &ArrowError) -> Self {
         match error {
             ArrowError::OffsetOverflowError(bytes) => {
                 Self::limit("bytes of a batch with offsets of 32 bits", i32::MAX as u64, *bytes as u64)
@@ -158,22 +158,22 @@ impl Error {
     }
 
     /// An unsupported feature; [`Error::locate`] fills in the location.
-    pub(crate) fn unsupported(feature: impl Into<String>) -> Self {
+    pub fn unsupported(feature: impl Into<String>) -> Self {
         Self::Unsupported { feature: feature.into(), at: Box::default() }
     }
 
     /// A value that its Arrow type cannot hold; [`Error::locate`] fills in the location.
-    pub(crate) fn out_of_range(what: impl Into<String>) -> Self {
+    pub fn out_of_range(what: impl Into<String>) -> Self {
         Self::OutOfRange { what: what.into(), at: Box::default() }
     }
 
     /// A limit that would be exceeded; [`Error::locate`] fills in the location.
-    pub(crate) fn limit(what: impl Into<String>, limit: u64, needed: u64) -> Self {
+    pub fn limit(what: impl Into<String>, limit: u64, needed: u64) -> Self {
         Self::Limit { what: what.into(), limit, needed, at: Box::default() }
     }
 
     /// A failure of the storage; [`Error::locate`] fills in the location.
-    pub(crate) fn io(op: &'static str, source: io::Error) -> Self {
+    pub fn io(op: &'static str, source: io::Error) -> Self {
         if let Some(inner) = source.get_ref()
             && inner.is::<BlockDamage>()
         {
@@ -183,7 +183,7 @@ impl Error {
     }
 
     /// A request that cannot be served.
-    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+    pub fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid { what: what.into() }
     }
 
@@ -203,7 +203,7 @@ impl Error {
     }
 
     /// Completes the error's location with `fill`; each layer fills the parts that are still `None`.
-    pub(crate) fn locate(mut self, fill: impl FnOnce(&mut Location)) -> Self {
+    pub fn locate(mut self, fill: impl FnOnce(&mut Location)) -> Self {
         match &mut self {
             Self::Corrupt { at, .. }
             | Self::NotParquet { at, .. }
@@ -219,7 +219,7 @@ impl Error {
     }
 
     /// Converts the row to the numbering of the next layer: each layer counts values, slots or rows of its own, from 0.
-    pub(crate) fn map_row(self, row: impl FnOnce(u64) -> u64) -> Self {
+    pub fn map_row(self, row: impl FnOnce(u64) -> u64) -> Self {
         self.locate(|at| at.row = at.row.map(row))
     }
 }
@@ -258,7 +258,7 @@ impl std::error::Error for Error {
 impl From<PredicateError> for Error {
     fn from(error: PredicateError) -> Self {
         match error {
-            PredicateError::Arrow { source } => Self::of_arrow(&source),
+            PredicateError::Arrow { source } => Self::from_arrow(&source),
             PredicateError::Kernel { source } => source.into(),
             // Each message says what the caller has to change.
             other => Self::invalid(other.to_string()),

@@ -25,10 +25,10 @@ use lath_source::Version;
 /// moment may exceed the budget by that much, until the next footer is added.
 #[derive(Clone)]
 pub struct FooterCache {
-    shared: Arc<Shared>,
+    shared: Arc<CacheParts>,
 }
 
-struct Shared {
+struct CacheParts {
     budget_bytes: usize,
     /// Threads that open files with cached footers only read it, and do not wait for each other.
     state: RwLock<State>,
@@ -63,11 +63,13 @@ impl FooterCache {
     /// A new cache. With a budget of 0 nothing is cached.
     pub fn new(budget_bytes: usize) -> Self {
         let filters = Arc::new(FilterMemory::new(budget_bytes as u64));
-        Self { shared: Arc::new(Shared { budget_bytes, state: RwLock::default(), clock: AtomicU64::new(0), filters }) }
+        Self {
+            shared: Arc::new(CacheParts { budget_bytes, state: RwLock::default(), clock: AtomicU64::new(0), filters }),
+        }
     }
 
     /// The default cache, which all datasets share unless they are given another.
-    pub fn of_process() -> Self {
+    pub fn global() -> Self {
         static CACHE: OnceLock<FooterCache> = OnceLock::new();
         CACHE.get_or_init(|| Self::new(Self::DEFAULT_BUDGET_BYTES)).clone()
     }
@@ -125,7 +127,7 @@ impl FooterCache {
         let found = (entry.file.clone(), entry.version.clone());
         let bytes_before = entry.bytes;
         drop(state);
-        if bytes_of(location, &found.0) != bytes_before {
+        if entry_bytes(location, &found.0) != bytes_before {
             self.recount(location);
         }
         Some(found)
@@ -150,7 +152,7 @@ impl FooterCache {
             entries.iter().zip(locations).zip(results).zip(now..).map(|(((entry, location), result), now)| {
                 let (result, entry, location) = (result?, (*entry)?, (*location)?);
                 entry.used.store(now, Ordering::Relaxed);
-                if bytes_of(location, &entry.file) != entry.bytes {
+                if entry_bytes(location, &entry.file) != entry.bytes {
                     grown.push(location);
                 }
                 Some((result, entry.version.clone()))
@@ -166,7 +168,7 @@ impl FooterCache {
         let mut state = self.lock();
         let State { entries, bytes } = &mut *state;
         let Some(entry) = entries.get_mut(location) else { return };
-        let bytes_now = bytes_of(location, &entry.file);
+        let bytes_now = entry_bytes(location, &entry.file);
         *bytes = *bytes - entry.bytes + bytes_now;
         entry.bytes = bytes_now;
         let removed = self.keep_within_budget(&mut state);
@@ -176,7 +178,7 @@ impl FooterCache {
 
     /// Caches the footer of `file`, in place of an earlier one.
     pub(crate) fn insert(&self, location: &Arc<str>, version: Version, file: ParquetFile) {
-        let bytes = bytes_of(location, &file);
+        let bytes = entry_bytes(location, &file);
         if bytes > self.shared.budget_bytes {
             return;
         }
@@ -215,7 +217,7 @@ impl FooterCache {
 }
 
 /// Bytes of an entry without its filters.
-fn bytes_of(location: &str, file: &ParquetFile) -> usize {
+fn entry_bytes(location: &str, file: &ParquetFile) -> usize {
     file.memory_bytes() + location.len() + size_of::<Entry>()
 }
 

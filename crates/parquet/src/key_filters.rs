@@ -47,13 +47,13 @@ impl StoredFilter {
 impl FilterHash {
     /// The hashes of all slots of an array of the column's type; hashes of null slots are meaningless. `None` for types whose
     /// stored bytes differ from Arrow's.
-    pub fn of_array(&self, array: &dyn Array) -> Option<Vec<u64>> {
+    pub fn hash_array(&self, array: &dyn Array) -> Option<Vec<u64>> {
         array_hashes(self.kind, array)
     }
 
     /// The hashes of a value; a filter that contains the value contains at least one of them: two for the float 0, whose sign is
     /// unknown. `None` for a value that cannot be looked up, such as NaN.
-    pub fn of_value(&self, value: &Value) -> Option<Vec<u64>> {
+    pub fn hash_value(&self, value: &Value) -> Option<Vec<u64>> {
         Some(Keys::new(self.kind, &ValueTest::Compare(Comparison::Equal, value.clone()))?.into_hashes())
     }
 
@@ -83,14 +83,14 @@ impl ParquetFile {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if they cannot be read.
     pub fn read_bloom_filters(&self, path: &str) -> Result<Vec<Option<StoredFilter>>> {
-        self.read_bloom_filters_of(path, 0..self.metadata().row_group_count())
+        self.read_bloom_filters_in(path, 0..self.metadata().row_group_count())
     }
 
     /// As [`read_bloom_filters`](Self::read_bloom_filters), for a range of row groups.
     ///
     /// # Errors
     /// As there.
-    pub fn read_bloom_filters_of(&self, path: &str, row_groups: Range<usize>) -> Result<Vec<Option<StoredFilter>>> {
+    pub fn read_bloom_filters_in(&self, path: &str, row_groups: Range<usize>) -> Result<Vec<Option<StoredFilter>>> {
         let leaf = self.flat_leaf(path).map(|(_, leaf)| leaf.column);
         let range_of = |row_group: usize| {
             let chunk = self.metadata().chunk(row_group, leaf?).ok().filter(|chunk| !chunk.is_encrypted())?;
@@ -126,8 +126,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::write::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
     use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+    use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
     fn file() -> ParquetFile {
         let columns: [(&str, ArrayRef); 4] = [
@@ -158,15 +158,15 @@ mod tests {
             assert_eq!(FilterHash::from_code(hash.code()), Some(hash));
             let filters = file.read_bloom_filters(name).unwrap();
             assert_eq!(filters.len(), 3);
-            let second = file.read_bloom_filters_of(name, 1..2).unwrap();
+            let second = file.read_bloom_filters_in(name, 1..2).unwrap();
             assert_eq!(second[0].as_ref().unwrap().bytes, filters[1].as_ref().unwrap().bytes);
             let mut at = 0;
             for batch in file.scan().select([name]).build().unwrap() {
-                let hashes = hash.of_array(batch.unwrap().column(0)).unwrap();
-                for of_array in hashes {
-                    assert_eq!(hash.of_value(&values(name, at)), Some(vec![of_array]));
+                let hashes = hash.hash_array(batch.unwrap().column(0)).unwrap();
+                for hash_array in hashes {
+                    assert_eq!(hash.hash_value(&values(name, at)), Some(vec![hash_array]));
                     let filter = filters[at / 40].as_ref().unwrap();
-                    assert!(filter.may_have(of_array), "{name} {at}");
+                    assert!(filter.may_have(hash_array), "{name} {at}");
                     let stored = file.read_range(filter.offset..filter.offset + filter.bytes.len() as u64).unwrap();
                     assert_eq!(stored, filter.bytes);
                     at += 1;
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn a_float_that_is_zero_has_two_hashes_and_nan_has_none() {
         let hash = file().filter_hash("price").unwrap();
-        assert_eq!(hash.of_value(&Value::Float(0.0)).map(|hashes| hashes.len()), Some(2));
-        assert_eq!(hash.of_value(&Value::Float(f64::NAN)), None);
+        assert_eq!(hash.hash_value(&Value::Float(0.0)).map(|hashes| hashes.len()), Some(2));
+        assert_eq!(hash.hash_value(&Value::Float(f64::NAN)), None);
     }
 
     #[test]

@@ -34,8 +34,8 @@ mod prune;
 mod runtime;
 mod scan;
 mod schema;
+mod sorting;
 mod statistics;
-mod write;
 
 pub use dataset::{
     Alignment, Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileSource, FolderFormat, KnownFooters,
@@ -57,16 +57,28 @@ pub use lath_source::{
 };
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;
-pub use prune::{PruneReport, Pruned, Pruning};
+pub use prune::{PruneReport, PrunedCounts, Pruning};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
     Cancel, DeleteMask, DynamicFilter, Need, PlanStep, RowReader, Scan, ScanBatches, ScanPlan, ScanPlanner,
     ScanProgress, ScanReport, ScanStream, ScanTask, ScanTimes,
 };
 pub use schema::{PARQUET_TYPE_KEY, Projection};
+pub use sorting::SortingColumn;
 pub use statistics::{ColumnStatistics, PageStatistics, Precision, Statistics};
-pub use write::{
-    AtomicFile, AtomicFiles, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches,
-    PageVersion, ParquetWriter, Profile, RowOrder, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter,
-    StatisticsLevel, Uncommitted, ValueEncoding, WriteOptions, WriteSummary, parquet_schema, parse_byte_size,
-};
+
+/// Parts of the reader that `lath-writer` uses to copy and rewrite files. They may change in any version.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::codec::decompress;
+    pub use crate::envelope::guard;
+    pub use crate::file::{ChunkKeyValues, first_page_version};
+    pub use crate::page::{BitOrder, ChunkSpec};
+    pub use crate::prune::bloom_filter_sample;
+    pub use crate::runtime::threads_or_cores;
+    pub use crate::schema::{
+        Leaf, Node, NodeKind, SchemaOptions, collect_columns, has_same_annotation, is_stored_alike, nodes, prune,
+        stored_type, without_stored_type, without_unknown_types,
+    };
+    pub use crate::sorting::has_one_order;
+}

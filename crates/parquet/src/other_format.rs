@@ -56,10 +56,10 @@ impl OtherFormat {
             return Some(Self::Empty);
         }
         let magic = MAGICS.iter().find(|(magic, _)| head.starts_with(magic));
-        magic.map(|(_, format)| *format).or_else(|| Self::of_text(head))
+        magic.map(|(_, format)| *format).or_else(|| Self::recognise_text(head))
     }
 
-    fn of_text(head: &[u8]) -> Option<Self> {
+    fn recognise_text(head: &[u8]) -> Option<Self> {
         let text = match std::str::from_utf8(head) {
             Ok(text) => text,
             // The last character may be cut off.

@@ -86,10 +86,10 @@ enum Mutation {
 }
 
 impl Mutation {
-    /// The number of mutations per byte: two values, eight bits, and a truncation before it.
+    /// Number of mutations of a byte: two values, eight bits, and truncation before it.
     const PER_BYTE: usize = 11;
 
-    /// The mutation with this index in a file.
+    /// The mutation with number `index` of a file.
     fn number(index: usize) -> Self {
         let offset = index / Self::PER_BYTE;
         match index % Self::PER_BYTE {

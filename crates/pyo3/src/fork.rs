@@ -52,7 +52,7 @@ fn generation() -> usize {
 /// # Errors
 /// In a process with too many forks before it.
 pub fn runtime() -> Result<Runtime, Failure> {
-    forked_runtime().map(|runtime| runtime.unwrap_or_else(Runtime::of_process))
+    forked_runtime().map(|runtime| runtime.unwrap_or_else(Runtime::global))
 }
 
 /// The runtime of a forked process. The runtime of its parent may be locked forever.

@@ -1,13 +1,13 @@
 //! Reports of scans, as `lath._report.Report`.
 
-use lath::{Pruned, ScanReport};
+use lath::{PrunedCounts, ScanReport};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// The report as an object that prints well.
 pub(crate) fn report<'py>(py: Python<'py>, report: &ScanReport) -> PyResult<Bound<'py, PyAny>> {
     let module = py.import("lath._report")?;
-    let stage = |pruned: &Pruned| module.call_method1("Pruned", (pruned.row_groups, pruned.pages, pruned.rows));
+    let stage = |pruned: &PrunedCounts| module.call_method1("Pruned", (pruned.row_groups, pruned.pages, pruned.rows));
     let values = PyDict::new(py);
     values.set_item("files", report.files)?;
     values.set_item("files_pruned", report.files_pruned)?;

@@ -30,7 +30,7 @@ pub(crate) fn apply(options: WriteOptions, schema: &Schema, setting: &Setting<'_
         Err(error) => Err(PyValueError::new_err(format!("{argument}: {error}"))),
     };
     Ok(match &**option {
-        "profile" => options.with_defaults_of(text()?.parse::<Profile>().map_err(refuse)?),
+        "profile" => options.with_defaults(text()?.parse::<Profile>().map_err(refuse)?),
         "row_group_rows" => options.row_group_rows(count()?),
         "row_group_bytes" => options.row_group_bytes(count()?),
         "memory_budget_bytes" => options.memory_budget_bytes(count()?),

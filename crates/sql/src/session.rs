@@ -23,8 +23,9 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
-use lath_parquet::{Dataset, Runtime, Uncommitted};
+use lath_parquet::{Dataset, Runtime};
 use lath_table::{Database, TableOptions};
+use lath_writer::UncommittedFiles;
 
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
 use crate::definition::{Definitions, take_temporary};
@@ -96,7 +97,7 @@ pub struct Session {
 pub struct SessionBuilder {
     runtime: Runtime,
     memory_budget_bytes: Option<usize>,
-    uncommitted: Uncommitted,
+    uncommitted: UncommittedFiles,
     database: Option<DatabaseFolder>,
     row_reader: Option<Arc<dyn RowReader>>,
 }
@@ -117,9 +118,9 @@ impl Session {
     /// Returns a builder with default settings.
     pub fn builder() -> SessionBuilder {
         SessionBuilder {
-            runtime: Runtime::of_process(),
+            runtime: Runtime::global(),
             memory_budget_bytes: None,
-            uncommitted: Uncommitted::new(),
+            uncommitted: UncommittedFiles::new(),
             database: None,
             row_reader: None,
         }
@@ -342,7 +343,7 @@ impl SessionBuilder {
     }
 
     /// Records the files that the session's statements are writing in `files`, so that they can be removed when the process is ended.
-    pub fn uncommitted(mut self, files: &Uncommitted) -> Self {
+    pub fn uncommitted(mut self, files: &UncommittedFiles) -> Self {
         self.uncommitted = files.clone();
         self
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lath::{Pruned, ScanReport};
+use lath::{PrunedCounts, ScanReport};
 
 /// A line for each stage, with its numbers by name.
 pub(super) fn as_text(report: &ScanReport) -> String {
@@ -10,7 +10,7 @@ pub(super) fn as_text(report: &ScanReport) -> String {
         "files: {} named, {} pruned by partition, {} opened\nrow groups: {}, rows: {}\n",
         report.files, report.files_pruned, report.files_opened, report.pruned.row_groups, report.pruned.rows,
     );
-    let stages: [(&str, &Pruned); 4] = [
+    let stages: [(&str, &PrunedCounts); 4] = [
         ("statistics", &report.pruned.statistics),
         ("Bloom filters", &report.pruned.bloom),
         ("dictionaries", &report.pruned.dictionary),

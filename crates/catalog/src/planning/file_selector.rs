@@ -180,7 +180,7 @@ fn keys(test: &ValueTest) -> Option<&[Value]> {
 fn hashes(hash: &KeyHash, values: &[&[Value]]) -> Option<Vec<u64>> {
     let mut combinations: Vec<Vec<u64>> = vec![Vec::new()];
     for (hash, values) in hash.columns().iter().zip(values) {
-        let own: Vec<Vec<u64>> = values.iter().map(|value| hash.of_value(value)).collect::<Option<_>>()?;
+        let own: Vec<Vec<u64>> = values.iter().map(|value| hash.hash_value(value)).collect::<Option<_>>()?;
         let own: Vec<u64> = own.concat();
         combinations =
             combinations.iter().flat_map(|before| own.iter().map(|hash| [&before[..], &[*hash]].concat())).collect();

@@ -121,7 +121,7 @@ impl Catalog {
             return Ok(DatasetDescription::united(Arc::new(Schema::empty()), partitions, files));
         };
         if !options.unites_schemas() {
-            return Ok(DatasetDescription::of_first(&first, partitions, files));
+            return Ok(DatasetDescription::from_first(&first, partitions, files));
         }
         let united = match snapshot.tree(META)? {
             Some(meta) => meta.get(UNITED_KEY)?.map(ipc::schema_from_bytes).transpose()?,

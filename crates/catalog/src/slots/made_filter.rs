@@ -57,7 +57,7 @@ impl KeyHash {
 
     /// Adds the hashes of the rows without nulls; `None` if the arrays have a type that cannot be hashed.
     fn add(&self, arrays: &[ArrayRef], hashes: &mut HashSet<u64>) -> Option<()> {
-        let columns = arrays.iter().zip(&self.columns).map(|(array, hash)| hash.of_array(array));
+        let columns = arrays.iter().zip(&self.columns).map(|(array, hash)| hash.hash_array(array));
         let columns = columns.collect::<Option<Vec<_>>>()?;
         let rows = columns.first().map_or(0, Vec::len);
         for row in 0..rows {

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringViewArray};
 use lath_catalog::Catalog;
-use lath_parquet::{
-    BloomFilter, ColumnOptions, Dataset, DatasetOptions, FooterCache, ParquetWriter, Predicate, Runtime, Scan,
-    WriteOptions,
-};
+use lath_parquet::{Dataset, DatasetOptions, FooterCache, Predicate, Runtime, Scan};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 /// Options with caches of their own, which other tests have not filled.
 pub(crate) fn options() -> DatasetOptions {

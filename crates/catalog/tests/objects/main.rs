@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use lath_catalog::{AddOptions, Catalog};
-use lath_parquet::{
-    BloomFilter, ColumnOptions, Dataset, DatasetOptions, FooterCache, ParquetWriter, Predicate, WriteOptions,
-};
+use lath_parquet::{Dataset, DatasetOptions, FooterCache, Predicate};
 use lath_testkit::server::{Fault, Server};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 /// A file with the ids `first`, `first + step`, and so on, so that only filters distinguish files.
 fn file(first: i64, step: i64, rows: i64) -> Bytes {

@@ -1,7 +1,8 @@
 //! Arguments of commands that write Parquet.
 
 use clap::{Args, ValueEnum};
-use lath_parquet::{Codec, PageVersion, SortingColumn, ValueEncoding, parse_byte_size};
+use lath_parquet::SortingColumn;
+use lath_writer::{Codec, PageVersion, ValueEncoding, parse_byte_size};
 
 /// How Parquet is written. A COLUMN is the path of a leaf column, or of a group, which means all leaves in it.
 #[derive(Debug, Default, Args)]

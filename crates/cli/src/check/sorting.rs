@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema};
-use lath_parquet::{Error, ParquetFile, RowOrder, SortingColumn};
+use lath_parquet::{Error, ParquetFile, SortingColumn};
+use lath_writer::RowOrder;
 
 use super::{Finding, Kind};
 use crate::scan::Scan;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lath_parquet::{Error, MergedBatches, ScanBatches, Strings};
+use lath_parquet::{Error, ScanBatches, Strings};
+use lath_writer::MergedBatches;
 
 use crate::args::{Format, MergeArgs};
 use crate::background::BackgroundIterator;

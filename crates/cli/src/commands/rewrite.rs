@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lath_parquet::{ParquetFile, Predicate, SortingColumn, Strings, WriteSummary};
+use lath_parquet::{ParquetFile, Predicate, SortingColumn, Strings};
+use lath_writer::WriteSummary;
 
 use crate::args::{Format, ReportArgs, RewriteArgs, TableArgs, WriteArgs};
 use crate::background::BackgroundIterator;

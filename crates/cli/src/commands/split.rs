@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use arrow_schema::SchemaRef;
-use lath_parquet::{ParquetFile, Strings, WriteSummary};
+use lath_parquet::{ParquetFile, Strings};
+use lath_writer::WriteSummary;
 
 use crate::args::{Format, SplitArgs};
 use crate::background::BackgroundIterator;

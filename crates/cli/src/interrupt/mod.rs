@@ -19,14 +19,14 @@ mod signals;
 use std::ops::ControlFlow;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use lath_parquet::Uncommitted;
+use lath_writer::UncommittedFiles;
 
 #[cfg(unix)]
 use self::signals::Signals;
 #[cfg(unix)]
 use crate::progress;
 
-static UNCOMMITTED: LazyLock<Uncommitted> = LazyLock::new(Uncommitted::new);
+static UNCOMMITTED: LazyLock<UncommittedFiles> = LazyLock::new(UncommittedFiles::new);
 
 static STATE: Mutex<State> = Mutex::new(State { signal: None, stops_by_itself: false, on_interrupt: None });
 
@@ -40,7 +40,7 @@ struct State {
 }
 
 /// The unfinished outputs, which are removed at a signal: every file that a command writes is registered here.
-pub(crate) fn uncommitted() -> &'static Uncommitted {
+pub(crate) fn uncommitted() -> &'static UncommittedFiles {
     &UNCOMMITTED
 }
 

@@ -12,7 +12,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_json::writer::{JsonArray, JsonFormat, LineDelimited, NullableEncoder, WriterBuilder, make_encoder};
 use arrow_json::{Encoder, EncoderFactory, EncoderOptions, Writer};
 use arrow_schema::{ArrowError, DataType, FieldRef};
-use lath_parquet::WriteSummary;
+use lath_writer::WriteSummary;
 use parquet_variant::Variant;
 use parquet_variant_json::VariantToJson;
 

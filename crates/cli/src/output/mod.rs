@@ -17,7 +17,8 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::{SortOptions, Strings, WriteOptions, WriteSummary};
+use lath_parquet::Strings;
+use lath_writer::{SortOptions, WriteOptions, WriteSummary};
 
 pub(crate) use cell::CellFormatter;
 pub(crate) use extension::is_uuid;

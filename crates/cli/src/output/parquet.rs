@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::{ParquetWriter, WriteOptions, WriteSummary};
+use lath_writer::{ParquetWriter, WriteOptions, WriteSummary};
 
 use super::RowSink;
 use crate::failure::{Failure, Result};

@@ -2,7 +2,8 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::{SortOptions, Sorter, SortingColumn, WriteSummary};
+use lath_parquet::SortingColumn;
+use lath_writer::{SortOptions, Sorter, WriteSummary};
 
 use super::RowSink;
 use crate::failure::{Failure, Result};

@@ -6,7 +6,7 @@ use std::mem;
 use arrow_array::RecordBatch;
 use arrow_json::EncoderOptions;
 use arrow_schema::SchemaRef;
-use lath_parquet::WriteSummary;
+use lath_writer::WriteSummary;
 
 use super::RowSink;
 use super::cell::{CellFormatter, is_indivisible, is_numeric};

@@ -5,7 +5,7 @@ use std::io::Write;
 use arrow_array::RecordBatch;
 use arrow_json::EncoderOptions;
 use arrow_schema::Schema;
-use lath_parquet::WriteSummary;
+use lath_writer::WriteSummary;
 use unicode_width::UnicodeWidthStr;
 
 use super::RowSink;

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use lath_format::FileMetaData;
 use lath_format::schema::{ColumnDescriptor, Type};
 use lath_format::schema::{print_schema, write_path};
-use lath_parquet::{ParquetFile, WriteSummary};
+use lath_parquet::ParquetFile;
+use lath_writer::WriteSummary;
 
 use crate::quantity::plural;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lath_format::FileMetaData;
-use lath_parquet::{ChosenEncoding, WriteSummary};
+use lath_writer::{ChosenEncoding, WriteSummary};
 use serde_json::{Value, json};
 
 use super::percent;

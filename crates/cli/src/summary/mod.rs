@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use arrow_schema::Schema;
-use lath_parquet::{ParquetFile, PartitionColumn, WriteSummary};
+use lath_parquet::{ParquetFile, PartitionColumn};
+use lath_writer::WriteSummary;
 use serde_json::{Value, json};
 
 use self::changes::Changes;

@@ -1,7 +1,8 @@
 //! Copies row groups byte for byte.
 
 use lath_format::schema::is_at_or_below;
-use lath_parquet::{Error, ParquetFile, ParquetWriter, Projection, WriteOptions, WriteSummary};
+use lath_parquet::{Error, ParquetFile, Projection};
+use lath_writer::{ParquetWriter, WriteOptions, WriteSummary};
 
 use super::footer_keys::{self, Kept, Outcome};
 use crate::failure::{Failure, Result};
@@ -81,7 +82,7 @@ pub(crate) fn are_copyable(files: &[ParquetFile]) -> Result<bool> {
     let root = |file: &ParquetFile| file.metadata().schema_descr().root_schema_ptr();
     let are_alike = files.windows(2).all(|pair| root(&pair[0]).as_ref() == root(&pair[1]).as_ref());
     for file in files.iter().filter(|_| are_alike) {
-        if file.needs_writer_name().map_err(|error| Failure::reading("the input", error))? {
+        if lath_writer::needs_writer_name(file).map_err(|error| Failure::reading("the input", error))? {
             return Ok(false);
         }
     }

@@ -1,7 +1,8 @@
 //! Converts the command line's options to the library's.
 
 use arrow_schema::Schema;
-use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, SortingColumn, ValueEncoding, WriteOptions};
+use lath_parquet::{ParquetFile, SortingColumn};
+use lath_writer::{BloomFilter, ColumnOptions, Profile, ValueEncoding, WriteOptions};
 
 use super::footer_keys::{self, Kept, Outcome};
 use crate::args::{Choice, ProfileName, WriteArgs};
@@ -149,7 +150,8 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_schema::{DataType, Field};
-    use lath_parquet::{Codec, SortingColumn};
+    use lath_parquet::SortingColumn;
+    use lath_writer::Codec;
 
     use super::*;
     use crate::args::WriteArgs;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use arrow_schema::{FieldRef, Schema, SchemaRef};
-use lath_parquet::{AtomicFile, ParquetWriter, WriteOptions, WriteSummary};
+use lath_writer::{AtomicFile, ParquetWriter, WriteOptions, WriteSummary};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_arrow::ArrayBuilder;

@@ -160,10 +160,10 @@ fn pad(
     let mut padded = MutableArrayData::new(vec![&data], true, len * size);
     for slot in 0..len {
         if nulls.is_some_and(|nulls| nulls.is_null(slot)) {
-            padded.try_extend_nulls(size).map_err(|error| Error::of_arrow(&error))?;
+            padded.try_extend_nulls(size).map_err(|error| Error::from_arrow(&error))?;
         } else {
             let range = offsets[slot] as usize..offsets[slot + 1] as usize;
-            padded.try_extend(0, range.start, range.end).map_err(|error| Error::of_arrow(&error))?;
+            padded.try_extend(0, range.start, range.end).map_err(|error| Error::from_arrow(&error))?;
         }
     }
     Ok(make_array(padded.freeze()))

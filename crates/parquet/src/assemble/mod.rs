@@ -21,7 +21,7 @@ use crate::options::Limits;
 use crate::schema::{Node, NodeKind};
 
 /// An assembled node, with the levels of one of its leaves, from which its parent is assembled.
-struct Assembled {
+struct AssembledNode {
     array: ArrayRef,
     def_levels: Vec<u8>,
     rep_levels: Vec<u8>,
@@ -43,30 +43,30 @@ pub(crate) fn assemble(
     Ok(assembled.array)
 }
 
-fn visit(node: &Node, leaves: &mut impl Iterator<Item = LeafBatch>, limits: &Limits) -> Result<Assembled> {
+fn visit(node: &Node, leaves: &mut impl Iterator<Item = LeafBatch>, limits: &Limits) -> Result<AssembledNode> {
     match &node.kind {
         NodeKind::Leaf(_) => {
             let LeafBatch { array, def_levels, rep_levels } =
                 leaves.next().ok_or_else(|| Error::internal("a leaf of the schema was not read"))?;
-            Ok(Assembled { array, def_levels, rep_levels })
+            Ok(AssembledNode { array, def_levels, rep_levels })
         }
         NodeKind::Struct(children) => {
             let mut arrays = Vec::with_capacity(children.len());
             let mut levels = None;
             for child in children {
-                let Assembled { array, def_levels, rep_levels } = visit(child, leaves, limits)?;
+                let AssembledNode { array, def_levels, rep_levels } = visit(child, leaves, limits)?;
                 arrays.push(array);
                 levels.get_or_insert((def_levels, rep_levels));
             }
             let (def_levels, rep_levels) = levels.ok_or_else(|| Error::unsupported("a group without fields"))?;
             let array = struct_array(node, arrays, &def_levels, &rep_levels)?;
-            Ok(Assembled { array, def_levels, rep_levels })
+            Ok(AssembledNode { array, def_levels, rep_levels })
         }
         NodeKind::List { element_def_level, element } => {
             let child = visit(element, leaves, limits)?;
-            let Assembled { array, def_levels, rep_levels } = child;
+            let AssembledNode { array, def_levels, rep_levels } = child;
             let array = list::assemble(node, *element_def_level, array, &def_levels, &rep_levels, limits)?;
-            Ok(Assembled { array, def_levels, rep_levels })
+            Ok(AssembledNode { array, def_levels, rep_levels })
         }
     }
 }

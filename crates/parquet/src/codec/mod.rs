@@ -110,6 +110,17 @@ impl Decompressor {
     }
 }
 
+/// Decompresses a page of `len` bytes.
+///
+/// # Errors
+/// [`Error::Corrupt`] if `src` is malformed or has another length, [`Error::Unsupported`] for an unknown codec.
+pub fn decompress(codec: CompressionCodec, src: &[u8], len: usize) -> Result<Vec<u8>> {
+    let mut page = Vec::new();
+    Decompressor::new(codec)?.decompress(src, &mut page, len)?;
+    page.truncate(len);
+    Ok(page)
+}
+
 /// Checks that there is memory to decode a page of `len` bytes. Otherwise the process would be aborted in the middle of decoding;
 /// so the memory for a large page is allocated and freed before.
 fn check_room(len: usize) -> Result<()> {

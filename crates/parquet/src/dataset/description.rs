@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use super::schema::DatasetSchema;
-use super::{Dataset, DatasetFile, Shared};
+use super::{Dataset, DatasetFile, DatasetParts};
 use crate::dataset::location::PartitionColumn;
 use crate::file::ParquetFile;
 
@@ -20,7 +20,7 @@ pub struct DatasetDescription {
 
 impl DatasetDescription {
     /// A dataset of `file_count` files with the schema of `first`. Needs only the footer of `first`.
-    pub fn of_first(first: &ParquetFile, partitions: Vec<PartitionColumn>, file_count: usize) -> Self {
+    pub fn from_first(first: &ParquetFile, partitions: Vec<PartitionColumn>, file_count: usize) -> Self {
         Self { schema: Arc::clone(first.schema()), first: Some(first.clone()), partitions, file_count }
     }
 
@@ -38,6 +38,6 @@ impl DatasetDescription {
             first.options().files.make_room(files.iter().filter(|file| file.path().is_some()).count());
         }
         let schema = DatasetSchema::new(&schema, first, &partitions, file_count > 1);
-        Dataset { shared: Arc::new(Shared { files, partitions, schema, concurrency }) }
+        Dataset { shared: Arc::new(DatasetParts { files, partitions, schema, concurrency }) }
     }
 }

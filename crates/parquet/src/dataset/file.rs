@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::known_parts::KnownParts;
 use super::options::DatasetOptions;
-use crate::dataset::location::{self, Found};
+use crate::dataset::location::{self, ListedFile};
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
@@ -46,8 +46,8 @@ pub struct DatasetFile {
 }
 
 impl DatasetFile {
-    pub(super) fn new(found: Found, options: Arc<DatasetOptions>) -> Self {
-        let Found { location, odd_path, len, version, store } = found;
+    pub(super) fn new(found: ListedFile, options: Arc<DatasetOptions>) -> Self {
+        let ListedFile { location, odd_path, len, version, store } = found;
         let version = version.map_or_else(OnceLock::new, OnceLock::from);
         Self {
             location,
@@ -102,7 +102,7 @@ impl DatasetFile {
         partition: Box<[u32]>,
         options: &Arc<DatasetOptions>,
     ) -> Result<Self> {
-        let mut file = Self::new(Found::described(location, path, version, options)?, Arc::clone(options));
+        let mut file = Self::new(ListedFile::described(location, path, version, options)?, Arc::clone(options));
         file.partition = partition;
         Ok(file)
     }

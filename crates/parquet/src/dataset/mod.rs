@@ -45,10 +45,10 @@ pub use schema::{Alignment, unite_schemas};
 /// ```
 #[derive(Clone)]
 pub struct Dataset {
-    shared: Arc<Shared>,
+    shared: Arc<DatasetParts>,
 }
 
-struct Shared {
+struct DatasetParts {
     files: Vec<DatasetFile>,
     partitions: Vec<PartitionColumn>,
     schema: DatasetSchema,
@@ -122,7 +122,7 @@ impl Dataset {
         }
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
         let schema = DatasetSchema::of(&files, &partitions, unites, concurrency)?;
-        Ok(Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) })
+        Ok(Self { shared: Arc::new(DatasetParts { files, partitions, schema, concurrency }) })
     }
 
     /// Files whose metadata is known, so that none is opened: `schema` has the columns of the files.
@@ -132,7 +132,7 @@ impl Dataset {
         let fields = schema.fields().iter().cloned().chain(partitions.iter().map(|column| Arc::clone(column.field())));
         let whole = Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone());
         let schema = DatasetSchema::given(Arc::new(whole), file_columns);
-        Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) }
+        Self { shared: Arc::new(DatasetParts { files, partitions, schema, concurrency }) }
     }
 
     /// Some of the files, by their indices in [`Dataset::files`], in the given order. Schema and partition columns stay.
@@ -152,9 +152,9 @@ impl Dataset {
     /// A dataset of `files` with the schema and partition columns of this one.
     pub(crate) fn with_files(&self, files: Vec<DatasetFile>) -> Self {
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
-        let Shared { partitions, schema, .. } = &*self.shared;
+        let DatasetParts { partitions, schema, .. } = &*self.shared;
         let (partitions, schema) = (partitions.clone(), schema.clone());
-        Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) }
+        Self { shared: Arc::new(DatasetParts { files, partitions, schema, concurrency }) }
     }
 
     /// Number of columns of [`Dataset::schema`] that come from the files; partition columns follow.

@@ -42,7 +42,7 @@ impl DatasetOptions {
     /// The defaults: the schema of the first file, partitions found, the default footer cache, local files checked again before
     /// each use of a cached footer.
     pub fn new() -> Self {
-        let runtime = Runtime::of_process();
+        let runtime = Runtime::global();
         Self {
             open: OpenOptions::new(),
             unites_schemas: false,

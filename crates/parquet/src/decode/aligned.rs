@@ -16,39 +16,39 @@ pub(crate) struct AlignedBytes {
     len_bytes: usize,
     /// Words of the last buffer, which is the size of the next.
     last_words: usize,
-    returned: Arc<Returned>,
+    returned: Arc<ReturnedBuffers>,
 }
 
 /// Buffers to be reused.
 #[derive(Debug, Default)]
-struct Returned(Mutex<Vec<Vec<u128>>>);
+struct ReturnedBuffers(Mutex<Vec<Vec<u128>>>);
 
-impl Returned {
+impl ReturnedBuffers {
     /// Maximum batches in flight, if several threads share a column: more buffers would only hold memory.
     const MAX_BUFFERS: usize = 16;
 }
 
 /// A buffer in use by Arrow.
-struct Lent {
+struct LentBuffer {
     words: Vec<u128>,
     len_bytes: usize,
-    returned: Arc<Returned>,
+    returned: Arc<ReturnedBuffers>,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for LentBuffer {
     fn as_ref(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len_bytes]
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentBuffer {
     fn drop(&mut self) {
         // The column is read to its end, and the buffer is not used again.
         if Arc::strong_count(&self.returned) == 1 {
             return;
         }
         let mut returned = self.returned.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if returned.len() < Returned::MAX_BUFFERS {
+        if returned.len() < ReturnedBuffers::MAX_BUFFERS {
             returned.push(std::mem::take(&mut self.words));
         }
     }
@@ -97,7 +97,7 @@ impl AlignedBytes {
         let words = std::mem::take(&mut self.words);
         let len_bytes = std::mem::take(&mut self.len_bytes);
         self.last_words = len_bytes.div_ceil(16);
-        let lent = Lent { words, len_bytes, returned: Arc::clone(&self.returned) };
+        let lent = LentBuffer { words, len_bytes, returned: Arc::clone(&self.returned) };
         Buffer::from(Bytes::from_owner(lent))
     }
 }

@@ -67,7 +67,7 @@ impl LeafBatch {
             }
         }
         let slots = BooleanArray::new(BooleanBuffer::from(slots), None);
-        let array = filter(&self.array, &slots).map_err(|error| Error::of_arrow(&error))?;
+        let array = filter(&self.array, &slots).map_err(|error| Error::from_arrow(&error))?;
         Ok(Self { array, def_levels, rep_levels })
     }
 }
@@ -106,7 +106,7 @@ fn compress(array: &ArrayRef, selection: &[u8], count: usize, out: &mut AlignedB
         return Ok(Some(view_array(data_type, kept, heap.to_vec(), nulls)));
     }
     let data = ArrayData::builder(data_type.clone()).len(count).add_buffer(kept).nulls(nulls).build();
-    Ok(Some(make_array(data.map_err(|error| Error::of_arrow(&error))?)))
+    Ok(Some(make_array(data.map_err(|error| Error::from_arrow(&error))?)))
 }
 
 /// Moves the `values` of `width` bytes whose bits are set in `selection` to `kept`, which has space for exactly these; returns

@@ -209,7 +209,7 @@ pub(super) fn decimal_array(
     let mut aligned = AlignedBytes::default();
     aligned.grow(bytes.len()).copy_from_slice(&bytes);
     let data = ArrayData::builder(data_type.clone()).len(views.len()).add_buffer(aligned.finish()).nulls(nulls).build();
-    Ok(make_array(data.map_err(|error| Error::of_arrow(&error))?))
+    Ok(make_array(data.map_err(|error| Error::from_arrow(&error))?))
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ fn a_dictionary_behind_data_pages_is_refused() {
     for order in ["DIDI", "PDI"] {
         let error = read(chunk(order, 40, value), PhysicalType::BYTE_ARRAY, &DataType::Utf8View, 1000).unwrap_err();
         let Error::Corrupt { what, .. } = error else { unreachable!("{error}") };
-        assert_eq!(what, "a dictionary page behind data pages");
+        assert_eq!(what, "a dictionary page after data pages");
     }
 }
 

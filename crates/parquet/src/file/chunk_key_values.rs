@@ -5,11 +5,12 @@ use bytes::Bytes;
 use super::ParquetFile;
 
 /// For each row group and column with key-value metadata, that list as stored in the footer, in Thrift's compact protocol.
-pub(crate) type ChunkKeyValues = HashMap<(usize, usize), Bytes>;
+pub type ChunkKeyValues = HashMap<(usize, usize), Bytes>;
 
 impl ParquetFile {
     /// The key-value metadata of the column chunks, without chunks that cannot be decrypted.
-    pub(crate) fn chunk_key_values(&self) -> ChunkKeyValues {
+    #[doc(hidden)]
+    pub fn chunk_key_values(&self) -> ChunkKeyValues {
         let chunks = self.metadata().row_groups().flat_map(|row_group| row_group.columns().flatten());
         let found = chunks
             .filter_map(|chunk| Some(((chunk.row_group(), chunk.leaf()), chunk.encoded_key_value_metadata()?.into())));

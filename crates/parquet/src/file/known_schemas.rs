@@ -7,14 +7,14 @@ use arrow_schema::SchemaRef;
 use lath_format::schema::SchemaDescPtr;
 
 use crate::options::Int96Unit;
-use crate::schema::Converted;
+use crate::schema::ConvertedSchema;
 
 /// A schema, and its source.
 #[derive(Debug)]
 pub(crate) struct KnownSchema {
     pub(super) source: Option<SchemaSource>,
     pub(super) descr: SchemaDescPtr,
-    pub(super) converted: Converted,
+    pub(super) converted: ConvertedSchema,
     /// The schema of the whole file, strings as views.
     pub(super) arrow: SchemaRef,
 }
@@ -46,7 +46,7 @@ const MAX_SCHEMAS: usize = 16;
 const MAX_BYTES: usize = 1 << 20;
 
 impl SchemaBytes<'_> {
-    fn are_of(self, source: &SchemaSource) -> bool {
+    fn equals(self, source: &SchemaSource) -> bool {
         self.use_hint == source.use_hint
             && self.int96_unit == source.int96_unit
             && self.depth == source.depth
@@ -74,7 +74,7 @@ pub(crate) struct KnownSchemas {
 
 impl KnownSchemas {
     /// The cache for files that are opened without a runtime.
-    pub(crate) fn of_process() -> Arc<Self> {
+    pub(crate) fn global() -> Arc<Self> {
         static SCHEMAS: OnceLock<Arc<KnownSchemas>> = OnceLock::new();
         Arc::clone(SCHEMAS.get_or_init(Arc::default))
     }
@@ -82,7 +82,7 @@ impl KnownSchemas {
     /// The schema of these bytes, if it is cached.
     pub(super) fn find(&self, bytes: SchemaBytes<'_>) -> Option<Arc<KnownSchema>> {
         let mut known = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |schema: &Arc<KnownSchema>| schema.source.as_ref().is_some_and(|source| bytes.are_of(source));
+        let is_it = |schema: &Arc<KnownSchema>| schema.source.as_ref().is_some_and(|source| bytes.equals(source));
         let at = known.iter().position(is_it)?;
         known[..=at].rotate_right(1);
         known.first().cloned()

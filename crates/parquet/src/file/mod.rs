@@ -32,24 +32,24 @@ use crate::page::ChunkSpec;
 use crate::schema::{self, Node, Projection, SchemaOptions};
 use lath_source::{BlockChecksums, ByteRanges, CountingSource, Traffic, Version};
 
-pub(crate) use chunk_key_values::ChunkKeyValues;
+pub use chunk_key_values::ChunkKeyValues;
 pub(crate) use known_schemas::{KnownSchema, KnownSchemas};
 pub use lath_format::DecryptionKeys;
 pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
 pub use page_index::PageIndex;
-pub(crate) use page_version::first_page_version;
+pub use page_version::first_page_version;
 pub use plan::{ChunkRange, Plan};
 
 /// An open Parquet file, whose footer has been read. Clones are handles of the same file.
 #[derive(Clone)]
 pub struct ParquetFile {
     source: Arc<dyn ByteRanges>,
-    shared: Arc<Shared>,
+    shared: Arc<FileParts>,
 }
 
 /// The footer of a file and data derived from it, independent of the file's source.
-struct Shared {
+struct FileParts {
     metadata: Arc<FileMetaData>,
     /// Length of the footer in the file, with its tail.
     footer_bytes: u64,
@@ -96,7 +96,7 @@ impl ParquetFile {
         let (metadata, schema) =
             footer.parse(options.decryption.as_ref(), &options.schema_options(), &options.schemas)?;
         let footer_bytes = footer.len();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(FileParts {
             metadata: Arc::new(metadata),
             footer_bytes,
             kept_bytes: AtomicUsize::new(0),
@@ -119,7 +119,7 @@ impl ParquetFile {
     /// [`Error::Io`](crate::Error::Io) if they cannot be read, [`Error::Corrupt`](crate::Error::Corrupt) if they are malformed,
     /// [`Error::Limit`](crate::Error::Limit) if they are larger than a footer may be.
     pub fn page_index(&self) -> Result<&PageIndex> {
-        let Shared { metadata, page_index, options, .. } = &*self.shared;
+        let FileParts { metadata, page_index, options, .. } = &*self.shared;
         if let Some(page_index) = page_index.get() {
             return Ok(page_index);
         }
@@ -193,7 +193,8 @@ impl ParquetFile {
         self.shared.footer_bytes
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    #[doc(hidden)]
+    pub fn limits(&self) -> &Limits {
         &self.shared.options.limits
     }
 
@@ -203,7 +204,8 @@ impl ParquetFile {
     }
 
     /// Number of rows of each row group.
-    pub(crate) fn row_group_row_counts(&self) -> &[u64] {
+    #[doc(hidden)]
+    pub fn row_group_row_counts(&self) -> &[u64] {
         self.shared.metadata.row_counts()
     }
 
@@ -213,12 +215,14 @@ impl ParquetFile {
     }
 
     /// The options that determine the file's schema.
-    pub(crate) fn schema_options(&self) -> SchemaOptions {
+    #[doc(hidden)]
+    pub fn schema_options(&self) -> SchemaOptions {
         self.shared.options.schema_options()
     }
 
     /// The schema of the selected columns, and the tree that assembles them.
-    pub(crate) fn build_schema(
+    #[doc(hidden)]
+    pub fn build_schema(
         &self,
         options: &SchemaOptions,
         projection: Option<&Projection>,
@@ -228,14 +232,16 @@ impl ParquetFile {
     }
 
     /// The location of a column chunk's pages, and how to decode them.
-    pub(crate) fn chunk_spec(&self, row_group: usize, column: usize) -> Result<ChunkSpec> {
-        let Shared { metadata, options, .. } = &*self.shared;
+    #[doc(hidden)]
+    pub fn chunk_spec(&self, row_group: usize, column: usize) -> Result<ChunkSpec> {
+        let FileParts { metadata, options, .. } = &*self.shared;
         let spec = ChunkSpec::new(metadata, row_group, column, options.name.clone())?;
         check::check_range(&spec, self.source.len()).map_err(|error| spec.locate(error))?;
         Ok(spec)
     }
 
-    pub(crate) fn locate(&self, error: Error) -> Error {
+    #[doc(hidden)]
+    pub fn locate(&self, error: Error) -> Error {
         error.locate(|at| at.file = at.file.take().or_else(|| self.shared.options.name.clone()))
     }
 }

@@ -64,7 +64,7 @@ impl OpenOptions {
             footer_guess_bytes: FOOTER_GUESS_BYTES,
             memory_map: false,
             version: None,
-            schemas: KnownSchemas::of_process(),
+            schemas: KnownSchemas::global(),
             end: None,
             checksums: None,
         }
@@ -180,7 +180,7 @@ impl OpenOptions {
     }
 
     /// Copies the options that determine the schema of a file, except keys and limits, from `other`.
-    pub(crate) fn with_schema_of(self, other: &Self) -> Self {
+    pub(crate) fn with_schema_options_from(self, other: &Self) -> Self {
         Self { use_hint: other.use_hint, int96_unit: other.int96_unit, ..self }
     }
 

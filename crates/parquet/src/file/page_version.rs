@@ -6,7 +6,7 @@ use crate::page::data_page_version;
 const MAX_HEADER_BYTES: u64 = 4096;
 
 /// The version of the first data page of a file; `None` if there is none, or if it cannot be read.
-pub(crate) fn first_page_version(file: &ParquetFile) -> Result<Option<u8>> {
+pub fn first_page_version(file: &ParquetFile) -> Result<Option<u8>> {
     let Ok(chunk) = file.metadata().chunk(0, 0) else { return Ok(None) };
     let (start, len) = (chunk.data_page_offset(), file.source().len());
     if start >= len || chunk.is_encrypted() {

@@ -9,8 +9,10 @@
 
 /// Bit order of BIT_PACKED levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BitOrder {
+pub enum BitOrder {
+    /// From the least significant bit on.
     LeastSignificantFirst,
+    /// From the most significant bit on.
     MostSignificantFirst,
 }
 
@@ -19,7 +21,7 @@ const LEAST_SIGNIFICANT_FIRST: [&str; 3] = ["impala", "parquet-cpp", "parquet-rs
 
 impl BitOrder {
     /// The order of a writer, by the `created_by` of its file.
-    pub(crate) fn of_writer(created_by: Option<&str>) -> Self {
+    pub(crate) fn from_writer(created_by: Option<&str>) -> Self {
         let created_by = created_by.unwrap_or_default().trim_start().as_bytes();
         let is_by =
             |name: &str| created_by.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
@@ -50,7 +52,7 @@ mod tests {
             (Some(""), false),
             (None, false),
         ] {
-            let order = BitOrder::of_writer(created_by);
+            let order = BitOrder::from_writer(created_by);
             assert_eq!(order == BitOrder::LeastSignificantFirst, expected, "{created_by:?}");
         }
     }

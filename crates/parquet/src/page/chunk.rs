@@ -11,31 +11,31 @@ const CHUNK_LEN_SLACK: u64 = 100;
 
 /// Location of the pages of one column chunk, with types, codec and keys for decoding them.
 #[derive(Debug, Clone)]
-pub(crate) struct ChunkSpec {
+pub struct ChunkSpec {
     /// Path or name of the file, for errors.
-    pub(crate) file: Option<Arc<str>>,
+    pub file: Option<Arc<str>>,
     /// Dotted path of the leaf column, for errors.
-    pub(crate) path: Arc<str>,
+    pub path: Arc<str>,
     /// Index of the row group.
-    pub(crate) row_group: usize,
+    pub row_group: usize,
     /// Compression of the pages.
-    pub(crate) codec: CompressionCodec,
+    pub codec: CompressionCodec,
     /// Offset of the first page's header.
-    pub(crate) start: u64,
+    pub start: u64,
     /// Length of the chunk in bytes, according to the footer.
-    pub(crate) len: u64,
+    pub len: u64,
     /// Number of values in the chunk, nulls included.
-    pub(crate) value_count: u64,
+    pub value_count: u64,
     /// Maximum definition level of the column.
-    pub(crate) max_def_level: u8,
+    pub max_def_level: u8,
     /// Maximum repetition level of the column.
-    pub(crate) max_rep_level: u8,
+    pub max_rep_level: u8,
     /// Bit order of BIT_PACKED levels.
-    pub(crate) bit_order: BitOrder,
+    pub bit_order: BitOrder,
     /// Whether data pages of version 2 are compressed regardless of their headers.
-    pub(crate) ignores_compression_flag: bool,
+    pub ignores_compression_flag: bool,
     /// Decryption of the pages; `None` if they are not encrypted.
-    pub(crate) decryptor: Option<Arc<ChunkDecryptor>>,
+    pub decryptor: Option<Arc<ChunkDecryptor>>,
 }
 
 impl ChunkSpec {
@@ -83,7 +83,7 @@ impl ChunkSpec {
             file,
             path,
             row_group,
-            bit_order: BitOrder::of_writer(metadata.created_by()),
+            bit_order: BitOrder::from_writer(metadata.created_by()),
             ignores_compression_flag: compression_flag::is_ignored(metadata.created_by()),
             decryptor,
         })
@@ -95,7 +95,7 @@ impl ChunkSpec {
     }
 
     /// Adds file, column and row group to an error.
-    pub(crate) fn locate(&self, error: Error) -> Error {
+    pub fn locate(&self, error: Error) -> Error {
         error.locate(|at| {
             at.file = at.file.take().or_else(|| self.file.clone());
             at.column = at.column.take().or_else(|| Some(Arc::clone(&self.path)));

@@ -24,8 +24,8 @@ mod tests;
 
 use arrow_buffer::Buffer;
 
-pub(crate) use bit_order::BitOrder;
-pub(crate) use chunk::ChunkSpec;
+pub use bit_order::BitOrder;
+pub use chunk::ChunkSpec;
 pub(crate) use header::data_page_version;
 pub(crate) use lath_format::Encoding;
 pub(crate) use places::PagePlaces;

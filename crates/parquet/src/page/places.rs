@@ -50,18 +50,18 @@ impl PagePlaces {
     }
 
     /// The last page that begins at or before `row`: its number, first row, and offset.
-    pub(super) fn page_of(&self, row: u64) -> (usize, u64, u64) {
+    pub(super) fn page_at(&self, row: u64) -> (usize, u64, u64) {
         let page = self.first_rows.partition_point(|&first| first <= row).saturating_sub(1);
         (page, self.first_rows[page], self.offsets[page])
     }
 
     /// The pages with rows: offset of the header, and number of rows.
     pub(super) fn with_rows(&self) -> impl Iterator<Item = (u64, u64)> {
-        (0..self.offsets.len()).map(|page| (self.offsets[page], self.rows_of(page))).filter(|(_, rows)| *rows > 0)
+        (0..self.offsets.len()).map(|page| (self.offsets[page], self.page_rows(page))).filter(|(_, rows)| *rows > 0)
     }
 
     /// End of a page, unless it is the last.
-    pub(super) fn end_of(&self, page: usize) -> Option<u64> {
+    pub(super) fn page_end(&self, page: usize) -> Option<u64> {
         self.offsets.get(page + 1).copied()
     }
 
@@ -71,7 +71,7 @@ impl PagePlaces {
     }
 
     /// Number of rows of a page.
-    pub(super) fn rows_of(&self, page: usize) -> u64 {
+    pub(super) fn page_rows(&self, page: usize) -> u64 {
         self.first_rows.get(page + 1).unwrap_or(&self.row_count) - self.first_rows[page]
     }
 }
@@ -111,19 +111,20 @@ mod tests {
         bytes
     }
 
-    fn of_rows(rows: &[i64]) -> Vec<u8> {
+    fn encode_rows(rows: &[i64]) -> Vec<u8> {
         index(&rows.iter().enumerate().map(|(page, row)| (4 + 100 * page as i64, *row)).collect::<Vec<_>>())
     }
 
     #[test]
     fn pages_begin_at_row_0_and_ascend() {
-        let first_rows = |rows: &[i64], count| PagePlaces::read(&of_rows(rows), count).map(PagePlaces::into_first_rows);
+        let first_rows =
+            |rows: &[i64], count| PagePlaces::read(&encode_rows(rows), count).map(PagePlaces::into_first_rows);
         assert_eq!(first_rows(&[0, 10, 10, 25], 30), Some(vec![0, 10, 10, 25]));
         assert_eq!(first_rows(&[0], 0), Some(vec![0]));
         for wrong in [&[][..], &[1, 2], &[0, 10, 5], &[0, 30], &[0, -1]] {
             assert_eq!(first_rows(wrong, 30), None, "{wrong:?}");
         }
-        let sound = of_rows(&[0, 10, 25]);
+        let sound = encode_rows(&[0, 10, 25]);
         assert!((0..sound.len()).all(|len| PagePlaces::read(&sound[..len], 30).is_none()));
     }
 
@@ -143,12 +144,12 @@ mod tests {
             ignores_compression_flag: false,
             decryptor: None,
         };
-        let places = PagePlaces::read(&of_rows(&[0, 10, 10, 25]), 30).unwrap();
-        let found = [0, 9, 10, 24, 25, 29, 1000].map(|row| places.page_of(row).0);
+        let places = PagePlaces::read(&encode_rows(&[0, 10, 10, 25]), 30).unwrap();
+        let found = [0, 9, 10, 24, 25, 29, 1000].map(|row| places.page_at(row).0);
         assert_eq!(found, [0, 0, 2, 2, 3, 3, 3]);
-        assert_eq!(places.page_of(12), (2, 10, 204));
-        assert_eq!((places.start(), places.end_of(2), places.end_of(3)), (4, Some(304), None));
-        assert_eq!([0, 1, 2, 3].map(|page| places.rows_of(page)), [10, 0, 15, 5]);
+        assert_eq!(places.page_at(12), (2, 10, 204));
+        assert_eq!((places.start(), places.page_end(2), places.page_end(3)), (4, Some(304), None));
+        assert_eq!([0, 1, 2, 3].map(|page| places.page_rows(page)), [10, 0, 15, 5]);
         assert!(places.are_within(&chunk(4, 301, 30, 0)));
         for other in [chunk(5, 301, 30, 0), chunk(4, 300, 30, 0), chunk(4, 301, 31, 0), chunk(4, 301, 30, 1)] {
             assert!(!places.are_within(&other), "{other:?}");

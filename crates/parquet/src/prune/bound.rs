@@ -8,7 +8,7 @@ use lath_predicate::{Pattern, Value, ValueTest, compare_floats};
 
 use super::outcomes::Outcomes;
 
-/// A minimum or maximum, borrowed from metadata. The kinds are those of [`Value`].
+/// A minimum or maximum, borrowed from metadata. The variants are those that [`Value`] has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound<'a> {
     Boolean(bool),
@@ -30,7 +30,7 @@ impl Bound<'_> {
         }
     }
 
-    /// Whether it is a zero, of either sign.
+    /// Whether it is a zero of either sign.
     pub(crate) fn is_float_zero(&self) -> bool {
         matches!(self, Self::Float(value) if *value == 0.0)
     }

@@ -1,4 +1,4 @@
-//! Decoding minimum and maximum bytes to [`Bound`]s, in the order that the specification gives a column.
+//! Decodes minimum and maximum bytes to [`Bound`]s, in the order that the specification defines for a column.
 //!
 //! Statistics are trusted as far as the specification allows:
 //! - A bound may be truncated, or inexact in another way: it need not occur among the values.
@@ -9,8 +9,8 @@
 //!   all writers: they are used only for INT32 and INT64 of signed types, FLOAT and DOUBLE (byte arrays were compared as
 //!   signed bytes).
 //! - INT96, INTERVAL, and unknown column orders have no bounds.
-//! - A minimum above the maximum is a contradiction, as old writers left it that ordered unsigned integers as signed ones.
-//!   Then neither bound is used. So it is with bounds of values of which none is there, by the number of nulls and NaNs.
+//! - If the minimum is above the maximum, neither bound is used: old writers ordered unsigned integers as signed ones. The same
+//!   applies to bounds if the counts of nulls and NaNs leave no values.
 //! - Integers, and decimals in byte arrays, that are read into fewer bytes than they are stored in wrap around if they do not
 //!   fit. A bound that is missing or does not fit does not rule that out: then neither bound is used.
 //!
@@ -35,13 +35,13 @@ pub(crate) struct BoundReader {
     kind: Kind,
     /// IEEE 754 total order.
     is_total_order: bool,
-    /// The order is signed, as that of the deprecated fields.
+    /// Whether the order is signed, as in the deprecated fields.
     is_signed_order: bool,
     /// The file has no column orders.
     lacks_column_order: bool,
 }
 
-/// How bounds are stored, and what they become.
+/// Stored form of bounds, and their conversion.
 #[derive(Debug, Clone)]
 enum Kind {
     Boolean,
@@ -55,7 +55,7 @@ enum Kind {
     /// Two bytes.
     Float16,
     Bytes,
-    /// Big-endian two's complement, of `len` bytes if that is given.
+    /// Big-endian two's complement, of `len` bytes if given.
     Decimal {
         len: Option<usize>,
         range: Option<RangeInclusive<i128>>,
@@ -67,7 +67,7 @@ enum Kind {
 }
 
 impl BoundReader {
-    /// For a column of the file that is read as `data_type`; `None` if its statistics cannot be used.
+    /// A reader for a column of the file that is read as `data_type`; `None` if its statistics cannot be used.
     pub(crate) fn new(column: &ColumnDescriptor, data_type: &DataType, order: ColumnOrder) -> Option<Self> {
         let data_type = value_type(data_type);
         let sort_order =
@@ -237,7 +237,7 @@ impl<'a> DecodedBounds<'a> {
         self.values.is_some_and(|interval| interval.lower.is_some() || interval.upper.is_some())
     }
 
-    /// The domain of `value_count` values, including nulls. Contradictory counts give [`Domain::ANY`], and so do bounds where
+    /// The domain of `value_count` values, including nulls. Contradictory counts give [`Domain::ANY`], and so do bounds if the
     /// counts leave no value.
     pub(crate) fn domain(
         self,
@@ -261,7 +261,7 @@ impl<'a> DecodedBounds<'a> {
     }
 }
 
-/// The type of the values, for a dictionary that of its values.
+/// The type of the values, which for a dictionary is its value type.
 pub(super) fn value_type(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => values,
@@ -273,8 +273,7 @@ fn is_bytes(data_type: &DataType) -> bool {
     data_type.is_string() || data_type.is_binary() || matches!(data_type, DataType::FixedSizeBinary(_))
 }
 
-/// The range of the type, if an integer is read into fewer bytes than it is stored in; `None` for types that are no
-/// integers.
+/// The range of the type, if an integer is read into fewer bytes than it is stored in; `None` for other types.
 fn narrow_range(data_type: &DataType, stored: PhysicalType) -> Option<Option<RangeInclusive<i128>>> {
     Some(match data_type {
         DataType::Int8 => Some(range::<i8>()),
@@ -297,14 +296,14 @@ fn narrow_range(data_type: &DataType, stored: PhysicalType) -> Option<Option<Ran
     })
 }
 
-trait Bounded: Into<i128> {
+trait IntegerRange: Into<i128> {
     const MIN: Self;
     const MAX: Self;
 }
 
 macro_rules! bounded {
     ($($integer:ty)*) => {$(
-        impl Bounded for $integer {
+        impl IntegerRange for $integer {
             const MIN: Self = <$integer>::MIN;
             const MAX: Self = <$integer>::MAX;
         }
@@ -312,7 +311,7 @@ macro_rules! bounded {
 }
 bounded!(i8 i16 i32 i64 u8 u16 u32);
 
-fn range<T: Bounded>() -> RangeInclusive<i128> {
+fn range<T: IntegerRange>() -> RangeInclusive<i128> {
     T::MIN.into()..=T::MAX.into()
 }
 

@@ -9,7 +9,7 @@ use super::bloom::KeyKind;
 use super::bounds::BoundReader;
 use crate::file::ParquetFile;
 
-/// What pruning knows of a column, computed once for each file.
+/// Properties of a column for pruning, computed once for each file.
 #[derive(Debug)]
 pub(super) struct PreparedColumn<'a> {
     pub(super) column: &'a BoundColumn,
@@ -41,7 +41,7 @@ impl<'a> PreparedColumn<'a> {
         element_type(self.column)
     }
 
-    /// Whether evidence of the leaf's values applies to `test`. Within lists it applies only to whether an element is there.
+    /// Whether evidence of the leaf's values applies to `test`. Within lists it applies only to tests for an element.
     pub(super) fn applies_to(&self, test: &ValueTest) -> bool {
         self.descriptor.is_some() && self.column.repeated == matches!(test, ValueTest::Contains(_))
     }
@@ -57,7 +57,7 @@ impl<'a> PreparedColumn<'a> {
     }
 }
 
-/// The type of a leaf's values: that of the operand, or of its elements.
+/// The type of a leaf's values: the operand's type, or its element type.
 fn element_type(column: &BoundColumn) -> Option<&DataType> {
     let data_type = column.field.data_type();
     if !column.repeated {

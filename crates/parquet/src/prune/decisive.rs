@@ -8,7 +8,7 @@ use lath_predicate::{Test, ValueTest};
 /// A test of one column's values within a [`Test`], identified by its address.
 pub(super) type Leaf<'t> = (usize, &'t ValueTest);
 
-/// Adds the decisive leaves for which there is `evidence` to `out`, with the evidence. Leaves below an OR are decisive only if all its
+/// Adds the decisive leaves with `evidence` to `out`, together with the evidence. Leaves below an OR are decisive only if all its
 /// parts have some. Returns whether there are any.
 pub(super) fn collect_decisive<'t, T>(
     test: &'t Test,
@@ -56,7 +56,7 @@ pub(super) fn is_ruled_out(test: &Test, is_leaf_ruled_out: &impl Fn(&ValueTest) 
     }
 }
 
-/// The test with the leaves replaced for which `narrow` gives another test, simplified.
+/// The test, simplified, in which leaves are replaced by the result of `narrow` if it gives one.
 pub(super) fn replace_leaves(test: &Test, narrow: &impl Fn(usize, &ValueTest) -> Option<Test>) -> Test {
     fn visit(test: &Test, narrow: &impl Fn(usize, &ValueTest) -> Option<Test>) -> Test {
         match test {

@@ -1,8 +1,8 @@
 //! Evidence of dictionary pages: all values that a chunk may have.
 //!
-//! If all data pages of a chunk are dictionary-encoded, the chunk has no values but those of the dictionary, some of which may not
-//! occur. A test that is true for none of them is true for no row. A test that is true for all of them, in a chunk without
-//! nulls, is true for every row.
+//! If all data pages of a chunk are dictionary-encoded, all values of the chunk are in the dictionary, some of which may not
+//! occur. A test that is true for none of them is true for no row. A test that is true for all of them, in a chunk without nulls,
+//! is true for every row.
 //!
 //! Only the footer's page encoding statistics are trusted to say that all pages are dictionary-encoded. The dictionary page has to be
 //! first in its chunk, at most [`dictionary_bytes`](super::Pruning::dictionary_bytes) long and less than a quarter of the chunk, so
@@ -50,7 +50,7 @@ impl DictionaryValues {
     ) -> Option<Self> {
         let (descriptor, data_type) = (column.descriptor?, column.element_type()?);
         let mut spec = file.chunk_spec(row_group, column.column.leaf?).ok()?;
-        // The page alone is in memory, as a file of its own.
+        // Only the page is in memory, as a file of its own.
         (spec.start, spec.len) = (0, bytes.len() as u64);
         let options = PageOptions { verify_crc: true, limits: file.limits().clone() };
         let leaf = Leaf {

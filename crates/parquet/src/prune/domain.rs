@@ -25,7 +25,7 @@ impl Domain<'_> {
     pub(super) fn outcomes(&self, test: &ValueTest) -> Outcomes {
         match test {
             ValueTest::IsNull => Outcomes::of(self.nulls, self.has_values()),
-            // A list may be null, and a list without the element may lie beside one that has it.
+            // A list may be null, and a list without the element may be next to one that has it.
             ValueTest::Contains(value) => {
                 let can_be_true = self.intervals().any(|interval| interval.may_contain(value));
                 Outcomes::of(can_be_true, true) | Outcomes::NULL
@@ -40,7 +40,7 @@ impl Domain<'_> {
         }
     }
 
-    /// The outcomes of comparing a value with one of `other` in the same row.
+    /// The outcomes of comparing a value with a value of `other` in the same row.
     pub(super) fn compared_with(&self, op: Comparison, other: &Domain<'_>) -> Outcomes {
         let mut all = if self.nulls || other.nulls { Outcomes::NULL } else { Outcomes::NONE };
         for left in self.intervals() {

@@ -1,23 +1,23 @@
-//! Which row groups and pages of a file have no row that passes a predicate.
+//! Rules out row groups and pages of a file that have no row for which a predicate is true.
 //!
 //! Evidence is used from the cheapest kind to the most expensive, each for the row groups that remain:
 //!
-//! | evidence | what it proves | what it costs |
+//! | evidence | proves | costs |
 //! | --- | --- | --- |
-//! | [`statistics`] of column chunks | values lie between bounds; how many are null | nothing, they are in the footer |
+//! | [`statistics`] of column chunks | values lie between bounds; the number of nulls | nothing, they are in the footer |
 //! | [`bloom`] filters | a value is not in the chunk | 32 bytes a key |
 //! | [`dictionary`] pages | all values of the chunk are in the dictionary | the page |
 //! | [`page_index`] | the same as statistics, page by page | the two indexes of the column |
 //!
-//! If a predicate only looks up one key, filters that are in memory are probed first, those of many files together ([`single_key`]).
+//! If a predicate only looks up one key, cached filters are probed first, for many files together ([`single_key`]).
 //!
-//! Each module says when its evidence is not used. Evidence that is malformed, encrypted or of an unknown kind rules out
-//! nothing, and is reported by `lath check`; only storage that fails is an error. Well-formed evidence is trusted: a wrong
-//! minimum hides rows.
+//! Each module documents when its evidence is not used. Malformed or encrypted evidence and evidence of an unknown kind rules out
+//! nothing, and is reported by `lath check`; only storage failures are errors. Well-formed evidence is trusted: a wrong minimum
+//! hides rows.
 //!
-//! A test has one of three truth values, and evidence gives the set of those that are possible
-//! ([`Outcomes`](outcomes::Outcomes)). A row group or page is ruled out if the whole test cannot be true there. Parts of a test that
-//! evidence decides are not evaluated on the rows, nor are keys of an IN list that are not there.
+//! A test has one of three truth values, and evidence gives the set of possible ones ([`Outcomes`](outcomes::Outcomes)). A row
+//! group or page is ruled out if the whole test cannot be true there. Parts of a test that evidence decides are not evaluated on
+//! the rows, nor are absent keys of an IN list.
 
 mod bloom;
 mod bound;
@@ -43,14 +43,15 @@ use std::sync::Arc;
 
 use lath_predicate::{BoundPredicate, Test};
 
-pub(crate) use self::bloom::{ComputedFilter, KeyKind, Keys, array_hashes, bloom_filter_sample};
+pub use self::bloom::bloom_filter_sample;
+pub(crate) use self::bloom::{ComputedFilter, KeyKind, Keys, array_hashes};
 pub(crate) use self::bound::Bound;
 pub(crate) use self::bounds::{BoundReader, DecodedBounds};
 use self::column::PreparedColumn;
 pub(crate) use self::domain::Domain;
 pub use self::options::Pruning;
 pub(crate) use self::page_index::pages_of_chunk;
-pub use self::report::{PruneReport, Pruned};
+pub use self::report::{PruneReport, PrunedCounts};
 pub(crate) use self::single_key::SingleKeyProbe;
 use self::stages::Stages;
 pub(crate) use self::stages::key_leaf;
@@ -64,12 +65,12 @@ pub(crate) struct Surviving {
     pub(crate) row_group: usize,
     /// Rows that may pass, counted from the row group's first row: sorted, disjoint, not empty.
     pub(crate) rows: Vec<Range<u64>>,
-    /// The test that remains for the rows. It is true for the same rows as the predicate's test, and may be null where
-    /// that is false. [`Test::Constant`] with true: all rows pass.
+    /// The test that remains for the rows. It is true for the same rows as the predicate's test, and may be null where that is
+    /// false. [`Test::Constant`] with true: all rows pass.
     pub(crate) test: Arc<Test>,
 }
 
-/// The row groups of `row_groups`, and the rows in them, for which `predicate` may be true, in the order given.
+/// The row groups of `row_groups`, and the rows in them, for which `predicate` may be true, in the given order.
 ///
 /// # Errors
 /// [`Error::Io`] if filters, indexes or dictionaries cannot be read, [`Error::Invalid`] for a row group that the file does not

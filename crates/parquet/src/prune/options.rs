@@ -1,11 +1,11 @@
-//! The options of pruning.
+//! Options of pruning.
 
 use std::sync::Arc;
 
 use super::thresholds;
 use crate::filters::FilterMemory;
 
-/// Which evidence is used to rule out row groups and pages. The rows found are the same with any choice.
+/// Kinds of evidence for ruling out row groups and pages. The rows found are the same with any choice.
 ///
 /// ```
 /// use lath_parquet::Pruning;
@@ -28,14 +28,14 @@ pub struct Pruning {
     /// Maximum bytes of a dictionary page, as stored, that is read to rule out its column chunk. The page also has to be less
     /// than a quarter of the chunk.
     pub dictionary_bytes: u64,
-    /// A chunk has to be more than so many times as long as its dictionary page.
+    /// A chunk has to be more than this many times as long as its dictionary page.
     pub(super) dictionary_share: u64,
-    /// Memory in which Bloom filters are cached, each when it is first probed; with `None` the cache of footers
-    /// caches those that are probed often ([`FooterCache`](crate::FooterCache)).
+    /// Memory for caching Bloom filters, each when it is first probed; with `None` the footer cache caches filters that are
+    /// probed often ([`FooterCache`](crate::FooterCache)).
     pub filter_memory: Option<Arc<FilterMemory>>,
-    /// Whether filters are computed, in the same memory, for row groups that were scanned for keys twice without a match: for files
-    /// without Bloom filters, and second filters where those of the file have false positives. Each takes one byte per row and reads
-    /// the column once more. Off if `bloom` is off, and if a runtime says so
+    /// Whether filters are computed, in the same memory, for row groups that were scanned for keys twice without a match: for
+    /// files without Bloom filters, and second filters for files whose filters have false positives. Each takes one byte per row
+    /// and reads the column once more. Off if `bloom` is off, or if the runtime turns it off
     /// ([`RuntimeBuilder::computed_filters`](crate::RuntimeBuilder::computed_filters)).
     pub computed_filters: bool,
 }
@@ -44,7 +44,7 @@ impl Pruning {
     /// Default for [`Pruning::dictionary_bytes`]: 1 MiB, the limit of most writers for a dictionary.
     pub const DEFAULT_DICTIONARY_BYTES: u64 = thresholds::DEFAULT_DICTIONARY_BYTES;
 
-    /// No evidence at all: every row is tested.
+    /// No evidence: every row is tested.
     pub fn none() -> Self {
         Self { statistics: false, bloom: false, dictionary: false, page_index: false, ..Self::default() }
     }

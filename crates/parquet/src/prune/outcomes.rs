@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
 use lath_predicate::{Test, ValueTest};
 
-/// A set of SQL's truth values: those that a test may have for some rows. The others are ruled out.
+/// A set of SQL's truth values: the possible ones of a test for some rows. The others are ruled out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcomes(u8);
 
@@ -110,8 +110,8 @@ pub(crate) trait Evidence {
     }
 }
 
-/// The outcomes that `test` may have, given `evidence`. Dependencies between columns are not seen: the result may
-/// have more outcomes than are possible, never fewer.
+/// The outcomes that `test` may have, given `evidence`. Dependencies between columns are ignored: the result may have more
+/// outcomes than are possible, never fewer.
 pub(crate) fn outcomes(test: &Test, evidence: &impl Evidence) -> Outcomes {
     match test {
         Test::Constant(truth) => Outcomes::only(*truth),
@@ -142,7 +142,7 @@ pub(crate) fn outcomes(test: &Test, evidence: &impl Evidence) -> Outcomes {
     }
 }
 
-/// Which difference in the truth value of a part makes a difference to whether the whole is true.
+/// Truth values of a part that are equivalent for the truth of the whole.
 #[derive(Debug, Clone, Copy)]
 enum Polarity {
     /// True or not: false and null are equivalent.
@@ -152,7 +152,7 @@ enum Polarity {
     Both,
 }
 
-/// The test with constants for the parts that `evidence` decides, simplified; `None` if it decides none. It is true for the same
+/// The test, simplified, with constants for the parts that `evidence` decides; `None` if it decides none. It is true for the same
 /// rows, and may be false where the test was null.
 pub(crate) fn simplify_with(test: &Test, evidence: &impl Evidence) -> Option<Test> {
     let mut is_changed = false;

@@ -1,11 +1,11 @@
-//! What pruning has ruled out, by kind of evidence.
+//! Reports of pruning, by kind of evidence.
 
 use std::ops::AddAssign;
 
-/// What one kind of evidence has ruled out.
+/// Row groups, pages and rows that one kind of evidence ruled out.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PrunedCounts {
     /// Row groups without a remaining row.
     pub row_groups: u64,
     /// Pages without a remaining row, in row groups that have some; of all columns whose indexes were read.
@@ -14,7 +14,7 @@ pub struct Pruned {
     pub rows: u64,
 }
 
-/// What pruning has ruled out, in the order in which evidence is used.
+/// Report of pruning, in the order in which evidence is used.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PruneReport {
@@ -23,16 +23,16 @@ pub struct PruneReport {
     /// Their rows.
     pub rows: u64,
     /// By statistics of column chunks, and by conditions that are false for any row.
-    pub statistics: Pruned,
+    pub statistics: PrunedCounts,
     /// By Bloom filters.
-    pub bloom: Pruned,
+    pub bloom: PrunedCounts,
     /// By dictionary pages.
-    pub dictionary: Pruned,
+    pub dictionary: PrunedCounts,
     /// By the page index.
-    pub page_index: Pruned,
+    pub page_index: PrunedCounts,
 }
 
-impl Pruned {
+impl PrunedCounts {
     pub(super) fn add_row_group(&mut self, rows: u64) {
         self.row_groups += 1;
         self.rows += rows;
@@ -40,7 +40,7 @@ impl Pruned {
 }
 
 impl PruneReport {
-    /// Of row groups of so many rows, all of them ruled out by their Bloom filters.
+    /// The report for row groups with these row counts that are all ruled out by their Bloom filters.
     pub(super) fn ruled_out_by_filters(row_counts: &[u64]) -> Self {
         let mut report = Self { row_groups: row_counts.len() as u64, rows: row_counts.iter().sum(), ..Self::default() };
         row_counts.iter().for_each(|rows| report.bloom.add_row_group(*rows));
@@ -48,7 +48,7 @@ impl PruneReport {
     }
 }
 
-impl AddAssign for Pruned {
+impl AddAssign for PrunedCounts {
     fn add_assign(&mut self, other: Self) {
         self.row_groups += other.row_groups;
         self.pages += other.pages;

@@ -1,11 +1,11 @@
-//! A probe for one key in the cached filters of many files at once.
+//! Probes the cached filters of many files for one key at once.
 //!
-//! If a thousand files are probed again and again, none of what is known of them stays in the processor's cache, and the time of a file
+//! If a thousand files are probed again and again, their metadata does not stay in the processor's cache, and the time for a file
 //! is the number of its cache misses. So files are probed together, in steps: each step loads one thing of every file (first the
 //! footers, then the filters, then their blocks), so that the cache misses of different files overlap.
 //!
-//! Median time of a lookup of a key that is not there in 1,000 files of two row groups, all filters cached, Linux on two cores, with and
-//! without the shared probe by turns:
+//! Median time of a lookup of an absent key in 1,000 files of two row groups, all filters cached, Linux on two cores, alternating
+//! with and without the shared probe:
 //!
 //! | files | threads | with | without |
 //! | --- | --- | --- | --- |
@@ -16,7 +16,7 @@
 //! | 100,000 rows each, no computed filters (1 % false positives) | 1 | 43.7 ms | 46.0 ms |
 //! | 100,000 rows each, no computed filters (1 % false positives) | 2 | 22.3 ms | 23.5 ms |
 //!
-//! A first query of a process gains nothing, because nothing is cached.
+//! The first query of a process gains nothing, because nothing is cached.
 
 use std::sync::Arc;
 
@@ -44,12 +44,12 @@ pub(crate) struct SingleKeyProbe {
 struct ProbedFile<'a> {
     row_counts: &'a [u64],
     filters: &'a ColumnFilters,
-    /// Index of its first filter among those of all files.
+    /// Index of its first filter among the filters of all files.
     first_filter: usize,
 }
 
 impl SingleKeyProbe {
-    /// For files with the schema of `file`; `None` for other predicates.
+    /// A probe for files with the schema of `file`; `None` for other predicates.
     pub(crate) fn new(file: &ParquetFile, predicate: &BoundPredicate) -> Option<Self> {
         let columns: Vec<PreparedColumn<'_>> =
             predicate.columns.iter().map(|column| PreparedColumn::new(file, column)).collect();
@@ -59,14 +59,14 @@ impl SingleKeyProbe {
         Some(Self { schema: Arc::clone(file.known_schema()), leaf, hash })
     }
 
-    /// The pruning reports of those of `files` that have cached filters for all row groups, none of which has the key; `None` for
-    /// the others.
+    /// The pruning reports of the `files` that have cached filters for all row groups, none of which has the key; `None` for the
+    /// others.
     pub(crate) fn rule_out(&self, files: &[Option<&ParquetFile>]) -> Vec<Option<PruneReport>> {
         let mut bitsets: Vec<&[u8]> = Vec::new();
         let probed = self.collect_filters(files, &mut bitsets);
         let mut present = vec![0; bitsets.len().div_ceil(64)];
         if bloom::check_filters(&bitsets, self.hash, &mut present).is_err() {
-            // One of them is no filter: probing each file alone reports which.
+            // One of the bitsets is malformed: probing each file alone reports which.
             return files.iter().map(|_| None).collect();
         }
         let second = second_hash(self.hash);

@@ -1,7 +1,7 @@
-//! Evidence of the statistics of column chunks, which are in the footer.
+//! Evidence of the statistics of column chunks in the footer.
 //!
-//! Minimum, maximum and null count can prove that no row passes, or that all do; [`bounds`](super::bounds) says how far they are
-//! trusted. Contradictory counts (more nulls than values, a flat column with more or fewer values than rows) prove nothing.
+//! Minimum, maximum and null count can prove that no row passes, or that all do; [`bounds`](super::bounds) documents how far they
+//! are trusted. Contradictory counts (more nulls than values, a flat column with more or fewer values than rows) prove nothing.
 
 use arrow_schema::DataType;
 use lath_format::FileMetaData;

@@ -19,7 +19,7 @@ type Spawn = dyn Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send +
 /// Resources that scans and datasets share: threads, a budget of memory, caches, open files and connections. Clones are handles
 /// of the same runtime.
 ///
-/// Most programs need none of their own: the default is [`Runtime::of_process`]. A runtime of its own bounds the resources of a
+/// Most programs need none of their own: the default is [`Runtime::global`]. A runtime of its own bounds the resources of a
 /// part of the program, and releases them when it is dropped.
 ///
 /// ```
@@ -31,10 +31,10 @@ type Spawn = dyn Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send +
 /// ```
 #[derive(Clone)]
 pub struct Runtime {
-    shared: Arc<Shared>,
+    shared: Arc<Resources>,
 }
 
-struct Shared {
+struct Resources {
     threads: usize,
     memory: Arc<MemoryBudget>,
     footers: FooterCache,
@@ -72,14 +72,14 @@ impl Runtime {
     }
 
     /// The default runtime.
-    pub fn of_process() -> Self {
+    pub fn global() -> Self {
         static RUNTIME: OnceLock<Runtime> = OnceLock::new();
         let make = || {
             Self::of(
                 Self::builder(),
-                FooterCache::of_process(),
+                FooterCache::global(),
                 FilePool::of_process(),
-                KnownSchemas::of_process(),
+                KnownSchemas::global(),
                 Connections::of_process(),
             )
         };
@@ -95,7 +95,7 @@ impl Runtime {
     ) -> Self {
         let RuntimeBuilder { threads, memory_budget_bytes, computes_filters, spawn, .. } = builder;
         let memory = Arc::new(MemoryBudget::new(memory_budget_bytes));
-        let shared = Shared { threads, memory, footers, files, schemas, connections, computes_filters, spawn };
+        let shared = Resources { threads, memory, footers, files, schemas, connections, computes_filters, spawn };
         Self { shared: Arc::new(shared) }
     }
 
@@ -145,7 +145,7 @@ impl Runtime {
 }
 
 /// Number of threads for an option: 0 means one for each core.
-pub(crate) fn threads_or_cores(threads: usize) -> usize {
+pub fn threads_or_cores(threads: usize) -> usize {
     match threads {
         0 => thread::available_parallelism().map_or(1, usize::from),
         threads => threads,

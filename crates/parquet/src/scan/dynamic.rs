@@ -31,11 +31,11 @@ use lath_predicate::Predicate;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct DynamicFilter {
-    shared: Arc<Shared>,
+    shared: Arc<FilterState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct FilterState {
     /// The version of `current`; 0 while there is none.
     version: AtomicU64,
     current: Mutex<Option<Arc<Narrowing>>>,

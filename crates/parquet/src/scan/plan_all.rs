@@ -20,7 +20,7 @@ pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
         let open = planner.open(index, &mut planning);
         job.counters.add_planning(&planning);
         match open? {
-            Some(file) => ScanTask::of_file(&planner, index, &file, file.source(), how, &job.counters),
+            Some(file) => ScanTask::for_file(&planner, index, &file, file.source(), how, &job.counters),
             None => Ok(Vec::new()),
         }
     };

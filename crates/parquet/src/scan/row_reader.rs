@@ -85,7 +85,7 @@ impl RowReader {
     }
 
     /// The row groups that contain a range of rows, which must not be empty and must lie within the file.
-    pub fn row_groups_of(&self, rows: &Range<u64>) -> Range<usize> {
+    pub fn row_groups_with(&self, rows: &Range<u64>) -> Range<usize> {
         let starts = &self.first_rows[..self.first_rows.len() - 1];
         starts.partition_point(|first| *first <= rows.start).saturating_sub(1)
             ..starts.partition_point(|first| *first < rows.end)
@@ -98,11 +98,10 @@ impl RowReader {
     pub fn read(&self, column: usize, rows: Range<u64>) -> Result<ArrayRef> {
         let row_count = self.first_rows.last().copied().unwrap_or(0);
         let column = self.columns.get(column).filter(|_| rows.start < rows.end && rows.end <= row_count);
-        let column = column.ok_or_else(|| {
-            self.file.locate(Error::invalid(format!("rows {rows:?} of a column: the file does not have them")))
-        })?;
+        let column = column
+            .ok_or_else(|| self.file.locate(Error::invalid(format!("the file does not have the rows {rows:?}"))))?;
         let mut pieces = Vec::new();
-        for row_group in self.row_groups_of(&rows) {
+        for row_group in self.row_groups_with(&rows) {
             let (first, end) = (self.first_rows[row_group], self.first_rows[row_group + 1]);
             let within = rows.start.max(first) - first..rows.end.min(end) - first;
             if within.start < within.end {
@@ -113,14 +112,14 @@ impl RowReader {
             [piece] => Ok(Arc::clone(piece)),
             pieces => {
                 let pieces: Vec<&dyn Array> = pieces.iter().map(|piece| &**piece).collect();
-                concat(&pieces).map_err(|error| Error::of_arrow(&error))
+                concat(&pieces).map_err(|error| Error::from_arrow(&error))
             }
         }
     }
 
     /// Rows of a row group, counted from its first.
     fn read_in(&self, column: &Column, row_group: usize, rows: Range<u64>) -> Result<ArrayRef> {
-        let chunks = self.chunks_of(column, row_group)?;
+        let chunks = self.chunks(column, row_group)?;
         let row_count = (rows.end - rows.start) as usize;
         let mut batches = Vec::with_capacity(chunks.len());
         for (leaf, chunk) in column.leaves.iter().zip(chunks) {
@@ -133,7 +132,7 @@ impl RowReader {
         assembled.map_err(|error| self.file.locate(error))
     }
 
-    fn chunks_of<'r>(&self, column: &'r Column, row_group: usize) -> Result<&'r [Chunk]> {
+    fn chunks<'r>(&self, column: &'r Column, row_group: usize) -> Result<&'r [Chunk]> {
         let known = &column.row_groups[row_group];
         if let Some(chunks) = known.get() {
             return Ok(chunks);
@@ -164,7 +163,7 @@ mod tests {
     use arrow_array::{Int64Array, RecordBatch, StringArray};
 
     use super::*;
-    use crate::write::{ColumnOptions, ParquetWriter, WriteOptions};
+    use lath_writer::{ColumnOptions, ParquetWriter, WriteOptions};
 
     const ROWS: usize = 2500;
 
@@ -211,8 +210,8 @@ mod tests {
                     assert_eq!(&rows.read(column, range.clone()).unwrap(), &expected, "{column} {range:?}");
                 }
             }
-            assert_eq!(rows.row_groups_of(&(999..1001)), 0..2);
-            assert_eq!(rows.row_groups_of(&(1000..1001)), 1..2);
+            assert_eq!(rows.row_groups_with(&(999..1001)), 0..2);
+            assert_eq!(rows.row_groups_with(&(1000..1001)), 1..2);
         }
     }
 

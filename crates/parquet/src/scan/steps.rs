@@ -101,7 +101,7 @@ enum Progress {
     /// Waiting for bytes.
     Reading {
         source: FileSource,
-        given: Arc<Given>,
+        given: Arc<GivenBytes>,
         /// Set once the footer is complete.
         open: Option<ParquetFile>,
     },
@@ -193,7 +193,7 @@ impl ScanPlanner {
     pub fn give_source(&mut self, file: usize, source: FileSource) -> Result<()> {
         match self.files.get_mut(&file) {
             Some(progress @ Progress::NeedsSource) => {
-                let given = Arc::new(Given::new(&*source.bytes));
+                let given = Arc::new(GivenBytes::new(&*source.bytes));
                 *progress = Progress::Reading { source, given, open: None };
                 Ok(())
             }
@@ -218,7 +218,7 @@ fn plan(
     planner: &Arc<Planner>,
     index: usize,
     source: &FileSource,
-    given: &Arc<Given>,
+    given: &Arc<GivenBytes>,
     open: &mut Option<ParquetFile>,
     how: How,
     counters: &Counters,
@@ -231,12 +231,12 @@ fn plan(
             none.insert(entry.open_source(bytes, source.version.clone())?)
         }
     };
-    ScanTask::of_file(planner, index, file, &source.bytes, how, counters)
+    ScanTask::for_file(planner, index, file, &source.bytes, how, counters)
 }
 
 /// The given bytes of a file. Reading other bytes is an error, and adds them to the missing ranges.
 #[derive(Debug)]
-struct Given {
+struct GivenBytes {
     len: u64,
     request_cost_bytes: u64,
     state: Mutex<State>,
@@ -258,7 +258,7 @@ impl State {
     }
 }
 
-impl Given {
+impl GivenBytes {
     fn new(source: &dyn ByteRanges) -> Self {
         Self { len: source.len(), request_cost_bytes: source.request_cost_bytes(), state: Mutex::default() }
     }
@@ -275,7 +275,7 @@ impl Given {
     fn give(&self, start: u64, bytes: Bytes) -> Result<()> {
         if start.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
             let (len, bytes) = (self.len, bytes.len());
-            return Err(Error::invalid(format!("{bytes} bytes from {start} on, of a file of {len} bytes")));
+            return Err(Error::invalid(format!("{bytes} bytes from {start} on exceed the file's {len} bytes")));
         }
         let mut state = self.lock();
         // The longest of several pieces with the same start contains the others.
@@ -289,7 +289,7 @@ impl Given {
     }
 }
 
-impl ByteRanges for Given {
+impl ByteRanges for GivenBytes {
     fn len(&self) -> u64 {
         self.len
     }

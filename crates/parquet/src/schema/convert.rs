@@ -1,4 +1,4 @@
-//! The Arrow schema of a file, by the `parquet` crate's rules.
+//! Converts the schema of a file to Arrow by the `parquet` crate's rules.
 
 use std::borrow::Cow;
 
@@ -14,20 +14,20 @@ use super::tree;
 use crate::envelope::guard;
 use crate::error::Result;
 
-/// What a schema became.
+/// A converted schema.
 pub(super) struct Conversion {
     pub(super) schema: Schema,
-    /// The Parquet types that the Arrow schema stands for: those of the file, with three levels for every list and without
-    /// the annotations that do not hold.
+    /// The Parquet types of the Arrow schema: the types of the file, with three levels for every list and without invalid
+    /// annotations.
     pub(super) root: TypePtr,
-    /// Whether the types are those of the Arrow schema that the writer left in the file.
+    /// Whether the types follow the Arrow schema that the writer stored in the file.
     pub(super) follows_hint: bool,
 }
 
 /// Converts the whole schema.
 ///
-/// The Arrow schema that a writer left in the file is a hint: one that cannot be read or does not fit the Parquet schema
-/// is ignored, for the Parquet schema is what the data follows.
+/// The Arrow schema that a writer stored in the file is a hint: it is ignored if it is malformed or does not fit the Parquet
+/// schema, which the data follows.
 pub(super) fn convert(
     descr: &SchemaDescriptor,
     key_value: Option<&[KeyValue]>,

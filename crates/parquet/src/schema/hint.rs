@@ -1,7 +1,7 @@
-//! A look at the Arrow schema that a writer left in a file, before it is converted.
+//! Validates the Arrow schema that a writer stored in a file, before it is converted.
 //!
-//! The conversion in `arrow-ipc` panics at what its verifier of flat buffers lets through: units that do not exist, lists without
-//! a child. A damaged hint is nothing to panic about, even caught.
+//! The conversion in `arrow-ipc` panics for some input that its verifier of flat buffers accepts: units that do not exist, lists
+//! without a child. A damaged hint must not cause a panic, even a caught one.
 
 use arrow_ipc::convert::try_schema_from_ipc_buffer;
 use arrow_ipc::{DateUnit, Endianness, Field, IntervalUnit, Precision, Schema, TimeUnit, Type, root_as_message};
@@ -11,7 +11,7 @@ use lath_format::schema::guard;
 
 use crate::error::{Error, Result};
 
-/// The Arrow schema in the form that Parquet files have it in, `encode_arrow_schema`'s.
+/// The Arrow schema in the form of Parquet files, as written by `encode_arrow_schema`.
 pub(crate) fn decode_arrow_schema(encoded: &str) -> Result<arrow_schema::Schema> {
     let malformed = || Error::invalid("an Arrow schema that cannot be read");
     if !is_readable(encoded) {
@@ -24,7 +24,7 @@ pub(crate) fn decode_arrow_schema(encoded: &str) -> Result<arrow_schema::Schema>
 /// Whether the value of `ARROW:schema` can be converted to an Arrow schema.
 pub(super) fn is_readable(encoded: &str) -> bool {
     let Ok(bytes) = BASE64_STANDARD.decode(encoded) else { return false };
-    // A message may have a continuation marker and its length before it.
+    // A message may begin with a continuation marker and its length.
     let message = match bytes.strip_prefix(&[0xff; 4]) {
         Some(rest) if bytes.len() > 8 => &rest[4..],
         _ => &bytes,
@@ -82,7 +82,7 @@ fn is_type_convertible(field: Field<'_>, is_integer: impl Fn(i32) -> bool) -> bo
         Type::FixedSizeBinary => field.type_as_fixed_size_binary().is_some(),
         Type::FixedSizeList => field.type_as_fixed_size_list().is_some(),
         Type::Map => field.type_as_map().is_some(),
-        // Parquet has no unions; what is not listed is of a later version of Arrow.
+        // Parquet has no unions; other types are from a later version of Arrow.
         other => matches!(
             other,
             Type::Null

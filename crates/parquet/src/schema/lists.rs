@@ -1,8 +1,8 @@
-//! Lists of old writers, given the structure of today's before the schema is converted to Arrow.
+//! Gives lists of old writers today's structure before the schema is converted to Arrow.
 //!
 //! The specification's third rule for [old lists] says that a repeated group whose only child is repeated, too, is the element
-//! itself and not a level of the list. The conversion of the `parquet` crate does not know that rule, so the level that it
-//! expects is put in; no definition or repetition level changes by it:
+//! itself and not a level of the list. The conversion of the `parquet` crate does not implement that rule, so that the level it
+//! expects is inserted; definition and repetition levels do not change:
 //!
 //! ```text
 //! optional group l (LIST) {          optional group l (LIST) {
@@ -12,7 +12,7 @@
 //! }                                  } } }
 //! ```
 //!
-//! The annotation of the element, if it has one, says what it is: a list, a map or a struct.
+//! The element's annotation, if it has one, determines its type: a list, a map or a struct.
 //!
 //! [old lists]: https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#backward-compatibility-rules
 
@@ -25,8 +25,7 @@ use super::sound::{nesting, repetition};
 use crate::envelope::guard;
 use crate::error::Result;
 
-/// The schema with three levels for each list whose repeated group is its element by the third rule; `None` if there are
-/// none.
+/// The schema with three levels for each list whose repeated group is its element by the third rule; `None` if there are none.
 pub(super) fn with_three_levels(root: &TypePtr) -> Result<Option<TypePtr>> {
     let Some(fields) = rewrite_all(root.get_fields())? else { return Ok(None) };
     rebuilt(root, root.get_basic_info().has_repetition().then(|| repetition(root)), fields).map(Some)

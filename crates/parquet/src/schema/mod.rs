@@ -1,6 +1,7 @@
-//! The tree that ties a Parquet schema to the Arrow schema it is read as.
+//! The tree that relates a Parquet schema to its Arrow schema.
 //!
-//! The Arrow types that a leaf can have, by what is stored. "Hint" marks types that only a file's own Arrow schema asks for.
+//! The possible Arrow types of a leaf, by physical type. "Hint" marks types that occur only if a file's own Arrow schema has
+//! them.
 //!
 //! | physical type | Arrow type of the leaf |
 //! | --- | --- |
@@ -13,13 +14,13 @@
 //! | BYTE_ARRAY | `Utf8View`, `Utf8`, `BinaryView`, `Binary`, `Decimal128`, `Decimal256`; hint: `LargeUtf8`, `LargeBinary`, `Decimal32`, `Decimal64` |
 //! | FIXED_LEN_BYTE_ARRAY(n) | `FixedSizeBinary(n)`, `Float16` (n = 2), `Interval(month-day-nano)` (n = 12), `Decimal128` (n ≤ 16), `Decimal256` (16 < n ≤ 32); hint: `Interval(any)`, `Decimal32`, `Decimal64`, `Decimal256` |
 //!
-//! Each of these but `Null`, `Boolean` and `Interval` can also be the values of a `Dictionary`: with keys of `Int32` where the
-//! caller asks for one, of any integer type where the hint does. Strings in dictionaries have offsets, never views. The
-//! precision and scale of a decimal are always those of the Parquet schema.
+//! Each of these except `Null`, `Boolean` and `Interval` can also be the values of a `Dictionary`: with keys of `Int32` if the
+//! caller requests one, of any integer type if the hint has one. Strings in dictionaries have offsets, never views. Precision and
+//! scale of a decimal always come from the Parquet schema.
 //!
-//! Lists are `List`; hint: `LargeList`, `FixedSizeList(len ≥ 0)`, `ListView`, `LargeListView`. Maps are `Map`, or lists of keys if
-//! they have no values; keys are not nullable in Arrow though the Parquet schema may say that they are. Run-end encoding
-//! never comes out: such a hint is passed over.
+//! Lists are `List`; hint: `LargeList`, `FixedSizeList(len ≥ 0)`, `ListView`, `LargeListView`. Maps are `Map`, or lists of keys
+//! if they have no values; keys are not nullable in Arrow even if they are in the Parquet schema. Run-end encoding never occurs:
+//! such a hint is ignored.
 
 mod convert;
 mod hint;
@@ -52,36 +53,34 @@ use crate::options::{Int96Unit, Limits, Strings};
 
 pub(crate) use hint::decode_arrow_schema;
 pub use projection::Projection;
-pub(crate) use prune::prune;
+pub use prune::prune;
 pub(crate) use storage::dictionary_field;
 pub use stored_type::PARQUET_TYPE_KEY;
-pub(crate) use stored_type::{
-    has_same_annotation, is_stored_alike, stored_type, without_stored_type, without_unknown_types,
-};
+pub use stored_type::{has_same_annotation, is_stored_alike, stored_type, without_stored_type, without_unknown_types};
 
-/// What a scan chooses about the Arrow types of its columns.
+/// Layouts of columns that a scan selects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ArrowLayout {
     pub(crate) strings: Strings,
-    /// Paths of columns that come out as dictionaries, as [`SchemaOptions::dictionary_columns`].
+    /// Paths of columns read as dictionaries, as [`SchemaOptions::dictionary_columns`].
     pub(crate) dictionary_columns: Vec<String>,
 }
 
-/// What decides the Arrow types of a file.
+/// Options that determine the Arrow types of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct SchemaOptions {
-    /// How string and binary columns come out.
-    pub(crate) strings: Strings,
-    /// Paths of leaves, or of what lies above them, that come out as `Dictionary(Int32, …)`.
-    pub(crate) dictionary_columns: Vec<String>,
-    /// Whether the file may lack some of these: another file of the dataset has them.
-    pub(crate) may_lack_dictionary_columns: bool,
-    /// Whether the Arrow schema that the writer left in the file is followed.
-    pub(crate) use_hint: bool,
+pub struct SchemaOptions {
+    /// Layout of string and binary columns.
+    pub strings: Strings,
+    /// Paths of leaves, or of groups above them, read as `Dictionary(Int32, …)`.
+    pub dictionary_columns: Vec<String>,
+    /// Whether the file may lack some of these, because another file of the dataset has them.
+    pub may_lack_dictionary_columns: bool,
+    /// Whether the Arrow schema that the writer stored in the file is used.
+    pub use_hint: bool,
     /// The unit of INT96 timestamps.
-    pub(crate) int96_unit: Int96Unit,
-    /// Bounds on the schema.
-    pub(crate) limits: Limits,
+    pub int96_unit: Int96Unit,
+    /// Limits on the schema.
+    pub limits: Limits,
 }
 
 impl Default for SchemaOptions {
@@ -98,45 +97,45 @@ impl Default for SchemaOptions {
 }
 
 impl SchemaOptions {
-    /// These options with the layout that a scan chooses.
+    /// These options with the layout that a scan selects.
     pub(crate) fn with_layout(self, layout: &ArrowLayout) -> Self {
         Self { strings: layout.strings, dictionary_columns: layout.dictionary_columns.clone(), ..self }
     }
 }
 
-/// The deepest schema that is walked, whatever [`Limits::schema_depth`] says: walks are recursive, here and in the crate that
+/// The deepest schema that is walked, regardless of [`Limits::schema_depth`]: walks are recursive, here and in the crate that
 /// parses the footer, and threads have stacks of 2 MiB.
 pub(crate) const DEEPEST_SCHEMA: usize = 512;
 
-/// The whole schema of a file, converted: what every choice of columns and layouts is made from.
+/// The whole schema of a file, converted, from which every projection and layout is derived.
 #[derive(Debug)]
-pub(crate) struct Converted {
+pub(crate) struct ConvertedSchema {
     nodes: Vec<Node>,
-    /// For each node, the type that its column is stored as.
+    /// For each node, the stored type of its column.
     stored: Vec<StoredType>,
     metadata: HashMap<String, String>,
-    /// Whether types are those of the Arrow schema that the writer left in the file.
+    /// Whether types follow the Arrow schema that the writer stored in the file.
     follows_hint: bool,
 }
 
-/// Converts the whole schema of a file. Of the options, those count that a file is opened with.
+/// Converts the whole schema of a file, with the options of opening the file.
 pub(crate) fn convert(
     descr: &SchemaDescriptor,
     key_value: Option<&[KeyValue]>,
     options: &SchemaOptions,
-) -> Result<Converted> {
+) -> Result<ConvertedSchema> {
     let (nodes, metadata, follows_hint) = convert_nodes(descr, key_value, options)?;
-    let stored = StoredType::of_nodes(descr, &nodes);
-    Ok(Converted { nodes, stored, metadata, follows_hint })
+    let stored = StoredType::from_nodes(descr, &nodes);
+    Ok(ConvertedSchema { nodes, stored, metadata, follows_hint })
 }
 
-/// The tree of all columns of a schema, by what the schema itself says of them.
-pub(crate) fn nodes(descr: &SchemaDescriptor) -> Result<Vec<Node>> {
+/// The tree of all columns of a schema, from the schema alone.
+pub fn nodes(descr: &SchemaDescriptor) -> Result<Vec<Node>> {
     let options = SchemaOptions { use_hint: false, ..SchemaOptions::default() };
     convert_nodes(descr, None, &options).map(|(nodes, ..)| nodes)
 }
 
-/// The tree of all columns, the metadata of the Arrow schema, and whether types are those of the file's own Arrow schema.
+/// The tree of all columns, the metadata of the Arrow schema, and whether types follow the file's own Arrow schema.
 fn convert_nodes(
     descr: &SchemaDescriptor,
     key_value: Option<&[KeyValue]>,
@@ -145,15 +144,15 @@ fn convert_nodes(
     let deepest = options.limits.schema_depth.min(DEEPEST_SCHEMA);
     tree::check_depth(descr.root_schema(), deepest)?;
     let Conversion { schema, root, follows_hint } = convert::convert(descr, key_value, options.use_hint, deepest)?;
-    // What another file's columns were stored as may have come here in the hint.
+    // The hint may contain stored types of another file's columns.
     let fields = schema.fields().iter().map(without_stored_type).collect();
     Ok((tree::nodes(descr, &root, &fields)?, schema.metadata, follows_hint))
 }
 
-/// Builds the Arrow schema of a file, or of the part of it that `projection` chooses, and the tree that its columns are
-/// assembled by: a node for each field of the schema.
+/// Builds the Arrow schema of a file, or of the part of it that `projection` selects, and the tree that assembles its columns: a
+/// node for each field of the schema.
 pub(crate) fn refine(
-    converted: &Converted,
+    converted: &ConvertedSchema,
     descr: &SchemaDescriptor,
     options: &SchemaOptions,
     projection: Option<&Projection>,
@@ -199,28 +198,28 @@ pub(crate) fn build(
     refine(&convert(descr, key_value, options)?, descr, options, projection)
 }
 
-/// One Arrow field to be produced, with what is needed to build it from levels and values.
+/// One Arrow field of the result, with the levels to build it from.
 ///
-/// Levels are those of the Parquet specification, counted from the root. A node's *slots* are the places where it has
-/// an element or a null: the level pairs whose repetition level is at most `rep_level` and whose definition level is
-/// at least `ancestor_def_level`.
+/// Levels are counted from the root, as in the Parquet specification. A node's *slots* are the places where it has an element or
+/// a null: the level pairs whose repetition level is at most `rep_level` and whose definition level is at least
+/// `ancestor_def_level`.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
-    /// The Arrow field this node becomes.
-    pub(crate) field: FieldRef,
+pub struct Node {
+    /// The node's Arrow field.
+    pub field: FieldRef,
     /// Definition level from which the node itself is not null.
-    pub(crate) def_level: u8,
+    pub def_level: u8,
     /// Number of repeated nodes above this one (a list's own repetition is not counted).
-    pub(crate) rep_level: u8,
+    pub rep_level: u8,
     /// Definition level from which the nearest repeated ancestor has an element (0 if there is none).
-    pub(crate) ancestor_def_level: u8,
-    /// What the node is made of.
-    pub(crate) kind: NodeKind,
+    pub ancestor_def_level: u8,
+    /// Kind of the node.
+    pub kind: NodeKind,
 }
 
-/// What a [`Node`] is made of.
+/// Kind of a [`Node`].
 #[derive(Debug, Clone)]
-pub(crate) enum NodeKind {
+pub enum NodeKind {
     /// A column of values.
     Leaf(Leaf),
     /// A group of fields; the Arrow type is `Struct`.
@@ -236,21 +235,21 @@ pub(crate) enum NodeKind {
 
 /// A column of values: the leaf of a Parquet schema.
 #[derive(Debug, Clone)]
-pub(crate) struct Leaf {
+pub struct Leaf {
     /// Index among the leaves of the Parquet schema, which is the index of its column chunks.
-    pub(crate) column: usize,
-    /// The type that is stored.
-    pub(crate) physical_type: PhysicalType,
+    pub column: usize,
+    /// The stored type.
+    pub physical_type: PhysicalType,
     /// Byte length of FIXED_LEN_BYTE_ARRAY values, else 0.
-    pub(crate) type_length: usize,
-    /// Largest definition level of the column.
-    pub(crate) max_def_level: u8,
-    /// Largest repetition level of the column.
-    pub(crate) max_rep_level: u8,
+    pub type_length: usize,
+    /// Maximum definition level of the column.
+    pub max_def_level: u8,
+    /// Maximum repetition level of the column.
+    pub max_rep_level: u8,
 }
 
 /// The columns of a node's leaves, in file order.
-pub(crate) fn collect_columns(node: &Node, columns: &mut Vec<usize>) {
+pub fn collect_columns(node: &Node, columns: &mut Vec<usize>) {
     match &node.kind {
         NodeKind::Leaf(leaf) => columns.push(leaf.column),
         NodeKind::Struct(children) => children.iter().for_each(|child| collect_columns(child, columns)),

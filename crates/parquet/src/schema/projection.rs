@@ -1,4 +1,4 @@
-//! Choosing columns and nested fields by dotted path.
+//! Selects columns and nested fields by dotted path.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use lath_format::schema::{SchemaDescriptor, begins_with, quoted_names, spelled, 
 use super::{Node, NodeKind};
 use crate::error::{Error, Result};
 
-/// Columns and nested fields chosen by path; what lies below a path comes with it.
+/// Columns and nested fields selected by path; a path includes everything below it.
 ///
-/// A path is the names from the root down, joined by dots: either those of the Parquet schema (`l.list.element.x`) or those of
-/// the Arrow schema (`l.element.x`). A root column whose name is the whole path wins over nested fields, so that columns with
-/// dots in their names can be chosen. Names in double quotes are taken as they are: beside a column `a.b`, `a."b"` is the field. A path
-/// that fits several lists of names is an error. Where names repeat, a path chooses all that it fits.
+/// A path consists of the names from the root down, joined by dots: either the names of the Parquet schema (`l.list.element.x`)
+/// or the names of the Arrow schema (`l.element.x`). A root column whose name is the whole path wins over nested fields, so that
+/// columns with dots in their names can be selected. Names in double quotes are taken literally: if there is also a column `a.b`,
+/// `a."b"` is the field. A path that matches several lists of names is an error. If names repeat, a path selects all matches.
 ///
-/// Fields come out in the order of the file, whatever the order of the paths. A map keeps its keys, whole, whatever is
-/// chosen below it, and its values whole unless something below them is chosen.
+/// Fields come in the order of the file, regardless of the order of the paths. A map always keeps its whole keys, and its values
+/// whole unless something below them is selected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Projection {
     paths: Vec<String>,
@@ -24,23 +24,22 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Chooses what lies at or below each of `paths`; no paths choose no columns.
+    /// Selects everything at or below each of `paths`; no paths select no columns.
     pub fn from_paths<P: Into<String>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self { paths: paths.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// Chooses what lies at or below each list of names, from the root down, whatever is in the names.
+    /// Selects everything at or below each list of names from the root down; names may contain any characters.
     pub fn from_names(names: impl IntoIterator<Item = Vec<String>>) -> Self {
         Self { names: names.into_iter().collect(), ..Self::default() }
     }
 
-    /// Chooses leaves by their numbers, counted from 0 in the order of the Parquet schema: the way to tell apart columns that have
-    /// the same path.
+    /// Selects leaves by number, counted from 0 in the order of the Parquet schema; this tells columns with the same path apart.
     pub fn from_leaves(leaves: impl IntoIterator<Item = usize>) -> Self {
         Self { leaves: leaves.into_iter().collect(), ..Self::default() }
     }
 
-    /// For each leaf of the schema, whether it is chosen.
+    /// For each leaf of the schema, whether it is selected.
     pub(super) fn select(&self, nodes: &[Node], descr: &SchemaDescriptor) -> Result<Vec<bool>> {
         let mut selected = vec![false; descr.num_columns()];
         if !self.paths.is_empty() || !self.names.is_empty() {
@@ -71,7 +70,7 @@ pub(super) struct Paths<'a> {
     column_count: usize,
 }
 
-/// The two paths that lead to a leaf.
+/// The Parquet and Arrow paths of a leaf.
 struct LeafPath<'a> {
     column: usize,
     parquet: &'a [String],
@@ -89,7 +88,7 @@ impl<'a> Paths<'a> {
         paths
     }
 
-    /// For each leaf of the schema, whether any of `chosen` leads to it or above it.
+    /// For each leaf of the schema, whether any of `chosen` names it or a group above it.
     pub(super) fn select(&self, chosen: &[String]) -> Result<Vec<bool>> {
         let mut selected = vec![false; self.column_count];
         for path in chosen {

@@ -1,4 +1,4 @@
-//! Parquet types without some of their leaves.
+//! Removes leaves from Parquet types.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Invalid`] if no leaf is left.
-pub(crate) fn prune(schema: &SchemaDescriptor, columns: &[usize]) -> Result<SchemaDescriptor> {
+pub fn prune(schema: &SchemaDescriptor, columns: &[usize]) -> Result<SchemaDescriptor> {
     let root = schema.root_schema();
     let mut leaf = 0;
     let fields = root.get_fields().iter().filter_map(|field| visit(field, columns, &mut leaf).transpose());
     let fields = fields.collect::<Result<Vec<_>>>()?;
     if fields.is_empty() {
-        return Err(Error::invalid("no column is left to be copied"));
+        return Err(Error::invalid("there is no column to copy"));
     }
     let root = guard(|| Type::group_type_builder(root.name()).with_fields(fields).build())?;
     Ok(SchemaDescriptor::new(Arc::new(root)))

@@ -1,4 +1,4 @@
-//! The pass from a file's whole schema to the one asked for: fields dropped, leaf types chosen.
+//! Refines a file's whole schema to the requested one: drops fields, chooses leaf types.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use super::storage::{LeafTypes, leaf_field, with_type, without_extension};
 use super::{Node, NodeKind};
 use crate::error::{Error, Result};
 
-/// What is kept, and as what.
+/// The selected leaves, and their layout.
 pub(super) struct Refinement<'a> {
     pub(super) descr: &'a SchemaDescriptor,
-    /// For each leaf, whether it is kept; all are if `None`.
+    /// For each leaf, whether it is kept; `None` keeps all.
     pub(super) selected: Option<Vec<bool>>,
-    /// For each leaf, whether it comes out as a dictionary.
+    /// For each leaf, whether it is read as a dictionary.
     pub(super) dictionaries: Vec<bool>,
     pub(super) leaf_types: LeafTypes,
 }
 
 impl Refinement<'_> {
-    /// The node with what remains below it; `None` if nothing does.
+    /// The node with the remaining nodes below it; `None` if there are none.
     pub(super) fn apply(&self, node: &Node) -> Result<Option<Node>> {
         if self.keeps_any(node) { self.keep(node.clone(), false).map(Some) } else { Ok(None) }
     }
 
-    /// `whole` keeps everything below, whatever is selected.
+    /// `whole` keeps everything below, regardless of the selection.
     fn keep(&self, node: Node, whole: bool) -> Result<Node> {
         let Node { field, kind, .. } = node;
         let (field, kind) = match kind {
@@ -59,14 +59,14 @@ impl Refinement<'_> {
                     DataType::Map(_, _) => self.keep_entries(*element, whole)?,
                     _ => self.keep(*element, whole)?,
                 };
-                let data_type = list_of(field.data_type(), FieldRef::clone(&element.field));
+                let data_type = with_element(field.data_type(), FieldRef::clone(&element.field));
                 (with_type(&field, data_type), NodeKind::List { element_def_level, element: Box::new(element) })
             }
         };
         Ok(Node { field, kind, ..node })
     }
 
-    /// The entries of a map: its keys whole, and of its values what is selected, or all if nothing is.
+    /// The entries of a map: its whole keys, and the selected parts of its values, or all if none is selected.
     fn keep_entries(&self, entries: Node, whole: bool) -> Result<Node> {
         let Node { field, kind, .. } = entries;
         let kind = match kind {
@@ -101,7 +101,7 @@ impl Refinement<'_> {
 }
 
 /// The list type `like`, with another element.
-fn list_of(like: &DataType, element: Arc<arrow_schema::Field>) -> DataType {
+fn with_element(like: &DataType, element: Arc<arrow_schema::Field>) -> DataType {
     match like {
         DataType::LargeList(_) => DataType::LargeList(element),
         DataType::FixedSizeList(_, len) if *len >= 0 => DataType::FixedSizeList(element, *len),

@@ -1,7 +1,7 @@
-//! Annotations that a Parquet type cannot carry, taken off before the type is converted to Arrow.
+//! Removes annotations that a Parquet type cannot have, before it is converted to Arrow.
 //!
-//! One malformed or unknown annotation would otherwise make every column of the file unreadable. Without it the type is
-//! read as what is stored: a group as a struct, a primitive as its physical type.
+//! One malformed or unknown annotation would otherwise make every column of the file unreadable. Without it the type is read as
+//! stored: a group as a struct, a primitive as its physical type.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use lath_format::schema::{SchemaDescriptor, Type, TypePtr};
 use crate::envelope::guard;
 use crate::error::{Error, Result};
 
-/// How closely annotations are looked at.
+/// Depth of checking annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scrutiny {
     /// The rules for groups and decimals, which are cheap to check.
@@ -22,7 +22,7 @@ pub(super) enum Scrutiny {
     EveryLeaf,
 }
 
-/// The schema without the annotations that do not hold; `None` if all of them do.
+/// The schema without invalid annotations; `None` if all are valid.
 pub(super) fn without_unsound_annotations(root: &TypePtr, scrutiny: Scrutiny) -> Result<Option<TypePtr>> {
     let fields = rewrite_all(root.get_fields(), scrutiny)?;
     let annotated = root.get_basic_info().converted_type() != ConvertedType::NONE;
@@ -109,7 +109,7 @@ fn group_is_sound(group: &Type) -> bool {
                         }
                 })
         }
-        // The extension type would be put on the list that a repeated group becomes.
+        // The extension type would be attached to the list that a repeated group becomes.
         _ => !(is_repeated && matches!(group.get_basic_info().logical_type_ref(), Some(LogicalType::Variant(_)))),
     }
 }
@@ -122,7 +122,7 @@ fn repeated_child(group: &Type) -> Option<&TypePtr> {
     }
 }
 
-/// What is to become of a leaf's annotation.
+/// Treatment of a leaf's annotation.
 enum Annotation {
     Sound,
     Replaced(Option<LogicalType>),
@@ -137,7 +137,7 @@ fn leaf_annotation(leaf: &TypePtr, inner: bool, scrutiny: Scrutiny) -> Annotatio
             return Annotation::Replaced(None);
         }
     }
-    // The extension type would be put on the list that a repeated field becomes.
+    // The extension type would be attached to the list that a repeated field becomes.
     let is_list = !inner && repetition(leaf) == Repetition::REPEATED;
     match info.logical_type_ref() {
         Some(LogicalType::_Unknown { .. }) => Annotation::Replaced(None),

@@ -1,4 +1,4 @@
-//! Which Arrow type each leaf comes out as: the converted type, and on top of it what the caller chose.
+//! Chooses the Arrow type of each leaf: the converted type, with the layout that the caller selected.
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
@@ -7,16 +7,16 @@ use lath_format::schema::{ConvertedType, PhysicalType};
 
 use crate::options::{Int96Unit, Strings};
 
-/// Extension types whose specification lets their storage be a view.
+/// Extension types whose specification allows views as storage.
 const EXTENSIONS_OF_VIEWS: [&str; 5] =
     ["arrow.json", "arrow.opaque", "arrow.parquet.variant", "geoarrow.wkb", "geoarrow.wkt"];
 
-/// What the caller chose of the types of leaves.
+/// Layout of leaves that the caller selected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeafTypes {
     pub(super) strings: Strings,
     pub(super) int96_unit: Int96Unit,
-    /// Whether the types so far are those of the Arrow schema that the writer left in the file.
+    /// Whether the types so far follow the Arrow schema that the writer stored in the file.
     pub(super) follows_hint: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn leaf_field(
         (DataType::Timestamp(_, zone), Some(unit)) if descr.physical_type() == PhysicalType::INT96 => {
             DataType::Timestamp(unit, zone)
         }
-        // The parquet crate's choice where no hint says a unit has no months.
+        // The parquet crate's choice if no hint says a unit without months.
         (DataType::Interval(_), _) if !types.follows_hint => DataType::Interval(IntervalUnit::MonthDayNano),
         (values, _) => values,
     };
@@ -48,11 +48,11 @@ pub(super) fn leaf_field(
         let data_type = DataType::Dictionary(keys, Box::new(with_offsets(values)));
         let is_hinted = *field.data_type() == data_type;
         let mut field = with_type(field, data_type);
-        // Numbers are stored without the order that their categories had.
+        // Numbers are stored without the order of their categories.
         if is_of_numbers && field.dict_is_ordered() == Some(true) {
             field = FieldRef::new(Field::clone(&field).with_dict_is_ordered(false));
         }
-        // Extension types define their storage, and few allow a dictionary there; one that the writer chose stays.
+        // Extension types define their storage, and few allow a dictionary; one that the writer chose stays.
         return Some(if is_hinted { field } else { without_extension(&field) });
     }
     let is_view_legal = field.extension_type_name().is_none_or(|name| EXTENSIONS_OF_VIEWS.contains(&name));
@@ -96,8 +96,8 @@ pub(super) fn without_extension(field: &FieldRef) -> FieldRef {
     FieldRef::new(Field::clone(field).with_metadata(metadata))
 }
 
-/// The converted type, less what a hint may say that the column cannot hold: a dictionary of dictionaries or of values that
-/// cannot be in one, a decimal of another precision or scale.
+/// The converted type without hints that the column cannot follow: a dictionary of dictionaries or of values that cannot be in
+/// one, a decimal of another precision or scale.
 fn settle(data_type: &DataType, descr: &ColumnDescriptor) -> DataType {
     match data_type {
         DataType::Dictionary(keys, values) => match settle(values, descr) {
@@ -134,7 +134,7 @@ fn decimal(descr: &ColumnDescriptor, precision: u8, scale: i8, data_type: &DataT
     }
 }
 
-/// The unit that is chosen over the one that the file says.
+/// The unit that overrides the file's.
 fn chosen_unit(unit: Int96Unit) -> Option<TimeUnit> {
     match unit {
         Int96Unit::Nanoseconds => None,

@@ -1,11 +1,11 @@
-//! The Parquet type of a column, as metadata of the Arrow field that the column is read as.
+//! Stores the Parquet type of a column as metadata of its Arrow field.
 //!
-//! Arrow has fewer types than Parquet: ENUM and BSON are bytes there, and a list of two levels is a list. So that a column can
-//! be written as it was, its field carries the Parquet type under [`PARQUET_TYPE_KEY`], but only if the field alone would
-//! become another one: most columns carry nothing.
+//! Arrow has fewer types than Parquet: ENUM and BSON are bytes in Arrow, and a list of two levels is a list. So that a column can
+//! be written with its original type, its field stores the Parquet type under [`PARQUET_TYPE_KEY`], but only if the field alone
+//! would become another one: most columns store nothing.
 //!
-//! The value is the base64 form of a `FileMetaData` in Thrift's compact protocol (a footer as any Parquet library reads it),
-//! whose schema has the column as its only field, and which has no rows. Only fields at the root of a schema carry it.
+//! The value is the base64 form of a `FileMetaData` in Thrift's compact protocol (a footer that any Parquet library can read),
+//! whose schema has the column as its only field, and which has no rows. Only fields at the root of a schema have it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,29 +26,29 @@ use crate::envelope::guard;
 use crate::error::Result;
 use crate::options::Limits;
 
-/// The key of an Arrow field's metadata that has the Parquet type the column is stored as, where a writer that looks at the
-/// Arrow type alone would choose another: an ENUM, a list of two levels, a decimal in bytes.
+/// The metadata key of an Arrow field for the Parquet type of its column, if a writer would choose another type by the Arrow type
+/// alone: an ENUM, a list of two levels, a decimal in bytes.
 ///
-/// [`ParquetWriter`](crate::ParquetWriter) writes a column as this type if the field still has the Arrow type that such a column
-/// is read as; otherwise, and without the key, it goes by the Arrow type. The value is base64 of a Parquet footer (a
-/// `FileMetaData` in Thrift's compact protocol) whose schema has this column alone.
+/// `ParquetWriter` of `lath-writer` writes a column with this type if the field still has the Arrow type that such a column is
+/// read as; otherwise, and without the key, it uses the Arrow type. The value is base64 of a Parquet footer (a `FileMetaData` in
+/// Thrift's compact protocol) whose schema has only this column.
 pub const PARQUET_TYPE_KEY: &str = "lath:parquet_type";
 
 /// The Parquet type of a root column.
 #[derive(Debug)]
 pub(super) struct StoredType {
     ty: TypePtr,
-    /// Its first leaf among those of the file.
+    /// Number of its first leaf in the file.
     first_leaf: usize,
-    /// What the field's metadata say, if they have to say anything.
+    /// Value of the field's metadata, if it is needed.
     encoded: Option<String>,
-    /// Whether the field, or one below it, has an extension type, which some ways to read it take away.
+    /// Whether the field, or one below it, has an extension type, which some layouts remove.
     has_extension: bool,
 }
 
 impl StoredType {
-    /// The types of the columns that `nodes` are of.
-    pub(super) fn of_nodes(descr: &SchemaDescriptor, nodes: &[Node]) -> Vec<Self> {
+    /// The types of the columns of `nodes`.
+    pub(super) fn from_nodes(descr: &SchemaDescriptor, nodes: &[Node]) -> Vec<Self> {
         let fields: Fields = nodes.iter().map(|node| FieldRef::clone(&node.field)).collect();
         let converted = convert_all(&fields);
         let mut first_leaves = HashMap::new();
@@ -70,7 +70,7 @@ impl StoredType {
         stored.collect()
     }
 
-    /// The node `kept` with what its field has to carry: it is `whole`, or a part of it, perhaps as other Arrow types.
+    /// The node `kept` with the necessary metadata in its field: it is `whole`, or a part of it, perhaps with other Arrow types.
     pub(super) fn annotate(&self, whole: &Node, kept: Node) -> Result<Node> {
         if self.encoded.is_none() && !self.has_extension {
             return Ok(kept);
@@ -93,8 +93,8 @@ impl StoredType {
     }
 }
 
-/// The field without the Parquet type of a column.
-pub(crate) fn without_stored_type(field: &FieldRef) -> FieldRef {
+/// The field without a stored Parquet type.
+pub fn without_stored_type(field: &FieldRef) -> FieldRef {
     if !field.metadata().contains_key(PARQUET_TYPE_KEY) {
         return FieldRef::clone(field);
     }
@@ -103,8 +103,8 @@ pub(crate) fn without_stored_type(field: &FieldRef) -> FieldRef {
     FieldRef::new(Field::clone(field).with_metadata(metadata))
 }
 
-/// The Parquet type that a field carries; `None` if it carries none, or one that cannot be read.
-pub(crate) fn stored_type(field: &Field) -> Option<TypePtr> {
+/// The Parquet type stored in a field; `None` if there is none, or a malformed one.
+pub fn stored_type(field: &Field) -> Option<TypePtr> {
     let footer = BASE64_STANDARD.decode(field.metadata().get(PARQUET_TYPE_KEY)?).ok()?;
     let footer = lath_format::Footer::find(footer.into(), false, None, Limits::DEFAULT_SCHEMA_DEPTH).ok()?;
     match footer.parse_schema().ok()?.root_schema().get_fields() {
@@ -113,7 +113,7 @@ pub(crate) fn stored_type(field: &Field) -> Option<TypePtr> {
     }
 }
 
-/// What the `parquet` crate makes of each Arrow field; `None` where Parquet has no place for it.
+/// The `parquet` crate's type for each Arrow field; `None` if Parquet cannot represent it.
 fn convert_all(fields: &Fields) -> Vec<Option<TypePtr>> {
     let convert = |fields: Fields| guard(|| ArrowSchemaConverter::new().convert(&Schema::new(fields)));
     if let Ok(descr) = convert(fields.clone()) {
@@ -146,7 +146,7 @@ fn encode(ty: TypePtr) -> Result<String> {
     Ok(BASE64_STANDARD.encode(footer))
 }
 
-/// Whether two types are the same in all that they say; what has no meaning for them is not looked at.
+/// Whether two types are equal; attributes without meaning for the type are ignored.
 fn is_same(a: &Type, b: &Type) -> bool {
     let (info_a, info_b) = (a.get_basic_info(), b.get_basic_info());
     let id = |info: &BasicTypeInfo| info.has_id().then(|| info.id());
@@ -166,13 +166,13 @@ fn is_same(a: &Type, b: &Type) -> bool {
 }
 
 /// Whether two primitive types have the same physical type.
-pub(crate) fn is_stored_alike(a: &Type, b: &Type) -> bool {
+pub fn is_stored_alike(a: &Type, b: &Type) -> bool {
     a.get_physical_type() == b.get_physical_type()
         && (a.get_physical_type() != PhysicalType::FIXED_LEN_BYTE_ARRAY || type_length(a) == type_length(b))
 }
 
 /// Whether two types have the same logical and converted type, with the same parameters.
-pub(crate) fn has_same_annotation(a: &Type, b: &Type) -> bool {
+pub fn has_same_annotation(a: &Type, b: &Type) -> bool {
     let (info_a, info_b) = (a.get_basic_info(), b.get_basic_info());
     let digits = |ty: &Type| match ty {
         Type::PrimitiveType { precision, scale, .. } => (*precision, *scale),
@@ -184,7 +184,7 @@ pub(crate) fn has_same_annotation(a: &Type, b: &Type) -> bool {
 }
 
 /// The type without logical types that the `parquet` crate does not know: it cannot write them.
-pub(crate) fn without_unknown_types(ty: &TypePtr) -> Result<TypePtr> {
+pub fn without_unknown_types(ty: &TypePtr) -> Result<TypePtr> {
     let info = ty.get_basic_info();
     let logical_type =
         info.logical_type_ref().filter(|logical_type| !matches!(logical_type, LogicalType::_Unknown { .. }));

@@ -1,7 +1,7 @@
-//! Levels and leaves: the walk of a Parquet schema beside the Arrow schema it is read as.
+//! Levels and leaves: walks a Parquet schema together with its Arrow schema.
 //!
-//! The [rules for nested types](https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#nested-types) say
-//! which groups are lists and maps; the Arrow schema has them applied already, and the walk has to take the same turns.
+//! The [rules for nested types](https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#nested-types) determine
+//! lists and maps; they are already applied in the Arrow schema, and the walk has to follow them in the same way.
 
 use arrow_schema::{DataType, FieldRef, Fields};
 use lath_format::schema::{ConvertedType, LogicalType, Repetition};
@@ -88,7 +88,7 @@ impl Walk<'_> {
         match repetition(ty) {
             Repetition::REQUIRED => self.present(ty, field, at),
             Repetition::OPTIONAL => self.present(ty, field, at.optional()?),
-            // Repeated outside of an annotated group: a list that cannot be null, of elements that cannot be null.
+            // Repeated outside of an annotated group: a list that cannot be null, whose elements cannot be null.
             Repetition::REPEATED => {
                 let inside = at.repeated()?;
                 let element = self.present(ty, element_field(ty, field)?, inside)?;
@@ -137,7 +137,7 @@ impl Walk<'_> {
         let [repeated] = ty.get_fields() else { return Err(mismatch(ty)) };
         let inside = at.repeated()?;
         let element_field = element_field(ty, field)?;
-        let element = match element_of(ty, repeated) {
+        let element = match list_element(ty, repeated) {
             Element::Repeated if repeated.is_primitive() => self.leaf(repeated, element_field, inside)?,
             Element::Repeated => self.group(repeated, element_field, inside)?,
             Element::Child(item) => self.any(item, element_field, inside)?,
@@ -158,16 +158,16 @@ impl Walk<'_> {
     }
 }
 
-/// What the element of a LIST-annotated group is.
+/// Element of a LIST-annotated group.
 enum Element<'a> {
-    /// The repeated child itself: the two-level lists of old writers. Those whose repeated child has one repeated child
-    /// itself have three levels by now, see [`super::lists`].
+    /// The repeated child itself: the two-level lists of old writers. Lists whose repeated child has one repeated child itself
+    /// have three levels already, see [`super::lists`].
     Repeated,
     /// The only child of the repeated group: the three-level structure of the specification.
     Child(&'a TypePtr),
 }
 
-fn element_of<'a>(list: &Type, repeated: &'a Type) -> Element<'a> {
+fn list_element<'a>(list: &Type, repeated: &'a Type) -> Element<'a> {
     if repeated.is_primitive() {
         return Element::Repeated;
     }
@@ -184,19 +184,19 @@ fn element_of<'a>(list: &Type, repeated: &'a Type) -> Element<'a> {
     }
 }
 
-/// Whether a type has no Arrow field, because it is a group without leaves or part of it that cannot do without has none.
+/// Whether a type has no Arrow field, because it is a group without leaves, or because a required part of it has none.
 fn vanishes(ty: &Type) -> bool {
     if ty.is_primitive() {
         return false;
     }
     let fields = ty.get_fields();
     match (nesting(ty), fields) {
-        (ConvertedType::LIST, [repeated]) => match element_of(ty, repeated) {
+        (ConvertedType::LIST, [repeated]) => match list_element(ty, repeated) {
             Element::Repeated => group_vanishes(repeated),
             Element::Child(item) => vanishes(item),
         },
         (ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE, [entries]) => match entries.get_fields() {
-            [_key] => match element_of(ty, entries) {
+            [_key] => match list_element(ty, entries) {
                 Element::Repeated => group_vanishes(entries),
                 Element::Child(item) => vanishes(item),
             },

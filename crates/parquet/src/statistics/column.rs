@@ -1,4 +1,4 @@
-//! What the chunks of a column say together.
+//! Combines the statistics of a column's chunks.
 
 use arrow_array::{ArrayRef, new_null_array};
 use arrow_schema::{DataType, FieldRef};
@@ -8,7 +8,7 @@ use super::scalar::{scalar, whole_characters};
 use super::{ColumnStatistics, Precision};
 use crate::prune::{Bound, Domain};
 
-/// What is known of the values of some rows, nulls aside.
+/// Bounds of the values of some rows, without nulls.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
     pub(super) min: Edge,
@@ -20,7 +20,7 @@ pub(super) struct Values {
 pub(super) enum Edge {
     /// There are no values.
     None,
-    /// It is, or is not beyond, this.
+    /// This value, or a bound.
     Known {
         value: Value,
         is_exact: bool,
@@ -28,7 +28,7 @@ pub(super) enum Edge {
     Unknown,
 }
 
-/// Which of the two.
+/// Minimum or maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Min,
@@ -36,13 +36,12 @@ enum Side {
 }
 
 impl Values {
-    /// Of no row.
+    /// Bounds of no rows.
     pub(super) const NONE: Self = Self { min: Edge::None, max: Edge::None };
     pub(super) const UNKNOWN: Self = Self { min: Edge::Unknown, max: Edge::Unknown };
 
-    /// Of rows that `domain` is about. Bounds are values that occur where `is_exact` says so, and the number of NaNs is known
-    /// where it is given.
-    pub(super) fn of_domain(
+    /// Bounds from a domain. `is_exact` says whether its bounds are values that occur; the number of NaNs is given if known.
+    pub(super) fn from_domain(
         domain: &Domain<'_>,
         is_exact: [bool; 2],
         nan_count: Option<u64>,
@@ -52,7 +51,7 @@ impl Values {
         let Some(interval) = &domain.values else {
             return match (domain.nans, nan_count) {
                 (false, _) => Self::NONE,
-                // Nothing but NaNs and nulls.
+                // Only NaNs and nulls.
                 (true, Some(1..)) => Self { min: nan(), max: nan() },
                 (true, _) => Self::UNKNOWN,
             };
@@ -78,7 +77,7 @@ impl Values {
         Self { min: edge(interval.lower, Side::Min), max }
     }
 
-    /// Of these rows and `others` together.
+    /// Adds the bounds of other rows.
     pub(super) fn join(&mut self, others: Self) {
         self.min.join(others.min, Side::Min);
         self.max.join(others.max, Side::Max);
@@ -105,7 +104,7 @@ impl Edge {
         }
     }
 
-    /// As an array of one.
+    /// The value as an array of one element.
     pub(super) fn to_array(&self, data_type: &DataType) -> Precision<ArrayRef> {
         match self {
             Self::None => Precision::Exact(new_null_array(data_type, 1)),
@@ -116,7 +115,7 @@ impl Edge {
 }
 
 impl ColumnStatistics {
-    /// Of a column of which nothing is known.
+    /// Statistics of a column without any information.
     pub(super) fn unknown(field: FieldRef) -> Self {
         Self {
             field,

@@ -12,14 +12,14 @@ use crate::error::Result;
 use crate::file::ParquetFile;
 
 impl Dataset {
-    /// What the footers of all files say together, in the order of [`Dataset::schema`]. Files whose footers are not cached are
-    /// opened, several at a time.
+    /// Combined statistics from the footers of all files, in the order of [`Dataset::schema`]. Files whose footers are not cached
+    /// are opened, several at a time.
     ///
     /// # Errors
     /// As [`DatasetFile::open`].
     pub fn statistics(&self) -> Result<Statistics> {
         let fields = self.schema().fields();
-        let mut columns: Vec<Joined> = fields.iter().map(Joined::new).collect();
+        let mut columns: Vec<JoinedStatistics> = fields.iter().map(JoinedStatistics::new).collect();
         let mut whole = (Precision::Exact(0), Precision::Exact(0));
         for (entry, statistics) in self.files().iter().zip(self.read_each_file(ParquetFile::statistics)) {
             let statistics = statistics?;
@@ -40,11 +40,11 @@ impl Dataset {
                 }
             }
         }
-        let columns = columns.into_iter().map(Joined::finish).collect();
+        let columns = columns.into_iter().map(JoinedStatistics::finish).collect();
         Ok(Statistics { row_count: whole.0, byte_count: whole.1, columns })
     }
 
-    /// The value that all rows of a file have in the column at `place`, if it is one of the partitions.
+    /// The value of a partition column that all rows of a file have.
     fn constant(&self, file: &DatasetFile, place: usize) -> Option<ArrayRef> {
         let partition = place.checked_sub(self.file_column_count())?;
         let (column, &row) = (self.partitions().get(partition)?, file.partition().get(partition)?);
@@ -52,15 +52,15 @@ impl Dataset {
     }
 }
 
-/// Statistics of a column that come file by file.
-struct Joined {
+/// Statistics of a column, combined file by file.
+struct JoinedStatistics {
     statistics: ColumnStatistics,
     values: Values,
-    /// Distinct values of the files that have any.
+    /// Maximum of the files' counts of distinct values.
     distinct: Option<Precision<u64>>,
 }
 
-impl Joined {
+impl JoinedStatistics {
     fn new(field: &FieldRef) -> Self {
         let none = Precision::Exact(0);
         let statistics = ColumnStatistics {
@@ -88,12 +88,12 @@ impl Joined {
         self.distinct = Some(self.distinct.map_or(count, |distinct| distinct.distinct_in_both(count)));
     }
 
-    /// Rows that have no value.
+    /// Adds rows without a value.
     fn add_nulls(&mut self, rows: Precision<u64>) {
         self.statistics.null_count = self.statistics.null_count.plus(rows);
     }
 
-    /// Rows that all have one value.
+    /// Adds rows that all have one value.
     fn add_constant(&mut self, value: &ArrayRef, rows: Precision<u64>) {
         if value.is_null(0) {
             self.add_nulls(rows);
@@ -113,7 +113,7 @@ impl Joined {
     }
 }
 
-/// An array of one value as one of `data_type`.
+/// An array of one value as a bound of `data_type`.
 fn edge(value: &Precision<ArrayRef>, data_type: &DataType) -> Edge {
     let Some(array) = value.value() else { return Edge::Unknown };
     if array.is_null(0) {

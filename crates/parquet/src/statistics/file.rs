@@ -12,7 +12,7 @@ use crate::prune::{BoundReader, DecodedBounds};
 use crate::schema::{Leaf, Node, NodeKind, Projection, collect_columns};
 
 impl ParquetFile {
-    /// What the footer says of the file's rows and columns, in the order of [`ParquetFile::schema`].
+    /// Statistics of the file and its columns from the footer, in the order of [`ParquetFile::schema`].
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a schema that cannot be read.
@@ -20,34 +20,34 @@ impl ParquetFile {
         self.statistics_within(0..self.metadata().row_group_count())
     }
 
-    /// What the footer says of the rows and columns of a row group.
+    /// Statistics of a row group and its columns from the footer.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a row group that there is not, and as [`ParquetFile::statistics`].
+    /// [`Error::Invalid`] for a row group that does not exist, and as [`ParquetFile::statistics`].
     pub fn row_group_statistics(&self, row_group: usize) -> Result<Statistics> {
         self.statistics_within(self.checked(row_group)?)
     }
 
-    /// What the footer says of the column or nested field at the dotted `path`.
+    /// Statistics of the column or nested field at the dotted `path` from the footer.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a path that there is not.
+    /// [`Error::Invalid`] for a path that does not exist.
     pub fn column_statistics(&self, path: &str) -> Result<ColumnStatistics> {
         self.column_at(path, 0..self.metadata().row_group_count())
     }
 
-    /// As [`ParquetFile::column_statistics`], of a row group.
+    /// As [`ParquetFile::column_statistics`], for a row group.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a path or a row group that there is not.
+    /// [`Error::Invalid`] for a path or a row group that does not exist.
     pub fn row_group_column_statistics(&self, row_group: usize, path: &str) -> Result<ColumnStatistics> {
         self.column_at(path, self.checked(row_group)?)
     }
 
-    /// As [`ParquetFile::row_group_column_statistics`], of several row groups.
+    /// As [`ParquetFile::row_group_column_statistics`], for several row groups.
     pub(crate) fn column_in_row_groups(&self, path: &str, row_groups: &[usize]) -> Result<Vec<ColumnStatistics>> {
         let (field, node) = self.node_at(path)?;
-        let of_row_group = |&at: &usize| Ok(self.column_of(&field, &node, self.checked(at)?));
+        let of_row_group = |&at: &usize| Ok(self.leaf_statistics(&field, &node, self.checked(at)?));
         row_groups.iter().map(of_row_group).collect()
     }
 
@@ -63,7 +63,7 @@ impl ParquetFile {
 
     fn statistics_within(&self, row_groups: Range<usize>) -> Result<Statistics> {
         let (schema, nodes) = self.build_schema(&self.schema_options(), None)?;
-        let column = |(field, node): (&FieldRef, &Node)| self.column_of(field, node, row_groups.clone());
+        let column = |(field, node): (&FieldRef, &Node)| self.leaf_statistics(field, node, row_groups.clone());
         let columns: Vec<ColumnStatistics> = schema.fields().iter().zip(&nodes).map(column).collect();
         let byte_count = columns.iter().fold(Precision::Exact(0), |sum, column| sum.plus(column.byte_count));
         let row_count = Precision::Exact(self.row_group_row_counts()[row_groups].iter().sum());
@@ -72,7 +72,7 @@ impl ParquetFile {
 
     fn column_at(&self, path: &str, row_groups: Range<usize>) -> Result<ColumnStatistics> {
         let (field, node) = self.node_at(path)?;
-        Ok(self.column_of(&field, &node, row_groups))
+        Ok(self.leaf_statistics(&field, &node, row_groups))
     }
 
     /// The node at `path`, and its field under that name.
@@ -81,7 +81,7 @@ impl ParquetFile {
         let (_, nodes) = self.build_schema(&self.schema_options(), Some(&projection))?;
         let several = || self.locate(Error::invalid(format!("{path:?} means several columns")));
         let [mut node] = <[Node; 1]>::try_from(nodes).map_err(|_| several())?;
-        // Structs on the way have nothing but the field that was asked for.
+        // Structs above the field have only the requested field.
         if let Some(names) = quoted_names(path).filter(|_| node.field.name() != path) {
             for _ in 1..names.len() {
                 let NodeKind::Struct(children) = node.kind else { return Err(several()) };
@@ -101,7 +101,7 @@ impl ParquetFile {
         Ok((Arc::new(field), node))
     }
 
-    fn column_of(&self, field: &FieldRef, node: &Node, row_groups: Range<usize>) -> ColumnStatistics {
+    fn leaf_statistics(&self, field: &FieldRef, node: &Node, row_groups: Range<usize>) -> ColumnStatistics {
         let mut statistics = ColumnStatistics::unknown(Arc::clone(field));
         let mut leaves = Vec::new();
         collect_columns(node, &mut leaves);
@@ -156,7 +156,7 @@ impl ParquetFile {
                     let exact = said.as_ref().map_or([false; 2], |(_, read)| [read.min_is_exact, read.max_is_exact]);
                     let read = said.map_or(DecodedBounds::UNKNOWN, |(said, _)| said);
                     let domain = read.domain(is_float, row_count, null_count, nan_count);
-                    Values::of_domain(&domain, exact, nan_count, &data_type)
+                    Values::from_domain(&domain, exact, nan_count, &data_type)
                 }
             });
             let distinct_here = Precision::new(chunk.distinct_count(), true);

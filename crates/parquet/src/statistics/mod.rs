@@ -1,7 +1,6 @@
-//! What is known of data without reading it: counts, sizes, smallest and largest values, and how exact each of them is.
+//! Statistics of data without reading it: counts, sizes, minima and maxima, with their precision.
 //!
-//! Values are believed as pruning believes them: what statistics say in an order that is not known, or of values that are read
-//! into another type, is left out.
+//! Values are trusted as in pruning: statistics in an unknown order, or of values that are read into another type, are ignored.
 
 mod column;
 mod dataset;
@@ -17,21 +16,20 @@ use std::ops::Range;
 use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
 
-/// Something that is known, and how well.
+/// A value with its precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision<T> {
-    /// It is this.
+    /// The exact value.
     Exact(T),
-    /// It is about this. Of a smallest value: no value is smaller. Of a largest value: none is larger. Of a count: the most that
-    /// it can be.
+    /// An estimate. For a minimum: no value is smaller. For a maximum: none is larger. For a count: an upper bound.
     Inexact(T),
-    /// Nothing is known.
+    /// Unknown.
     #[default]
     Absent,
 }
 
 impl<T> Precision<T> {
-    /// What is known, however well.
+    /// The value, exact or not.
     pub fn value(&self) -> Option<&T> {
         match self {
             Self::Exact(value) | Self::Inexact(value) => Some(value),
@@ -39,12 +37,12 @@ impl<T> Precision<T> {
         }
     }
 
-    /// Whether it is known exactly.
+    /// Whether the value is exact.
     pub fn is_exact(&self) -> bool {
         matches!(self, Self::Exact(_))
     }
 
-    /// What `change` makes of it, known as well as before.
+    /// The value changed by `change`, with the same precision.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Precision<U> {
         match self {
             Self::Exact(value) => Precision::Exact(change(value)),
@@ -53,7 +51,7 @@ impl<T> Precision<T> {
         }
     }
 
-    /// The same, if all that is known of it is that it is about this.
+    /// The same value as an estimate.
     #[must_use]
     pub fn to_inexact(self) -> Self {
         match self {
@@ -72,7 +70,7 @@ impl<T> Precision<T> {
 }
 
 impl Precision<u64> {
-    /// The distinct values of two parts that may have values in common.
+    /// Distinct values of two parts that may share values.
     fn distinct_in_both(self, other: Self) -> Self {
         match (self.value(), other.value()) {
             (Some(&one), Some(&other)) => Self::Inexact(one.max(other)),
@@ -101,7 +99,7 @@ impl<T: fmt::Display> fmt::Display for Precision<T> {
     }
 }
 
-/// What is known of rows, and of each of their columns.
+/// Statistics of rows, and of each of their columns.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -127,30 +125,30 @@ pub struct Statistics {
     pub columns: Vec<ColumnStatistics>,
 }
 
-/// What is known of the values of a column.
+/// Statistics of a column's values.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct ColumnStatistics {
-    /// Name and type. The name is the dotted path where a field within a struct was asked for.
+    /// Name and type. The name is the dotted path if a field within a struct was requested.
     pub field: FieldRef,
-    /// Number of rows in which it is null. Within lists nothing is known.
+    /// Number of rows in which it is null; unknown within lists.
     pub null_count: Precision<u64>,
     /// Number of rows in which it is NaN; 0 for columns that are not floats.
     pub nan_count: Precision<u64>,
-    /// Number of different values, nulls aside. Of several row groups it is inexact: the largest count of any of them, so that there
-    /// are at least as many.
+    /// Number of distinct values without nulls. For several row groups it is inexact: the largest count of any of them, which is
+    /// a lower bound.
     pub distinct_count: Precision<u64>,
-    /// The smallest value, as an array of one: null where there are no values but null. NaN is above all numbers.
+    /// The smallest value, as an array of one element: null if there are only nulls. NaN is above all numbers.
     pub min: Precision<ArrayRef>,
-    /// The largest value, as the smallest.
+    /// The largest value, in the same form.
     pub max: Precision<ArrayRef>,
-    /// Bytes in the file, compressed, of everything below the column.
+    /// Bytes in the file, compressed, of all leaves below the column.
     pub byte_count: Precision<u64>,
     /// The same, with pages uncompressed.
     pub uncompressed_byte_count: Precision<u64>,
 }
 
-/// What the page index says of a page of a column.
+/// Statistics of a page of a column from the page index.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct PageStatistics {

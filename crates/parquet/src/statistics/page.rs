@@ -8,11 +8,12 @@ use crate::prune::{BoundReader, pages_of_chunk};
 use crate::schema::NodeKind;
 
 impl ParquetFile {
-    /// What the page index says of the pages of the column or nested field at the dotted `path`, in a row group; `None` if the
-    /// file has no index of it, or none that can be used. The index is read.
+    /// Reads the statistics of the pages of the column or nested field at the dotted `path`, in a row group, from the page index;
+    /// `None` if the file has no usable index for it.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a path or a row group that there is not, and [`Error::Io`](crate::Error::Io) if the index cannot be read.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a path or a row group that does not exist, and
+    /// [`Error::Io`](crate::Error::Io) if the index cannot be read.
     pub fn page_statistics(&self, row_group: usize, path: &str) -> Result<Option<Vec<PageStatistics>>> {
         let (field, node) = self.node_at(path)?;
         self.checked(row_group)?;
@@ -23,15 +24,15 @@ impl ParquetFile {
         }
         let data_type = field.data_type();
         let bounds = BoundReader::new(descriptor, data_type, self.metadata().column_order(leaf.column));
-        // A column index does not say whether its bounds are values: those of types that writers shorten need not be, nor those of
-        // a chunk whose bounds are not.
+        // A column index does not say whether its bounds are values: they need not be if writers shorten bounds of the type, or
+        // if the bounds of the chunk are not values.
         let is_whole = !matches!(leaf.physical_type, PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
         let chunk = self.metadata().chunk(row_group, leaf.column).ok().and_then(|chunk| chunk.statistics());
         let is_inexact = chunk
             .is_some_and(|said| said.min.is_some() && !said.min_is_exact || said.max.is_some() && !said.max_is_exact);
         let is_exact = is_whole && !is_inexact;
         let pages = pages_of_chunk(self, row_group, leaf.column, bounds.as_ref(), |rows, counts, domain| {
-            let values = Values::of_domain(domain, [is_exact; 2], counts.nans, data_type);
+            let values = Values::from_domain(domain, [is_exact; 2], counts.nans, data_type);
             PageStatistics {
                 rows,
                 null_count: Precision::new(counts.nulls, true),

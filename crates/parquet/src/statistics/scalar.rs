@@ -1,4 +1,4 @@
-//! Values as Arrow arrays of one.
+//! Converts values to Arrow arrays of one element.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use arrow_schema::{DataType, TimeUnit};
 use half::f16;
 use lath_predicate::Value;
 
-/// The value as an array of `data_type`; `None` if it is none of that type.
+/// The value as an array of `data_type`; `None` if the type cannot hold it.
 pub(super) fn scalar(value: &Value, data_type: &DataType) -> Option<ArrayRef> {
     Some(match (value, data_type) {
         (_, DataType::Dictionary(_, values)) => {
@@ -52,11 +52,11 @@ pub(super) fn scalar(value: &Value, data_type: &DataType) -> Option<ArrayRef> {
     })
 }
 
-/// What of a bound of strings can be one itself: writers shorten bounds, also within a character.
+/// The part of a string bound that is valid as a bound: writers shorten bounds, even within a character.
 pub(super) fn whole_characters(bytes: &[u8], is_upper: bool) -> Option<&[u8]> {
     match std::str::from_utf8(bytes) {
         Ok(_) => Some(bytes),
-        // What is left is smaller, or as large.
+        // The remaining part is smaller or equal.
         Err(error) if !is_upper => bytes.get(..error.valid_up_to()),
         Err(_) => None,
     }

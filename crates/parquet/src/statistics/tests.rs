@@ -1,4 +1,4 @@
-//! What statistics say holds for the values that are in the file.
+//! Checks that statistics hold for the values in the file.
 
 use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,9 +19,9 @@ use parquet::file::properties::WriterProperties;
 use super::{ColumnStatistics, Precision};
 use crate::dataset::{Dataset, DatasetOptions};
 use crate::file::ParquetFile;
-use crate::write::{ParquetWriter, WriteOptions};
+use lath_writer::{ParquetWriter, WriteOptions};
 
-/// The smallest and largest value of an array, in the order that predicates have.
+/// The smallest and largest value of an array, in the order of predicates.
 fn extremes(array: &ArrayRef) -> Option<(Value, Value)> {
     let values: Vec<Value> = (0..array.len()).filter_map(|row| value_at(array, row)).collect();
     Some((values.iter().min()?.clone(), values.iter().max()?.clone()))
@@ -55,7 +55,7 @@ fn check(statistics: &ColumnStatistics, array: &ArrayRef, context: &dyn Fn() -> 
 fn bounds_and_counts_hold_for_the_values_of_random_files() {
     let mut random = Seeded::new("bounds_and_counts_hold_for_the_values_of_random_files");
     let mut checked = 0;
-    // Some files have few bounds, and what they have must be enough to prove anything.
+    // Some files have few bounds; together they must be enough to prove something.
     for case in 0.. {
         if case >= 150 && checked > 1000 {
             break;
@@ -126,7 +126,7 @@ fn row_groups_are_put_together() {
     // The last row group has nulls alone.
     let last = file.row_group_column_statistics(2, "n").unwrap();
     assert!(matches!(&last.min, Precision::Exact(min) if min.as_ref() == &Int32Array::from(vec![None])));
-    // Whether there are NaNs, above all numbers, the writer may not say.
+    // The writer need not record NaNs, which are above all numbers.
     let f = file.column_statistics("f").unwrap();
     let is_known = f.nan_count == Precision::Exact(1);
     assert_eq!(f.max.value().is_some(), is_known);
@@ -198,7 +198,7 @@ fn partitions_and_columns_that_a_file_lacks_count() {
     assert!(matches!(&column("b").min, Precision::Exact(min) if min.as_ref() == &Int32Array::from(vec![7])));
 }
 
-/// The file again, with other statistics of its only chunk.
+/// The file with other statistics of its only chunk.
 fn with_statistics(bytes: &Bytes, statistics: parquet::file::statistics::Statistics) -> ParquetFile {
     use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
     let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();

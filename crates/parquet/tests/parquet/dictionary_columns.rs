@@ -11,10 +11,8 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
-use lath_parquet::{
-    ColumnOptions, Dataset, DatasetOptions, DeleteMask, Encoding, ParquetFile, Profile, Runtime, Scan, ScanTask,
-    Strings, ValueEncoding, WriteOptions,
-};
+use lath_parquet::{Dataset, DatasetOptions, DeleteMask, Encoding, ParquetFile, Runtime, Scan, ScanTask, Strings};
+use lath_writer::{ColumnOptions, Profile, ValueEncoding, WriteOptions};
 use parquet::arrow::ArrowWriter;
 use parquet::data_type::Int64Type as Int64Values;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
@@ -48,7 +46,7 @@ fn bytes_with(rows: &RecordBatch, properties: WriterPropertiesBuilder) -> Bytes 
     bytes.into()
 }
 
-fn dictionary_of(values: DataType) -> DataType {
+fn dictionary_type(values: DataType) -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(values))
 }
 
@@ -56,7 +54,7 @@ fn dictionary_of(values: DataType) -> DataType {
 fn check(found: &RecordBatch, expected: &RecordBatch, way: &str) {
     for (index, field) in expected.schema().fields().iter().enumerate() {
         let column = found.column(index);
-        assert_eq!(*column.data_type(), dictionary_of(field.data_type().clone()), "{way}");
+        assert_eq!(*column.data_type(), dictionary_type(field.data_type().clone()), "{way}");
         let values = cast(column, field.data_type()).unwrap();
         assert!(&values == expected.column(index), "{field} {way}");
     }
@@ -79,7 +77,7 @@ fn check_all_ways(scan: &Scan, expected: &RecordBatch) {
 }
 
 fn run(task: &ScanTask) -> RecordBatch {
-    collect(task.execute(&Runtime::of_process()).unwrap()).unwrap()
+    collect(task.execute(&Runtime::global()).unwrap()).unwrap()
 }
 
 /// The rows in Oslo.

@@ -9,7 +9,8 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, IntervalDayTimeArray, IntervalMonthDayNanoArray, IntervalYearMonthArray, RecordBatch};
 use arrow_schema::{DataType, Field, IntervalUnit, Schema};
 use bytes::Bytes;
-use lath_parquet::{Error, OpenOptions, ParquetFile, WriteOptions};
+use lath_parquet::{Error, OpenOptions, ParquetFile};
+use lath_writer::WriteOptions;
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType};
 use parquet::file::metadata::KeyValue;

@@ -13,7 +13,8 @@ use lath_testkit::equality::{check_sound, plain_batch, same_values};
 use lath_testkit::random::{FileShape, RandomFile};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 
-use crate::reading::{Table, collect, read_with_crate, source};
+use crate::reading::{Table, collect, read_with_crate};
+use crate::slow_source::source;
 
 /// The number of files in a default run.
 const DEFAULT_CASES: usize = 80;
@@ -106,7 +107,7 @@ impl Choice {
         }
         let whole = read_with_crate(&file.bytes, ArrowReaderOptions::new(), self.columns.as_deref())
             .map_err(|error| format!("crate: {error}"))?;
-        let expected = self.in_order(&self.rows_of(&plain_batch(&whole.0, &whole.1), opened));
+        let expected = self.in_order(&self.chosen_rows(&plain_batch(&whole.0, &whole.1), opened));
         let actual = plain_batch(&read.0, &read.1);
         same_values(
             (&expected.schema(), std::slice::from_ref(&expected)),
@@ -148,8 +149,8 @@ impl Choice {
         batch.project(&order).unwrap()
     }
 
-    /// The selected rows of a batch of all rows.
-    fn rows_of(&self, all: &RecordBatch, opened: &ParquetFile) -> RecordBatch {
+    /// The chosen rows of a batch of all rows.
+    fn chosen_rows(&self, all: &RecordBatch, opened: &ParquetFile) -> RecordBatch {
         let mut parts = Vec::new();
         let mut start = 0;
         let whole = std::slice::from_ref(&(0..u64::MAX)).to_vec();

@@ -7,10 +7,8 @@ use std::{fs, thread};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use bytes::Bytes;
-use lath_parquet::{
-    ColumnOptions, Dataset, DatasetOptions, FileVersion, KnownFooters, OpenOptions, ParquetFile, ParquetWriter,
-    Runtime, Scan, WriteOptions,
-};
+use lath_parquet::{Dataset, DatasetOptions, FileVersion, KnownFooters, OpenOptions, ParquetFile, Runtime, Scan};
+use lath_writer::{ColumnOptions, ParquetWriter, WriteOptions};
 
 use crate::scan::{collect, numbered_bytes};
 
@@ -134,12 +132,12 @@ fn filters_are_computed_unless_the_runtime_of_the_scan_or_of_its_dataset_says_no
 
 /// Footers kept in memory, and the number of hits.
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptFooters {
     ends: Mutex<HashMap<String, (FileVersion, Bytes)>>,
     found: AtomicUsize,
 }
 
-impl KnownFooters for Kept {
+impl KnownFooters for KeptFooters {
     fn get(&self, location: &str, version: &FileVersion) -> Option<Bytes> {
         let (known, end) = self.ends.lock().unwrap().get(location)?.clone();
         (known == *version).then(|| {
@@ -156,7 +154,7 @@ impl KnownFooters for Kept {
 #[test]
 fn footers_that_are_known_are_not_read_again() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(KeptFooters::default());
     let open = || {
         let options = DatasetOptions::new().runtime(&Runtime::builder().build()).known_footers(kept.clone());
         Dataset::open([folder.path()], options).unwrap()

@@ -555,7 +555,7 @@ fn a_cancelled_scan_says_so_and_ends() {
 fn a_damaged_page_is_an_error_that_says_where() {
     let bytes = numbered_bytes(5000).to_vec();
     let metadata = ParquetFile::from_bytes(bytes.clone().into()).unwrap();
-    let start = crate::library_metadata(&metadata).row_group(2).column(2).byte_range().0 as usize;
+    let start = crate::reading::library_metadata(&metadata).row_group(2).column(2).byte_range().0 as usize;
     let mut damaged = bytes;
     damaged[start..start + 40].fill(0xff);
     for threads in [1, 2] {
@@ -591,7 +591,9 @@ fn damaged_bytes_are_an_error_or_other_rows_but_no_panic() {
             let at = random.usize(from..damaged.len());
             damaged[at] = random.u8(..);
         }
-        let Ok(file) = ParquetFile::from_source(crate::reading::source(&mut random, damaged.into())) else { continue };
+        let Ok(file) = ParquetFile::from_source(crate::slow_source::source(&mut random, damaged.into())) else {
+            continue;
+        };
         let start = random.u64(1..2000);
         if let Ok(batches) = file.scan().row_ranges(vec![0..1, start..start + 20]).build() {
             let _ = batches.collect::<Result<Vec<_>, _>>();

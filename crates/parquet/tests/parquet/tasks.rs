@@ -20,11 +20,12 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use lath_parquet::{
-    Dataset, DatasetOptions, DeleteMask, DynamicFilter, Need, ParquetFile, ParquetWriter, PlanStep, Predicate, Runtime,
-    Scan, ScanPlan, ScanTask, SortingColumn, Strings, WriteOptions,
+    Dataset, DatasetOptions, DeleteMask, DynamicFilter, Need, ParquetFile, PlanStep, Predicate, Runtime, Scan,
+    ScanPlan, ScanTask, SortingColumn, Strings,
 };
 use lath_testkit::Seeded;
 use lath_testkit::random::{FileShape, RandomFile};
+use lath_writer::{ParquetWriter, WriteOptions};
 
 use crate::scan::{cases, collect, conditions, expected, has_narrow_keys, numbered_bytes, paths};
 
@@ -36,7 +37,7 @@ fn json(task: &ScanTask) -> String {
 }
 
 fn run(task: &ScanTask) -> RecordBatch {
-    collect(task.execute(&Runtime::of_process()).unwrap()).unwrap_or_else(|error| panic!("{task:?}: {error}"))
+    collect(task.execute(&Runtime::global()).unwrap()).unwrap_or_else(|error| panic!("{task:?}: {error}"))
 }
 
 /// A scan of files in partitions, and its plan.
@@ -179,7 +180,7 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
             let narrow = plan.select(fewer.clone()).unwrap_or_else(|error| panic!("{fewer:?}: {error}\n{}", context()));
             assert_eq!(narrow.row_count(), plan.row_count(), "{fewer:?}: {}", context());
             let rows = collect(narrow.scan().unwrap().threads(2).build().unwrap()).unwrap();
-            let mut roots: Vec<&str> = fewer.iter().map(|path| root_of(path, &schema)).collect();
+            let mut roots: Vec<&str> = fewer.iter().map(|path| root_column(path, &schema)).collect();
             let mut known = HashSet::new();
             roots.retain(|root| known.insert(*root));
             assert_eq!(rows.num_rows(), whole.num_rows(), "{fewer:?}: {}", context());
@@ -216,7 +217,7 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
 }
 
 /// The column that a path leads to, or into.
-fn root_of<'a>(path: &'a str, schema: &Schema) -> &'a str {
+fn root_column<'a>(path: &'a str, schema: &Schema) -> &'a str {
     if schema.column_with_name(path).is_some() { path } else { path.split_once('.').unwrap().0 }
 }
 
@@ -358,12 +359,10 @@ fn a_file_that_has_changed_is_an_error_of_its_task() {
     let written = json(&plan.tasks()[3]);
     fs::write(folder.path().join("numbered.parquet"), numbered_bytes(20_001)).unwrap();
     let task: ScanTask = serde_json::from_str(&written).unwrap();
-    let error = task.execute(&Runtime::of_process()).and_then(collect).unwrap_err().to_string();
+    let error = task.execute(&Runtime::global()).and_then(collect).unwrap_err().to_string();
     assert!(error.contains("has changed since"), "{error}");
     fs::remove_file(folder.path().join("numbered.parquet")).unwrap();
-    assert!(
-        serde_json::from_str::<ScanTask>(&written).unwrap().execute(&Runtime::of_process()).and_then(collect).is_err()
-    );
+    assert!(serde_json::from_str::<ScanTask>(&written).unwrap().execute(&Runtime::global()).and_then(collect).is_err());
 }
 
 #[test]
@@ -406,7 +405,7 @@ fn what_is_no_task_is_refused() {
         ("/file/version/local/len", 7.into()),
     ] {
         let task = with(path, value.clone()).unwrap();
-        assert!(task.execute(&Runtime::of_process()).and_then(collect).is_err(), "{path} {value}");
+        assert!(task.execute(&Runtime::global()).and_then(collect).is_err(), "{path} {value}");
     }
     let mut unknown = good.clone();
     unknown["scan"]["limit"] = 3.into();

@@ -14,7 +14,8 @@ use lath_testkit::{DIGEST_MARK, Seeded, digests_at, parquet_test_data};
 
 use crate::pruning::condition::Condition;
 use crate::pruning::table::Table;
-use crate::reading::{collect, source};
+use crate::reading::collect;
+use crate::slow_source::source;
 use crate::writing::{Choices, write};
 
 #[test]

@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
-use lath_parquet::{
-    BloomFilter, ColumnOptions, CountingSource, Dataset, DatasetOptions, Error, FooterCache, OpenOptions,
-    ParquetWriter, WriteOptions,
-};
+use lath_parquet::{CountingSource, Dataset, DatasetOptions, Error, FooterCache, OpenOptions};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 use super::{expected, open, options, parquet, rows, table};
 use lath_testkit::server::{Fault, Server};

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetOptions, FooterCache, ParquetFile, ParquetWriter, Result, WriteOptions};
+use lath_parquet::{Dataset, DatasetOptions, FooterCache, ParquetFile, Result};
+use lath_writer::{ParquetWriter, WriteOptions};
 
 /// A table of `rows` rows whose values start at `first`.
 fn table(first: i64, rows: i64) -> RecordBatch {

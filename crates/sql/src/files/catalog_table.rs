@@ -32,7 +32,7 @@ use crate::scan::{Pushdown, scan_by, support};
 /// use lath_parquet::{DatasetOptions, Runtime};
 /// use lath_sql::CatalogTable;
 ///
-/// let trips = CatalogTable::open("trips.catalog", DatasetOptions::new(), &Runtime::of_process())?;
+/// let trips = CatalogTable::open("trips.catalog", DatasetOptions::new(), &Runtime::global())?;
 /// let context = SessionContext::new();
 /// context.register_table("trips", Arc::new(trips))?;
 /// context.sql("SELECT * FROM trips WHERE id = 4711").await?.show().await?;

@@ -10,7 +10,8 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{CreateExternalTable, Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
+use lath_parquet::{Dataset, DatasetOptions};
+use lath_writer::WriteOptions;
 
 use super::catalog_table::keyed_folder;
 use super::table::{LathTable, no_change};

@@ -41,7 +41,7 @@ use crate::scan::{
 ///
 /// let trips = Dataset::open(["trips/"], DatasetOptions::new())?;
 /// let context = SessionContext::new();
-/// context.register_table("trips", Arc::new(LathTable::new(trips, &Runtime::of_process())))?;
+/// context.register_table("trips", Arc::new(LathTable::new(trips, &Runtime::global())))?;
 /// context.sql("SELECT city, count(*) FROM trips GROUP BY city").await?.show().await?;
 /// # Ok(())
 /// # }

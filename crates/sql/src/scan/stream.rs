@@ -13,7 +13,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{DynamicFilterTracker, DynamicFilterTracking};
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures_util::Stream;
-use lath_parquet::{DynamicFilter, Error, RowOrder, Runtime, Scan, ScanBatches, ScanTask, SortingColumn};
+use lath_parquet::{DynamicFilter, Error, Runtime, Scan, ScanBatches, ScanTask, SortingColumn};
+use lath_writer::RowOrder;
 
 use super::implied::implied_predicate;
 use super::metrics::ScanMetrics;
@@ -166,7 +167,7 @@ impl TaskStream {
                 if let Some(order) = &mut self.order {
                     order.begin(&task);
                 }
-                let mut scan = Scan::of_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
+                let mut scan = Scan::from_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
                 if let Some(filters) = &self.work.filters {
                     scan = scan.dynamic_filter(&filters.filter);
                 }

@@ -1,6 +1,7 @@
 use std::io::BufWriter;
 
-use lath_parquet::{AtomicFile, Error, ParquetWriter};
+use lath_parquet::Error;
+use lath_writer::{AtomicFile, ParquetWriter};
 
 /// Finishes a file and gives it its final name.
 pub(super) fn commit(writer: ParquetWriter<BufWriter<AtomicFile>>) -> lath_parquet::Result<()> {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use arrow_schema::Schema;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::sql::sqlparser::ast::Value;
-use lath_parquet::{FolderFormat, Runtime, SortOptions, Uncommitted, WriteOptions};
+use lath_parquet::{FolderFormat, Runtime};
+use lath_writer::{SortOptions, UncommittedFiles, WriteOptions};
 
 use crate::error::external;
 use crate::local_path::local_path;
@@ -16,7 +17,7 @@ pub(crate) struct WriteSettings {
     pub(crate) runtime: Runtime,
     pub(crate) memory_budget_bytes: Option<usize>,
     /// The list of files that are being written.
-    pub(crate) uncommitted: Uncommitted,
+    pub(crate) uncommitted: UncommittedFiles,
 }
 
 impl WriteSettings {

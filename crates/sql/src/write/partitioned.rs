@@ -9,10 +9,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::partition::partition;
 use arrow_schema::{DataType, SchemaRef};
-use lath_parquet::{
-    AtomicFile, AtomicFiles, Error, ParquetWriter, Result, Uncommitted, WriteOptions, partition_directory,
-    text_partition_directory,
-};
+use lath_parquet::{Error, Result, partition_directory, text_partition_directory};
+use lath_writer::{AtomicFile, AtomicFiles, ParquetWriter, UncommittedFiles, WriteOptions};
 
 use super::file::commit;
 
@@ -47,7 +45,7 @@ impl PartitionedFiles {
         schema: &SchemaRef,
         partition_by: &[String],
         options: WriteOptions,
-        uncommitted: &Uncommitted,
+        uncommitted: &UncommittedFiles,
     ) -> Result<Self> {
         let invalid = |error: arrow_schema::ArrowError| Error::Invalid { what: error.to_string() };
         let partition_by = partition_by.iter().map(|name| schema.index_of(name).map_err(invalid));

@@ -16,7 +16,8 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
 use futures_util::StreamExt;
-use lath_parquet::{AtomicFile, Error, ParquetWriter, SortOptions, Sorter, SortingColumn, Uncommitted, WriteOptions};
+use lath_parquet::{Error, SortingColumn};
+use lath_writer::{AtomicFile, ParquetWriter, SortOptions, Sorter, UncommittedFiles, WriteOptions};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::file::commit;
@@ -74,7 +75,7 @@ struct Work {
     partition_by: Vec<String>,
     options: WriteOptions,
     sort_options: SortOptions,
-    uncommitted: Uncommitted,
+    uncommitted: UncommittedFiles,
 }
 
 /// A message to the writer's thread.

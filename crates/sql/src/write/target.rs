@@ -8,7 +8,7 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use lath_parquet::WriteOptions;
+use lath_writer::WriteOptions;
 
 use super::options::{WriteSettings, is_true, written_path};
 use super::sink::{Destination, file_sink};

@@ -100,7 +100,7 @@ fn answers_are_those_of_the_order_of_the_query() {
     config.options_mut().optimizer.enable_topk_dynamic_filter_pushdown = false;
     let plain = SessionContext::new_with_config(config);
     for (name, dataset) in tables(folder.path()) {
-        plain.register_table(name, Arc::new(LathTable::new(dataset, &Runtime::of_process()))).unwrap();
+        plain.register_table(name, Arc::new(LathTable::new(dataset, &Runtime::global()))).unwrap();
     }
     let mut reordered = 0;
     wait(async {

@@ -26,8 +26,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_cast::pretty::pretty_format_batches;
 use datafusion::datasource::MemTable;
-use lath_parquet::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 use lath_sql::Session;
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 use tokio::runtime::{Builder, Runtime};
 
 /// Runs a future to completion.

@@ -8,8 +8,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, StringViewArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
-use lath_parquet::{Dataset, DatasetOptions, ParquetWriter, SortingColumn, WriteOptions};
+use lath_parquet::{Dataset, DatasetOptions, SortingColumn};
 use lath_sql::Session;
+use lath_writer::{ParquetWriter, WriteOptions};
 use std::sync::Arc;
 
 fn numbers(from: i64, to: i64) -> RecordBatch {

@@ -11,8 +11,9 @@ use arrow_cast::pretty::pretty_format_batches;
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{Codec, Dataset, DatasetOptions, ParquetWriter, Runtime, ValueEncoding, WriteOptions};
+use lath_parquet::{Dataset, DatasetOptions, Runtime};
 use lath_sql::Session;
+use lath_writer::{Codec, ParquetWriter, ValueEncoding, WriteOptions};
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator,
     RegionGenerator, SupplierGenerator,

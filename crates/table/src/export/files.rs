@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use lath_parquet::{AtomicFile, AtomicFiles, DeleteMask, ParquetWriter, Uncommitted, WriteOptions};
+use lath_parquet::DeleteMask;
+use lath_writer::{AtomicFile, AtomicFiles, ParquetWriter, UncommittedFiles, WriteOptions};
 
 use super::assert_empty;
 use crate::error::{Error, Result};
@@ -77,7 +78,7 @@ impl Snapshot {
             Some(location) => location.trim_end_matches('/').to_owned(),
             None => utf8(&absolute(folder).map_err(Error::io("find", folder))?)?.to_owned(),
         };
-        let files = AtomicFiles::create_with(folder, "export", &Uncommitted::new())?;
+        let files = AtomicFiles::create_with(folder, "export", &UncommittedFiles::new())?;
         let mut export =
             Export { engine, view: Arc::clone(pinned), files, location, exported: ExportedWithDeletes::default() };
         export.write_cold()?;

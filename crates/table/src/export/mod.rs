@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use lath_parquet::{AtomicFiles, ParquetWriter, Uncommitted};
+use lath_writer::{AtomicFiles, ParquetWriter, UncommittedFiles};
 
 use crate::error::{Error, Result};
 use crate::read::{RangeScan, Snapshot};
@@ -38,7 +38,7 @@ impl Snapshot {
         assert_empty(folder)?;
         let (engine, pinned) = self.parts();
         let mut exported = Exported::default();
-        let mut files = AtomicFiles::create_with(folder, "part", &Uncommitted::new())?;
+        let mut files = AtomicFiles::create_with(folder, "part", &UncommittedFiles::new())?;
         let mut writer = None;
         let mut room = 0;
         let scan = RangeScan::new(Arc::clone(engine), Box::new(Arc::clone(pinned)), KeyRange::default());

@@ -47,13 +47,13 @@ impl ColdBlocks {
     }
 
     /// The row groups that have these rows.
-    pub(crate) fn row_groups_of(&self, rows: &Range<u64>) -> Range<usize> {
-        self.reader.row_groups_of(rows)
+    pub(crate) fn row_groups_with(&self, rows: &Range<u64>) -> Range<usize> {
+        self.reader.row_groups_with(rows)
     }
 
     /// Asks the filters of row groups for keys with these key columns.
     pub(crate) fn probe(&self, key_columns: &[ArrayRef]) -> Probe<'_> {
-        let hashes = |filter: &KeyFilter| filter.hash.of_array(&key_columns[filter.at]);
+        let hashes = |filter: &KeyFilter| filter.hash.hash_array(&key_columns[filter.at]);
         Probe { blocks: self, hashes: self.filters.iter().map(hashes).collect(), known: None }
     }
 
@@ -64,7 +64,7 @@ impl ColdBlocks {
         }
         let mut filters = Vec::with_capacity(self.filters.len());
         for filter in &self.filters {
-            let read = self.file.read_bloom_filters_of(&filter.name, row_group..row_group + 1)?;
+            let read = self.file.read_bloom_filters_in(&filter.name, row_group..row_group + 1)?;
             filters.push(read.into_iter().next().flatten());
         }
         let filters = Arc::new(filters);
@@ -120,7 +120,7 @@ impl Probe<'_> {
         if self.hashes.iter().all(Option::is_none) {
             return Ok(true);
         }
-        for row_group in self.blocks.reader.row_groups_of(rows) {
+        for row_group in self.blocks.reader.row_groups_with(rows) {
             let filters = match self.known.take() {
                 Some((number, filters)) if number == row_group => filters,
                 _ => self.blocks.filters(cache, row_group)?,

@@ -97,9 +97,9 @@ impl DataFile {
             }
             let rows = self.block_rows(block);
             if let Some(probe) = &mut probe
-                && row_groups != blocks.row_groups_of(&rows)
+                && row_groups != blocks.row_groups_with(&rows)
             {
-                row_groups = blocks.row_groups_of(&rows);
+                row_groups = blocks.row_groups_with(&rows);
                 passing.clear();
                 for (at, &key) in keys.iter().enumerate() {
                     if probe.may_have(cache, at, &rows)? {

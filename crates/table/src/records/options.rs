@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use lath_parquet::{Codec, Profile, Runtime, WriteOptions};
+use lath_parquet::Runtime;
 pub use lath_store::Durability;
+use lath_writer::{Codec, Profile, WriteOptions};
 
 /// How a table is opened, and when its background thread works.
 ///
@@ -144,7 +145,7 @@ impl TableOptions {
         self
     }
 
-    /// Sets the threads, caches and open files that reading uses. The default is [`Runtime::of_process`].
+    /// Sets the threads, caches and open files that reading uses. The default is [`Runtime::global`].
     #[must_use]
     pub fn runtime(mut self, runtime: &Runtime) -> Self {
         self.runtime = Some(runtime.clone());
@@ -183,7 +184,7 @@ impl TableOptions {
     }
 
     pub(crate) fn runtime_or_default(&self) -> Runtime {
-        self.runtime.clone().unwrap_or_else(Runtime::of_process)
+        self.runtime.clone().unwrap_or_else(Runtime::global)
     }
 }
 

@@ -8,8 +8,9 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
-use lath_parquet::{Strings, parquet_schema};
+use lath_parquet::Strings;
 use lath_store::{RecordReader, RecordWriter};
+use lath_writer::parquet_schema;
 
 use super::canonical_floats::FloatKeys;
 use super::conform::conform_column;

@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef};
-use lath_parquet::{
-    AtomicFile, BlockChecksums, BloomFilter, ChecksummedWriter, ColumnOptions, DeleteMask, ParquetWriter,
-    SortingColumn, WriteOptions,
-};
+use lath_parquet::{BlockChecksums, ChecksummedWriter, DeleteMask, SortingColumn};
+use lath_writer::{AtomicFile, BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 use crate::error::{Error, Result};
 use crate::file::{DataFile, locate};

@@ -9,9 +9,10 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
-use lath_parquet::{ParquetFile, PruneReport, WriteOptions};
+use lath_parquet::{ParquetFile, PruneReport};
 use lath_store::RecordReader;
 use lath_table::{Database, Error, Problem, Snapshot, Table, TableOptions};
+use lath_writer::WriteOptions;
 
 /// The number of rows in a row group.
 const ROW_GROUP_ROWS: usize = 4096;

@@ -12,9 +12,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use fastrand::Rng;
-use lath_parquet::WriteOptions;
 use lath_table::{Error, Table, TableOptions};
 use lath_testkit::damage_a_file;
+use lath_writer::WriteOptions;
 
 /// The number of mutations in every run, and with `LATH_FULL=1`.
 const SAMPLE: u64 = 60;

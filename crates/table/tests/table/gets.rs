@@ -9,9 +9,9 @@ use arrow_array::{
     Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray, TimestampMillisecondArray, UInt16Array,
 };
 use arrow_schema::{DataType, Field};
-use lath_parquet::WriteOptions;
 use lath_table::{Durability, Key, Table, TableOptions};
 use lath_testkit::Seeded;
+use lath_writer::WriteOptions;
 
 const ROWS: usize = 5000;
 

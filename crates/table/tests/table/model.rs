@@ -18,10 +18,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
-use lath_parquet::WriteOptions;
 use lath_predicate::{Predicate, column};
 use lath_table::{Durability, Found, RangeScan, Result, Snapshot, Table, TableOptions, TableScan, Transaction};
 use lath_testkit::Seeded;
+use lath_writer::WriteOptions;
 
 use crate::rows::{Part, RowKey, SHAPES, Shape, Values, random_values};
 

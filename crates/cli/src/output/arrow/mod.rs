@@ -6,7 +6,7 @@ mod file;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, Schema};
-use lath_parquet::WriteSummary;
+use lath_writer::WriteSummary;
 
 use self::dictionary::has_dictionaries;
 use self::file::DictionaryFileWriter;

@@ -15,7 +15,7 @@ use lath_source::{ListedObject, Store, Version};
 
 /// A listed file.
 #[derive(Debug)]
-pub(in crate::dataset) struct Found {
+pub(in crate::dataset) struct ListedFile {
     /// Path or URL.
     pub(in crate::dataset) location: Arc<str>,
     /// The path, if it is not Unicode, so that the location cannot represent it.
@@ -28,7 +28,7 @@ pub(in crate::dataset) struct Found {
     pub(in crate::dataset) store: Option<Store>,
 }
 
-impl Found {
+impl ListedFile {
     fn local(path: &Path) -> Self {
         let (location, odd_path) = match path.to_str() {
             Some(location) => (location.into(), None),
@@ -38,14 +38,14 @@ impl Found {
     }
 }
 
-impl Found {
+impl ListedFile {
     fn in_store(url: &str, known: Option<(u64, Version)>, store: Store) -> Self {
         let (len, version) = known.unzip();
         Self { location: url.into(), odd_path: None, len, version, store: Some(store) }
     }
 }
 
-impl Found {
+impl ListedFile {
     /// A file that was listed before: an object, or a local file at `path`, else at the path `location`.
     pub(in crate::dataset) fn described(
         location: &str,
@@ -67,14 +67,18 @@ impl Found {
 }
 
 /// Adds the files of `location`; at least one.
-pub(in crate::dataset) fn expand(location: &OsStr, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+pub(in crate::dataset) fn expand(
+    location: &OsStr,
+    options: &DatasetOptions,
+    found: &mut Vec<ListedFile>,
+) -> Result<()> {
     match location.to_str().and_then(|text| text.strip_prefix('@')) {
         Some(list) => expand_list(Path::new(list), options, found),
         None => expand_one(location, options, found),
     }
 }
 
-fn expand_list(path: &Path, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+fn expand_list(path: &Path, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
     let text = fs::read_to_string(path).map_err(|error| unreachable(path, error))?;
     let before = found.len();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -86,7 +90,7 @@ fn expand_list(path: &Path, options: &DatasetOptions, found: &mut Vec<Found>) ->
     Ok(())
 }
 
-fn expand_one(location: &OsStr, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+fn expand_one(location: &OsStr, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
     match Address::parse(location)? {
         Address::Local(path) => expand_path(path, options, found),
         Address::Store(url) => expand_store(&url, options, found),
@@ -94,7 +98,7 @@ fn expand_one(location: &OsStr, options: &DatasetOptions, found: &mut Vec<Found>
 }
 
 /// Adds the objects of a URL: one, those below a directory, or those that match a glob.
-fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidInput => Error::invalid(format!("{url}: {error}")),
         _ => Error::io("find files", error).locate(|at| at.file = Some(url.into())),
@@ -107,7 +111,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
             let what = "a web server cannot list its files; name each file, or give their URLs in a list (@urls.txt)";
             return Err(Error::invalid(format!("{url}: {what}")));
         }
-        found.push(Found::in_store(url, None, store));
+        found.push(ListedFile::in_store(url, None, store));
         return Ok(());
     }
     let below = |start: usize| key[..start].rfind('/').map_or(0, |slash| slash + 1);
@@ -118,7 +122,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
             (&key[..below(start)], Some(pattern))
         }
         None if is_parquet(OsStr::new(key)) => {
-            found.push(Found::in_store(url, None, store));
+            found.push(ListedFile::in_store(url, None, store));
             return Ok(());
         }
         None => (key, None),
@@ -156,7 +160,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
     if listed.is_empty() {
         if glob_start.is_none() && !key.is_empty() && !key.ends_with('/') {
             // Not a directory, then: an object whose name does not end in .parquet.
-            found.push(Found::in_store(url, None, store));
+            found.push(ListedFile::in_store(url, None, store));
             return Ok(());
         }
         let what = match pattern {
@@ -167,7 +171,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
     }
     for object in listed {
         let store = store.sibling(&object.url[base.len()..]);
-        found.push(Found::in_store(&object.url, Some((object.len, object.version)), store));
+        found.push(ListedFile::in_store(&object.url, Some((object.len, object.version)), store));
     }
     Ok(())
 }
@@ -181,7 +185,7 @@ fn marked_folders(listed: &[ListedObject], base: &str) -> Vec<(String, FolderFor
     marked
 }
 
-fn expand_path(path: PathBuf, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+fn expand_path(path: PathBuf, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
     match fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => {
             if !options.plain_files
@@ -196,7 +200,7 @@ fn expand_path(path: PathBuf, options: &DatasetOptions, found: &mut Vec<Found>) 
                 return Err(nothing(&path, what));
             }
         }
-        Ok(_) => found.push(Found::local(&path)),
+        Ok(_) => found.push(ListedFile::local(&path)),
         Err(error) => match path.to_str() {
             Some(pattern) if pattern.contains(['*', '?', '[']) => expand_glob(pattern, options, found)?,
             _ => return Err(unreachable(&path, error)),
@@ -205,7 +209,7 @@ fn expand_path(path: PathBuf, options: &DatasetOptions, found: &mut Vec<Found>) 
     Ok(())
 }
 
-fn expand_glob(pattern: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+fn expand_glob(pattern: &str, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
     let matching = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
     let paths = glob::glob_with(pattern, matching).map_err(|error| {
         Error::invalid(format!("{pattern}: not a glob: {error}; write for example 'data/**/*.parquet'"))
@@ -237,7 +241,7 @@ fn expand_glob(pattern: &str, options: &DatasetOptions, found: &mut Vec<Found>) 
                     }
                     plain.insert(parent.to_owned());
                 }
-                found.push(Found::local(&path));
+                found.push(ListedFile::local(&path));
             }
             Err(error) => return Err(unreachable(&path, error)),
         }
@@ -249,7 +253,7 @@ fn expand_glob(pattern: &str, options: &DatasetOptions, found: &mut Vec<Found>) 
 }
 
 /// Adds the Parquet files below `directory`, in the order of their names.
-fn walk(directory: &Path, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+fn walk(directory: &Path, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(directory).map_err(|error| unreachable(directory, error))? {
         let entry = entry.map_err(|error| unreachable(directory, error))?;
@@ -273,7 +277,7 @@ fn walk(directory: &Path, options: &DatasetOptions, found: &mut Vec<Found>) -> R
         if kind.is_dir() {
             walk(&path, options, found)?;
         } else if is_parquet(&name) && (kind.is_file() || path.is_file()) {
-            found.push(Found::local(&path));
+            found.push(ListedFile::local(&path));
         }
         path.pop();
     }

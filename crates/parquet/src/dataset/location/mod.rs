@@ -6,5 +6,5 @@ mod listing;
 mod partition;
 
 pub use folder_format::FolderFormat;
-pub(in crate::dataset) use listing::{Found, expand};
+pub(in crate::dataset) use listing::{ListedFile, expand};
 pub use partition::{PartitionColumn, Partitions, partition_directory, text_partition_directory};

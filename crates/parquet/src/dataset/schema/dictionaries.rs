@@ -41,7 +41,7 @@ impl<'a> Dictionaries<'a> {
 
 /// Whether `path`, which starts with the field's own name, matches the field or a field in it.
 fn leads_into(path: &str, field: &FieldRef) -> bool {
-    let Some(rest) = rest_of(path, field) else { return false };
+    let Some(rest) = path_below(path, field) else { return false };
     rest.is_empty()
         || match field.data_type() {
             DataType::Struct(fields) => fields.iter().any(|child| leads_into(rest, child)),
@@ -51,7 +51,7 @@ fn leads_into(path: &str, field: &FieldRef) -> bool {
 }
 
 /// The part of `path` after the field's name; empty if there is none.
-fn rest_of<'p>(path: &'p str, field: &FieldRef) -> Option<&'p str> {
+fn path_below<'p>(path: &'p str, field: &FieldRef) -> Option<&'p str> {
     match path.strip_prefix(field.name().as_str())? {
         "" => Some(""),
         rest => rest.strip_prefix('.'),
@@ -60,7 +60,7 @@ fn rest_of<'p>(path: &'p str, field: &FieldRef) -> Option<&'p str> {
 
 /// The field, with the leaves of `paths` as dictionaries; the paths start with the field's own name.
 fn below(field: &FieldRef, paths: &[&str]) -> Result<FieldRef> {
-    let rests: Vec<&str> = paths.iter().filter_map(|path| rest_of(path, field)).collect();
+    let rests: Vec<&str> = paths.iter().filter_map(|path| path_below(path, field)).collect();
     if rests.is_empty() { Ok(Arc::clone(field)) } else { with_dictionaries(field, &rests) }
 }
 

@@ -8,8 +8,7 @@ use super::{directory, int64, options, write};
 use crate::dataset::{Dataset, DatasetOptions};
 use crate::file::{DecryptionKeys, OpenOptions};
 use crate::footer_cache::FooterCache;
-use crate::write::BloomFilter;
-use crate::{ColumnOptions, ParquetWriter, WriteOptions};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 fn cached(cache: &FooterCache) -> DatasetOptions {
     DatasetOptions::new().footer_cache(cache.clone())

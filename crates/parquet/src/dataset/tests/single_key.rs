@@ -6,11 +6,11 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 
 use super::{directory, int64, write};
+use crate::ScanReport;
 use crate::dataset::{Dataset, DatasetOptions};
 use crate::error::Result;
 use crate::footer_cache::FooterCache;
-use crate::write::BloomFilter;
-use crate::{ColumnOptions, ParquetWriter, ScanReport, WriteOptions};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 /// Writes the multiples of 3 below 3,000, the even ones in one row group and the odd ones in another, with Bloom filters.
 fn write_filtered(path: &Path) {

@@ -91,7 +91,7 @@ impl FixedColumn {
 
     /// As [`FixedColumn::append`], with the dictionary's values for `codes` instead of the page's.
     pub(crate) fn append_codes(&mut self, codes: &[u32], slots: Slots<'_>) -> Result<()> {
-        self.append_with(slots, |column, out| column.decode_entries_of(codes, out))
+        self.append_with(slots, |column, out| column.gather_codes(codes, out))
     }
 
     /// Appends slots whose valid values `decode` writes.
@@ -196,7 +196,7 @@ impl FixedColumn {
     }
 
     /// Gathers the dictionary's entries for `codes`.
-    fn decode_entries_of(&mut self, codes: &[u32], out: &mut [u8]) -> Result<()> {
+    fn gather_codes(&mut self, codes: &[u32], out: &mut [u8]) -> Result<()> {
         let FixedLayout { stored_width, width, convert, .. } = self.layout;
         let dictionary = self.chunk.dictionary().values().ok_or_else(values_missing)?;
         let Some(convert) = convert.filter(|_| dictionary.is_stored) else {
@@ -270,5 +270,5 @@ fn expand(region: &mut [u8], width: usize, value_count: usize, validity: &[u8], 
 
 fn build(data_type: &DataType, len: usize, bytes: Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let data = ArrayData::builder(data_type.clone()).len(len).add_buffer(bytes).nulls(nulls).build();
-    Ok(make_array(data.map_err(|error| Error::of_arrow(&error))?))
+    Ok(make_array(data.map_err(|error| Error::from_arrow(&error))?))
 }

@@ -184,7 +184,7 @@ impl DictionaryColumn {
             (dictionary, _) => {
                 let plain = self.values.finish(None)?;
                 match dictionary {
-                    Some(dictionary) => concat(&[dictionary, &plain]).map_err(|error| Error::of_arrow(&error))?,
+                    Some(dictionary) => concat(&[dictionary, &plain]).map_err(|error| Error::from_arrow(&error))?,
                     None => plain,
                 }
             }
@@ -198,7 +198,7 @@ impl DictionaryColumn {
 
     fn build(&self, keys: Int32Array, values: ArrayRef) -> Result<ArrayRef> {
         if self.key_type == DataType::Int32 {
-            let array = DictionaryArray::try_new(keys, values).map_err(|error| Error::of_arrow(&error))?;
+            let array = DictionaryArray::try_new(keys, values).map_err(|error| Error::from_arrow(&error))?;
             return Ok(Arc::new(array));
         }
         let options = CastOptions { safe: false, ..CastOptions::default() };
@@ -216,7 +216,7 @@ impl DictionaryColumn {
             .add_buffer(narrow_keys.to_data().buffers()[0].clone())
             .add_child_data(values.to_data())
             .build()
-            .map_err(|error| Error::of_arrow(&error))?;
+            .map_err(|error| Error::from_arrow(&error))?;
         Ok(make_array(data))
     }
 }

@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Watched, written};
+use super::{WatchedSource, written};
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
 use crate::options::Limits;
 use crate::other_format::OtherFormat;
 
-/// A file that has only `footer`.
-fn file_of(footer: &[u8]) -> Bytes {
+/// A file that consists of `footer` alone.
+fn file_with_footer(footer: &[u8]) -> Bytes {
     let mut bytes = b"PAR1".to_vec();
     bytes.extend_from_slice(footer);
     bytes.extend_from_slice(&u32::try_from(footer.len()).unwrap().to_le_bytes());
@@ -59,7 +59,7 @@ fn footer(elements: &[Vec<u8>], row_groups: u64) -> Vec<u8> {
 #[test]
 fn a_file_of_hand_made_thrift_opens() {
     let footer = footer(&[element(Some(1)), element(None)], 0);
-    let file = ParquetFile::from_bytes(file_of(&footer)).unwrap();
+    let file = ParquetFile::from_bytes(file_with_footer(&footer)).unwrap();
     assert_eq!((file.row_count(), file.schema().fields().len()), (0, 1));
     assert_eq!(file.name(), None);
 }
@@ -88,7 +88,7 @@ fn footers_longer_than_the_file_or_the_limit_are_refused_before_they_are_read() 
     let mut bytes = written(10).to_vec();
     let len_at = bytes.len() - 8;
     bytes[len_at..len_at + 4].copy_from_slice(&200_000_000u32.to_le_bytes());
-    let source = Watched::new(Bytes::from(bytes));
+    let source = WatchedSource::new(Bytes::from(bytes));
     assert!(corrupt(ParquetFile::from_source(source.clone())).starts_with("a footer of 200000000 bytes in a file of"));
     assert_eq!(source.reads().len(), 1);
 
@@ -99,13 +99,13 @@ fn footers_longer_than_the_file_or_the_limit_are_refused_before_they_are_read() 
 
 #[test]
 fn footers_are_read_in_one_read_or_two() {
-    let short = Watched::new(written(1000));
+    let short = WatchedSource::new(written(1000));
     ParquetFile::from_source(short.clone()).unwrap();
     let len = short.bytes.len() as u64;
     assert_eq!(short.reads().len(), 1);
     assert_eq!(short.reads()[0], len.saturating_sub(64 << 10)..len);
 
-    let long = Watched::new(written(100 * 600));
+    let long = WatchedSource::new(written(100 * 600));
     let file = ParquetFile::from_source(long.clone()).unwrap();
     assert_eq!(file.row_count(), 60_000);
     assert_eq!(long.reads().len(), 2);
@@ -115,20 +115,23 @@ fn footers_are_read_in_one_read_or_two() {
 fn claims_of_children_that_do_not_come_are_refused() {
     for children in [2, 1000, (1 << 31) - 1] {
         let footer = footer(&[element(Some(1)), element(Some(children)), element(None)], 0);
-        let what = corrupt(ParquetFile::from_bytes(file_of(&footer)));
+        let what = corrupt(ParquetFile::from_bytes(file_with_footer(&footer)));
         assert_eq!(what, format!("schema element 1 claims {children} children"));
     }
     let two_roots = footer(&[element(Some(1)), element(None), element(None)], 0);
-    assert_eq!(corrupt(ParquetFile::from_bytes(file_of(&two_roots))), "the schema has more than one root");
+    assert_eq!(corrupt(ParquetFile::from_bytes(file_with_footer(&two_roots))), "the schema has more than one root");
     let incomplete = footer(&[element(Some(2)), element(Some(1)), element(None)], 0);
-    assert_eq!(corrupt(ParquetFile::from_bytes(file_of(&incomplete))), "the schema ends before its last element");
+    assert_eq!(
+        corrupt(ParquetFile::from_bytes(file_with_footer(&incomplete))),
+        "the schema ends before its last element"
+    );
 }
 
 #[test]
 fn claims_of_row_groups_that_do_not_come_are_refused() {
     for row_groups in [1, 1000, (1 << 31) - 1, 1 << 40] {
         let footer = footer(&[element(Some(1)), element(None)], row_groups);
-        corrupt(ParquetFile::from_bytes(file_of(&footer)));
+        corrupt(ParquetFile::from_bytes(file_with_footer(&footer)));
     }
 }
 
@@ -137,7 +140,7 @@ fn schemas_too_deep_are_refused_before_they_are_walked() {
     let deep = |depth: usize| {
         let mut elements = vec![element(Some(1)); depth];
         elements.push(element(None));
-        file_of(&footer(&elements, 0))
+        file_with_footer(&footer(&elements, 0))
     };
     ParquetFile::from_bytes(deep(100)).unwrap();
     for depth in [101, 100_000, 1_000_000] {

@@ -2,14 +2,14 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
-use super::{Watched, written};
+use super::{WatchedSource, written};
 use crate::error::Error;
 use crate::file::{OpenOptions, ParquetFile};
 use crate::options::Limits;
 
 #[test]
 fn indexes_are_read_once_when_asked_for() {
-    let source = Watched::new(written(1000));
+    let source = WatchedSource::new(written(1000));
     let file = ParquetFile::from_source(source.clone()).unwrap();
     let reads_before = source.reads().len();
     file.clone().page_index().unwrap();

@@ -37,12 +37,12 @@ fn written(rows: i64) -> Bytes {
 
 /// Bytes in memory that record the ranges read.
 #[derive(Debug)]
-struct Watched {
+struct WatchedSource {
     bytes: Bytes,
     reads: Mutex<Vec<Range<u64>>>,
 }
 
-impl Watched {
+impl WatchedSource {
     fn new(bytes: Bytes) -> Arc<Self> {
         Arc::new(Self { bytes, reads: Mutex::default() })
     }
@@ -52,7 +52,7 @@ impl Watched {
     }
 }
 
-impl ByteRanges for Watched {
+impl ByteRanges for WatchedSource {
     fn len(&self) -> u64 {
         self.bytes.len() as u64
     }

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
-use super::{Watched, written};
+use super::{WatchedSource, written};
 use crate::error::Error;
 use crate::file::{ChunkRange, ParquetFile, Plan};
 use crate::schema::Projection;
 
 #[test]
 fn a_plan_has_the_chunks_of_the_columns_and_row_groups_asked_for() {
-    let source = Watched::new(written(250));
+    let source = WatchedSource::new(written(250));
     let file = ParquetFile::from_source(source.clone()).unwrap();
     let reads_before = source.reads().len();
     let plan = file.plan(Some(&Projection::from_paths(["name"])), Some(&[2, 0])).unwrap();
@@ -43,7 +43,7 @@ fn ranges_that_are_near_are_joined() {
 
 #[test]
 fn a_counted_handle_counts_its_own_reads_and_shares_the_footer() {
-    let source = Watched::new(written(250));
+    let source = WatchedSource::new(written(250));
     let file = ParquetFile::from_source(source.clone()).unwrap();
     let reads_before = source.reads().len();
     let traffic = Arc::default();

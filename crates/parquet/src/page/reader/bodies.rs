@@ -41,7 +41,7 @@ impl PageReader {
     /// The dictionary page with this header. Its values have memory of their own, because they stay in use for the whole chunk.
     pub(super) fn dictionary(&mut self, header: &PageHeader, body_offset: u64) -> Result<DictionaryPage> {
         let PageKind::Dictionary(DictionaryHeader { value_count, encoding }) = header.kind else {
-            return Err(Error::corrupt("page of no known kind"));
+            return Err(Error::corrupt("page of an unknown kind"));
         };
         let values = if self.decompressor.copies_nothing() {
             let body = self.window.page_apart(body_offset, header.compressed_len, self.end)?;

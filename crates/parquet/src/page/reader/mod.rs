@@ -186,7 +186,7 @@ impl PageReader {
         }
         if let PageKind::Dictionary(_) = &header.kind {
             if self.values_left < self.chunk.value_count {
-                return Err(Error::corrupt("a dictionary page behind data pages"));
+                return Err(Error::corrupt("a dictionary page after data pages"));
             }
             let page = self.dictionary(&header, body_offset)?;
             self.dictionary = Some((header, body_offset));
@@ -197,7 +197,7 @@ impl PageReader {
         let page = match &header.kind {
             PageKind::DataV1(kind) => self.data_v1(kind, &header, &body).map(Page::Data),
             PageKind::DataV2(kind) => self.data_v2(kind, &header, &body).map(Page::Data),
-            PageKind::Dictionary(_) | PageKind::Other => return Err(Error::corrupt("page of no known kind")),
+            PageKind::Dictionary(_) | PageKind::Other => return Err(Error::corrupt("page of an unknown kind")),
         };
         page.map(Some)
     }

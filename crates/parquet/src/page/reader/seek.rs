@@ -23,7 +23,7 @@ impl PageReader {
             return 0;
         }
         let row = self.chunk.value_count - self.values_left;
-        let (page, first_row, offset) = places.page_of(row.saturating_add(row_count));
+        let (page, first_row, offset) = places.page_at(row.saturating_add(row_count));
         let Some(skipped) = first_row.checked_sub(row).filter(|skipped| *skipped > 0) else { return 0 };
         self.pending = None;
         self.position = offset;
@@ -32,7 +32,7 @@ impl PageReader {
         self.data_page_count = page;
         self.has_skipped_by_places = true;
         // A page too long to be read at once is not, but its header then comes with a whole window.
-        let end = places.end_of(page).unwrap_or(self.end).min(self.end);
+        let end = places.page_end(page).unwrap_or(self.end).min(self.end);
         if end - offset <= self.options.limits.page_bytes {
             self.window.expect(offset..end);
         }
@@ -71,8 +71,8 @@ impl PageReader {
         let value_count = self.pending.as_ref().and_then(PageHeader::data_value_count);
         let Some(value_count) = value_count.filter(|count| *count > 0) else { return Ok(()) };
         let row = self.chunk.value_count - self.values_left;
-        let (page, first_row, _) = places.page_of(row);
-        let rows = places.rows_of(page);
+        let (page, first_row, _) = places.page_at(row);
+        let rows = places.page_rows(page);
         if first_row == row && rows == value_count as u64 {
             return Ok(());
         }

@@ -1,10 +1,10 @@
 //! Computed filters: Bloom filters in memory that Lath computes from a row group's values.
 //!
-//! A file may have no filter, and those of other files have false positives. A row group that was scanned for keys more than once
-//! without a match will probably be scanned for others. Its values are then read once more, and a filter of them is cached with the
-//! file's footer, as filters of the file are. If the file has a filter, the computed one uses other hashes ([`second_hash`]) and is
-//! probed for keys that pass the first; the false positive rates multiply. If the file has none, the computed filter takes its place,
-//! and a second one is computed if the first has too many false positives.
+//! A file may have no filter, or a filter with false positives. A row group that was scanned for keys more than once without a
+//! match will probably be scanned for others. Its values are then read once more, and a filter of them is cached with the file's
+//! footer, like filters of the file. If the file has a filter, the computed one uses other hashes ([`second_hash`]) and is probed
+//! for keys that pass the first; the false positive rates multiply. If the file has none, the computed filter replaces it, and a
+//! second one is computed if the first has too many false positives.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct ComputedFilter<'a> {
     filters: &'a ColumnFilters,
     row_group: usize,
     kind: KeyKind,
-    /// The chunk has no other filter: this one has the hashes of the format.
+    /// Whether the chunk has no other filter: this one then has the hashes of the format.
     is_only: bool,
     bitset: Vec<u8>,
     reservation: Option<Reservation>,
@@ -37,8 +37,8 @@ impl Drop for ComputedFilter<'_> {
 }
 
 impl<'a> ComputedFilter<'a> {
-    /// Counts a scan of a row group for keys of a leaf that found none. Starts a filter if the row group has had enough of such scans
-    /// and `memory` has room.
+    /// Counts a scan of a row group for keys of a leaf without a match. Starts a filter after enough such scans if `memory` has
+    /// space.
     pub(crate) fn after_empty_scan(
         file: &'a ParquetFile,
         leaf: usize,

@@ -1,4 +1,4 @@
-//! The hashes that are looked up in a filter for a value: hashes of its PLAIN bytes.
+//! Hashes of a value for probing filters: hashes of its PLAIN bytes.
 //!
 //! A value can be looked up only if it has one sequence of bytes:
 //! - BOOLEAN and INT96 columns have no usable filter; values of INTERVAL cannot be compared.
@@ -18,13 +18,13 @@ use lath_predicate::{Value, ValueTest, byte_strings};
 
 use super::super::bounds::value_type;
 
-/// What days are multiplied with to be a `Date64`.
+/// Milliseconds of a day, the factor of `Date64`.
 const MILLISECONDS_OF_A_DAY: i128 = 86_400_000;
 
-/// How the values of a column are stored, for those that can be looked up.
+/// Stored form of a column's values that can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyKind {
-    /// Four bytes, of the integer divided by this factor.
+    /// Four bytes: the integer divided by this factor.
     Int32(i128),
     Int64,
     Float,
@@ -38,7 +38,7 @@ pub(crate) enum KeyKind {
 }
 
 impl KeyKind {
-    /// For a column that is read as `data_type`; `None` where nothing can be looked up.
+    /// The form for a column that is read as `data_type`; `None` if its values cannot be looked up.
     pub(crate) fn new(column: &ColumnDescriptor, data_type: &DataType) -> Option<Self> {
         use DataType as D;
         let data_type = value_type(data_type);
@@ -60,7 +60,7 @@ impl KeyKind {
         })
     }
 
-    /// A number that stands for the kind outside the process.
+    /// A number that identifies the form outside the process.
     pub(crate) fn code(self) -> u64 {
         match self {
             Self::Int32(1) => 1,
@@ -75,7 +75,7 @@ impl KeyKind {
         }
     }
 
-    /// The kind with this number.
+    /// The form with this number.
     pub(crate) fn from_code(code: u64) -> Option<Self> {
         let len = usize::try_from(code >> 8).ok()?;
         Some(match (code & 0xFF, len) {
@@ -128,8 +128,8 @@ impl KeyKind {
     }
 }
 
-/// The hashes of all slots of an array, for a column of `kind`; those of null slots mean nothing. `None` if the file stores values by
-/// other bytes than the array does.
+/// The hashes of all slots of an array, for a column of `kind`; hashes of null slots are meaningless. `None` if the stored bytes
+/// differ from the array's.
 pub(crate) fn array_hashes(kind: KeyKind, array: &dyn Array) -> Option<Vec<u64>> {
     let mut hashes = vec![0; array.len()];
     match (kind, array.data_type().primitive_width()) {
@@ -184,8 +184,8 @@ pub(crate) struct Keys {
     pub(super) count: usize,
 }
 
-/// The hash for second filters, whose bits are independent of those of the first: SplitMix64's finalizer, a bijection
-/// in which every bit depends on all bits (Steele, Lea, Flood, OOPSLA 2014).
+/// The hash for second filters, whose bits are independent of the first filter's: SplitMix64's finalizer, a bijection in which
+/// every bit depends on all bits (Steele, Lea, Flood, OOPSLA 2014).
 pub(crate) fn second_hash(hash: u64) -> u64 {
     let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -207,15 +207,15 @@ impl Keys {
     pub(crate) fn new(kind: KeyKind, test: &ValueTest) -> Option<Self> {
         match test {
             ValueTest::Compare(Comparison::Equal, value) | ValueTest::Contains(value) => {
-                Self::of_values(kind, std::slice::from_ref(value))
+                Self::from_values(kind, std::slice::from_ref(value))
             }
-            ValueTest::In(set) => Self::of_values(kind, set.values()),
-            ValueTest::Like(pattern) => Self::of_values(kind, &[Value::Bytes(pattern.exact()?.clone())]),
+            ValueTest::In(set) => Self::from_values(kind, set.values()),
+            ValueTest::Like(pattern) => Self::from_values(kind, &[Value::Bytes(pattern.exact()?.clone())]),
             _ => None,
         }
     }
 
-    fn of_values(kind: KeyKind, values: &[Value]) -> Option<Self> {
+    fn from_values(kind: KeyKind, values: &[Value]) -> Option<Self> {
         let mut keys = Self {
             hashes: Vec::with_capacity(values.len()),
             key_numbers: Vec::with_capacity(values.len()),

@@ -31,8 +31,8 @@ pub(super) fn finish_pending(
         let mut incomplete = Vec::new();
         for mut probe in pending {
             match probe.receive(&read)? {
-                Received::Result(result) => results[probe.result.0].set(probe.result.1, result),
-                Received::Incomplete => incomplete.push(probe),
+                ProbeState::Result(result) => results[probe.result.0].set(probe.result.1, result),
+                ProbeState::Incomplete => incomplete.push(probe),
             }
         }
         pending = incomplete;
@@ -53,7 +53,7 @@ struct Filter<'a> {
     len: u64,
     is_len_stated: bool,
     header: Option<FilterHeader>,
-    /// The header was read; otherwise it is a guess.
+    /// Whether the header was read; otherwise it is a guess.
     is_header_read: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Filter<'a> {
         self.memory.filter(|_| is_worth)?.reserve(header.bitset_len.into())
     }
 
-    /// Adds the cost of a request for this many blocks, or for as much as they cost.
+    /// Adds the cost of a request for this many blocks, or for bytes that cost as much.
     fn add_read_cost(&self, blocks: usize) {
         self.filters.add_read_cost(self.row_group, blocks as u64 + self.request_cost);
     }
@@ -136,13 +136,13 @@ pub(super) struct PendingProbe<'a> {
 }
 
 /// The state of a probe after bytes have arrived.
-enum Received {
+enum ProbeState {
     Result(ProbeResult),
     /// Another part has to be read.
     Incomplete,
 }
 
-impl Received {
+impl ProbeState {
     const POSSIBLE: Self = Self::Result(ProbeResult::Possible);
 }
 
@@ -197,26 +197,26 @@ impl<'a> PendingProbe<'a> {
         Part::Blocks(blocks)
     }
 
-    fn receive(&mut self, read: &[Bytes]) -> Result<Received> {
-        let Some(mut read) = read.get(self.first_range..) else { return Ok(Received::POSSIBLE) };
+    fn receive(&mut self, read: &[Bytes]) -> Result<ProbeState> {
+        let Some(mut read) = read.get(self.first_range..) else { return Ok(ProbeState::POSSIBLE) };
         if !self.filter.is_header_read {
-            let Some(header) = read.first() else { return Ok(Received::POSSIBLE) };
+            let Some(header) = read.first() else { return Ok(ProbeState::POSSIBLE) };
             match self.filter.set_header(header) {
-                None => return Ok(Received::POSSIBLE),
-                Some(false) => return Ok(Received::Incomplete),
+                None => return Ok(ProbeState::POSSIBLE),
+                Some(false) => return Ok(ProbeState::Incomplete),
                 Some(true) => {}
             }
             if !matches!(self.part, Part::Whole(_)) {
                 read = &read[1..];
             }
         }
-        let (keys, Some(header)) = (self.keys, self.filter.header) else { return Ok(Received::POSSIBLE) };
+        let (keys, Some(header)) = (self.keys, self.filter.header) else { return Ok(ProbeState::POSSIBLE) };
         let result = match std::mem::replace(&mut self.part, Part::None) {
-            Part::None => return Ok(Received::Incomplete),
+            Part::None => return Ok(ProbeState::Incomplete),
             Part::Whole(reservation) => {
                 let whole =
                     read.first().and_then(|whole| whole.get(header.header_len.into()..header.filter_len() as usize));
-                let Some(bitset) = whole else { return Ok(Received::POSSIBLE) };
+                let Some(bitset) = whole else { return Ok(ProbeState::POSSIBLE) };
                 if let Some(reservation) = reservation {
                     self.filter.filters.cache(self.filter.row_group, Bytes::copy_from_slice(bitset), reservation);
                 } else {
@@ -226,7 +226,7 @@ impl<'a> PendingProbe<'a> {
             }
             Part::Bitset(reservation) => {
                 let Some(bitset) = read.first().filter(|bitset| bitset.len() == header.bitset_len as usize) else {
-                    return Ok(Received::POSSIBLE);
+                    return Ok(ProbeState::POSSIBLE);
                 };
                 // Requests are joined: a slice of one would keep the bytes of the others in memory.
                 let is_joined = self.filter.request_cost > 0;
@@ -245,6 +245,6 @@ impl<'a> PendingProbe<'a> {
                 })
             }
         };
-        Ok(Received::Result(result))
+        Ok(ProbeState::Result(result))
     }
 }

@@ -11,9 +11,9 @@ use crate::filters::ColumnFilters;
 pub(crate) struct ProbeResults {
     /// Number of row groups.
     pub(super) count: usize,
-    /// A bit for each row group: set if a key may be there, or if there is no filter.
+    /// One bit for each row group: set if a key may be there, or if there is no filter.
     pub(super) possible: Vec<u64>,
-    /// Row groups in which some of the keys may be, but not all: the numbers of these keys; ascending by row group.
+    /// Row groups that may have some of the keys, but not all: the numbers of these keys; ascending by row group.
     narrowed: Vec<(usize, Vec<u32>)>,
 }
 
@@ -23,7 +23,7 @@ impl ProbeResults {
         Self { count: row_groups, possible: vec![u64::MAX; row_groups.div_ceil(64)], narrowed: Vec::new() }
     }
 
-    /// Whether none of the keys is in the row group that is the `number`th of those that were probed.
+    /// Whether none of the keys is in the `number`th probed row group.
     pub(crate) fn is_absent(&self, number: usize) -> bool {
         self.possible.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 0)
     }
@@ -88,7 +88,7 @@ pub(super) enum ProbeResult {
     Narrowed(Vec<u32>),
 }
 
-/// The result of probing a bitset for keys, by these hashes of them.
+/// The result of probing a bitset for keys, with these hashes.
 pub(super) fn probe_bitset(bitset: &[u8], keys: &Keys, hashes: &[u64]) -> Result<ProbeResult> {
     let mut present = vec![0; hashes.len().div_ceil(64)];
     bloom::check_many(bitset, hashes, &mut present)?;

@@ -1,4 +1,4 @@
-//! Filters as the file has them: whole, or as many blocks as it takes to estimate how full they are.
+//! Bloom filters of the file: whole, or enough blocks to estimate the number of set bits.
 
 use bytes::Bytes;
 
@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::filters::{FilterHeader, MAX_HEADER_LEN};
 
-/// The first blocks of the first filter of a leaf column, at most 1 MiB; `None` if there is none that can be read.
-pub(crate) fn bloom_filter_sample(file: &ParquetFile, leaf: usize) -> Result<Option<Bytes>> {
+/// The first blocks of the first filter of a leaf column, at most 1 MiB; `None` if there is no readable filter.
+pub fn bloom_filter_sample(file: &ParquetFile, leaf: usize) -> Result<Option<Bytes>> {
     let metadata = file.metadata();
     let mut chunks = (0..metadata.row_group_count()).filter_map(|row_group| metadata.chunk(row_group, leaf).ok());
     let Some(chunk) = chunks.find(|chunk| chunk.bloom_filter().is_some()) else { return Ok(None) };

@@ -89,8 +89,8 @@ impl<'a> ColumnIndex<'a> {
         let count = |counts: &Option<Vec<i64>>| counts.as_ref().and_then(|counts| u64::try_from(counts[page]).ok());
         let null_count = if column.max_def_level() == 0 { Some(0) } else { count(&self.null_counts) };
         if self.null_pages[page] {
-            // The `parquet` crate compares nulls with rows: in its files, a page of lists with as many nulls as rows has the flag.
-            // A page of nulls has no bounds; early releases of the `parquet` crate have a byte of zero in their place.
+            // The `parquet` crate compares nulls with rows: in its files, a page of lists with as many nulls as rows has the
+            // flag. A page of nulls has no bounds; early releases of the `parquet` crate have a byte of zero in their place.
             let has_bounds = [self.mins[page], self.maxs[page]].iter().any(|bound| !matches!(bound, [] | [0]));
             return match is_flat && !has_bounds && null_count.is_none_or(|nulls| nulls == row_count) {
                 true => Domain { values: None, nans: false, nulls: true },

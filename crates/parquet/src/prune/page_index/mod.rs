@@ -1,15 +1,14 @@
-//! Evidence of the page index: which pages of a column chunk may have rows that pass.
+//! Evidence of the page index: rules out pages of a column chunk.
 //!
 //! The column index has a minimum and maximum, a flag for pages of nulls only, and null and NaN counts of each
 //! page; they prove the same as the statistics of a chunk. The offset index has the first row of each page. Pages of different
 //! columns do not line up: the outcomes of each column are combined row by row, by AND, OR and NOT.
 //!
-//! Only the indexes of columns in the test are read and decoded. A pair of indexes is not used (its column rules out nothing) if one is
-//! missing, does not lie within the file, is longer than [`footer_bytes`](crate::Limits::footer_bytes),
-//! cannot be decrypted, or is malformed, which includes page and row counts that contradict each other. So it is with a column index
-//! whose pages cannot have as many nulls as the footer says of the chunk.
-//! The boundary order is not used: comparing all pages takes less time than decoding their bounds, and an index with a wrong
-//! boundary order does no harm.
+//! Only the indexes of columns in the test are read and decoded. A pair of indexes is not used (its column rules out nothing) if
+//! one is missing, does not lie within the file, is longer than [`footer_bytes`](crate::Limits::footer_bytes), cannot be
+//! decrypted, or is malformed, which includes page and row counts that contradict each other; neither is a column index whose
+//! pages cannot have as many nulls as the footer's count for the chunk. The boundary order is not used: comparing all pages takes
+//! less time than decoding their bounds, and an index with a wrong boundary order does no harm.
 
 mod column_index;
 mod runs;
@@ -39,7 +38,7 @@ pub(super) struct ChunkIndexes {
     pub(super) column: usize,
     column_index: Bytes,
     offset_index: Bytes,
-    /// The nulls that the footer says the chunk has, if it says so of a flat column.
+    /// The footer's null count of the chunk, for a flat column.
     null_count: Option<u64>,
 }
 
@@ -71,7 +70,7 @@ pub(super) fn read(file: &ParquetFile, chunks: &[(usize, usize, usize)]) -> Resu
     Ok(indexes.collect())
 }
 
-/// The nulls of a chunk by the footer. Of lists, writers count them differently in pages.
+/// The null count of a chunk in the footer. For lists, writers count nulls in pages differently.
 fn null_count(file: &ParquetFile, row_group: usize, leaf: usize) -> Option<u64> {
     let descriptor = file.metadata().schema_descr().columns().get(leaf)?;
     let is_counted = descriptor.max_rep_level() == 0 && descriptor.max_def_level() > 0;

@@ -1,4 +1,4 @@
-//! Bloom filters.
+//! Prunes by Bloom filters.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Stages<'_> {
             let found = tests.binary_search_by_key(&std::ptr::from_ref(leaf), |test| std::ptr::from_ref(*test));
             results.get(found.ok()?)
         };
-        // The common case of one key and thousands of filters takes no search for leaves.
+        // In the common case of one key and thousands of filters, leaves need not be searched.
         let only = match (&*test, results.as_slice()) {
             (Test::Values { .. }, [results]) => Some(results),
             _ => None,
@@ -78,7 +78,7 @@ impl Stages<'_> {
     }
 }
 
-/// The test of a leaf without the keys that a filter has ruled out; `None` if it has ruled out none.
+/// The test of a leaf without the keys that a filter ruled out; `None` if it ruled out none.
 fn narrow(column: usize, test: &ValueTest, results: &ProbeResults, number: usize) -> Option<Test> {
     if results.is_absent(number) {
         return Some(Test::Constant(Some(false)));

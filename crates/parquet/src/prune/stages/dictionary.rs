@@ -1,4 +1,4 @@
-//! Dictionary pages.
+//! Prunes by dictionary pages.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// The range of the dictionary page that has evidence of a test, unless a filter was probed for it.
+    /// The range of the dictionary page with evidence for a test, unless a filter was probed for it.
     fn dictionary_range(&self, row_group: usize, column: usize, test: &ValueTest) -> Option<Range<u64>> {
         let prepared = self.columns.get(column).filter(|prepared| prepared.applies_to(test))?;
         let chunk = self.chunk(row_group, prepared.column.leaf?)?;

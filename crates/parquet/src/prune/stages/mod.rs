@@ -1,4 +1,4 @@
-//! The kinds of evidence in order, each used for the row groups that the ones before have not ruled out.
+//! Stages of pruning: the kinds of evidence in order, each used for the row groups that are left.
 
 mod bloom;
 mod dictionary;

@@ -1,4 +1,4 @@
-//! The page index.
+//! Prunes by the page index.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::{Candidate, Stages};
 use crate::error::Result;
 use crate::prune::Surviving;
 use crate::prune::page_index;
-use crate::prune::report::Pruned;
+use crate::prune::report::PrunedCounts;
 use crate::prune::thresholds::MAX_ROW_GROUPS_READ_TOGETHER;
 
 impl Stages<'_> {
@@ -46,8 +46,8 @@ impl Stages<'_> {
                 rows = possible.rows;
                 let left: u64 = rows.iter().map(|range| range.end - range.start).sum();
                 self.report.page_index += match left {
-                    0 => Pruned { row_groups: 1, pages: 0, rows: row_count },
-                    _ => Pruned { row_groups: 0, pages: possible.pruned_pages, rows: row_count - left },
+                    0 => PrunedCounts { row_groups: 1, pages: 0, rows: row_count },
+                    _ => PrunedCounts { row_groups: 0, pages: possible.pruned_pages, rows: row_count - left },
                 };
                 if left == 0 {
                     continue;
@@ -59,7 +59,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Adds the columns, with their leaves, whose page indexes may have evidence of `test`.
+    /// Adds the columns, with their leaves, whose page indexes may have evidence for `test`.
     fn collect_columns(&self, test: &Test, columns: &mut Vec<(usize, usize)>) {
         match test {
             Test::All(tests) | Test::Any(tests) => tests.iter().for_each(|test| self.collect_columns(test, columns)),

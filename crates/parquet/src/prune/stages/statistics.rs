@@ -1,4 +1,4 @@
-//! Statistics of row groups.
+//! Prunes by statistics of row groups.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Probes the filters that are in memory, if the test only looks up one key. That takes less time than reading
-    /// statistics, which are not in the processor's cache if there are many files.
+    /// Probes the cached filters, if the test only looks up one key. That takes less time than reading statistics, which are not
+    /// in the processor's cache if there are many files.
     fn probe_cached(&self, row_groups: &[usize]) -> Result<Option<ProbeResults>> {
         let key = if self.pruning.bloom { single_key(self.columns, &self.tests[0]) } else { None };
         let Some((leaf, kind, test)) = key else { return Ok(None) };

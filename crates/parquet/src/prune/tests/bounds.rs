@@ -1,4 +1,4 @@
-//! Hand-made statistics, one rule of the specification at a time.
+//! Hand-made statistics, each for one rule of the specification.
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ fn by_type(text: &str, data_type: &DataType) -> BoundReader {
     reader(text, data_type, ColumnOrder::TypeDefined).unwrap()
 }
 
-/// Statistics as the `parquet` crate has them, whose types keep bounds from being of another one than their column.
-trait OfLibrary {
-    fn of_library<'a>(&self, statistics: &'a Statistics) -> DecodedBounds<'a>;
+/// Statistics of the `parquet` crate, whose types keep bounds from having another type than their column.
+trait DecodeLibrary {
+    fn decode_library<'a>(&self, statistics: &'a Statistics) -> DecodedBounds<'a>;
 }
 
-impl OfLibrary for BoundReader {
-    fn of_library<'a>(&self, statistics: &'a Statistics) -> DecodedBounds<'a> {
+impl DecodeLibrary for BoundReader {
+    fn decode_library<'a>(&self, statistics: &'a Statistics) -> DecodedBounds<'a> {
         let text = match statistics.physical_type() {
             PhysicalType::FIXED_LEN_BYTE_ARRAY => "fixed_len_byte_array(2) a".to_owned(),
             PhysicalType::BYTE_ARRAY => "binary a".to_owned(),
@@ -72,16 +72,16 @@ fn fixed(min: &[u8], max: &[u8]) -> Statistics {
 #[test]
 fn integers_are_signed_or_not_as_their_type_says() {
     let ints = Statistics::int32(Some(-1), Some(5), None, None, false);
-    let read = by_type("int32 a", &DataType::Int32).of_library(&ints).values;
+    let read = by_type("int32 a", &DataType::Int32).decode_library(&ints).values;
     assert_eq!(read, interval(Bound::Int(-1), Bound::Int(5)).values);
     // As unsigned integers, −1 is the largest there is: min and max in that order.
     let unsigned = Statistics::int32(Some(5), Some(-1), None, None, false);
-    let read = by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_library(&unsigned).values;
+    let read = by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).decode_library(&unsigned).values;
     assert_eq!(read, interval(Bound::Int(5), Bound::Int(u32::MAX.into())).values);
     let longs = Statistics::int64(Some(5), Some(-1), None, None, false);
-    let read = by_type("int64 a (INTEGER(64, false))", &DataType::UInt64).of_library(&longs).values;
+    let read = by_type("int64 a (INTEGER(64, false))", &DataType::UInt64).decode_library(&longs).values;
     assert_eq!(read, interval(Bound::Int(5), Bound::Int(u64::MAX.into())).values);
-    // A signed column read as an unsigned one is in another order.
+    // A signed column read as an unsigned one has another order.
     assert!(reader("int32 a", &DataType::UInt32, ColumnOrder::TypeDefined).is_none());
     assert!(reader("int32 a (INTEGER(32, false))", &DataType::Int32, ColumnOrder::TypeDefined).is_none());
 }
@@ -91,39 +91,42 @@ fn integers_that_are_narrowed_need_two_bounds_that_fit() {
     let narrow = by_type("int32 a (INTEGER(8, true))", &DataType::Int8);
     let of = |min, max| Statistics::int32(min, max, None, None, false);
     let all = interval(Bound::Int(-128), Bound::Int(127));
-    assert_eq!(narrow.of_library(&of(Some(-128), Some(127))), all);
+    assert_eq!(narrow.decode_library(&of(Some(-128), Some(127))), all);
     for (min, max) in [(Some(-129), Some(0)), (Some(0), Some(128)), (Some(0), None), (None, Some(0))] {
-        assert_eq!(narrow.of_library(&of(min, max)), DecodedBounds::UNKNOWN, "{min:?} {max:?}");
+        assert_eq!(narrow.decode_library(&of(min, max)), DecodedBounds::UNKNOWN, "{min:?} {max:?}");
     }
     let wide = by_type("int32 a", &DataType::Int32);
-    assert_eq!(wide.of_library(&of(Some(3), None)), interval(Bound::Int(3), None));
+    assert_eq!(wide.decode_library(&of(Some(3), None)), interval(Bound::Int(3), None));
     let days = by_type("int32 a (DATE)", &DataType::Date64);
     let expected = interval(Bound::Int(-86_400_000), Bound::Int(172_800_000));
-    assert_eq!(days.of_library(&of(Some(-1), Some(2))), expected);
+    assert_eq!(days.decode_library(&of(Some(-1), Some(2))), expected);
 }
 
 #[test]
 fn deprecated_bounds_are_read_for_signed_numbers_only() {
     let old = Statistics::int32(Some(1), Some(5), None, None, true);
-    assert_eq!(by_type("int32 a", &DataType::Int32).of_library(&old), interval(Bound::Int(1), Bound::Int(5)));
+    assert_eq!(by_type("int32 a", &DataType::Int32).decode_library(&old), interval(Bound::Int(1), Bound::Int(5)));
     let float = Statistics::float(Some(1.0), Some(5.0), None, None, true);
     let expected = interval(Bound::Float(1.0), Bound::Float(5.0));
-    assert_eq!(by_type("float a", &DataType::Float32).of_library(&float), expected);
-    assert_eq!(by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_library(&old), DecodedBounds::UNKNOWN);
+    assert_eq!(by_type("float a", &DataType::Float32).decode_library(&float), expected);
+    assert_eq!(by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).decode_library(&old), DecodedBounds::UNKNOWN);
     let text = Statistics::byte_array(Some(ByteArray::from("a")), Some(ByteArray::from("b")), None, None, true);
-    assert_eq!(by_type("binary a (STRING)", &DataType::Utf8View).of_library(&text), DecodedBounds::UNKNOWN);
+    assert_eq!(by_type("binary a (STRING)", &DataType::Utf8View).decode_library(&text), DecodedBounds::UNKNOWN);
     let flags = Statistics::boolean(Some(false), Some(false), None, None, true);
-    assert_eq!(by_type("boolean a", &DataType::Boolean).of_library(&flags), DecodedBounds::UNKNOWN);
+    assert_eq!(by_type("boolean a", &DataType::Boolean).decode_library(&flags), DecodedBounds::UNKNOWN);
     let total = reader("float a", &DataType::Float32, ColumnOrder::Ieee754Total).unwrap();
-    assert_eq!(total.of_library(&float), DecodedBounds::UNKNOWN);
+    assert_eq!(total.decode_library(&float), DecodedBounds::UNKNOWN);
 }
 
 #[test]
 fn without_a_column_order_only_signed_numbers_have_bounds() {
     let unsaid = |text: &str, data_type: &DataType| reader(text, data_type, ColumnOrder::Undefined).unwrap();
     let ints = Statistics::int64(Some(1), Some(5), None, None, false);
-    assert_eq!(unsaid("int64 a", &DataType::Int64).of_library(&ints), interval(Bound::Int(1), Bound::Int(5)));
-    assert_eq!(unsaid("binary a (STRING)", &DataType::Utf8View).of_library(&bytes(b"a", b"b")), DecodedBounds::UNKNOWN);
+    assert_eq!(unsaid("int64 a", &DataType::Int64).decode_library(&ints), interval(Bound::Int(1), Bound::Int(5)));
+    assert_eq!(
+        unsaid("binary a (STRING)", &DataType::Utf8View).decode_library(&bytes(b"a", b"b")),
+        DecodedBounds::UNKNOWN
+    );
     let text = column("binary a (STRING)");
     assert_eq!(
         unsaid("binary a (STRING)", &DataType::Utf8View).page_bounds(&text.column(0), b"a", b"b"),
@@ -142,7 +145,7 @@ fn types_without_an_order_have_no_bounds() {
     let interval = DataType::Interval(arrow_schema::IntervalUnit::DayTime);
     assert!(reader("fixed_len_byte_array(12) a (INTERVAL)", &interval, ColumnOrder::TypeDefined).is_none());
     let statistics = Statistics::int96(Some(Int96::new()), Some(Int96::new()), None, None, false);
-    assert_eq!(by_type("int64 a", &DataType::Int64).of_library(&statistics), DecodedBounds::UNKNOWN);
+    assert_eq!(by_type("int64 a", &DataType::Int64).decode_library(&statistics), DecodedBounds::UNKNOWN);
 }
 
 #[test]
@@ -150,33 +153,33 @@ fn bounds_that_are_nan_say_nothing_except_in_total_order() {
     let statistics = |min: f64, max: f64| Statistics::double(Some(min), Some(max), None, None, false);
     let plain = by_type("double a", &DataType::Float64);
     let total = reader("double a", &DataType::Float64, ColumnOrder::Ieee754Total).unwrap();
-    assert_eq!(plain.of_library(&statistics(f64::NAN, f64::NAN)), DecodedBounds::UNKNOWN);
-    assert_eq!(plain.of_library(&statistics(f64::NAN, 2.0)), interval(None, Bound::Float(2.0)));
-    assert_eq!(total.of_library(&statistics(-f64::NAN, f64::NAN)), DecodedBounds { values: None });
-    assert_eq!(total.of_library(&statistics(1.0, f64::NAN)), interval(Bound::Float(1.0), None));
+    assert_eq!(plain.decode_library(&statistics(f64::NAN, f64::NAN)), DecodedBounds::UNKNOWN);
+    assert_eq!(plain.decode_library(&statistics(f64::NAN, 2.0)), interval(None, Bound::Float(2.0)));
+    assert_eq!(total.decode_library(&statistics(-f64::NAN, f64::NAN)), DecodedBounds { values: None });
+    assert_eq!(total.decode_library(&statistics(1.0, f64::NAN)), interval(Bound::Float(1.0), None));
     let half = by_type("fixed_len_byte_array(2) a (FLOAT16)", &DataType::Float16);
     let (one, nan) = (0x3C00_u16.to_le_bytes(), 0x7E00_u16.to_le_bytes());
-    assert_eq!(half.of_library(&fixed(&one, &nan)), interval(Bound::Float(1.0), None));
-    assert_eq!(half.of_library(&fixed(&one[..1], &one)), DecodedBounds::UNKNOWN);
+    assert_eq!(half.decode_library(&fixed(&one, &nan)), interval(Bound::Float(1.0), None));
+    assert_eq!(half.decode_library(&fixed(&one[..1], &one)), DecodedBounds::UNKNOWN);
 }
 
 #[test]
 fn decimals_in_bytes_are_two_s_complement() {
     let any = by_type("binary a (DECIMAL(9, 2))", &DataType::Decimal128(9, 2));
-    assert_eq!(any.of_library(&bytes(&[0xFF, 0x85], &[0x00, 0x7B])), interval(Bound::Int(-123), Bound::Int(123)));
-    // A value of more bytes than Arrow has room for wraps around.
+    assert_eq!(any.decode_library(&bytes(&[0xFF, 0x85], &[0x00, 0x7B])), interval(Bound::Int(-123), Bound::Int(123)));
+    // A value of more bytes than Arrow can hold wraps around.
     let mut large = [0; 17];
     large[0] = 1;
-    assert_eq!(any.of_library(&bytes(&[0], &large)), DecodedBounds::UNKNOWN);
-    assert_eq!(any.of_library(&bytes(&[], &[1])), DecodedBounds::UNKNOWN);
+    assert_eq!(any.decode_library(&bytes(&[0], &large)), DecodedBounds::UNKNOWN);
+    assert_eq!(any.decode_library(&bytes(&[], &[1])), DecodedBounds::UNKNOWN);
     let fixed_five = by_type("fixed_len_byte_array(5) a (DECIMAL(9, 2))", &DataType::Decimal128(9, 2));
     let read = interval(Bound::Int(-1), Bound::Int(256));
-    assert_eq!(fixed_five.of_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
-    // One that was cut short is another number.
-    assert_eq!(fixed_five.of_library(&fixed(&[0xFF; 5], &[0, 0, 1])), DecodedBounds::UNKNOWN);
+    assert_eq!(fixed_five.decode_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
+    // A truncated one is another number.
+    assert_eq!(fixed_five.decode_library(&fixed(&[0xFF; 5], &[0, 0, 1])), DecodedBounds::UNKNOWN);
     let narrow = by_type("fixed_len_byte_array(5) a (DECIMAL(9, 2))", &DataType::Decimal32(9, 2));
-    assert_eq!(narrow.of_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
-    assert_eq!(narrow.of_library(&fixed(&[0xFF; 5], &[1, 0, 0, 0, 0])), DecodedBounds::UNKNOWN);
+    assert_eq!(narrow.decode_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
+    assert_eq!(narrow.decode_library(&fixed(&[0xFF; 5], &[1, 0, 0, 0, 0])), DecodedBounds::UNKNOWN);
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn pages_are_read_as_the_index_has_them() {
     let (one, two) = (1f64.to_le_bytes(), 2f64.to_le_bytes());
     check("double a", DataType::Float64, &one, &two, interval(Bound::Float(1.0), Bound::Float(2.0)));
     check("binary a (STRING)", DataType::Utf8View, b"a", b"b", interval(Bound::Bytes(b"a"), Bound::Bytes(b"b")));
-    // A minimum above the maximum: of unsigned integers that were ordered as signed ones, and of bytes likewise.
+    // A minimum above the maximum: unsigned integers and bytes that were ordered as signed ones.
     check(
         "int64 a (INTEGER(64, false))",
         DataType::UInt64,
@@ -208,8 +211,8 @@ fn pages_are_read_as_the_index_has_them() {
 fn a_minimum_above_the_maximum_is_no_bound_of_any_type() {
     let check = |text: &str, data_type: DataType, low: &Statistics, high: &Statistics| {
         let reader = by_type(text, &data_type);
-        assert_ne!(reader.of_library(low), DecodedBounds::UNKNOWN, "{text}");
-        assert_eq!(reader.of_library(high), DecodedBounds::UNKNOWN, "{text}");
+        assert_ne!(reader.decode_library(low), DecodedBounds::UNKNOWN, "{text}");
+        assert_eq!(reader.decode_library(high), DecodedBounds::UNKNOWN, "{text}");
     };
     let int = |min, max| Statistics::int32(Some(min), Some(max), None, None, false);
     let long = |min, max| Statistics::int64(Some(min), Some(max), None, None, false);
@@ -226,7 +229,7 @@ fn a_minimum_above_the_maximum_is_no_bound_of_any_type() {
     check("boolean a", DataType::Boolean, &flags(false, true), &flags(true, false));
     // Zeros of both signs are equal, and in total order the negative one is first.
     let zeros = interval(Bound::Float(0.0), Bound::Float(-0.0));
-    assert_eq!(by_type("double a", &DataType::Float64).of_library(&double(0.0, -0.0)), zeros);
+    assert_eq!(by_type("double a", &DataType::Float64).decode_library(&double(0.0, -0.0)), zeros);
 }
 
 fn domain<'a>(values: Option<Interval<'a>>, nans: bool, nulls: bool) -> Domain<'a> {
@@ -244,7 +247,7 @@ fn counts_say_whether_there_are_nulls_nans_or_values() {
     let unknown = DecodedBounds::UNKNOWN;
     assert_eq!(unknown.domain(true, 10, Some(10), None), domain(None, false, true));
     assert_eq!(unknown.domain(true, 10, Some(4), Some(6)), domain(None, true, true));
-    // Bounds of values that the counts do not leave room for.
+    // Bounds of values although the counts leave none.
     assert_eq!(read.domain(true, 10, Some(10), None), Domain::ANY);
     assert_eq!(read.domain(true, 10, Some(4), Some(6)), Domain::ANY);
     assert_eq!(read.domain(true, 10, Some(11), None), Domain::ANY);
@@ -289,7 +292,7 @@ fn every_test_of_an_interval_is_what_its_members_give() {
                     (lower..=upper).fold(Outcomes::NONE, |all, value| all | Outcomes::only(Some(holds(test, value))));
                 let said = ints(lower, upper).outcomes(test);
                 assert_eq!(said | exact, said, "{lower}..={upper} {test:?}");
-                // What several values give together is not always seen, what one gives is.
+                // The joint result of several values is not always exact, the result of one is.
                 let is_exact = lower == upper || !matches!(test, ValueTest::In(_) | ValueTest::Between(..));
                 assert!(!is_exact || said == exact, "{lower}..={upper} {test:?}: {said:?}");
                 let open = Interval { lower: None, ..ints(lower, upper) }.outcomes(test);
@@ -332,7 +335,7 @@ fn nulls_and_nans_have_outcomes_of_their_own() {
     let nan = ValueTest::Compare(Comparison::Equal, Value::Float(f64::NAN));
     assert_eq!(domain(Some(numbers), false, false).outcomes(&nan), Outcomes::FALSE);
     assert_eq!(domain(None, true, false).outcomes(&nan), Outcomes::TRUE);
-    // A bound of +0 holds for −0.
+    // A bound of +0 includes −0.
     let zeros = Interval { lower: Some(Bound::Float(0.0)), upper: Some(Bound::Float(0.0)) };
     let is_zero = ValueTest::Compare(Comparison::Equal, Value::Float(-0.0));
     assert_eq!(zeros.outcomes(&is_zero), Outcomes::TRUE);

@@ -1,4 +1,4 @@
-//! Columns of every type that grow with their rows, so that there is something to prune.
+//! Columns of every type whose values grow with their rows, so that there is something to prune.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use bytes::Bytes;
 use lath_predicate::Value;
 
-/// The types that are tried.
+/// The tested types.
 pub(super) fn types() -> Vec<DataType> {
     use DataType as D;
     vec![
@@ -49,7 +49,7 @@ pub(super) fn types() -> Vec<DataType> {
     ]
 }
 
-/// Values for `steps`, which become those of `data_type` in their order, as far as it has so many.
+/// Values for `steps` in `data_type`, in the same order, as far as the type has as many.
 pub(super) fn array(data_type: &DataType, steps: &[Option<i64>]) -> ArrayRef {
     use DataType as D;
     macro_rules! primitive {
@@ -118,7 +118,7 @@ pub(super) fn array(data_type: &DataType, steps: &[Option<i64>]) -> ArrayRef {
     }
 }
 
-/// With zeros of both signs and NaNs among them.
+/// Includes zeros of both signs and NaNs.
 fn float(step: i64) -> f64 {
     match step % 32 {
         7 => f64::NAN,
@@ -157,7 +157,7 @@ pub(super) fn within_struct(values: &ArrayRef) -> ArrayRef {
     Arc::new(StructArray::new(vec![field].into(), vec![Arc::clone(values)], Some(nulls)))
 }
 
-/// The value of a row as predicates have it.
+/// The value of a row, as used in predicates.
 pub(super) fn value(array: &dyn Array, row: usize) -> Option<Value> {
     use DataType as D;
     if array.is_null(row) {
@@ -220,7 +220,7 @@ pub(super) fn value(array: &dyn Array, row: usize) -> Option<Value> {
     }
 }
 
-/// The values that an operand's tests are about: of lists, those of the elements.
+/// The values that tests of an operand refer to: for lists, the elements.
 pub(super) fn elements(operand: &ArrayRef) -> ArrayRef {
     match operand.data_type() {
         DataType::List(_) => Arc::clone(operand.as_list::<i32>().values()),

@@ -1,4 +1,4 @@
-//! Computed filters: of values that were scanned for keys without a match.
+//! Filters that are computed from values scanned for keys without a match.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::super::{PruneReport, Pruning, key_leaf, prune};
 use super::columns::{array, types, value};
 use super::{bound, check};
 use crate::filters::FilterMemory;
-use crate::write::BloomFilter;
-use crate::{ColumnOptions, ParquetFile, ParquetWriter, ScanReport, WriteOptions};
+use crate::{ParquetFile, ScanReport};
 use lath_kernels::compare::Comparison;
 use lath_predicate::{Test, ValueTest};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 const ROW_GROUPS: usize = 3;
 
@@ -38,7 +38,7 @@ fn filters_alone(memory: &Arc<FilterMemory>) -> Pruning {
     Pruning { bloom: true, filter_memory: Some(Arc::clone(memory)), ..Pruning::none() }
 }
 
-/// Computes filters of the only column; whether its values can be hashed.
+/// Computes filters of the only column; returns whether its values can be hashed.
 fn compute(file: &ParquetFile, memory: &Arc<FilterMemory>, text: &str) -> bool {
     let predicate = bound(file, text);
     let Some(kind) = PreparedColumn::new(file, &predicate.columns[0]).keys else { return false };
@@ -58,7 +58,7 @@ fn compute(file: &ParquetFile, memory: &Arc<FilterMemory>, text: &str) -> bool {
 #[test]
 fn values_of_every_type_are_in_their_computed_filters() {
     use DataType as D;
-    // Stored by other bytes than the array has, or not at all as keys.
+    // Types whose stored bytes differ from the array's, and types that cannot be keys.
     let without = |data_type: &DataType| {
         matches!(
             data_type,
@@ -92,7 +92,7 @@ fn values_of_every_type_are_in_their_computed_filters() {
                 ruled_out += report.bloom.row_groups;
             }
             if !without(&data_type) {
-                // Of 540, about a third of the rest is where the steps of another row group are.
+                // About a third of the 540 absent keys lie where the values of another row group are.
                 assert!(ruled_out > 400, "{ruled_out} of {data_type}, {has_filter}");
             }
         }

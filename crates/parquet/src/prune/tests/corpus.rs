@@ -1,4 +1,4 @@
-//! The conformance files: values that are there, and others, looked for in every way.
+//! The conformance files: lookups of present and absent values.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All columns that a predicate can be about: those at the top, and what is within structs.
+/// All columns for predicates: the root columns, and fields of structs.
 fn names(schema: &Schema) -> Vec<String> {
     fn below(path: String, data_type: &DataType, names: &mut Vec<String>) {
         match data_type {
@@ -72,7 +72,7 @@ fn tests(values: &[Value], is_list: bool) -> Vec<ValueTest> {
     tests
 }
 
-/// Some rows of the column that a predicate is about, if all of them can be read.
+/// Some rows of the column of a predicate, if all of them can be read.
 fn operand(file: &ParquetFile, predicate: &BoundPredicate) -> Option<ArrayRef> {
     let column = predicate.columns.first()?;
     let batches = file.scan().select([column.names.join(".")]).batch_size(1000).build().ok()?;
@@ -85,7 +85,7 @@ fn what_is_there_is_found_in_every_conformance_file() {
     let mut random = Seeded::new("what_is_there_is_found_in_every_conformance_file");
     let mut all = PruneReport::default();
     for path in files("data") {
-        // Some are encrypted, some of a kind that is not read; other tests say which.
+        // Some are encrypted or unsupported; other tests check these.
         let Ok(file) = ParquetFile::open(&path) else { continue };
         if file.row_count() > 1_000 {
             continue;

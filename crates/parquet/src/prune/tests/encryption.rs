@@ -1,4 +1,4 @@
-//! Encrypted files: what can be decrypted is used, the rest rules nothing out.
+//! Encrypted files: evidence that can be decrypted is used, the rest rules nothing out.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Files that lie about where their filters, indexes and dictionaries are, or have other bytes there.
+//! Files with wrong locations of their filters, indexes and dictionaries, or with other bytes there.
 
 use std::io;
 use std::ops::Range;
@@ -11,11 +11,11 @@ use parquet::file::metadata::{ColumnChunkMetaDataBuilder, ParquetMetaData, Parqu
 
 use super::super::{PruneReport, Pruning, prune};
 use super::{bound, check, prunings};
+use crate::ParquetFile;
 use crate::error::Error;
 use crate::library::library_metadata;
-use crate::write::BloomFilter;
-use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
 use lath_source::ByteRanges;
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 const TEXTS: [&str; 4] = ["n = 77", "n IN (3, 77, 5000)", "s = 'b'", "n BETWEEN 70 AND 80 OR s LIKE 'c%'"];
 
@@ -98,7 +98,7 @@ fn places_outside_the_file_or_of_something_else_rule_nothing_out() {
     assert!(report.bloom.row_groups > 0);
 }
 
-/// Whatever stands where filters, indexes and dictionaries do, nothing breaks.
+/// Any bytes in place of filters, indexes and dictionaries are harmless.
 #[test]
 fn changed_bytes_are_no_panic_and_no_error() {
     let mut random = Seeded::new("changed_bytes_are_no_panic_and_no_error");
@@ -133,7 +133,7 @@ fn changed_bytes_are_no_panic_and_no_error() {
     }
 }
 
-/// A file whose storage fails behind the footer.
+/// A file whose storage fails after the footer.
 #[derive(Debug)]
 struct Failing(Bytes);
 

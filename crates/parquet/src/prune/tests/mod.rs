@@ -1,4 +1,4 @@
-//! Pruning against the evaluation of every row.
+//! Compares pruning with the evaluation of every row.
 
 mod bounds;
 mod columns;
@@ -42,7 +42,7 @@ fn bound(file: &ParquetFile, text: &str) -> BoundPredicate {
     Predicate::parse(text).unwrap().bind(&context).unwrap()
 }
 
-/// What a predicate gives for each row of a row group.
+/// The truth values of a predicate for each row of a row group.
 fn truths(file: &ParquetFile, predicate: &BoundPredicate, row_group: usize) -> Vec<Option<bool>> {
     let mut paths: Vec<String> = predicate.columns.iter().map(|column| column.names.join(".")).collect();
     paths.sort_unstable();
@@ -62,7 +62,8 @@ fn truths(file: &ParquetFile, predicate: &BoundPredicate, row_group: usize) -> V
     truths
 }
 
-/// Prunes in every way, and compares what is left with what every row gives. Returns the sum of all reports.
+/// Prunes with every kind of evidence, and compares the remaining rows with the truth values of every row. Returns the sum of all
+/// reports.
 fn check(file: &ParquetFile, predicate: &BoundPredicate, what: &dyn std::fmt::Debug) -> PruneReport {
     let row_groups: Vec<usize> = (0..file.row_group_row_counts().len()).collect();
     let expected: Vec<_> = row_groups.iter().map(|&row_group| truths(file, predicate, row_group)).collect();

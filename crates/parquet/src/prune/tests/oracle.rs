@@ -14,10 +14,10 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use super::super::PruneReport;
 use super::columns::{array, elements, list, types, value, within_struct};
 use super::{bound, check};
-use crate::write::{BloomFilter, PageVersion, StatisticsLevel};
-use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
+use crate::ParquetFile;
+use lath_writer::{BloomFilter, ColumnOptions, PageVersion, ParquetWriter, StatisticsLevel, WriteOptions};
 
-/// Steps that grow over the rows, with noise and nulls.
+/// Steps that grow with the rows, with noise and nulls.
 fn steps(random: &mut Seeded, row_count: usize) -> Vec<Option<i64>> {
     let noise = *random.choice(&[1, 3, 60]).unwrap();
     let null_one_in = *random.choice(&[2, 20, 1_000_000]).unwrap();
@@ -107,7 +107,7 @@ fn written_by_lath(random: &mut Seeded, batch: &RecordBatch) -> Bytes {
     bytes.into()
 }
 
-/// Something to compare with: a value of the column most of the time, or one near it.
+/// A literal to compare with: usually a value of the column, or one near it.
 fn literal(random: &mut Seeded, values: &dyn Array) -> Option<Value> {
     let near = |value: Value, random: &mut Seeded| match value {
         Value::Int(value) => Value::Int(value + *random.choice(&[-1, 1, 1000]).unwrap()),
@@ -199,7 +199,7 @@ fn test(random: &mut Seeded, operands: &[ArrayRef], depth: usize) -> Test {
         }
         _ => {
             let column = random.usize(..operands.len());
-            // Binding lets no literal through that its column's type does not hold.
+            // Binding refuses literals that the column's type cannot hold.
             let tests = std::iter::repeat_with(|| leaf_test(random, &operands[column])).take(100);
             let test = tests.into_iter().find(|test| test_values(test, &operands[column]).is_ok());
             Test::Values { column, test: test.unwrap_or(ValueTest::IsNull) }
@@ -207,7 +207,7 @@ fn test(random: &mut Seeded, operands: &[ArrayRef], depth: usize) -> Test {
     }
 }
 
-/// The file's columns, each an operand, and their values.
+/// The file's columns as operands, and their values.
 fn operands(file: &ParquetFile) -> (BoundPredicate, Vec<ArrayRef>) {
     let schema = file.schema();
     let names = schema.fields().iter().map(|field| match field.data_type() {
@@ -232,7 +232,7 @@ fn check_file(random: &mut Seeded, bytes: Bytes, count: usize) -> PruneReport {
     all
 }
 
-/// Every row that passes is left, whatever is used, and what is left of the test is as true as the whole.
+/// Every passing row remains with any evidence, and the remaining test is true for the same rows.
 #[test]
 fn nothing_that_passes_is_pruned() {
     let mut random = Seeded::new("nothing_that_passes_is_pruned");
@@ -244,7 +244,7 @@ fn nothing_that_passes_is_pruned() {
         let bytes = written_by_lath(&mut random, &batch);
         all += check_file(&mut random, bytes, 8);
     }
-    // Not for want of trying.
+    // Each kind of evidence ruled out something.
     for (name, pruned) in
         [("statistics", all.statistics), ("Bloom filters", all.bloom), ("dictionaries", all.dictionary)]
     {

@@ -1,4 +1,4 @@
-//! What looking keys up reads.
+//! Requests and bytes read by lookups of keys.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use lath_predicate::{BoundPredicate, Test, ValueTest};
 
 use super::super::{PruneReport, Pruning, Surviving, prune};
 use super::bound;
+use crate::ParquetFile;
 use crate::filters::FilterMemory;
-use crate::write::BloomFilter;
-use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
 use lath_source::{CountingSource, Traffic};
+use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 const ROWS: usize = 3000;
 
@@ -39,13 +39,13 @@ fn written(filter_bytes: usize) -> Bytes {
     bytes.into()
 }
 
-struct Probed {
+struct ProbedFile {
     file: ParquetFile,
     traffic: Arc<Traffic>,
     pruning: Pruning,
 }
 
-impl Probed {
+impl ProbedFile {
     fn new(bytes: Bytes) -> Self {
         let traffic = Arc::new(Traffic::default());
         let file =
@@ -53,7 +53,7 @@ impl Probed {
         Self { file, traffic, pruning: Pruning { bloom: true, ..Pruning::none() } }
     }
 
-    /// The row groups that are left with their tests, and requests and bytes that it took.
+    /// The remaining row groups with their tests, and the requests and bytes that it took.
     fn left(&self, predicate: &BoundPredicate) -> (Vec<(usize, Test)>, u64, u64) {
         let (requests, bytes) = (self.traffic.requests(), self.traffic.bytes());
         let left = prune(&self.file, predicate, &[0, 1, 2], &self.pruning, &mut PruneReport::default()).unwrap();
@@ -64,7 +64,7 @@ impl Probed {
 
 #[test]
 fn a_key_costs_a_block_of_each_filter_and_headers_are_read_once() {
-    let probed = Probed::new(written(1 << 15));
+    let probed = ProbedFile::new(written(1 << 15));
     let of = |row: usize| bound(&probed.file, &format!("key = {}", hex(row)));
     let row_groups = |(left, requests, bytes): (Vec<(usize, Test)>, u64, u64)| {
         (left.into_iter().map(|(row_group, _)| row_group).collect::<Vec<_>>(), requests, bytes)
@@ -77,7 +77,7 @@ fn a_key_costs_a_block_of_each_filter_and_headers_are_read_once() {
 #[test]
 fn lists_are_narrowed_to_the_keys_that_may_be_there() {
     for filter_bytes in [32, 1 << 12, 1 << 16] {
-        let probed = Probed::new(written(filter_bytes));
+        let probed = ProbedFile::new(written(filter_bytes));
         let list: Vec<String> = [10, 20, 1500, 9999].map(hex).to_vec();
         let (left, _, _) = probed.left(&bound(&probed.file, &format!("n >= 0 AND key IN ({})", list.join(", "))));
         if filter_bytes == 32 {
@@ -101,7 +101,7 @@ fn lists_are_narrowed_to_the_keys_that_may_be_there() {
 
 #[test]
 fn filters_that_are_short_beside_the_blocks_are_read_whole() {
-    let probed = Probed::new(written(1 << 12));
+    let probed = ProbedFile::new(written(1 << 12));
     let list: Vec<String> = (0..50).map(hex).collect();
     let (left, requests, bytes) = probed.left(&bound(&probed.file, &format!("key IN ({})", list.join(", "))));
     assert_eq!(left.len(), 1);
@@ -111,7 +111,7 @@ fn filters_that_are_short_beside_the_blocks_are_read_whole() {
 
 #[test]
 fn kept_filters_are_read_once_and_as_far_as_memory_goes() {
-    let mut probed = Probed::new(written(1 << 15));
+    let mut probed = ProbedFile::new(written(1 << 15));
     let memory = Arc::new(FilterMemory::new(2 << 15));
     probed.pruning.filter_memory = Some(Arc::clone(&memory));
     let predicate = bound(&probed.file, &format!("key = {}", hex(2500)));
@@ -127,7 +127,7 @@ fn kept_filters_are_read_once_and_as_far_as_memory_goes() {
 
 #[test]
 fn filters_are_not_asked_where_they_decide_nothing() {
-    let probed = Probed::new(written(1 << 15));
+    let probed = ProbedFile::new(written(1 << 15));
     for text in ["key = K OR n > 5", "NOT key = K", "key <> K", "(key = K) IS NULL", "key > K"] {
         let predicate = bound(&probed.file, &text.replace('K', &hex(1500)));
         assert_eq!(probed.left(&predicate).1, 0, "{text}");

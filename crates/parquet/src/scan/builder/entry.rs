@@ -14,11 +14,11 @@ use crate::scan::run::ScanBatches;
 use crate::scan::task::{How, ScanPlan, ScanTask};
 
 impl Scan {
-    fn of_file(file: ParquetFile) -> Self {
+    fn from_file(file: ParquetFile) -> Self {
         Self::new(Source::File(file))
     }
 
-    fn of_dataset(dataset: Dataset) -> Self {
+    fn from_dataset(dataset: Dataset) -> Self {
         Self::new(Source::Dataset(dataset))
     }
 
@@ -27,7 +27,7 @@ impl Scan {
     ///
     /// # Errors
     /// [`Error::Invalid`] without tasks, and if tasks have different columns.
-    pub fn of_tasks(tasks: impl IntoIterator<Item = ScanTask>) -> Result<Self> {
+    pub fn from_tasks(tasks: impl IntoIterator<Item = ScanTask>) -> Result<Self> {
         let tasks: Vec<ScanTask> = tasks.into_iter().collect();
         let Some(first) = tasks.first() else { return Err(Error::invalid("there are no tasks")) };
         if let Some(other) = tasks.iter().find(|task| task.schema() != first.schema() || task.how() != first.how()) {
@@ -43,7 +43,7 @@ impl Scan {
     }
 
     /// A scan without rows.
-    fn of_nothing(schema: &SchemaRef) -> Self {
+    fn empty(schema: &SchemaRef) -> Self {
         Self::new(Source::Nothing(Arc::clone(schema)))
     }
 }
@@ -56,7 +56,7 @@ impl ScanTask {
     /// As [`Scan::build`](super::Scan::build).
     pub fn execute(&self, runtime: &Runtime) -> Result<ScanBatches> {
         let task = if self.is_open() { self.clone() } else { self.open_by(runtime)? };
-        Scan::of_tasks([task])?.runtime(runtime).threads(1).build()
+        Scan::from_tasks([task])?.runtime(runtime).threads(1).build()
     }
 }
 
@@ -64,19 +64,19 @@ impl ScanPlan {
     /// A scan that runs all tasks.
     ///
     /// # Errors
-    /// As [`Scan::of_tasks`].
+    /// As [`Scan::from_tasks`].
     pub fn scan(&self) -> Result<Scan> {
         if self.tasks().is_empty() {
-            return Ok(Scan::of_nothing(self.schema()));
+            return Ok(Scan::empty(self.schema()));
         }
-        Ok(Scan::of_tasks(self.tasks().iter().cloned())?.limit(self.limit().unwrap_or(u64::MAX)))
+        Ok(Scan::from_tasks(self.tasks().iter().cloned())?.limit(self.limit().unwrap_or(u64::MAX)))
     }
 }
 
 impl ParquetFile {
     /// A scan of the file.
     pub fn scan(&self) -> Scan {
-        Scan::of_file(self.clone())
+        Scan::from_file(self.clone())
     }
 
     /// Finds the rows that have one of `values` in the column at `path`.
@@ -103,6 +103,6 @@ impl ParquetFile {
 impl Dataset {
     /// A scan of all files.
     pub fn scan(&self) -> Scan {
-        Scan::of_dataset(self.clone())
+        Scan::from_dataset(self.clone())
     }
 }

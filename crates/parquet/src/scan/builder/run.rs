@@ -89,7 +89,7 @@ impl Scan {
             by_column: self.by_column,
             memory_budget_bytes: self.memory_budget_bytes,
             filter: self.filter,
-            runtime: self.runtime.unwrap_or_else(Runtime::of_process),
+            runtime: self.runtime.unwrap_or_else(Runtime::global),
             cancel: self.cancel,
             target,
             counters: Arc::new(Counters::new(files)),
@@ -109,7 +109,7 @@ impl Scan {
         if self.leaves.is_some() && !matches!(self.source, Source::File(_)) {
             return Err(Error::invalid("leaves are numbered within one file; scan that, or select columns by name"));
         }
-        let chosen = self.columns.as_ref().map(|columns| names_of(&dataset, columns)).transpose()?;
+        let chosen = self.columns.as_ref().map(|columns| column_names(&dataset, columns)).transpose()?;
         let paths = chosen.as_deref().or(self.paths.as_deref()).filter(|_| self.leaves.is_none());
         let of_files = match (&self.source, &self.leaves) {
             (Source::File(file), Some(leaves)) => {
@@ -169,7 +169,7 @@ impl Scan {
 }
 
 /// The names of the columns with these indices.
-fn names_of(dataset: &Dataset, columns: &[usize]) -> Result<Vec<String>> {
+fn column_names(dataset: &Dataset, columns: &[usize]) -> Result<Vec<String>> {
     let fields = dataset.schema().fields();
     let name = |&at: &usize| match fields.get(at) {
         Some(field) => Ok(field.name().clone()),

@@ -208,6 +208,6 @@ impl PlannedColumn {
     pub(in crate::scan) fn batch(&self, array: ArrayRef) -> Result<RecordBatch> {
         let schema = Arc::new(Schema::new(vec![Arc::clone(&self.node.field)]));
         let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
-        RecordBatch::try_new_with_options(schema, vec![array], &options).map_err(|error| Error::of_arrow(&error))
+        RecordBatch::try_new_with_options(schema, vec![array], &options).map_err(|error| Error::from_arrow(&error))
     }
 }

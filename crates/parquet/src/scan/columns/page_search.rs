@@ -67,8 +67,8 @@ fn strings(test: &Test) -> Option<Vec<Vec<u8>>> {
         Test::Any(tests) => tests.iter().map(strings).collect::<Option<Vec<_>>>().map(|all| all.concat()),
         Test::Is(test, Some(true)) => strings(test),
         Test::Values { test, .. } => match test {
-            ValueTest::Compare(Comparison::Equal, value) => strings_of(std::slice::from_ref(value)),
-            ValueTest::In(set) => strings_of(set.values()),
+            ValueTest::Compare(Comparison::Equal, value) => value_strings(std::slice::from_ref(value)),
+            ValueTest::In(set) => value_strings(set.values()),
             ValueTest::Like(pattern) => Some(vec![pattern.longest_literal()]),
             _ => None,
         },
@@ -76,7 +76,7 @@ fn strings(test: &Test) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-fn strings_of(values: &[Value]) -> Option<Vec<Vec<u8>>> {
+fn value_strings(values: &[Value]) -> Option<Vec<Vec<u8>>> {
     let bytes = |value: &Value| if let Value::Bytes(bytes) = value { Some(bytes.to_vec()) } else { None };
     // A long list is not copied only to be refused.
     if values.len() > MAX_SEARCHED_STRINGS { None } else { values.iter().map(bytes).collect() }

@@ -143,7 +143,7 @@ impl FileTarget {
         let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
-            .map_err(|error| Error::of_arrow(&error))
+            .map_err(|error| Error::from_arrow(&error))
     }
 }
 

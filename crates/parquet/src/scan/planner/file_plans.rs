@@ -16,12 +16,12 @@ use crate::schema::Projection;
 
 impl Planner {
     /// The plan for files with the schema of `file`, one for each schema and partition.
-    pub(in crate::scan) fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
+    pub(in crate::scan) fn plan_for(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
         self.plan_with(entry, file, None, self.predicate.as_ref())
     }
 
     /// The same plan with the dynamic filter `narrowing` added to the predicate.
-    pub(super) fn narrowed_plan_of(
+    pub(super) fn narrowed_plan_for(
         &self,
         entry: &DatasetFile,
         file: &ParquetFile,
@@ -40,7 +40,7 @@ impl Planner {
         predicate: Option<&Predicate>,
     ) -> Result<Arc<FilePlan>> {
         let mut plans = self.plans.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition(), narrowing)) {
+        if let Some(found) = plans.iter().rev().find(|planned| planned.matches(file, entry.partition(), narrowing)) {
             return Ok(Arc::clone(&found.plan));
         }
         let (alignment, projection) = match &self.leaves {

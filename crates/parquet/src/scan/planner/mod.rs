@@ -28,7 +28,7 @@ use crate::scan::rows::{DeleteMask, RowGroupRows, split_selection};
 use crate::schema::ArrowLayout;
 use lath_source::{ReadAhead, Version};
 
-pub(super) use self::planned::Planned;
+pub(super) use self::planned::PlannedRowGroup;
 pub(super) use self::ranges::intersection;
 
 /// The files, predicate and columns of a scan.
@@ -90,7 +90,7 @@ impl Planner {
     }
 
     /// The selected rows of each row group of a file, in the order of the selected row groups.
-    pub(super) fn rows_of(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
+    pub(super) fn selected_rows(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
         let rows = split_selection(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
         let location = self.dataset.files()[file].location();
         rows.map_err(|error| match error {
@@ -104,10 +104,10 @@ impl Planner {
         match self.dataset.files().first() {
             Some(first) => {
                 let file = first.open()?;
-                self.plan_of(first, &file)?;
+                self.plan_for(first, &file)?;
                 let is_whole = self.row_groups.is_none() && self.row_ranges(0).is_none();
                 if !is_whole && self.is_wanted(0) {
-                    self.rows_of(0, file.row_group_row_counts())?;
+                    self.selected_rows(0, file.row_group_row_counts())?;
                 }
                 Ok(())
             }
@@ -116,7 +116,11 @@ impl Planner {
     }
 
     /// Plans several files.
-    pub(super) fn plan_files(self: &Arc<Self>, files: Range<usize>, counters: &Counters) -> Vec<Result<Vec<Planned>>> {
+    pub(super) fn plan_files(
+        self: &Arc<Self>,
+        files: Range<usize>,
+        counters: &Counters,
+    ) -> Vec<Result<Vec<PlannedRowGroup>>> {
         let mut planning = Planning::default();
         let ruled_out = self.rule_out(files.clone(), &mut planning);
         let plan = |(file, is_ruled_out)| match is_ruled_out {
@@ -129,14 +133,19 @@ impl Planner {
     }
 
     /// Plans one file.
-    pub(super) fn plan_one(self: &Arc<Self>, index: usize, counters: &Counters) -> Result<Vec<Planned>> {
+    pub(super) fn plan_one(self: &Arc<Self>, index: usize, counters: &Counters) -> Result<Vec<PlannedRowGroup>> {
         let mut planning = Planning::default();
         let planned = self.plan_file(index, counters, &mut planning);
         counters.add_planning(&planning);
         planned
     }
 
-    fn plan_file(self: &Arc<Self>, index: usize, counters: &Counters, planning: &mut Planning) -> Result<Vec<Planned>> {
+    fn plan_file(
+        self: &Arc<Self>,
+        index: usize,
+        counters: &Counters,
+        planning: &mut Planning,
+    ) -> Result<Vec<PlannedRowGroup>> {
         match self.open(index, planning)? {
             Some(file) => self.plan_open(index, &file.counted(&counters.traffic), planning),
             None => Ok(Vec::new()),
@@ -173,9 +182,9 @@ impl Planner {
         index: usize,
         file: &ParquetFile,
         planning: &mut Planning,
-    ) -> Result<Vec<Planned>> {
+    ) -> Result<Vec<PlannedRowGroup>> {
         let planned = self.plan_row_groups(index, file, planning).map_err(|error| file.locate(error))?;
-        planning.add_file(planned.len(), planned.iter().map(Planned::row_count).sum());
+        planning.add_file(planned.len(), planned.iter().map(PlannedRowGroup::row_count).sum());
         Ok(planned)
     }
 
@@ -184,12 +193,12 @@ impl Planner {
         index: usize,
         file: &ParquetFile,
         planning: &mut Planning,
-    ) -> Result<Vec<Planned>> {
+    ) -> Result<Vec<PlannedRowGroup>> {
         let entry = &self.dataset.files()[index];
         let row_ranges = self.row_ranges(index);
-        let plan = self.plan_of(entry, file)?;
+        let plan = self.plan_for(entry, file)?;
         let row_counts = file.row_group_row_counts();
-        let chosen = || self.rows_of(index, row_counts);
+        let chosen = || self.selected_rows(index, row_counts);
         let mut rows: Vec<RowsLeft> = Vec::new();
         match &plan.predicate {
             None => rows.extend(chosen()?.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
@@ -235,7 +244,7 @@ impl Planner {
         });
         let file = &self.read_ahead(file, &plan, &rows);
         let computed_filters = self.computed_filters(index, file);
-        let planned = rows.into_iter().map(|(row_group, rows, predicate)| Planned {
+        let planned = rows.into_iter().map(|(row_group, rows, predicate)| PlannedRowGroup {
             planner: Arc::clone(self),
             file_index: index,
             file: file.clone(),
@@ -256,13 +265,13 @@ impl Planner {
     /// Applies a dynamic filter to a row group that was planned before; `None` if no row remains.
     pub(super) fn narrow(
         &self,
-        planned: Planned,
+        planned: PlannedRowGroup,
         narrowing: &Arc<Narrowing>,
         counters: &Counters,
-    ) -> Result<Option<Planned>> {
+    ) -> Result<Option<PlannedRowGroup>> {
         let start = Instant::now();
         let entry = &self.dataset.files()[planned.file_index];
-        let plan = self.narrowed_plan_of(entry, &planned.file, narrowing)?;
+        let plan = self.narrowed_plan_for(entry, &planned.file, narrowing)?;
         let (Some(added), Some(both)) = (&plan.added, &plan.predicate) else {
             return Err(Error::internal("a plan without the condition that it is for"));
         };
@@ -274,7 +283,7 @@ impl Planner {
         if rows.is_empty() {
             return Ok(None);
         }
-        let planned = Planned { rows, narrowing: narrowing.version, ..planned };
+        let planned = PlannedRowGroup { rows, narrowing: narrowing.version, ..planned };
         if matches!(*left.test, Test::Constant(Some(true))) {
             return Ok(Some(planned));
         }
@@ -282,7 +291,7 @@ impl Planner {
             Some(_) => Arc::clone(both),
             None => Arc::new(added.with_test((*left.test).clone())),
         };
-        Ok(Some(Planned { plan, predicate: Some(predicate), ..planned }))
+        Ok(Some(PlannedRowGroup { plan, predicate: Some(predicate), ..planned }))
     }
 
     /// The file with read-ahead of the planned row groups, if that saves requests.
@@ -323,7 +332,7 @@ impl Planner {
                 let location = file.location();
                 return Err(Error::invalid(format!("{location:?}: a file that was given open cannot be opened again")));
             };
-            let open = options.open().clone().with_schema_of(file.options().open());
+            let open = options.open().clone().with_schema_options_from(file.options().open());
             let options = Arc::new(options.clone().open_options(open));
             let path = file.path().and_then(Path::to_str);
             files[*at] =

@@ -14,7 +14,7 @@ use crate::scan::rows::DeleteMask;
 
 /// A row group with the rows to scan.
 #[derive(Debug, Clone)]
-pub(in crate::scan) struct Planned {
+pub(in crate::scan) struct PlannedRowGroup {
     pub(in crate::scan) planner: Arc<Planner>,
     /// Index of the file in the dataset.
     pub(in crate::scan) file_index: usize,
@@ -38,7 +38,7 @@ pub(in crate::scan) struct Planned {
     pub(in crate::scan) computed_filters: Option<Arc<FilterMemory>>,
 }
 
-impl Planned {
+impl PlannedRowGroup {
     /// Number of rows to scan.
     pub(in crate::scan) fn row_count(&self) -> u64 {
         self.rows.iter().map(|range| range.end - range.start).sum()

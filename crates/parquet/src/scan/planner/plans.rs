@@ -31,7 +31,7 @@ pub(super) struct PlannedSchema {
 }
 
 impl PlannedSchema {
-    pub(super) fn is_of(&self, file: &ParquetFile, partition: &[u32], narrowing: Option<&Arc<Narrowing>>) -> bool {
+    pub(super) fn matches(&self, file: &ParquetFile, partition: &[u32], narrowing: Option<&Arc<Narrowing>>) -> bool {
         let is_same_schema = Arc::ptr_eq(&self.schema, file.schema()) || self.schema == *file.schema();
         is_same_schema
             && *self.partition == *partition

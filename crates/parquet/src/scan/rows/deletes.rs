@@ -122,7 +122,7 @@ impl DeleteMask {
             });
             start += (to - from) as usize;
         }
-        Ok(Mask::of_words(words, window.len()))
+        Ok(Mask::from_words(words, window.len()))
     }
 }
 

@@ -28,7 +28,7 @@ impl Mask {
     }
 
     /// The rows in `ranges`, which are sorted and disjoint, of `len`.
-    pub(in crate::scan) fn of_ranges(ranges: &[Range<usize>], len: usize) -> Result<Self> {
+    pub(in crate::scan) fn from_ranges(ranges: &[Range<usize>], len: usize) -> Result<Self> {
         let mut words = vec![0; len.div_ceil(64)];
         let mut count = 0;
         for range in ranges {
@@ -39,7 +39,7 @@ impl Mask {
     }
 
     /// The rows whose bits are set in `words`, of `len`.
-    pub(in crate::scan) fn of_words(mut words: Vec<u64>, len: usize) -> Self {
+    pub(in crate::scan) fn from_words(mut words: Vec<u64>, len: usize) -> Self {
         words.resize(len.div_ceil(64), 0);
         clear_tail(&mut words, len);
         let count = levels::count(&words);
@@ -47,13 +47,13 @@ impl Mask {
     }
 
     /// The rows for which `truth` is true.
-    pub(in crate::scan) fn of_truth(truth: &BooleanArray) -> Self {
+    pub(in crate::scan) fn from_truth(truth: &BooleanArray) -> Self {
         let mut words: Vec<u64> = truth.values().bit_chunks().iter_padded().collect();
         if let Some(nulls) = truth.nulls() {
             let valid = nulls.inner().bit_chunks();
             words.iter_mut().zip(valid.iter_padded()).for_each(|(word, valid)| *word &= valid);
         }
-        Self::of_words(words, truth.len())
+        Self::from_words(words, truth.len())
     }
 
     /// Rows of the window.
@@ -114,7 +114,7 @@ impl Mask {
         }
         let mut words = vec![0; domain.count.div_ceil(64)];
         levels::extract(&self.words, &domain.words, bytemuck::cast_slice_mut(&mut words), 0)?;
-        Ok(Self::of_words(words, domain.count))
+        Ok(Self::from_words(words, domain.count))
     }
 
     /// The inverse of [`Mask::within`]: expands a mask of the rows of `domain` to the whole window.
@@ -189,7 +189,7 @@ mod tests {
 
     fn random(random: &mut Seeded, len: usize, of_eight: u8) -> (Vec<bool>, Mask) {
         let bits: Vec<bool> = (0..len).map(|_| random.u8(..8) < of_eight).collect();
-        let mask = Mask::of_truth(&BooleanArray::from(bits.clone()));
+        let mask = Mask::from_truth(&BooleanArray::from(bits.clone()));
         (bits, mask)
     }
 
@@ -234,11 +234,11 @@ mod tests {
                     assert_eq!(first.count(), domain.count().min(most));
                 }
 
-                assert_eq!(Mask::of_ranges(&domain.ranges(), len).unwrap(), domain);
+                assert_eq!(Mask::from_ranges(&domain.ranges(), len).unwrap(), domain);
                 let joined = domain.joined_ranges();
                 assert!(joined.windows(2).all(|pair| pair[1].start - pair[0].end >= 64 * GAP_WORDS));
                 assert!(joined.iter().all(|range| domain_bits[range.start] && domain_bits[range.end - 1]));
-                let mut all = Mask::of_ranges(&joined, len).unwrap();
+                let mut all = Mask::from_ranges(&joined, len).unwrap();
                 all.and(&domain).unwrap();
                 assert_eq!(all, domain);
             }
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn ranges_are_joined_unless_eight_whole_words_lie_between() {
-        let mask = Mask::of_ranges(&[3..5, 60..61, 513..516, 1087..1088, 1664..1665], 1700).unwrap();
+        let mask = Mask::from_ranges(&[3..5, 60..61, 513..516, 1087..1088, 1664..1665], 1700).unwrap();
         assert_eq!(mask.joined_ranges(), [3..1088, 1664..1665]);
         assert_eq!(mask.ranges(), [3..5, 60..61, 513..516, 1087..1088, 1664..1665]);
     }
@@ -257,7 +257,7 @@ mod tests {
         for start in 1..200 {
             for gap in [1, GAP_WORDS - 1, GAP_WORDS, GAP_WORDS + 1, 70] {
                 let rows = [0..64 * start, 64 * (start + gap)..64 * 300];
-                let joined = Mask::of_ranges(&rows, 64 * 300).unwrap().joined_ranges();
+                let joined = Mask::from_ranges(&rows, 64 * 300).unwrap().joined_ranges();
                 assert_eq!(joined.len(), 1 + usize::from(gap >= GAP_WORDS), "{gap} words after {start}");
             }
         }
@@ -267,7 +267,7 @@ mod tests {
     #[expect(clippy::single_range_in_vec_init, reason = "a list of one range is meant")]
     fn null_is_not_true() {
         let truth = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
-        assert_eq!(Mask::of_truth(&truth.slice(1, 3)).ranges(), [2..3]);
-        assert_eq!(Mask::of_truth(&truth).count(), 2);
+        assert_eq!(Mask::from_truth(&truth.slice(1, 3)).ranges(), [2..3]);
+        assert_eq!(Mask::from_truth(&truth).count(), 2);
     }
 }

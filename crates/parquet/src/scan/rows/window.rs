@@ -44,7 +44,7 @@ impl Window {
         if ranges.iter().map(Range::len).sum::<usize>() * WHOLE_WINDOW.1 >= self.len * WHOLE_WINDOW.0 {
             return Ok(DecodeRanges { ranges: self.ranges.clone(), rows: Arc::new(Mask::all(self.len)) });
         }
-        let rows = Mask::of_ranges(&ranges, self.len)?;
+        let rows = Mask::from_ranges(&ranges, self.len)?;
         Ok(DecodeRanges { ranges: self.rows(&ranges), rows: Arc::new(rows) })
     }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn positions_of_a_window_are_rows_of_the_row_group() {
         let window = Windows::new(vec![2..4, 8..11, 20..1000]).next(900).unwrap();
-        let mask = Mask::of_ranges(&[1..3, 4..6, 800..810], 900).unwrap();
+        let mask = Mask::from_ranges(&[1..3, 4..6, 800..810], 900).unwrap();
         assert_eq!(
             window.row_numbers(&mask).collect::<Vec<_>>(),
             [3, 8, 10, 20].into_iter().chain(815..825).collect::<Vec<_>>()
@@ -182,13 +182,13 @@ mod tests {
     #[test]
     fn a_window_is_decoded_as_a_whole_if_nine_tenths_of_it_are() {
         let window = Windows::new(vec![2..4, 8..11, 20..1000]).next(900).unwrap();
-        let nearly = [Mask::of_ranges(&[40..41, 400..401, 850..851], 900).unwrap(), Mask::all(900)];
+        let nearly = [Mask::from_ranges(&[40..41, 400..401, 850..851], 900).unwrap(), Mask::all(900)];
         for wanted in nearly {
             let decoded = window.decode_ranges(&wanted).unwrap();
             assert_eq!(decoded.ranges, [2..4, 8..11, 20..915]);
             assert!(decoded.rows.is_all());
         }
-        let less = window.decode_ranges(&Mask::of_ranges(&[40..41, 400..401, 848..849], 900).unwrap()).unwrap();
+        let less = window.decode_ranges(&Mask::from_ranges(&[40..41, 400..401, 848..849], 900).unwrap()).unwrap();
         assert_eq!((less.ranges.len(), less.rows.count()), (1, 809));
     }
 }

@@ -9,13 +9,13 @@ use super::job::{Job, panicked};
 use super::row_group::{Next, RowGroupScan};
 use super::work::Reader;
 use crate::error::Result;
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 
 /// State that the threads share.
 struct Counting<'a> {
     job: &'a Job,
     next_file: AtomicUsize,
-    row_groups: Mutex<Vec<Planned>>,
+    row_groups: Mutex<Vec<PlannedRowGroup>>,
     /// Files that are being opened: they may add row groups.
     opening: AtomicUsize,
     count: AtomicU64,
@@ -101,7 +101,7 @@ impl Counting<'_> {
     }
 
     /// Counts a row group whose rows all pass; returns others.
-    fn by_footer(&self, planned: Planned) -> Option<Planned> {
+    fn by_footer(&self, planned: PlannedRowGroup) -> Option<PlannedRowGroup> {
         if planned.predicate.is_some() || self.job.filter.is_some() {
             return Some(planned);
         }
@@ -111,7 +111,7 @@ impl Counting<'_> {
         None
     }
 
-    fn count_row_group(&self, planned: Planned, reader: &mut Reader) -> Result<()> {
+    fn count_row_group(&self, planned: PlannedRowGroup, reader: &mut Reader) -> Result<()> {
         let Some(planned) = self.job.narrow(planned)? else { return Ok(()) };
         let mut scan = RowGroupScan::new(planned, reader, usize::MAX);
         loop {

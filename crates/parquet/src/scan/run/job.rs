@@ -8,7 +8,7 @@ use crate::runtime::Runtime;
 use crate::scan::columns::Target;
 use crate::scan::dynamic::DynamicFilter;
 use crate::scan::monitor::{Cancel, Counters};
-use crate::scan::planner::{Planned, Planner};
+use crate::scan::planner::{PlannedRowGroup, Planner};
 use crate::scan::task::ScanTask;
 
 /// The settings of a scan, fixed before it starts.
@@ -65,7 +65,7 @@ impl Job {
     }
 
     /// Plans several units.
-    pub(in crate::scan) fn plan_units(&self, units: Range<usize>) -> Vec<Result<Vec<Planned>>> {
+    pub(in crate::scan) fn plan_units(&self, units: Range<usize>) -> Vec<Result<Vec<PlannedRowGroup>>> {
         match &self.work {
             Work::Files(planner) => planner.plan_files(units, &self.counters),
             Work::Tasks(tasks) => tasks[units].iter().map(|task| self.plan_task(task)).collect(),
@@ -73,7 +73,7 @@ impl Job {
     }
 
     /// Plans one unit.
-    pub(in crate::scan) fn plan_unit(&self, unit: usize) -> Result<Vec<Planned>> {
+    pub(in crate::scan) fn plan_unit(&self, unit: usize) -> Result<Vec<PlannedRowGroup>> {
         match &self.work {
             Work::Files(planner) => planner.plan_one(unit, &self.counters),
             Work::Tasks(tasks) => self.plan_task(&tasks[unit]),
@@ -81,7 +81,7 @@ impl Job {
     }
 
     /// Applies the current dynamic filter to a row group; `None` if no row remains.
-    pub(in crate::scan) fn narrow(&self, planned: Planned) -> Result<Option<Planned>> {
+    pub(in crate::scan) fn narrow(&self, planned: PlannedRowGroup) -> Result<Option<PlannedRowGroup>> {
         let newer = self.filter.as_ref().and_then(|filter| filter.newer_than(planned.narrowing));
         let Some(narrowing) = newer else { return Ok(Some(planned)) };
         let planner = Arc::clone(&planned.planner);
@@ -90,11 +90,11 @@ impl Job {
     }
 
     /// Whether the dynamic filter has changed since it was applied to `planned`.
-    pub(in crate::scan) fn has_newer_filter(&self, planned: &Planned) -> bool {
+    pub(in crate::scan) fn has_newer_filter(&self, planned: &PlannedRowGroup) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.newer_than(planned.narrowing).is_some())
     }
 
-    fn plan_task(&self, task: &ScanTask) -> Result<Vec<Planned>> {
+    fn plan_task(&self, task: &ScanTask) -> Result<Vec<PlannedRowGroup>> {
         self.cancel.check()?;
         Ok(vec![task.start(&self.counters)?])
     }

@@ -14,7 +14,7 @@ use super::row_group::{Next, RowGroupScan};
 use super::work::Reader;
 use crate::decode::detach_views;
 use crate::error::{Error, Result};
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use crate::scan::thresholds::{COMPACTED_PART, MAX_KEPT_BYTES, MIN_ROWS_BETWEEN, UNJOINED_PART};
 
 /// Builds batches of the surviving rows of a row group: few survivors of many windows become one batch.
@@ -34,7 +34,7 @@ pub(in crate::scan) struct Producer {
 }
 
 impl Producer {
-    pub(in crate::scan) fn new(planned: Planned, reader: &mut Reader, job: &Job) -> Result<Self> {
+    pub(in crate::scan) fn new(planned: PlannedRowGroup, reader: &mut Reader, job: &Job) -> Result<Self> {
         let scan = job.narrow(planned)?.map(|planned| RowGroupScan::new(planned, reader, job.batch_size));
         Ok(Self {
             scan,
@@ -69,7 +69,7 @@ impl Producer {
         let joined = match self.pending.as_slice() {
             [] => return Ok(None),
             [batch] => batch.clone(),
-            [first, ..] => concat_batches(&first.schema(), &self.pending).map_err(|error| Error::of_arrow(&error))?,
+            [first, ..] => concat_batches(&first.schema(), &self.pending).map_err(|error| Error::from_arrow(&error))?,
         };
         self.pending.clear();
         self.pending_rows = 0;
@@ -158,7 +158,7 @@ fn compact(batch: RecordBatch) -> Result<RecordBatch> {
     });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options)
-        .map_err(|error| Error::of_arrow(&error))
+        .map_err(|error| Error::from_arrow(&error))
 }
 
 fn compact_views<T: ByteViewType>(column: &ArrayRef, views: &GenericByteViewArray<T>) -> ArrayRef {

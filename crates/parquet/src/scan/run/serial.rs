@@ -11,7 +11,7 @@ use super::parallel::files_at_once;
 use super::producer::Producer;
 use super::work::Reader;
 use crate::error::Result;
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 
 /// Goes from file to file and row group to row group.
 #[derive(Debug)]
@@ -19,9 +19,9 @@ pub(in crate::scan) struct Serial {
     job: Arc<Job>,
     reader: Reader,
     next_file: usize,
-    /// Planned row groups of the next files.
-    planned: VecDeque<Result<Vec<Planned>>>,
-    row_groups: VecDeque<Planned>,
+    /// PlannedRowGroup row groups of the next files.
+    planned: VecDeque<Result<Vec<PlannedRowGroup>>>,
+    row_groups: VecDeque<PlannedRowGroup>,
     producer: Option<Producer>,
 }
 

@@ -10,7 +10,7 @@ use crate::options::Limits;
 use crate::page::PagePlaces;
 use crate::scan::columns::FilePlan;
 use crate::scan::monitor::Cancel;
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use lath_source::ByteRanges;
 
 /// The open column readers of a thread with their buffers, kept from one row group to the next.
@@ -60,7 +60,7 @@ impl Reader {
     }
 
     /// Starts a row group: closes the readers of another plan.
-    pub(in crate::scan) fn start(&mut self, planned: &Planned) {
+    pub(in crate::scan) fn start(&mut self, planned: &PlannedRowGroup) {
         let is_same = self.plan.as_ref().is_some_and(|plan| Arc::ptr_eq(plan, &planned.plan))
             && self.limits.as_ref() == Some(planned.file.limits());
         if !is_same {
@@ -74,7 +74,7 @@ impl Reader {
     /// Opens a leaf of the row group. `places` are the places of its pages, for skipping many.
     pub(in crate::scan) fn open(
         &mut self,
-        planned: &Planned,
+        planned: &PlannedRowGroup,
         leaf: usize,
         places: Option<Arc<PagePlaces>>,
     ) -> Result<LeafReader> {
@@ -85,7 +85,7 @@ impl Reader {
         Ok(reader)
     }
 
-    fn open_at_start(&mut self, planned: &Planned, leaf: usize) -> Result<LeafReader> {
+    fn open_at_start(&mut self, planned: &PlannedRowGroup, leaf: usize) -> Result<LeafReader> {
         let planned_leaf = &planned.plan.leaves[leaf];
         match self.leaves[leaf].take() {
             Some(OpenLeaf { mut reader, source }) => {

@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use lath_predicate::Test;
 use lath_source::{ByteRanges, Version};
 
-use super::planner::{Planned, Planner, intersection};
+use super::planner::{PlannedRowGroup, Planner, intersection};
 use crate::dataset::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -27,7 +27,7 @@ pub use plan::ScanPlan;
 /// Rows of one row group to read: a step of a scan as a value.
 ///
 /// [`Scan::plan`](super::Scan::plan) makes tasks. A task can be run alone ([`ScanTask::execute`]), with others on threads
-/// ([`Scan::of_tasks`](super::Scan::of_tasks)), or in parts ([`ScanTask::within`]). With `serde` it can be serialized and run by
+/// ([`Scan::from_tasks`](super::Scan::from_tasks)), or in parts ([`ScanTask::within`]). With `serde` it can be serialized and run by
 /// another process that reaches the file, with the same rows as the result. The page on tasks in `docs/` describes the serialized
 /// form. A file that has changed since is an error.
 ///
@@ -39,7 +39,7 @@ pub use plan::ScanPlan;
 /// let plan = orders.scan().filter("total > 100")?.select(["id"]).plan()?;
 /// for task in plan.tasks() {
 ///     println!("at most {} rows of {}", task.row_count(), task.location());
-///     for batch in task.execute(&Runtime::of_process())? {
+///     for batch in task.execute(&Runtime::global())? {
 ///         println!("{} rows", batch?.num_rows());
 ///     }
 /// }
@@ -62,7 +62,7 @@ pub struct ScanTask {
     /// Whether all of these rows pass.
     is_settled: bool,
     /// The open file and its plan, if the task was planned in this process.
-    open: Option<Arc<(ParquetFile, Planned)>>,
+    open: Option<Arc<(ParquetFile, PlannedRowGroup)>>,
 }
 
 /// Settings of the batches.
@@ -74,7 +74,7 @@ pub(super) struct How {
 
 impl ScanTask {
     /// The task for a row group that planning found in `file`.
-    fn new(planned: Planned, file: ParquetFile, how: How) -> Self {
+    fn new(planned: PlannedRowGroup, file: ParquetFile, how: How) -> Self {
         let row_count = planned.kept_row_count();
         let mut task = Self {
             planner: Arc::clone(&planned.planner),
@@ -94,7 +94,7 @@ impl ScanTask {
     }
 
     /// The tasks of the file at `index`, which is planned as `file` and read through `source`.
-    pub(super) fn of_file(
+    pub(super) fn for_file(
         planner: &Arc<Planner>,
         index: usize,
         file: &ParquetFile,
@@ -158,7 +158,8 @@ impl ScanTask {
         let len = |rows: &[Range<u64>]| rows.iter().map(|range| range.end - range.start).sum::<u64>();
         let (part, all) = (len(&rows), len(&self.rows));
         // Assumes the same share of deleted rows as in the whole, if it is not known.
-        let row_count = self.open.as_deref().map(|(_, planned)| Planned { rows: rows.clone(), ..planned.clone() });
+        let row_count =
+            self.open.as_deref().map(|(_, planned)| PlannedRowGroup { rows: rows.clone(), ..planned.clone() });
         let row_count = row_count.map_or(part, |planned| planned.kept_row_count());
         let byte_count = (u128::from(self.byte_count) * u128::from(part) / u128::from(all.max(1))) as u64;
         Some(Self { rows, row_count, byte_count, ..self.clone() })
@@ -217,14 +218,14 @@ impl ScanTask {
     }
 
     /// Opens the file.
-    pub(super) fn start(&self, counters: &Counters) -> Result<Planned> {
+    pub(super) fn start(&self, counters: &Counters) -> Result<PlannedRowGroup> {
         let mut planning = Planning::default();
         let started = match self.open.as_deref() {
             Some((file, planned)) => {
                 let file = file.counted(&counters.traffic);
                 let rows = (self.row_group, self.rows.clone(), planned.predicate.clone());
                 let file = self.planner.read_ahead(&file, &planned.plan, &[rows]);
-                Ok(Planned { file, rows: self.rows.clone(), ..planned.clone() })
+                Ok(PlannedRowGroup { file, rows: self.rows.clone(), ..planned.clone() })
             }
             None => self.start_elsewhere(counters, &mut planning),
         };
@@ -234,7 +235,7 @@ impl ScanTask {
     }
 
     /// Starts a task that another process has planned.
-    fn start_elsewhere(&self, counters: &Counters, planning: &mut Planning) -> Result<Planned> {
+    fn start_elsewhere(&self, counters: &Counters, planning: &mut Planning) -> Result<PlannedRowGroup> {
         let Self { planner, row_group, .. } = self;
         let entry = &planner.dataset.files()[self.file];
         let start = std::time::Instant::now();
@@ -255,7 +256,7 @@ impl ScanTask {
         if self.rows.last().is_some_and(|range| range.end > row_count) {
             return Err(located(Error::invalid("a task refers to rows that the file does not have".to_owned())));
         }
-        let plan = planner.plan_of(entry, &file)?;
+        let plan = planner.plan_for(entry, &file)?;
         let mut rows = self.rows.clone();
         let mut predicate = plan.predicate.clone().filter(|_| !self.is_settled);
         if let Some(whole) = &predicate {
@@ -272,7 +273,7 @@ impl ScanTask {
         let target = Arc::new(FileTarget::new(&planner.target, &plan, entry.location()));
         let first_row = file.row_group_row_counts()[..*row_group].iter().sum();
         let file = planner.read_ahead(&file, &plan, &[(*row_group, rows.clone(), predicate.clone())]);
-        Ok(Planned {
+        Ok(PlannedRowGroup {
             planner: Arc::clone(planner),
             file_index: self.file,
             computed_filters: planner.computed_filters(self.file, &file),
@@ -291,7 +292,7 @@ impl ScanTask {
 }
 
 /// Estimate of the bytes to read for the remaining rows.
-fn byte_count(planned: &Planned) -> u64 {
+fn byte_count(planned: &PlannedRowGroup) -> u64 {
     let metadata = planned.file.metadata();
     let size = |leaf: usize| metadata.chunk(planned.row_group, leaf).map_or(0, |chunk| chunk.compressed_size());
     let bytes: u64 = planned.plan.leaves.iter().map(|leaf| size(leaf.leaf.column)).sum();

@@ -9,8 +9,8 @@ use arrow_schema::DataType;
 
 use super::{ScanPlan, ScanTask};
 use crate::error::Result;
+use crate::sorting::{SortingColumn, has_one_order};
 use crate::statistics::{ColumnStatistics, Precision};
-use crate::write::{SortingColumn, has_one_order};
 
 impl ScanPlan {
     /// The columns by which the rows of all tasks are sorted, one task after another, the most significant column first. Empty if

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::super::planner::{Planned, Planner};
+use super::super::planner::{PlannedRowGroup, Planner};
 use super::{ScanPlan, ScanTask, byte_count};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -62,10 +62,10 @@ impl ScanTask {
         let mut task = Self { planner: Arc::clone(planner), ..self.clone() };
         if let Some((file, planned)) = self.open.as_deref() {
             let entry = &planner.dataset.files()[self.file];
-            let plan = planner.plan_of(entry, file)?;
+            let plan = planner.plan_for(entry, file)?;
             let target = Arc::new(FileTarget::new(&planner.target, &plan, entry.location()));
-            let planned = Planned { planner: Arc::clone(planner), plan, target, ..planned.clone() };
-            task.byte_count = byte_count(&Planned { rows: self.rows.clone(), ..planned.clone() });
+            let planned = PlannedRowGroup { planner: Arc::clone(planner), plan, target, ..planned.clone() };
+            task.byte_count = byte_count(&PlannedRowGroup { rows: self.rows.clone(), ..planned.clone() });
             task.open = Some(Arc::new((file.clone(), planned)));
         }
         Ok(task)

@@ -30,7 +30,7 @@ fn build_offsets(message: &str) -> (SchemaRef, Vec<Node>) {
     build(&parse(message), None, &offsets(), None).unwrap()
 }
 
-/// The schema as the `parquet` crate has it, whose fields do not carry Parquet types.
+/// The schema of the `parquet` crate, whose fields have no stored Parquet types.
 fn as_of_crate(schema: &Schema) -> Schema {
     let fields: Vec<_> = schema.fields().iter().map(without_stored_type).collect();
     Schema::new_with_metadata(fields, schema.metadata().clone())

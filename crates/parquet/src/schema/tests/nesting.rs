@@ -5,7 +5,7 @@ use parquet::arrow::parquet_to_arrow_schema;
 use super::{as_of_crate, build, build_offsets, offsets, parse, render};
 use crate::error::Error;
 
-/// Checks the tree, and that its schema is the one that the `parquet` crate makes.
+/// Checks the tree, and that its schema equals the `parquet` crate's.
 fn assert_tree(message: &str, expected: &str) {
     let (schema, nodes) = build_offsets(message);
     assert_eq!(render(&nodes), expected);
@@ -81,7 +81,7 @@ fn a_repeated_group_named_array_or_tuple_is_the_element() {
 
 #[test]
 fn a_repeated_group_of_one_repeated_child_is_the_element() {
-    // The parquet crate goes by other rules here.
+    // The parquet crate has other rules here.
     let assert_tree = |message, expected: &str| assert_eq!(render(&build_offsets(message).1), expected);
     assert_tree(
         "message m { optional group my_list (LIST) { repeated group array (LIST) { repeated int32 array; } } }",
@@ -106,7 +106,7 @@ fn a_repeated_group_of_one_repeated_child_is_the_element() {
            required int32 e; required int32 f; } } } }",
         "a:0/0/0[1 b:1/1/1{c:1/1/1[2 c:2/2/2{d:2/2/2#0 e:2/2/2#1 f:2/2/2#2}]}]",
     );
-    // Without annotation around it there is no list to be had.
+    // Without an annotation around it, it is not a list.
     assert_tree(
         "message m { required group a { repeated group b { repeated int32 c; } } }",
         "a:0/0/0{b:0/0/0[1 b:1/1/1{c:1/1/1[2 c:2/2/2#0]}]}",

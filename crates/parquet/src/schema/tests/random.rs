@@ -14,8 +14,8 @@ fn repetition(random: &mut Seeded) -> Repetition {
     all[random.usize(..all.len())]
 }
 
-/// A primitive or a group, with annotations that it may or may not be able to carry. `names` counts the types, if no two
-/// of them may have the same name.
+/// A primitive or a group, with valid and invalid annotations. `names` counts the types, if no two of them may have the same
+/// name.
 fn any_type(random: &mut Seeded, names: &mut Option<usize>, depth: usize, repetition: Repetition) -> TypePtr {
     let name = match names {
         None => ["a", "b", "list", "array", "a_tuple", "key_value", "x.y"][random.usize(..7)].to_owned(),
@@ -82,8 +82,8 @@ fn any_schema(random: &mut Seeded, mut names: Option<usize>) -> SchemaDescriptor
     SchemaDescriptor::new(Arc::new(Type::group_type_builder("m").with_fields(fields).build().unwrap()))
 }
 
-/// Whether there is a list whose repeated group has one repeated child: there, the `parquet` crate does not do as the
-/// specification says.
+/// Whether there is a list whose repeated group has one repeated child: there, the `parquet` crate does not follow the
+/// specification.
 fn has_list_by_the_third_rule(ty: &Type) -> bool {
     let is_repeated =
         |ty: &Type| ty.get_basic_info().has_repetition() && ty.get_basic_info().repetition() == Repetition::REPEATED;
@@ -119,7 +119,7 @@ fn every_schema_is_read_and_as_the_parquet_crate_reads_it_where_it_can() {
         if has_list_by_the_third_rule(descr.root_schema()) {
             continue;
         }
-        // The crate fails, or panics, where an annotation does not hold.
+        // The crate fails, or panics, on an invalid annotation.
         if let Ok(Ok(expected)) = catch_unwind(|| parquet_to_arrow_schema(&descr, None)) {
             assert_eq!(as_of_crate(&schema), expected, "{:#?}", descr.root_schema());
             agreed += 1;
@@ -138,7 +138,7 @@ fn choosing_any_leaves_prunes_as_the_parquet_crate_does_outside_of_maps() {
         let chosen: Vec<String> = paths.into_iter().filter(|_| random.bool()).collect();
         let projection = Projection::from_paths(chosen.clone());
         let Ok((schema, _)) = build(&descr, None, &offsets(), Some(&projection)) else {
-            // A leaf whose sibling has no leaves cannot be chosen in a map.
+            // A leaf whose sibling has no leaves cannot be selected in a map.
             continue;
         };
         let indices: Vec<usize> =

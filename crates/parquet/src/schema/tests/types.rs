@@ -20,7 +20,7 @@ fn strings_are_views_at_every_depth() {
     let expected = [Utf8View, BinaryView, Utf8View, Utf8View, BinaryView, Decimal128(20, 2)];
     assert_eq!(leaf_types(message, &SchemaOptions::default()), expected);
 
-    // The nested types above the leaves say the same.
+    // The nested types above the leaves are the same.
     let (schema, _) = build(&parse(message), None, &SchemaOptions::default(), None).unwrap();
     let DataType::List(element) = schema.field(2).data_type() else { panic!("{schema:?}") };
     assert_eq!(*element.data_type(), Utf8View);

@@ -41,7 +41,7 @@ fn rows_are_the_same_whatever_is_ruled_out() {
             false => by_lath(&mut random, &table),
         };
         let mut opened =
-            || ParquetFile::from_source(crate::reading::source(&mut random, bytes.clone())).expect("a sound file");
+            || ParquetFile::from_source(crate::slow_source::source(&mut random, bytes.clone())).expect("a sound file");
         // The second has the computed filters.
         let (file, with_computed) = (opened(), opened());
         let whole: Vec<RecordBatch> =

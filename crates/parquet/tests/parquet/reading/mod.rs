@@ -1,48 +1,16 @@
-//! Reading a file through Lath and through the `parquet` crate, shared by the suites.
-
-use std::io;
-use std::ops::Range;
-use std::sync::Arc;
+//! Reads files through Lath and through the `parquet` crate, for all suites.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use lath_parquet::{ByteRanges, Result, ScanBatches};
+use lath_parquet::{ParquetFile, Result, ScanBatches};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 
 /// A schema and its batches.
 pub(crate) type Table = (SchemaRef, Vec<RecordBatch>);
-
-/// A file in memory, every other one with slow requests: that changes what is read ahead, and how pages are found.
-pub(crate) fn source(random: &mut fastrand::Rng, bytes: Bytes) -> Arc<dyn ByteRanges> {
-    match random.bool() {
-        true => Arc::new(Slow { bytes, cost: random.u64(1..2000) }),
-        false => Arc::new(bytes),
-    }
-}
-
-/// A file in memory, a request of which costs as much as some bytes.
-#[derive(Debug)]
-struct Slow {
-    bytes: Bytes,
-    cost: u64,
-}
-
-impl ByteRanges for Slow {
-    fn len(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        self.bytes.read(range)
-    }
-
-    fn request_cost_bytes(&self) -> u64 {
-        self.cost
-    }
-}
 
 /// All batches of a scan.
 pub(crate) fn collect(batches: ScanBatches) -> Result<Table> {
@@ -66,4 +34,11 @@ pub(crate) fn read_with_crate(
     let schema = arrow_array::RecordBatchReader::schema(&reader);
     let batches: std::result::Result<Vec<RecordBatch>, _> = reader.collect();
     Ok((schema, batches?))
+}
+
+/// The footer of a file as the `parquet` crate reads it, with its page index.
+pub(crate) fn library_metadata(file: &ParquetFile) -> ParquetMetaData {
+    let bytes = file.source().read(0..file.source().len()).expect("a file that can be read");
+    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
+    reader.parse_and_finish(&bytes).expect("a footer that the library reads")
 }

@@ -82,7 +82,7 @@ impl FileBatches {
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(&plan.schema), arrays, &options)
-            .map_err(|error| Error::of_arrow(&error))
+            .map_err(|error| Error::from_arrow(&error))
     }
 }
 

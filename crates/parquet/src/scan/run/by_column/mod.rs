@@ -90,8 +90,8 @@ impl Reading {
         let start = Instant::now();
         let file = entry.open()?.counted(&job.counters.traffic);
         planning.open += start.elapsed();
-        let plan = planner.plan_of(entry, &file).map_err(|error| file.locate(error))?;
-        let rows = planner.rows_of(index, file.row_group_row_counts())?;
+        let plan = planner.plan_for(entry, &file).map_err(|error| file.locate(error))?;
+        let rows = planner.selected_rows(index, file.row_group_row_counts())?;
         let row_count = |rows: &RowGroupRows| rows.ranges.iter().map(|range| range.end - range.start).sum::<u64>();
         planning.add_file(rows.len(), rows.iter().map(row_count).sum());
         job.counters.add_planning(&planning);

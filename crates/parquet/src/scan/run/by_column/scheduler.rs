@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::scan::thresholds::{BATCHES_AT_ONCE, LANE_ROWS, MAX_BATCHES_AHEAD, MAX_BATCHES_OF_ALL};
 
 pub(super) struct Scheduler {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     workers: Vec<JoinHandle<()>>,
     leaves: Vec<LeafLanes>,
 }
@@ -31,7 +31,7 @@ struct LeafLanes {
     taken: usize,
 }
 
-struct Shared {
+struct SharedState {
     state: Mutex<State>,
     /// Signalled when a leaf can be worked on or the read ends.
     work: Condvar,
@@ -89,7 +89,7 @@ impl Scheduler {
         if threads < 2 || columns.len() < 2 {
             return None;
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             state: Mutex::new(State { columns, idle_workers: 0, caller_waits: false, stop: false }),
             work: Condvar::new(),
             ready: Condvar::new(),
@@ -148,7 +148,7 @@ impl Drop for Scheduler {
     }
 }
 
-fn work(shared: &Shared) {
+fn work(shared: &SharedState) {
     let mut state = shared.lock();
     while !state.stop {
         state = match state.furthest_behind() {
@@ -173,7 +173,7 @@ impl State {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -15,7 +15,7 @@ use std::task::{Poll, Waker};
 
 use arrow_array::RecordBatch;
 
-use self::shared::Shared;
+use self::shared::SharedState;
 pub(in crate::scan) use self::state::files_at_once;
 use self::state::{State, Task};
 use super::job::{Job, panicked};
@@ -26,14 +26,14 @@ use crate::scan::thresholds::{CANCEL_INTERVAL, HEAP_ROOM_BYTES};
 /// The threads of a scan. Dropping it tells them to end, without waiting for them.
 #[derive(Debug)]
 pub(in crate::scan) struct Parallel {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 impl Parallel {
     /// Starts `threads` threads.
     pub(in crate::scan) fn new(job: Arc<Job>, threads: usize) -> Result<Self> {
         let opens_one_at_a_time = job.waits_for_units();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             job,
             state: Mutex::new(State { opens_one_at_a_time, ..State::default() }),
             work_available: Condvar::new(),
@@ -101,7 +101,7 @@ impl Drop for Parallel {
     }
 }
 
-fn work(shared: &Shared) {
+fn work(shared: &SharedState) {
     let job = &shared.job;
     let mut reader = Reader::new(job, Arc::clone(&shared.stop));
     let worked = catch_unwind(AssertUnwindSafe(|| {

@@ -8,14 +8,14 @@ use arrow_array::RecordBatch;
 
 use super::state::{RowGroup, State, Task};
 use crate::error::{Error, Result};
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use crate::scan::run::job::{Job, panicked};
 use crate::scan::run::producer::Producer;
 use crate::scan::run::work::Reader;
 use crate::scan::thresholds::CANCEL_INTERVAL;
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) job: Arc<Job>,
     pub(super) state: Mutex<State>,
     /// Signalled when there is work for a waiting thread.
@@ -25,7 +25,7 @@ pub(super) struct Shared {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,7 +130,7 @@ impl Shared {
     }
 
     /// Adds the planned row groups of files from `first` on.
-    pub(super) fn add_row_groups(&self, first: usize, planned: Vec<Result<Vec<Planned>>>) {
+    pub(super) fn add_row_groups(&self, first: usize, planned: Vec<Result<Vec<PlannedRowGroup>>>) {
         let mut state = self.lock();
         for (index, planned) in (first..).zip(planned) {
             let Some(file) = state.file(index) else { return };
@@ -153,7 +153,7 @@ impl Shared {
         &self,
         file: usize,
         row_group: usize,
-        planned: Planned,
+        planned: PlannedRowGroup,
         reader: &mut Reader,
     ) -> Result<()> {
         let mut producer = Producer::new(planned, reader, &self.job)?;

@@ -23,7 +23,7 @@ use std::task::Waker;
 use arrow_array::RecordBatch;
 
 use crate::error::Error;
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use crate::scan::thresholds::{MAX_FILES_AHEAD, MAX_FILES_AT_ONCE};
 
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ pub(super) struct File {
 #[derive(Debug)]
 pub(super) struct RowGroup {
     /// `None` once a thread has taken it.
-    pub(super) planned: Option<Planned>,
+    pub(super) planned: Option<PlannedRowGroup>,
     pub(super) batches: VecDeque<(RecordBatch, usize)>,
     pub(super) is_done: bool,
     /// An error that follows the batches.
@@ -71,7 +71,7 @@ pub(super) enum Task {
     Scan {
         file: usize,
         row_group: usize,
-        planned: Box<Planned>,
+        planned: Box<PlannedRowGroup>,
     },
 }
 
@@ -140,7 +140,7 @@ impl State {
 }
 
 impl RowGroup {
-    pub(super) fn planned(planned: Planned) -> Self {
+    pub(super) fn planned(planned: PlannedRowGroup) -> Self {
         Self { planned: Some(planned), batches: VecDeque::new(), is_done: false, error: None }
     }
 

@@ -10,14 +10,14 @@ use super::wanted::WantedRows;
 use crate::decode::LeafBatch;
 use crate::error::{Error, Result};
 use crate::scan::columns::{Conjunct, LeafPlaces};
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use crate::scan::rows::{Mask, Window};
 use crate::scan::run::work::Reader;
 
 /// The columns of one row group.
 #[derive(Debug)]
 pub(super) struct Columns {
-    pub(super) planned: Planned,
+    pub(super) planned: PlannedRowGroup,
     /// By leaf of the plan: `None` until it is opened.
     leaves: Vec<Option<LeafColumn>>,
     /// By leaf of the plan: whether no row of it is skipped.
@@ -30,7 +30,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// The columns that `planned` reads, none of which is open yet. Rows are tested by `conjuncts`.
-    pub(super) fn new(planned: Planned, conjuncts: &[Conjunct]) -> Self {
+    pub(super) fn new(planned: PlannedRowGroup, conjuncts: &[Conjunct]) -> Self {
         let leaves = 0..planned.plan.leaves.len();
         let is_whole = planned.is_whole();
         Self {
@@ -124,11 +124,11 @@ impl Columns {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(&plan.schema), arrays, &options)
-            .map_err(|error| Error::of_arrow(&error))
+            .map_err(|error| Error::from_arrow(&error))
     }
 
     /// Leaves open columns to the next row group.
-    pub(super) fn close(self, reader: &mut Reader) -> Planned {
+    pub(super) fn close(self, reader: &mut Reader) -> PlannedRowGroup {
         for (leaf, column) in self.leaves.into_iter().enumerate() {
             if let Some(column) = column {
                 reader.put(leaf, column.into_reader(), self.planned.file.source());

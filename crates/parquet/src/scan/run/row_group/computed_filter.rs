@@ -3,14 +3,14 @@
 use crate::error::Result;
 use crate::prune::{ComputedFilter, key_leaf};
 use crate::scan::columns::{Conjunct, Operand};
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use crate::scan::run::work::Reader;
 use crate::scan::thresholds::MAX_TESTED_ROWS;
 
 /// Computes a filter of the values of a conjunct's column, if the conjunct looks for keys that the row group lacks, and the row group
 /// was scanned for such keys before.
-pub(super) fn compute_filter(planned: &Planned, conjunct: &Conjunct, reader: &mut Reader) -> Result<()> {
-    let Planned { file, plan, row_group, .. } = planned;
+pub(super) fn compute_filter(planned: &PlannedRowGroup, conjunct: &Conjunct, reader: &mut Reader) -> Result<()> {
+    let PlannedRowGroup { file, plan, row_group, .. } = planned;
     let memory = planned.computed_filters.as_ref().filter(|_| reader.computes_filters());
     let (Some(memory), &[operand]) = (memory, conjunct.operands.as_slice()) else { return Ok(()) };
     let (Operand::Leaf(leaf), Some((column, kind))) = (&plan.operands[operand], key_leaf(file, &conjunct.predicate))

@@ -30,7 +30,7 @@ impl Filter {
 
     pub(super) fn filter(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let predicate = self.predicate.get_or_init(|| FilterBuilder::new(&self.mask.to_array()).optimize().build());
-        predicate.filter(array).map_err(|error| Error::of_arrow(&error))
+        predicate.filter(array).map_err(|error| Error::from_arrow(&error))
     }
 }
 

@@ -39,15 +39,15 @@ pub(super) struct LeafColumn {
     /// The next row of the row group that the reader is at.
     position: u64,
     /// `None` while no row of the window is decoded.
-    held: Option<Held>,
+    held: Option<DecodedRows>,
     form: Form,
-    /// The indices of [`Held::Codes`].
+    /// The indices of [`DecodedRows::Codes`].
     codes: Codes,
 }
 
 /// Decoded rows of the window.
 #[derive(Debug)]
-enum Held {
+enum DecodedRows {
     /// The values of `rows`.
     Values { batch: LeafBatch, rows: Arc<Mask> },
     /// The indices of `rows` into a dictionary.
@@ -123,7 +123,7 @@ impl LeafColumn {
     /// The decoded rows; `None` if no row of the window is decoded yet.
     pub(super) fn held_rows(&self) -> Option<&Arc<Mask>> {
         self.held.as_ref().map(|held| match held {
-            Held::Values { rows, .. } | Held::Codes { rows, .. } => rows,
+            DecodedRows::Values { rows, .. } | DecodedRows::Codes { rows, .. } => rows,
         })
     }
 
@@ -153,21 +153,21 @@ impl LeafColumn {
             None => {
                 let ranges = wanted.decode_ranges()?;
                 if kept.is_sparse_in(&ranges.rows, sparse) && self.can_select() {
-                    Held::Values { batch: self.select(ranges, kept)?, rows: Arc::clone(kept) }
+                    DecodedRows::Values { batch: self.select(ranges, kept)?, rows: Arc::clone(kept) }
                 } else {
                     self.decode_to_test(ranges, max_entries)?
                 }
             }
         };
         let held = match held {
-            Held::Values { batch, rows } if kept.is_sparse_in(&rows, sparse) => {
-                Held::Values { batch: self.filter(batch, &rows, kept, filters)?, rows: Arc::clone(kept) }
+            DecodedRows::Values { batch, rows } if kept.is_sparse_in(&rows, sparse) => {
+                DecodedRows::Values { batch: self.filter(batch, &rows, kept, filters)?, rows: Arc::clone(kept) }
             }
             held => held,
         };
         Ok(match self.held.insert(held) {
-            Held::Values { batch, rows } => TestRows::Values { array: &batch.array, rows },
-            Held::Codes { dictionary, rows } => TestRows::Codes { codes: &self.codes, dictionary, rows },
+            DecodedRows::Values { batch, rows } => TestRows::Values { array: &batch.array, rows },
+            DecodedRows::Codes { dictionary, rows } => TestRows::Codes { codes: &self.codes, dictionary, rows },
         })
     }
 
@@ -180,7 +180,7 @@ impl LeafColumn {
         filters: &mut Filters,
     ) -> Result<LeafBatch> {
         let batch = self.take_values(rows, wanted, filters)?;
-        self.held = Some(Held::Values { batch: batch.clone(), rows: Arc::clone(rows) });
+        self.held = Some(DecodedRows::Values { batch: batch.clone(), rows: Arc::clone(rows) });
         Ok(batch)
     }
 
@@ -193,8 +193,8 @@ impl LeafColumn {
     ) -> Result<LeafBatch> {
         match self.held.take() {
             None => self.decode(wanted.decode_ranges()?, rows, filters),
-            Some(Held::Values { batch, rows: held }) => self.filter(batch, &held, rows, filters),
-            Some(Held::Codes { rows: held, .. }) => self.decode_codes(&held, rows),
+            Some(DecodedRows::Values { batch, rows: held }) => self.filter(batch, &held, rows, filters),
+            Some(DecodedRows::Codes { rows: held, .. }) => self.decode_codes(&held, rows),
         }
     }
 
@@ -213,7 +213,7 @@ impl LeafColumn {
         }
     }
 
-    fn decode_to_test(&mut self, ranges: &DecodeRanges, max_entries: usize) -> Result<Held> {
+    fn decode_to_test(&mut self, ranges: &DecodeRanges, max_entries: usize) -> Result<DecodedRows> {
         let rows = Arc::clone(&ranges.rows);
         let batch = match self.read_codes(ranges)? {
             CodesOrValues::Values(batch) => batch,
@@ -224,13 +224,13 @@ impl LeafColumn {
                 };
                 if let Some(dictionary) = dictionary.filter(|dictionary| dictionary.len() <= max_entries) {
                     self.form = Form::Dictionary(Arc::clone(&dictionary));
-                    return Ok(Held::Codes { dictionary, rows });
+                    return Ok(DecodedRows::Codes { dictionary, rows });
                 }
                 self.form = Form::Values;
                 self.decode_codes(&rows, &rows)?
             }
         };
-        Ok(Held::Values { batch, rows })
+        Ok(DecodedRows::Values { batch, rows })
     }
 
     /// Reads `ranges` as dictionary indices, or as values where a page has none.

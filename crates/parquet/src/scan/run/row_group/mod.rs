@@ -35,7 +35,7 @@ use super::work::Reader;
 use crate::error::Result;
 use crate::scan::columns::{Conjunct, split_conjuncts};
 use crate::scan::monitor::{Counters, Stage};
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use crate::scan::rows::Windows;
 use crate::scan::thresholds::{MAX_FILTERED_ROWS, MAX_TESTED_ROWS, MIN_TESTED_ROWS};
 
@@ -74,7 +74,7 @@ pub(in crate::scan) enum Next {
 
 impl RowGroupScan {
     /// Starts at the first row. `reader` has the open columns of earlier row groups of the same plan.
-    pub(in crate::scan) fn new(planned: Planned, reader: &mut Reader, batch_size: usize) -> Self {
+    pub(in crate::scan) fn new(planned: PlannedRowGroup, reader: &mut Reader, batch_size: usize) -> Self {
         reader.start(&planned);
         let windows = Windows::new(planned.rows.clone());
         let conjuncts = split_conjuncts(planned.predicate.as_deref());
@@ -140,19 +140,19 @@ impl RowGroupScan {
     }
 
     /// The planned row group.
-    pub(in crate::scan) fn planned(&self) -> &Planned {
+    pub(in crate::scan) fn planned(&self) -> &PlannedRowGroup {
         &self.columns.planned
     }
 
     /// Stops, and returns the remaining rows for another scan of the row group.
-    pub(in crate::scan) fn stop(mut self, reader: &mut Reader) -> Planned {
+    pub(in crate::scan) fn stop(mut self, reader: &mut Reader) -> PlannedRowGroup {
         let windows = std::mem::replace(&mut self.windows, Windows::new(Vec::new()));
         let rows = windows.rest();
-        Planned { rows, ..self.finish(reader) }
+        PlannedRowGroup { rows, ..self.finish(reader) }
     }
 
     /// Leaves open columns to the next row group. Adds the test results to the statistics of the predicate.
-    pub(in crate::scan) fn finish(mut self, reader: &mut Reader) -> Planned {
+    pub(in crate::scan) fn finish(mut self, reader: &mut Reader) -> PlannedRowGroup {
         self.end();
         let planned = self.columns.close(reader);
         if let State::Ended { misses } = &self.state {

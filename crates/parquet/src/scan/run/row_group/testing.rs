@@ -10,7 +10,7 @@ use crate::decode::SearchablePage;
 use crate::error::Result;
 use crate::scan::columns::{Conjunct, ConjunctStats, FilePlan, Operand, PageSearch};
 use crate::scan::monitor::Counters;
-use crate::scan::planner::Planned;
+use crate::scan::planner::PlannedRowGroup;
 use crate::scan::rows::{Mask, Truth, Window, Windows};
 use crate::scan::run::work::Reader;
 use crate::scan::thresholds::SPARSE;
@@ -29,7 +29,7 @@ pub(super) struct Testing {
 }
 
 impl Testing {
-    pub(super) fn new(conjuncts: Vec<Conjunct>, planned: &Planned) -> Self {
+    pub(super) fn new(conjuncts: Vec<Conjunct>, planned: &PlannedRowGroup) -> Self {
         let plan = &planned.plan;
         let order = plan.selectivity.order(&conjuncts, |conjunct| bytes_per_row(conjunct, planned));
         let search = order.first().and_then(|&first| search_for(&conjuncts[first], plan));
@@ -144,7 +144,7 @@ impl Testing {
             }
             TestRows::Values { array, rows } => {
                 let truth = predicate.evaluate(std::slice::from_ref(array), array.len())?;
-                Mask::of_truth(&truth).spread(rows)
+                Mask::from_truth(&truth).spread(rows)
             }
         }
     }
@@ -177,11 +177,11 @@ impl Testing {
             }
         }
         let truth = predicate.evaluate(&arrays, rows.count())?;
-        Mask::of_truth(&truth).spread(&rows)
+        Mask::from_truth(&truth).spread(&rows)
     }
 
     /// Adds the test results to the statistics of the plan. Returns the conjuncts that no row of the row group passed.
-    pub(super) fn finish(self, planned: &Planned) -> Vec<Conjunct> {
+    pub(super) fn finish(self, planned: &PlannedRowGroup) -> Vec<Conjunct> {
         planned.plan.selectivity.add(&self.conjuncts, &self.stats);
         let all_rows = planned.file.row_group_row_counts().get(planned.row_group).copied();
         let is_miss =
@@ -217,7 +217,7 @@ fn common_rows(
 }
 
 /// Estimated bytes a row of the columns of a conjunct, from the footer.
-fn bytes_per_row(conjunct: &Conjunct, planned: &Planned) -> f64 {
+fn bytes_per_row(conjunct: &Conjunct, planned: &PlannedRowGroup) -> f64 {
     let metadata = planned.file.metadata();
     let leaves = conjunct.operands.iter().flat_map(|&operand| planned.plan.operands[operand].leaves());
     let chunk = |leaf: usize| metadata.chunk(planned.row_group, planned.plan.leaves[leaf].leaf.column).ok();

@@ -79,7 +79,7 @@ impl Serialize for ScanPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let form = || {
             let Some(first) = self.tasks.first() else {
-                return Err(Error::invalid("a plan without tasks has nothing that could be written"));
+                return Err(Error::invalid("a plan without tasks cannot be serialized"));
             };
             let planner = &first.planner;
             let mut places = BTreeMap::new();

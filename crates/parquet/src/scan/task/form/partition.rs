@@ -36,7 +36,7 @@ pub(super) fn partitions<'a>(
     let all = all.filter(|rows| rows.iter().all(|row| row.schema() == schema));
     let all = all.ok_or_else(|| Error::invalid("files with different partition columns"))?;
     let file_count = all.len();
-    let values = concat_batches(&schema, all).map_err(|error| Error::of_arrow(&error))?;
+    let values = concat_batches(&schema, all).map_err(|error| Error::from_arrow(&error))?;
     let columns = schema.fields().iter().zip(values.columns());
     let columns: Vec<_> =
         columns.map(|(field, values)| PartitionColumn::new(Arc::clone(field), Arc::clone(values))).collect();
@@ -65,7 +65,7 @@ pub(super) fn encode_row(values: Vec<(&FieldRef, ArrayRef)>) -> Result<String> {
         writer.write(&row)?;
         writer.into_inner()
     };
-    write().map(|bytes| BASE64_STANDARD.encode(bytes)).map_err(|error| Error::of_arrow(&error))
+    write().map(|bytes| BASE64_STANDARD.encode(bytes)).map_err(|error| Error::from_arrow(&error))
 }
 
 fn decode_row(text: &str) -> Result<RecordBatch> {
@@ -76,5 +76,5 @@ fn decode_row(text: &str) -> Result<RecordBatch> {
         Ok(batches.next().transpose()?)
     });
     let row = row.map_err(|error| Error::invalid(format!("values of partition columns: {error}")))?;
-    row.filter(|row| row.num_rows() == 1).ok_or_else(|| Error::invalid("values of partition columns: not one row"))
+    row.filter(|row| row.num_rows() == 1).ok_or_else(|| Error::invalid("values of partition columns: expected one row"))
 }

@@ -70,7 +70,7 @@ impl ScanForm {
         let predicate = planner.predicate.as_ref().map(Predicate::to_string);
         if let Some(text) = &predicate {
             // A predicate that was built in Rust may be nested more deeply than text may be.
-            Predicate::parse(text).map_err(|error| Error::invalid(format!("a predicate that is written: {error}")))?;
+            Predicate::parse(text).map_err(|error| Error::invalid(format!("the predicate of a task: {error}")))?;
         }
         let target = &planner.target;
         Ok(Self {

@@ -1,0 +1,133 @@
+//! Outputs that a program has begun and not finished.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lath_parquet::{Error, Result};
+
+use super::temporary::Temporary;
+
+/// The uncommitted files of a program, so that another thread can remove them, for example when a signal arrives, before the
+/// process ends. Lath itself handles no signals.
+///
+/// [`AtomicFile::create_with`](crate::AtomicFile::create_with) and [`AtomicFiles::create_with`](crate::AtomicFiles::create_with)
+/// register their files here. Clones are handles of the same list.
+///
+/// ```
+/// use std::io::Write;
+/// use lath_parquet::Error;
+/// use lath_writer::{AtomicFile, UncommittedFiles};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("rows.csv");
+/// let uncommitted = UncommittedFiles::new();
+/// let mut file = AtomicFile::create_with(&path, &uncommitted)?;
+/// file.write_all(b"1,2\n")?;
+/// // On another thread, when the program is told to end:
+/// uncommitted.abandon();
+/// assert!(matches!(file.commit(), Err(Error::Cancelled)));
+/// assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct UncommittedFiles {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_abandoned: bool,
+    next: u64,
+    begun: BTreeMap<u64, BegunOutput>,
+}
+
+/// Files and folders to remove if they are not committed.
+#[derive(Debug)]
+pub(super) struct BegunOutput {
+    pub(super) temporary: Temporary,
+    /// Folders that were created for it, the outermost first; they are removed if they are empty.
+    pub(super) made: Vec<PathBuf>,
+}
+
+impl BegunOutput {
+    fn remove(&self) {
+        self.temporary.remove();
+        remove_empty(&self.made);
+    }
+}
+
+/// Removes empty folders, given with the outermost first.
+pub(super) fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders.iter().rev() {
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+impl UncommittedFiles {
+    /// An empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Removes the temporary files of everything that is not committed. Later calls that create or commit with this list fail
+    /// with [`Error::Cancelled`]. A commit that has begun to rename is waited for, and stays.
+    pub fn abandon(&self) {
+        let mut state = self.lock();
+        state.is_abandoned = true;
+        // Later files may be in folders that were created before them.
+        while let Some((_, begun)) = state.begun.pop_last() {
+            begun.remove();
+        }
+    }
+
+    /// Creates something that is registered from the moment it exists.
+    pub(super) fn begin<T>(&self, create: impl FnOnce() -> Result<(BegunOutput, T)>) -> Result<(Entry, T)> {
+        let mut state = self.lock();
+        if state.is_abandoned {
+            return Err(Error::Cancelled);
+        }
+        let (begun, created) = create()?;
+        let id = state.next;
+        state.next += 1;
+        state.begun.insert(id, begun);
+        Ok((Entry { list: self.clone(), id }, created))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A registered file, which is removed when this is dropped, unless it is committed before.
+#[derive(Debug)]
+pub(super) struct Entry {
+    list: UncommittedFiles,
+    id: u64,
+}
+
+impl Entry {
+    /// Lets `put_in_place` rename the temporary file, while no other thread can abandon it.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] if it was abandoned before; errors of `put_in_place`.
+    pub(super) fn commit(self, put_in_place: impl FnOnce(&Temporary) -> Result<()>) -> Result<()> {
+        let mut state = self.list.lock();
+        let Some(begun) = state.begun.get(&self.id) else { return Err(Error::Cancelled) };
+        put_in_place(&begun.temporary)?;
+        state.begun.remove(&self.id);
+        Ok(())
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut state = self.list.lock();
+        if let Some(begun) = state.begun.remove(&self.id) {
+            begun.remove();
+        }
+    }
+}

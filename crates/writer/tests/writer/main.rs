@@ -1,0 +1,14 @@
+//! Files written and read back, beside the `parquet` crate as the oracle. One program, so that it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod alp;
+mod atomic;
+mod copy;
+mod layout;
+mod memory;
+mod pairwise;
+#[path = "../../../parquet/tests/parquet/reading/mod.rs"]
+mod reading;
+mod round_trip;
+mod stored_types;
+mod writing;
