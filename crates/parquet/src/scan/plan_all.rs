@@ -12,9 +12,9 @@ use crate::scan::run::{Job, Work};
 pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
     let planner = match job.work {
         Work::Files(planner) => planner,
-        Work::Tasks(tasks) => return Ok(ScanPlan::new(Arc::clone(&job.target.schema), tasks, job.limit)),
+        Work::Tasks(tasks) => return Ok(ScanPlan::new(Arc::clone(&job.target.schema), tasks, job.settings.limit)),
     };
-    let how = How { batch_size: job.batch_size, verify_crc: job.verify_crc };
+    let how = How { batch_size: job.settings.batch_size, verify_crc: job.settings.verify_crc };
     let plan_file = |index: usize| {
         let mut planning = Planning::default();
         let open = planner.open(index, &mut planning);
@@ -29,8 +29,8 @@ pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
     let mut tasks: Vec<ScanTask> = Vec::new();
     let (mut planned, mut rows) = (0, 0);
     // With a limit: one file for each thread, then double the number each time.
-    let mut next_count = if job.limit == u64::MAX { file_count } else { threads.max(1) };
-    while planned < file_count && rows < job.limit {
+    let mut next_count = if job.settings.limit == u64::MAX { file_count } else { threads.max(1) };
+    while planned < file_count && rows < job.settings.limit {
         next_count = next_count.min(file_count - planned);
         let of_files = on_threads::each(next_count, threads, "lath-plan", |at| plan_file(planned + at));
         for task in of_files.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten() {
@@ -40,5 +40,5 @@ pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
         planned += next_count;
         next_count = planned;
     }
-    Ok(ScanPlan::new(Arc::clone(&job.target.schema), tasks, job.limit).with_report(job.counters.report()))
+    Ok(ScanPlan::new(Arc::clone(&job.target.schema), tasks, job.settings.limit).with_report(job.counters.report()))
 }

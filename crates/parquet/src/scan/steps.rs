@@ -114,7 +114,7 @@ impl ScanPlanner {
         };
         Ok(Self {
             planner,
-            how: How { batch_size: job.batch_size, verify_crc: job.verify_crc },
+            how: How { batch_size: job.settings.batch_size, verify_crc: job.settings.verify_crc },
             schema: Arc::clone(&job.target.schema),
             counters: job.counters,
             next_file: 0,

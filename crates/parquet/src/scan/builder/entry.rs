@@ -38,8 +38,11 @@ impl Scan {
             )));
         }
         let How { batch_size, verify_crc } = first.how();
-        let layout = first.planner().layout.clone();
-        Ok(Self { batch_size, verify_crc, layout, ..Self::new(Source::Tasks(tasks)) })
+        let layout = first.planner().query.layout.clone();
+        let mut scan = Self::new(Source::Tasks(tasks));
+        scan.query.layout = layout;
+        (scan.settings.batch_size, scan.settings.verify_crc) = (batch_size, verify_crc);
+        Ok(scan)
     }
 
     /// A scan without rows.

@@ -1,7 +1,6 @@
 mod entry;
 mod run;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,8 +17,9 @@ use crate::prune::Pruning;
 use crate::runtime::{Runtime, threads_or_cores};
 use crate::scan::columns::VirtualColumns;
 use crate::scan::monitor::Cancel;
+use crate::scan::planner::Query;
 use crate::scan::rows::DeleteMask;
-use crate::schema::ArrowLayout;
+use crate::scan::run::Settings;
 
 /// Builder of a scan: which rows of files to find, and which columns to read.
 ///
@@ -39,29 +39,14 @@ use crate::schema::ArrowLayout;
 #[must_use = "nothing is read before `build`, `into_stream` or `count`"]
 pub struct Scan {
     source: Source,
-    pruning: Pruning,
-    predicate: Option<Predicate>,
+    query: Query,
     paths: Option<Vec<String>>,
-    /// Column indices, instead of `paths`.
+    /// Column indices, instead of `paths`; leaf numbers ([`Query::leaves`]) instead of both.
     columns: Option<Vec<usize>>,
-    /// Leaf numbers, instead of both.
-    leaves: Option<Vec<usize>>,
     virtual_columns: VirtualColumns,
-    row_groups: Option<Vec<usize>>,
-    row_ranges: Option<Vec<Range<u64>>>,
-    file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
-    deleted: BTreeMap<usize, Arc<DeleteMask>>,
-    filter: Option<DynamicFilter>,
-    limit: u64,
-    batch_size: usize,
+    settings: Settings,
     threads: usize,
     runtime: Option<Runtime>,
-    layout: ArrowLayout,
-    verify_crc: bool,
-    unordered: bool,
-    by_column: bool,
-    memory_budget_bytes: usize,
-    cancel: Cancel,
 }
 
 /// Input of a scan.
@@ -84,27 +69,22 @@ impl Scan {
     fn new(source: Source) -> Self {
         Self {
             source,
-            pruning: Pruning::default(),
-            predicate: None,
+            query: Query::default(),
             paths: None,
             columns: None,
-            leaves: None,
             virtual_columns: VirtualColumns::default(),
-            row_groups: None,
-            row_ranges: None,
-            file_rows: None,
-            deleted: BTreeMap::new(),
-            filter: None,
-            limit: u64::MAX,
-            batch_size: Self::DEFAULT_BATCH_SIZE,
+            settings: Settings {
+                limit: u64::MAX,
+                batch_size: Self::DEFAULT_BATCH_SIZE,
+                verify_crc: true,
+                unordered: false,
+                by_column: false,
+                memory_budget_bytes: Self::DEFAULT_MEMORY_BUDGET_BYTES,
+                filter: None,
+                cancel: Cancel::default(),
+            },
             threads: 1,
             runtime: None,
-            layout: ArrowLayout::default(),
-            verify_crc: true,
-            unordered: false,
-            by_column: false,
-            memory_budget_bytes: Self::DEFAULT_MEMORY_BUDGET_BYTES,
-            cancel: Cancel::default(),
         }
     }
 
@@ -119,11 +99,11 @@ impl Scan {
 
     /// Finds only rows for which `predicate` is true, in addition to other conditions.
     pub fn predicate(mut self, predicate: Predicate) -> Self {
-        let predicate = match self.predicate.take() {
+        let predicate = match self.query.predicate.take() {
             Some(before) => before.and(predicate),
             None => predicate,
         };
-        self.predicate = (predicate != Predicate::TRUE).then_some(predicate);
+        self.query.predicate = (predicate != Predicate::TRUE).then_some(predicate);
         self
     }
 
@@ -141,21 +121,21 @@ impl Scan {
     /// order of the paths, fields within a column in file order.
     pub fn select<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
         self.paths = Some(paths.into_iter().map(Into::into).collect());
-        (self.columns, self.leaves) = (None, None);
+        (self.columns, self.query.leaves) = (None, None);
         self
     }
 
     /// As [`Scan::select`], by the index of columns in [`Dataset::schema`] or [`ParquetFile::schema`], counted from 0.
     pub fn select_columns(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         self.columns = Some(columns.into_iter().collect());
-        self.leaves = None;
+        self.query.leaves = None;
         self
     }
 
     /// As [`Scan::select`], by leaf numbers in the Parquet schema of the one file that is scanned, counted from 0. That tells
     /// columns with the same path apart. Columns come in file order.
     pub fn select_leaves(mut self, leaves: impl IntoIterator<Item = usize>) -> Self {
-        self.leaves = Some(leaves.into_iter().collect());
+        self.query.leaves = Some(leaves.into_iter().collect());
         self
     }
 
@@ -174,7 +154,7 @@ impl Scan {
 
     /// Scans only these row groups of every file, counted from 0, in the order given.
     pub fn row_groups(mut self, row_groups: impl IntoIterator<Item = usize>) -> Self {
-        self.row_groups = Some(row_groups.into_iter().collect());
+        self.query.row_groups = Some(row_groups.into_iter().collect());
         self
     }
 
@@ -186,21 +166,21 @@ impl Scan {
     /// Scans only the rows of every file in these ranges, which have to be sorted and must not overlap. Rows are numbered
     /// from 0 over the whole file.
     pub fn row_ranges(mut self, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
-        self.row_ranges = Some(ranges.into_iter().collect());
+        self.query.row_ranges = Some(ranges.into_iter().collect());
         self
     }
 
     /// Scans only some rows of some files, and opens no other files: for each file, by its index in [`Dataset::files`], ranges as in
     /// [`Scan::row_ranges`], which they replace.
     pub fn file_rows(mut self, rows: impl IntoIterator<Item = (usize, Vec<Range<u64>>)>) -> Self {
-        self.file_rows = Some(rows.into_iter().collect());
+        self.query.file_rows = Some(rows.into_iter().collect());
         self
     }
 
     /// Skips deleted rows: for each file, by its index in [`Dataset::files`], in addition to earlier calls.
     pub fn deleted(mut self, masks: impl IntoIterator<Item = (usize, DeleteMask)>) -> Self {
         for (file, mask) in masks {
-            let before = self.deleted.entry(file).or_default();
+            let before = self.query.deleted.entry(file).or_default();
             *Arc::make_mut(before) |= &mask;
         }
         self
@@ -209,19 +189,19 @@ impl Scan {
     /// Applies a condition that becomes known while the scan runs, in addition to the predicate. If called several times, the
     /// last filter wins.
     pub fn dynamic_filter(mut self, filter: &DynamicFilter) -> Self {
-        self.filter = Some(filter.clone());
+        self.settings.filter = Some(filter.clone());
         self
     }
 
     /// Kinds of evidence that may rule out row groups and pages; all by default.
     pub fn pruning(mut self, pruning: Pruning) -> Self {
-        self.pruning = pruning;
+        self.query.pruning = pruning;
         self
     }
 
     /// Ends the scan after this many rows.
     pub fn limit(mut self, rows: u64) -> Self {
-        self.limit = rows;
+        self.settings.limit = rows;
         self
     }
 
@@ -229,7 +209,7 @@ impl Scan {
     /// concatenated to at least an eighth of the maximum; strings of batches below a quarter are copied if that frees most of the
     /// memory of their pages.
     pub fn batch_size(mut self, rows: usize) -> Self {
-        self.batch_size = rows;
+        self.settings.batch_size = rows;
         self
     }
 
@@ -250,25 +230,25 @@ impl Scan {
 
     /// The Arrow layout of string and binary columns.
     pub fn strings(mut self, strings: Strings) -> Self {
-        self.layout.strings = strings;
+        self.query.layout.strings = strings;
         self
     }
 
     /// Columns to read as Arrow dictionaries with keys of `Int32`, named as in [`Scan::select`].
     pub fn dictionary_columns<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
-        self.layout.dictionary_columns = paths.into_iter().map(Into::into).collect();
+        self.query.layout.dictionary_columns = paths.into_iter().map(Into::into).collect();
         self
     }
 
     /// Whether pages that carry a CRC are checked against it (on by default).
     pub fn verify_crc(mut self, verify: bool) -> Self {
-        self.verify_crc = verify;
+        self.settings.verify_crc = verify;
         self
     }
 
     /// Whether batches may come in any order, as soon as they are ready; by default they come in the order of files and rows.
     pub fn unordered(mut self, unordered: bool) -> Self {
-        self.unordered = unordered;
+        self.settings.unordered = unordered;
         self
     }
 
@@ -282,20 +262,20 @@ impl Scan {
     /// has no effect with a predicate, on unordered scans, streams and tasks, and with one thread. Dropping the scan early waits
     /// for the few batches that its threads are decoding.
     pub fn by_column(mut self, by_column: bool) -> Self {
-        self.by_column = by_column;
+        self.settings.by_column = by_column;
         self
     }
 
     /// Bounds the bytes of batches that are decoded ahead of the caller; see [`Scan::DEFAULT_MEMORY_BUDGET_BYTES`]. In addition,
     /// every thread holds the pages that it decodes and the batch that it builds.
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
-        self.memory_budget_bytes = bytes;
+        self.settings.memory_budget_bytes = bytes;
         self
     }
 
     /// A handle that cancels the scan from another thread.
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
-        self.cancel = cancel.clone();
+        self.settings.cancel = cancel.clone();
         self
     }
 }

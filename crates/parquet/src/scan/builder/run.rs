@@ -10,7 +10,7 @@ use crate::runtime::Runtime;
 use crate::scan::columns::{Target, VirtualColumns};
 use crate::scan::monitor::Counters;
 use crate::scan::plan_all::plan_all;
-use crate::scan::planner::Planner;
+use crate::scan::planner::{Planner, Query};
 use crate::scan::run::{Job, ScanBatches, ScanStream, Work};
 use crate::scan::steps::ScanPlanner;
 use crate::scan::task::{How, ScanPlan, ScanTask};
@@ -61,14 +61,14 @@ impl Scan {
     /// As [`Scan::build`], and errors of reading.
     pub fn count(mut self) -> Result<u64> {
         if !matches!(self.source, Source::Tasks(_)) {
-            (self.paths, self.columns, self.leaves) = (Some(Vec::new()), None, None);
+            (self.paths, self.columns, self.query.leaves) = (Some(Vec::new()), None, None);
             self.virtual_columns = VirtualColumns::default();
         }
         self.build()?.count_rows()
     }
 
     fn job(self) -> Result<Job> {
-        if self.batch_size == 0 {
+        if self.settings.batch_size == 0 {
             return Err(Error::invalid("the batch size must be at least 1 row"));
         }
         let (work, target, files) = match self.source {
@@ -76,21 +76,15 @@ impl Scan {
             Source::Dataset(ref dataset) => self.dataset_work(dataset.clone())?,
             Source::Tasks(ref tasks) => self.tasks_work(tasks)?,
             Source::Nothing(ref schema) => {
-                let target = Target::new(Arc::clone(schema), None, &VirtualColumns::default(), self.layout.strings)?;
+                let target =
+                    Target::new(Arc::clone(schema), None, &VirtualColumns::default(), self.query.layout.strings)?;
                 (Work::Tasks(Vec::new()), Arc::new(target), 0)
             }
         };
         Ok(Job {
             work,
-            batch_size: self.batch_size,
-            limit: self.limit,
-            verify_crc: self.verify_crc,
-            unordered: self.unordered,
-            by_column: self.by_column,
-            memory_budget_bytes: self.memory_budget_bytes,
-            filter: self.filter,
+            settings: self.settings,
             runtime: self.runtime.unwrap_or_else(Runtime::global),
-            cancel: self.cancel,
             target,
             counters: Arc::new(Counters::new(files)),
         })
@@ -99,41 +93,36 @@ impl Scan {
     /// The work of scanning a dataset, its target, and the number of files.
     fn dataset_work(&self, dataset: Dataset) -> Result<(Work, Arc<Target>, usize)> {
         let file_count = dataset.files().len();
-        let last_with_rows = self.file_rows.as_ref().and_then(BTreeMap::last_key_value).map(|(&last, _)| last);
-        let last_with_deletes = self.deleted.last_key_value().map(|(&last, _)| last);
+        let last_with_rows = self.query.file_rows.as_ref().and_then(BTreeMap::last_key_value).map(|(&last, _)| last);
+        let last_with_deletes = self.query.deleted.last_key_value().map(|(&last, _)| last);
         if let Some(last) = last_with_rows.max(last_with_deletes).filter(|&last| last >= file_count) {
             return Err(Error::invalid(format!(
                 "there is no file {last}; the dataset has {file_count}, counted from 0"
             )));
         }
-        if self.leaves.is_some() && !matches!(self.source, Source::File(_)) {
+        if self.query.leaves.is_some() && !matches!(self.source, Source::File(_)) {
             return Err(Error::invalid("leaves are numbered within one file; scan that, or select columns by name"));
         }
         let chosen = self.columns.as_ref().map(|columns| column_names(&dataset, columns)).transpose()?;
-        let paths = chosen.as_deref().or(self.paths.as_deref()).filter(|_| self.leaves.is_none());
-        let of_files = match (&self.source, &self.leaves) {
+        let paths = chosen.as_deref().or(self.paths.as_deref()).filter(|_| self.query.leaves.is_none());
+        let of_files = match (&self.source, &self.query.leaves) {
             (Source::File(file), Some(leaves)) => {
                 let projection = Projection::from_leaves(leaves.iter().copied());
-                file.build_schema(&file.schema_options().with_layout(&self.layout), Some(&projection))?.0
+                file.build_schema(&file.schema_options().with_layout(&self.query.layout), Some(&projection))?.0
             }
             _ => {
                 let paths = paths.map(|paths| self.virtual_columns.without(paths).cloned().collect::<Vec<_>>());
-                dataset.project(paths.as_deref(), &self.layout)?
+                dataset.project(paths.as_deref(), &self.query.layout)?
             }
         };
-        let target = Arc::new(Target::new(of_files, paths, &self.virtual_columns, self.layout.strings)?);
+        let target = Arc::new(Target::new(of_files, paths, &self.virtual_columns, self.query.layout.strings)?);
         let planner = Planner {
-            predicate: self.predicate.clone(),
-            pruning: self.pruning.clone(),
-            row_groups: self.row_groups.clone(),
-            row_ranges: self.row_ranges.clone(),
-            file_rows: self.file_rows.clone(),
-            deleted: self.deleted.clone(),
-            layout: self.layout.clone(),
-            leaves: self.leaves.clone(),
-            limit: self.limit,
-            cancel: self.cancel.clone(),
-            ..Planner::new(dataset, Arc::clone(&target))
+            dataset,
+            query: self.query.clone(),
+            limit: self.settings.limit,
+            cancel: self.settings.cancel.clone(),
+            target: Arc::clone(&target),
+            plans: Arc::default(),
         };
         planner.check()?;
         Ok((Work::Files(Arc::new(planner)), target, file_count))
@@ -142,20 +131,18 @@ impl Scan {
     /// The work of running tasks, their target, and the number of files.
     fn tasks_work(&self, tasks: &[ScanTask]) -> Result<(Work, Arc<Target>, usize)> {
         let Some(first) = tasks.first() else { return Err(Error::internal("no tasks")) };
-        let Self {
-            predicate, paths, columns, leaves, virtual_columns, row_groups, row_ranges, file_rows, deleted, ..
-        } = self;
-        let says_what = predicate.is_some()
-            || paths.is_some()
-            || columns.is_some()
-            || leaves.is_some()
-            || *virtual_columns != VirtualColumns::default()
+        let Query { predicate, pruning: _, row_groups, row_ranges, file_rows, deleted, layout, leaves } = &self.query;
+        let selects = predicate.is_some()
             || row_groups.is_some()
             || row_ranges.is_some()
             || file_rows.is_some()
-            || !deleted.is_empty();
-        let how = How { batch_size: self.batch_size, verify_crc: self.verify_crc };
-        if says_what || how != first.how() || self.layout != first.planner().layout {
+            || !deleted.is_empty()
+            || leaves.is_some()
+            || self.paths.is_some()
+            || self.columns.is_some()
+            || self.virtual_columns != VirtualColumns::default();
+        let how = How { batch_size: self.settings.batch_size, verify_crc: self.settings.verify_crc };
+        if selects || how != first.how() || *layout != first.planner().query.layout {
             return Err(Error::invalid(
                 "the rows and columns of tasks were chosen when they were planned: choose before planning, or cut tasks by their rows",
             ));

@@ -17,7 +17,7 @@ use crate::schema::Projection;
 impl Planner {
     /// The plan for files with the schema of `file`, one for each schema and partition.
     pub(in crate::scan) fn plan_for(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
-        self.plan_with(entry, file, None, self.predicate.as_ref())
+        self.plan_with(entry, file, None, self.query.predicate.as_ref())
     }
 
     /// The same plan with the dynamic filter `narrowing` added to the predicate.
@@ -27,7 +27,7 @@ impl Planner {
         file: &ParquetFile,
         narrowing: &Arc<Narrowing>,
     ) -> Result<Arc<FilePlan>> {
-        let both = self.predicate.clone().map(|predicate| predicate.and(narrowing.predicate.clone()));
+        let both = self.query.predicate.clone().map(|predicate| predicate.and(narrowing.predicate.clone()));
         let predicate = both.as_ref().unwrap_or(&narrowing.predicate);
         self.plan_with(entry, file, Some(narrowing), Some(predicate))
     }
@@ -43,7 +43,7 @@ impl Planner {
         if let Some(found) = plans.iter().rev().find(|planned| planned.matches(file, entry.partition(), narrowing)) {
             return Ok(Arc::clone(&found.plan));
         }
-        let (alignment, projection) = match &self.leaves {
+        let (alignment, projection) = match &self.query.leaves {
             Some(leaves) => {
                 let projection = Projection::from_leaves(leaves.iter().copied());
                 (Alignment::identity(&self.target.of_files), Some(projection))
@@ -62,7 +62,7 @@ impl Planner {
             constants: self.constants(entry.partition()),
         };
         let columns = (alignment, projection.as_ref());
-        let plan = FilePlan::new(file, columns, &self.layout, &conditions).map_err(|error| file.locate(error))?;
+        let plan = FilePlan::new(file, columns, &self.query.layout, &conditions).map_err(|error| file.locate(error))?;
         let plan = Arc::new(plan);
         // Plans with an older dynamic filter are not used again.
         let is_same =
@@ -83,7 +83,7 @@ impl Planner {
 
     /// Whether the predicate may be true for rows of a partition, given the values of partition columns.
     pub(super) fn may_be_in_partition(&self, partition: &[u32]) -> Result<bool> {
-        let Some(predicate) = self.predicate.as_ref().filter(|_| !partition.is_empty()) else { return Ok(true) };
+        let Some(predicate) = self.query.predicate.as_ref().filter(|_| !partition.is_empty()) else { return Ok(true) };
         let mut known = self.plans.partitions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&may_be) = known.get(partition) {
             return Ok(may_be);

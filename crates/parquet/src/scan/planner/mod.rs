@@ -3,16 +3,16 @@
 mod file_plans;
 mod planned;
 mod plans;
+mod query;
 mod ranges;
 mod shared_probe;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lath_predicate::{BoundPredicate, Predicate, Test};
+use lath_predicate::{BoundPredicate, Test};
 
 use self::planned::is_whole;
 use self::plans::Plans;
@@ -21,31 +21,21 @@ use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
-use crate::prune::{PruneReport, Pruning, prune};
+use crate::prune::{PruneReport, prune};
 use crate::scan::columns::{FilePlan, FileTarget, Target, split_conjuncts};
 use crate::scan::monitor::{Cancel, Counters, Planning};
-use crate::scan::rows::{DeleteMask, RowGroupRows, split_selection};
-use crate::schema::ArrowLayout;
+use crate::scan::rows::{RowGroupRows, split_selection};
 use lath_source::{ReadAhead, Version};
 
 pub(super) use self::planned::PlannedRowGroup;
+pub(super) use self::query::Query;
 pub(super) use self::ranges::intersection;
 
-/// The files, predicate and columns of a scan.
+/// The files, query and columns of a scan.
 #[derive(Debug, Clone)]
 pub(super) struct Planner {
     pub(super) dataset: Dataset,
-    pub(super) predicate: Option<Predicate>,
-    pub(super) pruning: Pruning,
-    pub(super) row_groups: Option<Vec<usize>>,
-    pub(super) row_ranges: Option<Vec<Range<u64>>>,
-    /// By file number; files without an entry are not opened.
-    pub(super) file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
-    /// Deleted rows by file number.
-    pub(super) deleted: BTreeMap<usize, Arc<DeleteMask>>,
-    pub(super) layout: ArrowLayout,
-    /// Numbers of leaves to read instead of the columns of `target`; only for a single file.
-    pub(super) leaves: Option<Vec<usize>>,
+    pub(super) query: Query,
     /// Maximum rows of the result.
     pub(super) limit: u64,
     pub(super) cancel: Cancel,
@@ -54,25 +44,6 @@ pub(super) struct Planner {
 }
 
 impl Planner {
-    /// Plans all rows of `dataset`.
-    pub(super) fn new(dataset: Dataset, target: Arc<Target>) -> Self {
-        Self {
-            dataset,
-            predicate: None,
-            pruning: Pruning::default(),
-            row_groups: None,
-            row_ranges: None,
-            file_rows: None,
-            deleted: BTreeMap::new(),
-            layout: ArrowLayout::default(),
-            leaves: None,
-            limit: u64::MAX,
-            cancel: Cancel::default(),
-            target,
-            plans: Arc::default(),
-        }
-    }
-
     /// Number of files.
     pub(super) fn file_count(&self) -> usize {
         self.dataset.files().len()
@@ -80,18 +51,18 @@ impl Planner {
 
     /// Whether rows of a file are selected.
     pub(super) fn is_wanted(&self, file: usize) -> bool {
-        self.file_rows.as_ref().is_none_or(|rows| rows.contains_key(&file))
+        self.query.file_rows.as_ref().is_none_or(|rows| rows.contains_key(&file))
     }
 
     /// The selected rows of a file; `None` for all rows.
     pub(super) fn row_ranges(&self, file: usize) -> Option<&[Range<u64>]> {
-        let own = self.file_rows.as_ref().and_then(|rows| rows.get(&file));
-        own.or(self.row_ranges.as_ref()).map(Vec::as_slice)
+        let own = self.query.file_rows.as_ref().and_then(|rows| rows.get(&file));
+        own.or(self.query.row_ranges.as_ref()).map(Vec::as_slice)
     }
 
     /// The selected rows of each row group of a file, in the order of the selected row groups.
     pub(super) fn selected_rows(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
-        let rows = split_selection(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
+        let rows = split_selection(row_counts, self.query.row_groups.as_deref(), self.row_ranges(file));
         let location = self.dataset.files()[file].location();
         rows.map_err(|error| match error {
             Error::Invalid { what } if !location.is_empty() => Error::invalid(format!("{location}: {what}")),
@@ -105,7 +76,7 @@ impl Planner {
             Some(first) => {
                 let file = first.open()?;
                 self.plan_for(first, &file)?;
-                let is_whole = self.row_groups.is_none() && self.row_ranges(0).is_none();
+                let is_whole = self.query.row_groups.is_none() && self.row_ranges(0).is_none();
                 if !is_whole && self.is_wanted(0) {
                     self.selected_rows(0, file.row_group_row_counts())?;
                 }
@@ -204,14 +175,14 @@ impl Planner {
             None => rows.extend(chosen()?.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
             Some(predicate) => {
                 // Most files are ruled out: the selected rows are computed only if they are not all rows.
-                let is_whole = self.row_groups.is_none() && row_ranges.is_none();
+                let is_whole = self.query.row_groups.is_none() && row_ranges.is_none();
                 let chosen = if is_whole { Vec::new() } else { chosen()? };
                 let row_groups: Vec<usize> = match is_whole {
                     true => (0..row_counts.len()).collect(),
                     false => chosen.iter().map(|rows| rows.row_group).collect(),
                 };
                 let start = Instant::now();
-                let pruned = prune(file, predicate, &row_groups, &self.pruning, &mut planning.pruned);
+                let pruned = prune(file, predicate, &row_groups, &self.query.pruning, &mut planning.pruned);
                 planning.prune += start.elapsed();
                 let mut chosen = chosen.into_iter();
                 for surviving in pruned? {
@@ -253,10 +224,10 @@ impl Planner {
             row_group,
             first_row: starts[row_group],
             rows,
-            deleted: self.deleted.get(&index).cloned(),
+            deleted: self.query.deleted.get(&index).cloned(),
             predicate,
             narrowing: 0,
-            uses_page_index: self.pruning.page_index,
+            uses_page_index: self.query.pruning.page_index,
             computed_filters: computed_filters.clone(),
         });
         Ok(planned.collect())
@@ -276,7 +247,7 @@ impl Planner {
             return Err(Error::internal("a plan without the condition that it is for"));
         };
         let mut report = PruneReport::default();
-        let left = prune(&planned.file, added, &[planned.row_group], &self.pruning, &mut report)?;
+        let left = prune(&planned.file, added, &[planned.row_group], &self.query.pruning, &mut report)?;
         counters.add_narrowing(report, start.elapsed());
         let Some(left) = left.into_iter().next() else { return Ok(None) };
         let rows = intersection(&planned.rows, &left.rows);
@@ -287,7 +258,7 @@ impl Planner {
         if matches!(*left.test, Test::Constant(Some(true))) {
             return Ok(Some(planned));
         }
-        let predicate = match &self.predicate {
+        let predicate = match &self.query.predicate {
             Some(_) => Arc::clone(both),
             None => Arc::new(added.with_test((*left.test).clone())),
         };
@@ -312,7 +283,7 @@ impl Planner {
 
     /// Memory for computed filters of a file; `None` if filters are not computed.
     pub(super) fn computed_filters(&self, index: usize, file: &ParquetFile) -> Option<Arc<FilterMemory>> {
-        let pruning = &self.pruning;
+        let pruning = &self.query.pruning;
         let is_on =
             pruning.bloom && pruning.computed_filters && self.dataset.files()[index].options().computes_filters();
         let memory = pruning.filter_memory.as_ref().or_else(|| file.filters().memory());

@@ -45,7 +45,7 @@ enum Threads {
 
 impl ScanBatches {
     pub(in crate::scan) fn new(job: Job, threads: usize) -> Self {
-        Self { left: job.limit, source: Source::Idle, job: Arc::new(job), threads }
+        Self { left: job.settings.limit, source: Source::Idle, job: Arc::new(job), threads }
     }
 
     /// The schema of the batches.

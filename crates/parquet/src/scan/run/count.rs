@@ -41,12 +41,12 @@ pub(in crate::scan) fn count(job: &Job, threads: usize) -> Result<u64> {
         let others = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(panicked())));
         std::iter::once(own).chain(others).collect()
     });
-    job.cancel.check()?;
+    job.settings.cancel.check()?;
     let is_enough = counting.is_enough();
     match results.into_iter().find_map(Result::err) {
         // Errors after the limit was reached are of no interest.
         Some(error) if !is_enough => Err(error),
-        _ => Ok(counting.count.load(Ordering::Relaxed).min(job.limit)),
+        _ => Ok(counting.count.load(Ordering::Relaxed).min(job.settings.limit)),
     }
 }
 
@@ -97,12 +97,12 @@ impl Counting<'_> {
     }
 
     fn is_enough(&self) -> bool {
-        self.count.load(Ordering::Relaxed) >= self.job.limit
+        self.count.load(Ordering::Relaxed) >= self.job.settings.limit
     }
 
     /// Counts a row group whose rows all pass; returns others.
     fn by_footer(&self, planned: PlannedRowGroup) -> Option<PlannedRowGroup> {
-        if planned.predicate.is_some() || self.job.filter.is_some() {
+        if planned.predicate.is_some() || self.job.settings.filter.is_some() {
             return Some(planned);
         }
         let rows = planned.kept_row_count();
@@ -120,7 +120,7 @@ impl Counting<'_> {
                 Next::Nothing => continue,
                 Next::End => break,
             };
-            if self.count.fetch_add(count, Ordering::Relaxed).saturating_add(count) >= self.job.limit {
+            if self.count.fetch_add(count, Ordering::Relaxed).saturating_add(count) >= self.job.settings.limit {
                 break;
             }
         }

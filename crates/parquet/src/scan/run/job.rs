@@ -11,21 +11,27 @@ use crate::scan::monitor::{Cancel, Counters};
 use crate::scan::planner::{PlannedRowGroup, Planner};
 use crate::scan::task::ScanTask;
 
-/// The settings of a scan, fixed before it starts.
+/// A scan, fixed before it starts.
 #[derive(Debug)]
 pub(in crate::scan) struct Job {
     pub(in crate::scan) work: Work,
-    pub(in crate::scan) batch_size: usize,
+    pub(in crate::scan) settings: Settings,
+    pub(in crate::scan) runtime: Runtime,
+    pub(in crate::scan) target: Arc<Target>,
+    pub(in crate::scan) counters: Arc<Counters>,
+}
+
+/// Settings of running a scan.
+#[derive(Debug, Clone)]
+pub(in crate::scan) struct Settings {
     pub(in crate::scan) limit: u64,
+    pub(in crate::scan) batch_size: usize,
     pub(in crate::scan) verify_crc: bool,
     pub(in crate::scan) unordered: bool,
     pub(in crate::scan) by_column: bool,
     pub(in crate::scan) memory_budget_bytes: usize,
     pub(in crate::scan) filter: Option<DynamicFilter>,
-    pub(in crate::scan) runtime: Runtime,
     pub(in crate::scan) cancel: Cancel,
-    pub(in crate::scan) target: Arc<Target>,
-    pub(in crate::scan) counters: Arc<Counters>,
 }
 
 /// The units of a scan: files or tasks. Each is planned when the scan reaches it, and becomes some row groups.
@@ -57,8 +63,10 @@ impl Job {
     /// The planner of a scan whose threads share the columns of a row group.
     pub(in crate::scan) fn by_column(&self) -> Option<&Arc<Planner>> {
         match &self.work {
-            Work::Files(planner) if self.by_column && !self.unordered && self.filter.is_none() => {
-                (planner.predicate.is_none() && planner.deleted.is_empty()).then_some(planner)
+            Work::Files(planner)
+                if self.settings.by_column && !self.settings.unordered && self.settings.filter.is_none() =>
+            {
+                (planner.query.predicate.is_none() && planner.query.deleted.is_empty()).then_some(planner)
             }
             _ => None,
         }
@@ -82,7 +90,7 @@ impl Job {
 
     /// Applies the current dynamic filter to a row group; `None` if no row remains.
     pub(in crate::scan) fn narrow(&self, planned: PlannedRowGroup) -> Result<Option<PlannedRowGroup>> {
-        let newer = self.filter.as_ref().and_then(|filter| filter.newer_than(planned.narrowing));
+        let newer = self.settings.filter.as_ref().and_then(|filter| filter.newer_than(planned.narrowing));
         let Some(narrowing) = newer else { return Ok(Some(planned)) };
         let planner = Arc::clone(&planned.planner);
         let file = planned.file.clone();
@@ -91,11 +99,11 @@ impl Job {
 
     /// Whether the dynamic filter has changed since it was applied to `planned`.
     pub(in crate::scan) fn has_newer_filter(&self, planned: &PlannedRowGroup) -> bool {
-        self.filter.as_ref().is_some_and(|filter| filter.newer_than(planned.narrowing).is_some())
+        self.settings.filter.as_ref().is_some_and(|filter| filter.newer_than(planned.narrowing).is_some())
     }
 
     fn plan_task(&self, task: &ScanTask) -> Result<Vec<PlannedRowGroup>> {
-        self.cancel.check()?;
+        self.settings.cancel.check()?;
         Ok(vec![task.start(&self.counters)?])
     }
 }

@@ -12,5 +12,5 @@ mod stream;
 mod work;
 
 pub use batches::ScanBatches;
-pub(in crate::scan) use job::{Job, Work};
+pub(in crate::scan) use job::{Job, Settings, Work};
 pub use stream::ScanStream;

@@ -35,7 +35,7 @@ pub(in crate::scan) struct Producer {
 
 impl Producer {
     pub(in crate::scan) fn new(planned: PlannedRowGroup, reader: &mut Reader, job: &Job) -> Result<Self> {
-        let scan = job.narrow(planned)?.map(|planned| RowGroupScan::new(planned, reader, job.batch_size));
+        let scan = job.narrow(planned)?.map(|planned| RowGroupScan::new(planned, reader, job.settings.batch_size));
         Ok(Self {
             scan,
             rows_since: 0,
@@ -43,7 +43,7 @@ impl Producer {
             pending: Vec::new(),
             pending_rows: 0,
             ready: None,
-            left: job.limit,
+            left: job.settings.limit,
         })
     }
 
@@ -52,12 +52,12 @@ impl Producer {
         if let Some(batch) = self.ready.take() {
             return Ok(Some(batch));
         }
-        let enough = if job.target.can_be_joined() { job.batch_size / UNJOINED_PART } else { 0 };
+        let enough = if job.target.can_be_joined() { job.settings.batch_size / UNJOINED_PART } else { 0 };
         while self.pending.is_empty() || self.pending_rows < enough {
             let Some(batch) = self.next_window(reader, job)? else { break };
-            let batch = release_pages(batch, job.batch_size)?;
+            let batch = release_pages(batch, job.settings.batch_size)?;
             // Large enough batches are returned as they are.
-            if (enough..=job.batch_size).contains(&batch.num_rows()) {
+            if (enough..=job.settings.batch_size).contains(&batch.num_rows()) {
                 if self.pending.is_empty() {
                     return Ok(Some(batch));
                 }
@@ -73,12 +73,12 @@ impl Producer {
         };
         self.pending.clear();
         self.pending_rows = 0;
-        if joined.num_rows() <= job.batch_size {
+        if joined.num_rows() <= job.settings.batch_size {
             return Ok(Some(joined));
         }
-        let rest = joined.slice(job.batch_size, joined.num_rows() - job.batch_size);
-        self.hold(release_pages(rest, job.batch_size)?);
-        Ok(Some(joined.slice(0, job.batch_size)))
+        let rest = joined.slice(job.settings.batch_size, joined.num_rows() - job.settings.batch_size);
+        self.hold(release_pages(rest, job.settings.batch_size)?);
+        Ok(Some(joined.slice(0, job.settings.batch_size)))
     }
 
     /// Adds rows to the pending batch.
@@ -121,7 +121,7 @@ impl Producer {
             && let Some(scan) = self.scan.take_if(has_newer_filter)
         {
             let left = job.narrow(scan.stop(reader))?;
-            self.scan = left.map(|planned| RowGroupScan::new(planned, reader, job.batch_size));
+            self.scan = left.map(|planned| RowGroupScan::new(planned, reader, job.settings.batch_size));
             self.rows_between = (2 * self.rows_between).max(MIN_ROWS_BETWEEN);
             self.rows_since = 0;
         }

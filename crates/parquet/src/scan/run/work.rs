@@ -36,9 +36,9 @@ impl Reader {
     /// A reader without open columns, for one thread of `job`. It stops once the job is cancelled or `stop` is set.
     pub(in crate::scan) fn new(job: &Job, stop: Arc<AtomicBool>) -> Self {
         Self {
-            verify_crc: job.verify_crc,
+            verify_crc: job.settings.verify_crc,
             computes_filters: job.runtime.computes_filters(),
-            cancel: job.cancel.clone(),
+            cancel: job.settings.cancel.clone(),
             stop,
             plan: None,
             limits: None,

@@ -262,7 +262,7 @@ impl ScanTask {
         if let Some(whole) = &predicate {
             // Evidence from the footer, which planning used, gives the same result again.
             let mut pruning = Pruning::none();
-            pruning.statistics = planner.pruning.statistics;
+            pruning.statistics = planner.query.pruning.statistics;
             let left = prune(&file, whole, &[*row_group], &pruning, &mut PruneReport::default());
             match left.map_err(located)?.first() {
                 None => rows.clear(),
@@ -283,10 +283,10 @@ impl ScanTask {
             row_group: *row_group,
             first_row,
             rows,
-            deleted: planner.deleted.get(&self.file).cloned(),
+            deleted: planner.query.deleted.get(&self.file).cloned(),
             predicate,
             narrowing: 0,
-            uses_page_index: planner.pruning.page_index,
+            uses_page_index: planner.query.pruning.page_index,
         })
     }
 }

@@ -43,7 +43,7 @@ impl ScanPlan {
 impl Planner {
     /// The same planner for other columns.
     fn select(&self, paths: &[String]) -> Result<Self> {
-        if self.leaves.is_some() {
+        if self.query.leaves.is_some() {
             return Err(Error::invalid("the plan is of numbered leaves; plan again to read other columns"));
         }
         let VirtualColumns { file_name, row_number } = &self.target.virtual_columns;
@@ -51,7 +51,7 @@ impl Planner {
         let virtual_columns = VirtualColumns { file_name: named(file_name), row_number: named(row_number) };
         let of_files: Vec<String> = virtual_columns.without(paths).cloned().collect();
         let of_files = project(&self.target.of_files, &of_files)?;
-        let target = Target::new(of_files, Some(paths), &virtual_columns, self.layout.strings)?;
+        let target = Target::new(of_files, Some(paths), &virtual_columns, self.query.layout.strings)?;
         Ok(Self { target: Arc::new(target), plans: Arc::default(), ..self.clone() })
     }
 }

@@ -64,7 +64,7 @@ impl ByColumn {
     /// The next batch; `None` after the last.
     pub(in crate::scan) fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            self.job.cancel.check()?;
+            self.job.settings.cancel.check()?;
             if let Some(reading) = &mut self.reading {
                 if let Some(batch) = reading.next(&self.job)? {
                     return Ok(Some(batch));
@@ -101,7 +101,7 @@ impl Reading {
             rows.iter().flat_map(|rows| file.extents(rows.row_group, leaves())).collect()
         };
         let read = file.over(ReadAhead::within(Arc::clone(file.source()), extents));
-        let read = ColumnPlan::new(read, Arc::clone(&plan), rows, job.batch_size, job.verify_crc);
+        let read = ColumnPlan::new(read, Arc::clone(&plan), rows, job.settings.batch_size, job.settings.verify_crc);
         let batches = FileBatches::new(read, threads);
         let target = Arc::new(FileTarget::new(&job.target, &plan, entry.location()));
         Ok(Self { file, batches, target, numbers })

@@ -61,7 +61,7 @@ impl Parallel {
     pub(in crate::scan) fn next(&mut self) -> Result<Option<RecordBatch>> {
         let mut state = self.shared.lock();
         loop {
-            self.shared.job.cancel.check()?;
+            self.shared.job.settings.cancel.check()?;
             if let Poll::Ready(batch) = self.shared.take_batch(&mut state) {
                 return batch;
             }
@@ -75,7 +75,7 @@ impl Parallel {
     /// As [`Parallel::next`], without waiting: `waker` is woken when a batch is ready.
     pub(in crate::scan) fn poll(&mut self, waker: &Waker) -> Poll<Result<Option<RecordBatch>>> {
         let mut state = self.shared.lock();
-        if let Err(error) = self.shared.job.cancel.check() {
+        if let Err(error) = self.shared.job.settings.cancel.check() {
             return Poll::Ready(Err(error));
         }
         let polled = self.shared.take_batch(&mut state);

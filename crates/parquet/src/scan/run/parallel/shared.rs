@@ -31,7 +31,7 @@ impl SharedState {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled()
+        self.stop.load(Ordering::Relaxed) || self.job.settings.cancel.is_cancelled()
     }
 
     /// Wakes the thread that waits for batches.
@@ -174,18 +174,20 @@ impl SharedState {
             if self.is_stopped() {
                 return false;
             }
-            let is_awaited = state.is_awaited(file, row_group, self.job.unordered);
+            let is_awaited = state.is_awaited(file, row_group, self.job.settings.unordered);
             let memory = self.job.runtime.memory();
             if is_awaited {
                 memory.take(bytes);
                 break;
             }
-            if state.waiting_bytes.saturating_add(bytes) <= self.job.memory_budget_bytes && memory.try_take(bytes) {
+            if state.waiting_bytes.saturating_add(bytes) <= self.job.settings.memory_budget_bytes
+                && memory.try_take(bytes)
+            {
                 break;
             }
             state = self.wait(state);
         }
-        if self.job.unordered {
+        if self.job.settings.unordered {
             state.unordered.push_back(batch);
         } else {
             let Some(row_group) = state.row_group(file, row_group) else {
@@ -204,7 +206,7 @@ impl SharedState {
         let Some(row_group) = state.row_group(file, row_group) else { return };
         row_group.is_done = true;
         row_group.error = result.err();
-        if self.job.unordered
+        if self.job.settings.unordered
             && let Some(error) = row_group.error.take()
         {
             state.error.get_or_insert(error);

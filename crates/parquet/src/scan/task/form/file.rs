@@ -62,7 +62,7 @@ impl FileForm {
             path,
             version: VersionForm::new(version),
             partition: (!values.is_empty()).then(|| encode_row(values)).transpose()?,
-            deleted: planner.deleted.get(&file).map(|mask| BASE64_STANDARD.encode(mask.to_bytes())),
+            deleted: planner.query.deleted.get(&file).map(|mask| BASE64_STANDARD.encode(mask.to_bytes())),
         })
     }
 }

@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::options::{Int96Unit, Strings};
 use crate::scan::columns::{Target, VirtualColumns};
-use crate::scan::planner::Planner;
+use crate::scan::monitor::Cancel;
+use crate::scan::planner::{Planner, Query};
 use crate::scan::rows::DeleteMask;
 use crate::scan::task::How;
 use crate::schema::{ArrowLayout, decode_arrow_schema};
@@ -67,7 +68,7 @@ impl ScanForm {
             Some(file) => file.options().open().schema_choices(),
             None => OpenOptions::new().schema_choices(),
         };
-        let predicate = planner.predicate.as_ref().map(Predicate::to_string);
+        let predicate = planner.query.predicate.as_ref().map(Predicate::to_string);
         if let Some(text) = &predicate {
             // A predicate that was built in Rust may be nested more deeply than text may be.
             Predicate::parse(text).map_err(|error| Error::invalid(format!("the predicate of a task: {error}")))?;
@@ -80,11 +81,11 @@ impl ScanForm {
             file_name_column: target.virtual_columns.file_name.clone(),
             row_number_column: target.virtual_columns.row_number.clone(),
             predicate,
-            strings: match planner.layout.strings {
+            strings: match planner.query.layout.strings {
                 Strings::Views => StringsForm::Views,
                 Strings::Offsets => StringsForm::Offsets,
             },
-            dictionary_columns: planner.layout.dictionary_columns.clone(),
+            dictionary_columns: planner.query.layout.dictionary_columns.clone(),
             int96: match int96_unit {
                 Int96Unit::Nanoseconds => Int96Form::Nanoseconds,
                 Int96Unit::Microseconds => Int96Form::Microseconds,
@@ -126,12 +127,19 @@ impl ScanForm {
             let (path, version) = (file.path.as_deref(), file.version.version()?);
             dataset_files.push(DatasetFile::described(&file.location, path, version, partition, &options)?);
         }
-        let planner = Planner {
+        let query = Query {
             predicate: self.predicate.as_deref().map(Predicate::parse).transpose()?,
             deleted,
             layout: ArrowLayout { strings, dictionary_columns: self.dictionary_columns },
+            ..Query::default()
+        };
+        let planner = Planner {
+            dataset: Dataset::described(dataset_files, partitions, &schema),
+            query,
             limit,
-            ..Planner::new(Dataset::described(dataset_files, partitions, &schema), Arc::new(target))
+            cancel: Cancel::default(),
+            target: Arc::new(target),
+            plans: Arc::default(),
         };
         Ok((planner, How { batch_size: self.batch_size, verify_crc: self.verify_crc }))
     }
@@ -142,7 +150,7 @@ fn needed_schema(planner: &Planner) -> Schema {
     let dataset = &planner.dataset;
     let whole = dataset.schema();
     let of_files = &whole.fields()[..dataset.file_column_count()];
-    let bound = planner.predicate.as_ref().map(|predicate| predicate.bind(&BindContext::new(whole)));
+    let bound = planner.query.predicate.as_ref().map(|predicate| predicate.bind(&BindContext::new(whole)));
     let is_asked = |name: &str| match &bound {
         None => false,
         Some(Ok(bound)) => bound.columns.iter().any(|column| column.names.first().is_some_and(|root| root == name)),
