@@ -63,35 +63,35 @@ pub enum Error {
     Corrupt {
         /// Description of the fault.
         what: String,
-        /// Where it was found.
+        /// Location.
         at: Box<Location>,
     },
     /// The file is not Parquet: it neither begins nor ends as a Parquet file does.
     NotParquet {
         /// The format that its first bytes look like, if any.
         looks_like: Option<OtherFormat>,
-        /// The file.
+        /// Location.
         at: Box<Location>,
     },
     /// Something is encrypted, and its key was not given.
     Encrypted {
         /// The encrypted part: "the footer", or "column" and its path.
         what: String,
-        /// Where it was found.
+        /// Location.
         at: Box<Location>,
     },
     /// The file seems valid, but uses a feature that Lath does not read.
     Unsupported {
         /// The feature, as the specification names it.
         feature: String,
-        /// Where it was found.
+        /// Location.
         at: Box<Location>,
     },
     /// A value is valid, but the Arrow type of its column cannot hold it.
     OutOfRange {
         /// The value, the type, and what can be done.
         what: String,
-        /// Where it was found.
+        /// Location.
         at: Box<Location>,
     },
     /// A configured limit was reached; see [`Limits`](crate::Limits).
@@ -102,14 +102,14 @@ pub enum Error {
         limit: u64,
         /// The amount that the file needs.
         needed: u64,
-        /// Where it was found.
+        /// Location.
         at: Box<Location>,
     },
     /// The storage failed.
     Io {
         /// The operation ("open", "read", …).
         op: &'static str,
-        /// Where it failed.
+        /// Location.
         at: Box<Location>,
         /// The operating system's error.
         source: io::Error,
@@ -218,7 +218,7 @@ impl Error {
         self
     }
 
-    /// Converts the row to the numbering of the next layer: each layer counts values, slots or rows of its own, from 0.
+    /// Converts the row to the numbering of the next layer: each layer counts its values, slots or rows from 0.
     pub fn map_row(self, row: impl FnOnce(u64) -> u64) -> Self {
         self.locate(|at| at.row = at.row.map(row))
     }

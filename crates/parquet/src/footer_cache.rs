@@ -20,7 +20,7 @@ use lath_source::Version;
 /// have cost as much, if there is room for all of it. A block costs as much as 4 KiB of a filter, a request to a store as much as
 /// 128 KiB. Computed filters are cached there too ([`Pruning::computed_filters`](crate::Pruning::computed_filters)). Filters are
 /// evicted with their footer, never to make room for other filters, so that a working set larger than the budget is not read over
-/// and over. Filters with memory of their own ([`Pruning::filter_memory`](crate::Pruning::filter_memory)) do not count. An
+/// Filters with separate memory ([`Pruning::filter_memory`](crate::Pruning::filter_memory)) do not count. An evicted footer
 /// evicted footer and its filters take memory as long as a handle of the file exists. Threads that add to the cache at the same
 /// moment may exceed the budget by that much, until the next footer is added.
 #[derive(Clone)]

@@ -30,7 +30,7 @@ pub(super) enum Order {
     Total64,
     /// Bytes, unsigned, shorter first.
     Bytes,
-    /// The same, for UTF-8.
+    /// Unsigned bytes of UTF-8.
     Utf8,
     /// Big-endian two's complement.
     BigEndian,

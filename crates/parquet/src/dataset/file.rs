@@ -123,7 +123,7 @@ impl DatasetFile {
         Self::described(location, None, version, partition.into(), options)
     }
 
-    /// The same file, whose blocks have these checksums: reading it is an error if it was replaced or damaged.
+    /// Sets the checksums of the file's blocks: reading it is an error if it was replaced or damaged.
     #[must_use]
     pub fn verified(self, checksums: Arc<BlockChecksums>) -> Self {
         Self { checksums: Some(checksums), ..self }

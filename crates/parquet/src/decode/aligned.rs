@@ -92,7 +92,7 @@ impl AlignedBytes {
         self.len_bytes = 0;
     }
 
-    /// Returns the bytes as an Arrow buffer and starts anew.
+    /// Returns the bytes as an Arrow buffer, and begins an empty one.
     pub(crate) fn finish(&mut self) -> Buffer {
         let words = std::mem::take(&mut self.words);
         let len_bytes = std::mem::take(&mut self.len_bytes);

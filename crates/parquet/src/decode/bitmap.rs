@@ -50,7 +50,7 @@ impl Validity {
         &self.bits
     }
 
-    /// Returns the bitmap, `None` if every bit is set, and starts anew.
+    /// Returns the bitmap, `None` if every bit is set, and begins an empty one.
     pub(crate) fn finish(&mut self) -> Option<NullBuffer> {
         let Self { bits, len, null_count } = std::mem::take(self);
         if null_count == 0 {

@@ -84,8 +84,8 @@ pub(super) fn view(bytes: &[u8], start: usize, len: u32, buffer_index: u32) -> u
 /// Bytes copied at once.
 const STEP: usize = 64;
 
-/// The same values with their bytes copied to a buffer of their own, so that the pages are no longer referenced; `None` if that
-/// takes more than `max_bytes` bytes, or more than one buffer may have.
+/// Copies the bytes of values to a separate buffer, so that the pages are no longer referenced; `None` if that takes more than
+/// `max_bytes` bytes, or more than one buffer may have.
 pub(crate) fn detach_views<T: ByteViewType>(array: &GenericByteViewArray<T>, max_bytes: usize) -> Option<ArrayRef> {
     let outside = |view: &u128| u64::from(*view as u32) * u64::from(*view as u32 > 12);
     let total = array.views().iter().map(outside).sum::<u64>();

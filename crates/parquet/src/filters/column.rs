@@ -165,7 +165,7 @@ impl ColumnFilters {
     }
 }
 
-/// The bitset in huge pages if it is large: probes hit random places, each of which would need a page table entry of its own.
+/// The bitset in huge pages if it is large: probes hit random places, each of which would need another page table entry.
 fn in_huge_pages(bitset: Bytes) -> Bytes {
     if bitset.len() < MIN_HUGE_PAGE_BYTES {
         return bitset;

@@ -22,7 +22,7 @@ pub(crate) struct FilterStore {
 }
 
 impl FilterStore {
-    /// Sets the memory in which filters that are probed often are cached, unless a query has memory of its own.
+    /// Sets the memory in which filters that are probed often are cached, unless a query sets another.
     pub(crate) fn cache_in(&self, memory: &Arc<FilterMemory>) {
         self.memory.get_or_init(|| Arc::clone(memory));
     }

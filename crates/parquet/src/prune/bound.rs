@@ -8,7 +8,7 @@ use lath_predicate::{Pattern, Value, ValueTest, compare_floats};
 
 use super::outcomes::Outcomes;
 
-/// A minimum or maximum, borrowed from metadata. The variants are those that [`Value`] has.
+/// A minimum or maximum, borrowed from metadata, with the variants of [`Value`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound<'a> {
     Boolean(bool),

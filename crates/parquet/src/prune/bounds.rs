@@ -60,7 +60,7 @@ enum Kind {
         len: Option<usize>,
         range: Option<RangeInclusive<i128>>,
     },
-    /// The same, for the Arrow type `Decimal256`.
+    /// Big-endian two's complement for the Arrow type `Decimal256`.
     WideDecimal {
         len: Option<usize>,
     },

@@ -50,7 +50,7 @@ impl DictionaryValues {
     ) -> Option<Self> {
         let (descriptor, data_type) = (column.descriptor?, column.element_type()?);
         let mut spec = file.chunk_spec(row_group, column.column.leaf?).ok()?;
-        // Only the page is in memory, as a file of its own.
+        // Only the page is in memory, as a separate file.
         (spec.start, spec.len) = (0, bytes.len() as u64);
         let options = PageOptions { verify_crc: true, limits: file.limits().clone() };
         let leaf = Leaf {

@@ -19,8 +19,8 @@ type Spawn = dyn Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send +
 /// Resources that scans and datasets share: threads, a budget of memory, caches, open files and connections. Clones are handles
 /// of the same runtime.
 ///
-/// Most programs need none of their own: the default is [`Runtime::global`]. A runtime of its own bounds the resources of a
-/// part of the program, and releases them when it is dropped.
+/// Most programs use the default, [`Runtime::global`]. A separate runtime bounds the resources of a part of the program, and
+/// releases them when it is dropped.
 ///
 /// ```
 /// use lath_parquet::{DatasetOptions, Runtime};

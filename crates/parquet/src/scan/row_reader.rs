@@ -18,8 +18,9 @@ use crate::schema::{ArrowLayout, Node};
 
 /// Reads short ranges of rows of a file, one column at a time, on the caller's thread.
 ///
-/// A scan determines the types of columns and the places of their pages anew for each read. This reader does it once, so that a
-/// read costs little more than the pages that have the rows. Offset indexes are read with the first read of a row group, and
+/// A scan determines the types of columns and the places of their pages for each read. This reader does it once, so that a read
+/// costs little more than the pages that have the rows. Offset indexes are read with the first read of a row group, and kept: 16
+/// bytes a page.
 /// kept: 16 bytes a page.
 ///
 /// ```no_run

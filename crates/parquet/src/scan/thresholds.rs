@@ -13,8 +13,8 @@ pub(super) const SPARSE: usize = 4;
 /// so that they have [`SPARSE`].
 pub(super) const SPARSE_NUMBERS: usize = 32;
 
-/// Maximum rows of a window that is tested. Not measured: 8,192 values of 8 bytes fit into the second-level cache of any current
-/// processor beside their page.
+/// Maximum rows of a window that is tested. Not measured: 8,192 values of 8 bytes and their page fit into the second-level cache
+/// of any current processor.
 pub(super) const MAX_TESTED_ROWS: usize = 8192;
 
 /// Minimum rows of a window that is tested, however small the batches of the result are. Not measured: each window has fixed costs

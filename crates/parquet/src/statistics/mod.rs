@@ -51,7 +51,7 @@ impl<T> Precision<T> {
         }
     }
 
-    /// The same value as an estimate.
+    /// The value as an estimate.
     #[must_use]
     pub fn to_inexact(self) -> Self {
         match self {
@@ -144,7 +144,7 @@ pub struct ColumnStatistics {
     pub max: Precision<ArrayRef>,
     /// Bytes in the file, compressed, of all leaves below the column.
     pub byte_count: Precision<u64>,
-    /// The same, with pages uncompressed.
+    /// Bytes of the leaves with pages uncompressed.
     pub uncompressed_byte_count: Precision<u64>,
 }
 

@@ -413,7 +413,7 @@ fn same_as_crate(path: &Path, options: ArrowReaderOptions, (schema, batches): &T
     same_values((&expected.0, &expected.1), (schema, batches))
 }
 
-/// Compares with the `…_expect.csv` beside the file, if there is one: values as text, an empty cell for null.
+/// Compares with the file's `…_expect.csv`, if there is one: values as text, an empty cell for null.
 fn same_as_csv(path: &Path, (schema, batches): &Table) -> Result<(), String> {
     let stem = path.file_stem().unwrap().to_str().unwrap();
     let Ok(csv) = fs::read_to_string(path.with_file_name(format!("{stem}_expect.csv"))) else { return Ok(()) };

@@ -120,7 +120,7 @@ fn filters_are_computed_unless_the_runtime_of_the_scan_or_of_its_dataset_says_no
         let tested: Vec<u64> = (0..4).map(|_| rows_tested(scan().runtime(&of_scans))).collect();
         let expected = if of_dataset && of_scan { [1000, 0, 0, 0] } else { [1000; 4] };
         assert_eq!(tested, expected, "dataset {of_dataset}, scan {of_scan}");
-        // A filter has a byte a row; entries of the cache have some bytes of their own.
+        // A filter has a byte a row; entries of the cache take some bytes too.
         let expected = if of_dataset && of_scan { 1024..1536 } else { 0..512 };
         assert!(expected.contains(&(memory() - before)), "{} bytes", memory() - before);
         // Tasks run with the runtime that they are given.

@@ -176,7 +176,7 @@ fn a_scan_gives_the_rows_that_reading_all_and_testing_each_gives() {
             let expected = expected.slice(0, expected.num_rows().min(usize::try_from(limit).unwrap_or(usize::MAX)));
             assert_eq!(found.num_rows(), expected.num_rows(), "{}", context());
             let read = match &chosen {
-                // The same columns and fields of the rows that were read.
+                // The selected columns and fields of the rows.
                 Some(paths) => {
                     let read = file.scan().strings(strings).select(paths.clone()).build().unwrap();
                     let schema = read.schema();

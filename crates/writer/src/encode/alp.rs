@@ -13,7 +13,7 @@ use crate::physical::Values;
 
 /// Number of values from the middle of each page on which the pairs are tested.
 const TESTED: usize = 1_024;
-/// Pairs suit a page if these values take at most this multiple of their size with pairs of their own.
+/// Pairs suit a page if these values take at most this multiple of their size with the page's best pairs.
 const SUITABLE: f64 = 1.125;
 
 /// The pairs in use, kept from page to page of a chunk.

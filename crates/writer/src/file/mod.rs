@@ -37,7 +37,7 @@ const PIECE_ROWS: usize = 65_536;
 const PIECE_SHARE: usize = 8;
 /// Maximum bytes that wait to be encoded while the caller goes on to the next batch.
 const AHEAD_BYTES: usize = 64 << 20;
-/// The same, as a divisor of the memory budget.
+/// Maximum bytes that wait to be encoded, as a divisor of the memory budget.
 const AHEAD_SHARE: usize = 4;
 /// Values in leaves that were not counted yet are assumed to take this multiple of their size in Arrow, because the tables of
 /// dictionaries are larger than their contents, plus a number of bytes for each leaf.

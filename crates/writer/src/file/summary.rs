@@ -34,7 +34,7 @@ pub struct ColumnSummary {
     pub encoded_bytes: u64,
     /// Bytes of the pages in the file.
     pub compressed_bytes: u64,
-    /// Number of chunks with key-value metadata of their own.
+    /// Number of chunks with key-value metadata.
     pub chunks_with_key_values: usize,
     /// Encodings of the chunks, in the order of their first use. Empty for copied chunks.
     pub encodings: Vec<ChosenEncoding>,

@@ -247,8 +247,8 @@ impl WriteOptions {
         self.columns.keys().map(String::as_str)
     }
 
-    /// The effective options for the leaf with this path. `key` is the path of its own options; `occurrence` is the number of
-    /// earlier leaves with the same path.
+    /// The effective options for the leaf with this path. `key` is the path by which its options were set; `occurrence` is the
+    /// number of earlier leaves with the same path.
     pub(crate) fn leaf(&self, key: Option<&str>, path: &str, occurrence: usize) -> LeafOptions {
         let own = key.and_then(|key| self.columns.get(key));
         let asked_for = own.unwrap_or(&ColumnOptions::new()).over(&self.all);

@@ -195,7 +195,7 @@ pub fn parquet_schema(arrow: &Schema) -> Result<SchemaDescPtr> {
     types(arrow).map(|(descr, _)| descr)
 }
 
-/// For the names of each leaf with options of its own, the path by which they were set.
+/// For the names of each leaf with options, the path by which they were set.
 fn option_keys<'k, 'p>(
     keys: impl Iterator<Item = &'k str>,
     leaves: &[&'p [String]],

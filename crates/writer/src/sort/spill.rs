@@ -77,7 +77,7 @@ fn writing(error: ArrowError) -> Error {
     }
 }
 
-/// The same rows without bytes that views do not refer to: IPC writes whole buffers, and the batches share the buffers of all
+/// Copies rows without bytes that views do not refer to: IPC writes whole buffers, and the batches share the buffers of all
 /// sorted rows.
 fn compact_batch(batch: &RecordBatch) -> Result<RecordBatch> {
     let columns = batch.columns().iter().map(compact).collect::<Result<_>>()?;

@@ -56,7 +56,7 @@ impl AtomicFile {
         Self::create_with(path, &UncommittedFiles::new())
     }
 
-    /// The same, registered in a list, which can remove all files that are not committed.
+    /// As [`create`](Self::create), registered in a list, which can remove all files that are not committed.
     ///
     /// # Errors
     /// As [`create`](Self::create), and [`Error::Cancelled`] if the list was abandoned.

@@ -30,7 +30,7 @@ const NUMBERS_SEARCHED: u32 = 4;
 /// Maximum number of temporary files of one name.
 const NUMBERS: u32 = 10_000;
 
-/// Where locks of other hosts may not be visible, a file is a leftover if it was not written to for this long.
+/// If locks of other hosts may not be visible, a file is a leftover if it was not written to for this long.
 const REMOTE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A file or folder with a temporary name.
@@ -83,7 +83,7 @@ impl Identity {
     }
 }
 
-/// Creates a file under a temporary name beside `target`, in `folder`. It is locked while it is open.
+/// Creates a temporary file for `target` in `folder`. It is locked while it is open.
 pub(super) fn create_file(target: &Path, folder: &Folder) -> io::Result<(File, Temporary)> {
     create(target, folder, |path| {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
@@ -91,8 +91,8 @@ pub(super) fn create_file(target: &Path, folder: &Folder) -> io::Result<(File, T
     })
 }
 
-/// Creates a folder under a temporary name beside `target`, in `folder`. It is locked while the returned file is open; where
-/// folders cannot be opened, there is none.
+/// Creates a temporary folder for `target` in `folder`. It is locked while the returned file is open; if folders cannot be
+/// opened, there is none.
 pub(super) fn create_folder(target: &Path, folder: &Folder) -> io::Result<(Option<File>, Temporary)> {
     create(target, folder, |path| {
         fs::create_dir(path)?;

@@ -292,7 +292,7 @@ fn the_folder_that_a_killed_process_has_left_is_removed() {
     let leftover = folder.path().join(".parts.lath-0.partial");
     fs::create_dir(&leftover).unwrap();
     fs::write(leftover.join("1"), "half").unwrap();
-    // Where locks cannot be trusted, it would have to be older.
+    // If locks cannot be trusted, it would have to be older.
     if !Folder::open(folder.path()).unwrap().may_be_remote() {
         AtomicFiles::create_with(folder.path(), "parts", &UncommittedFiles::new()).unwrap().commit().unwrap();
         assert!(names(folder.path()).is_empty());

@@ -1,4 +1,4 @@
-//! Files written and read back, beside the `parquet` crate as the oracle. One program, so that it is linked once.
+//! Files written and read back, compared with the `parquet` crate. One program, so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod alp;

@@ -37,7 +37,7 @@ fn list(name: String, item: Field) -> DataType {
     DataType::List(item)
 }
 
-/// Two columns of each type: one of its own, one nested.
+/// Two columns of each type: one at the root, one nested.
 fn schema(random: &mut fastrand::Rng) -> SchemaRef {
     let mut fields = Vec::new();
     for (i, leaf) in leaf_types(random).into_iter().enumerate() {

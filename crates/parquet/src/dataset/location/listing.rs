@@ -97,7 +97,7 @@ fn expand_one(location: &OsStr, options: &DatasetOptions, found: &mut Vec<Listed
     }
 }
 
-/// Adds the objects of a URL: one, those below a directory, or those that match a glob.
+/// Adds the objects of a URL: one, all below a directory, or all that match a glob.
 fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidInput => Error::invalid(format!("{url}: {error}")),

@@ -1,4 +1,4 @@
-//! The batches of one file in the schema of all.
+//! Aligns the batches of one file to the schema of a dataset.
 
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ use super::lists::list_element;
 use crate::dataset::location::PartitionColumn;
 use crate::error::{Error, Result};
 
-/// How the columns of a file become those that are asked for: order, layout, wider types, nulls for what the file lacks, and
-/// the constants of its partition.
+/// Converts the columns of a file to the requested schema: order, layout, wider types, nulls for missing columns, and the
+/// constants of the file's partition.
 ///
-/// A [`Dataset`](crate::dataset::Dataset) does this for its own files. [`Alignment::from_source`] does it for rows from elsewhere.
+/// A [`Dataset`](crate::dataset::Dataset) does this for its own files. [`Alignment::from_source`] does it for rows from
+/// elsewhere.
 #[derive(Debug, Clone)]
 pub struct Alignment {
     target: SchemaRef,
@@ -25,12 +26,12 @@ pub struct Alignment {
     names: Option<Vec<Vec<String>>>,
 }
 
-/// Where a column comes from.
+/// Source of a column.
 #[derive(Debug, Clone)]
 enum Source {
-    /// The column at this place of the batches.
+    /// The column of the batches with this index.
     Column(usize),
-    /// A value for all rows, as an array of one.
+    /// A value for all rows, as an array of one element.
     Constant(ArrayRef),
 }
 
@@ -58,7 +59,7 @@ impl Alignment {
         is_united: bool,
         whole: &Schema,
     ) -> Result<Self, Difference> {
-        let Resolved { mut sources, paths, roots } = resolve(target, file, constants, is_united, whole)?;
+        let ResolvedSources { mut sources, paths, roots } = resolve(target, file, constants, is_united, whole)?;
         // Batches have the columns in the order of the file: all columns with a chosen name.
         let is_read = |field: &FieldRef| roots.iter().any(|&root| file.field(root).name() == field.name());
         let mut rank = 0;
@@ -87,7 +88,7 @@ impl Alignment {
     /// [`Error::Invalid`] says what differs.
     pub fn from_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
         let resolved = resolve(target, source, partition, false, target);
-        let Resolved { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
+        let ResolvedSources { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
         Ok(Self { target: Arc::clone(target), sources, names: None })
     }
 
@@ -97,7 +98,7 @@ impl Alignment {
         Self { target: Arc::clone(schema), sources, names: None }
     }
 
-    /// What to read of the file, as names from the root down: what it has of the target. `None` for all of its columns.
+    /// The fields of the target that the file has, as names from the root down. `None` for all of its columns.
     pub(crate) fn names(&self) -> Option<&[Vec<String>]> {
         self.names.as_deref()
     }
@@ -129,10 +130,10 @@ impl Alignment {
     }
 }
 
-/// Where the columns of a target come from.
-struct Resolved {
+/// Sources of the columns of a target.
+struct ResolvedSources {
     sources: Vec<Source>,
-    /// What to read of the file, as names from the root down, and the columns that it is in.
+    /// Fields to read from the file, as names from the root down, and the columns with these fields.
     paths: Vec<Vec<String>>,
     roots: Vec<usize>,
 }
@@ -143,7 +144,7 @@ fn resolve(
     constants: &[(&PartitionColumn, usize)],
     is_united: bool,
     whole: &Schema,
-) -> Result<Resolved, Difference> {
+) -> Result<ResolvedSources, Difference> {
     if target.fields().len() == whole.fields().len() && !is_united {
         let is_known = |at: usize| namesake(file.fields(), at, target.fields()).is_some();
         if let Some(at) = (0..file.fields().len()).find(|&at| !is_known(at)) {
@@ -184,7 +185,7 @@ fn resolve(
             let (name, here, there) = (field.name(), here.data_type(), field.data_type());
             return Err(Difference(format!("column {name:?} is {here} here and {there} there")));
         }
-        // Of a struct that is read whole, nothing is left out.
+        // A struct that is read whole keeps all its fields.
         let is_whole = |field: &Field| {
             let all = whole.field_with_name(field.name());
             all.is_ok_and(|all| leaf_count(all.data_type()) == leaf_count(field.data_type()))
@@ -200,7 +201,7 @@ fn resolve(
         sources.push(Source::Column(at));
         roots.push(at);
     }
-    Ok(Resolved { sources, paths, roots })
+    Ok(ResolvedSources { sources, paths, roots })
 }
 
 /// The place among `others` of the field at `position` of `fields`, by its name: names may occur several times, and then the order

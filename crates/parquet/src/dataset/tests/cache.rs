@@ -93,7 +93,7 @@ fn page_indexes_that_are_read_later_count() {
     assert!(cache.byte_count() > before);
 }
 
-/// Writes a file of multiples of 3 up to 3,000 with a Bloom filter of so many bytes.
+/// Writes a file of multiples of 3 up to 3,000 with a Bloom filter of `filter_bytes` bytes.
 fn write_filtered(path: &Path, filter_bytes: usize) {
     let batch = RecordBatch::try_from_iter([("x", int64((0..1000).map(|number| number * 3)))]).expect("one column");
     let column = ColumnOptions::new().bloom_filter(BloomFilter::Bytes(filter_bytes)).dictionary(false);

@@ -190,7 +190,7 @@ fn negative_numbers_in_the_footer_are_refused() {
 #[test]
 fn chunks_beyond_the_end_of_the_file_are_refused_when_they_are_needed() {
     let bytes = written(1000);
-    // The same footer behind less data.
+    // The footer after less data.
     let footer_len = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
     let cut = [b"PAR1", &bytes[bytes.len() - 8 - footer_len..]].concat();
     let file = ParquetFile::from_bytes(Bytes::from(cut)).unwrap();

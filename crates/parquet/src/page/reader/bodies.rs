@@ -38,7 +38,7 @@ impl PageReader {
         Err(Error::corrupt(format!("page has CRC {computed:08x} where its header says {stated:08x}")))
     }
 
-    /// The dictionary page with this header. Its values have memory of their own, because they stay in use for the whole chunk.
+    /// The dictionary page with this header. Its values have separate memory, because they stay in use for the whole chunk.
     pub(super) fn dictionary(&mut self, header: &PageHeader, body_offset: u64) -> Result<DictionaryPage> {
         let PageKind::Dictionary(DictionaryHeader { value_count, encoding }) = header.kind else {
             return Err(Error::corrupt("page of an unknown kind"));

@@ -40,7 +40,7 @@ fn crate_pages(file: &Bytes, metadata: &ParquetMetaData, row_group: usize, colum
     std::iter::from_fn(|| reader.get_next_page().expect("a sound page")).collect()
 }
 
-/// Checks every page of every chunk; returns how many there were.
+/// Checks every page of every chunk; returns their number.
 fn compare(file: &Bytes, source: &Arc<dyn ByteRanges>) -> usize {
     let metadata = metadata(file);
     let ours = ParquetFile::from_bytes(file.clone()).expect("a sound file");

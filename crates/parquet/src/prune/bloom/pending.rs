@@ -43,7 +43,7 @@ pub(super) fn finish_pending(
 /// A filter of the file.
 struct Filter<'a> {
     filters: &'a ColumnFilters,
-    /// Where it is cached once it is probed often.
+    /// Memory for caching it once it is probed often.
     memory: Option<&'a Arc<FilterMemory>>,
     /// The cost of a request, in blocks.
     request_cost: u64,
@@ -131,7 +131,7 @@ pub(super) struct PendingProbe<'a> {
     result: (usize, usize),
     filter: Filter<'a>,
     part: Part,
-    /// Index of its first range among those that are read together.
+    /// Index of its first range among all ranges of the read.
     first_range: usize,
 }
 

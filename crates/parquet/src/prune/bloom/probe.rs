@@ -57,7 +57,7 @@ pub(crate) fn probe(
     Ok(results)
 }
 
-/// The results for `row_groups` of the filters that are in memory; `None` if there are none. `keys` is called only if there are.
+/// The results of cached filters for `row_groups`; `None` without cached filters. `keys` is called only if there are some.
 pub(crate) fn probe_cached(
     file: &ParquetFile,
     leaf: usize,

@@ -10,7 +10,7 @@ use super::super::outcomes::Outcomes;
 pub(super) struct OutcomeRuns(Vec<(u64, Outcomes)>);
 
 impl OutcomeRuns {
-    /// The same outcomes for all rows.
+    /// One run with `outcomes` for all rows.
     pub(super) fn uniform(row_count: u64, outcomes: Outcomes) -> Self {
         Self(vec![(row_count, outcomes)])
     }

@@ -74,7 +74,7 @@ fn integers_are_signed_or_not_as_their_type_says() {
     let ints = Statistics::int32(Some(-1), Some(5), None, None, false);
     let read = by_type("int32 a", &DataType::Int32).decode_library(&ints).values;
     assert_eq!(read, interval(Bound::Int(-1), Bound::Int(5)).values);
-    // As unsigned integers, −1 is the largest there is: min and max in that order.
+    // As unsigned integers, −1 is the maximum: min and max in that order.
     let unsigned = Statistics::int32(Some(5), Some(-1), None, None, false);
     let read = by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).decode_library(&unsigned).values;
     assert_eq!(read, interval(Bound::Int(5), Bound::Int(u32::MAX.into())).values);
@@ -252,7 +252,7 @@ fn counts_say_whether_there_are_nulls_nans_or_values() {
     assert_eq!(read.domain(true, 10, Some(4), Some(6)), Domain::ANY);
     assert_eq!(read.domain(true, 10, Some(11), None), Domain::ANY);
     assert_eq!(read.domain(true, 10, Some(u64::MAX), Some(u64::MAX)), Domain::ANY);
-    // Bounds that are NaN, beside a count of none.
+    // NaN bounds although the count of NaNs is 0.
     assert_eq!(DecodedBounds { values: None }.domain(true, 10, Some(0), Some(0)), domain(None, true, false));
 }
 

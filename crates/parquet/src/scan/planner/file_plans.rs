@@ -20,7 +20,7 @@ impl Planner {
         self.plan_with(entry, file, None, self.query.predicate.as_ref())
     }
 
-    /// The same plan with the dynamic filter `narrowing` added to the predicate.
+    /// The plan with the dynamic filter `narrowing` added to the predicate.
     pub(super) fn narrowed_plan_for(
         &self,
         entry: &DatasetFile,

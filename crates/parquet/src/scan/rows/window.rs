@@ -20,7 +20,7 @@ pub(in crate::scan) struct Window {
 pub(in crate::scan) struct DecodeRanges {
     /// Rows of the row group.
     pub(in crate::scan) ranges: Vec<Range<u64>>,
-    /// The same rows, numbered within the window.
+    /// Numbers of these rows within the window.
     pub(in crate::scan) rows: Arc<Mask>,
 }
 

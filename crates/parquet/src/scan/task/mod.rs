@@ -188,8 +188,8 @@ impl ScanTask {
         parts
     }
 
-    /// The same task, whose file is opened with `options` (keys, limits, caches, access to stores); a deserialized task has the
-    /// defaults. Options that decide the schema of a file stay as planned.
+    /// A copy of the task whose file is opened with `options` (keys, limits, caches, access to stores); a deserialized task has
+    /// the defaults. Options that decide the schema of a file stay as planned.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the file was given open, and for a location that cannot be opened with these options.
@@ -203,7 +203,7 @@ impl ScanTask {
         self.open.is_some()
     }
 
-    /// The same task, whose file is opened as before, with the resources of `runtime`.
+    /// A copy of the task whose file is opened as before, with the resources of `runtime`.
     pub(super) fn open_by(&self, runtime: &Runtime) -> Result<Self> {
         let options = self.planner.dataset.files()[self.file].options().clone();
         self.open_with(&options.runtime(runtime))

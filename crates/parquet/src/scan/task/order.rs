@@ -44,8 +44,9 @@ impl ScanPlan {
         columns
     }
 
-    /// The same plan, beginning with the tasks that may have the first rows in the order of `column`, by statistics: a scan for
-    /// the first rows of an order soon has them, and skips the others. Files and row groups without known bounds come first too.
+    /// A copy of the plan that begins with the tasks that may have the first rows in the order of `column`, by statistics: a scan
+    /// for the first rows of an order soon has them, and skips the others. Files and row groups without known bounds come first
+    /// too.
     pub fn with_likely_first(&self, column: &SortingColumn) -> Self {
         let Some(bounds) = self.bounds(&column.path) else { return self.clone() };
         let mut tasks: Vec<(ScanTask, Option<OwnedRow>)> = Vec::with_capacity(self.tasks.len());

@@ -70,7 +70,7 @@ impl ScanPlan {
         self.report
     }
 
-    /// The same plan, whose files are opened with `options`; see [`ScanTask::open_with`].
+    /// A copy of the plan whose files are opened with `options`; see [`ScanTask::open_with`].
     ///
     /// # Errors
     /// As [`ScanTask::open_with`].

@@ -12,8 +12,9 @@ use crate::scan::columns::{FileTarget, Target, VirtualColumns};
 use crate::schema::ArrowLayout;
 
 impl ScanPlan {
-    /// The same rows with fewer columns, named as by [`Scan::select`](crate::Scan::select): dotted paths of columns of the plan
-    /// or of fields within them. Columns of file names and row numbers stay if they are named. Nothing is read or pruned again.
+    /// A plan for the found rows with fewer columns, named as by [`Scan::select`](crate::Scan::select): dotted paths of columns
+    /// of the plan or of fields within them. Columns of file names and row numbers stay if they are named. Nothing is read or
+    /// pruned again.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a path that the plan does not have, and for a plan of numbered leaves.
@@ -41,7 +42,7 @@ impl ScanPlan {
 }
 
 impl Planner {
-    /// The same planner for other columns.
+    /// A copy of the planner for other columns.
     fn select(&self, paths: &[String]) -> Result<Self> {
         if self.query.leaves.is_some() {
             return Err(Error::invalid("the plan is of numbered leaves; plan again to read other columns"));
@@ -57,7 +58,7 @@ impl Planner {
 }
 
 impl ScanTask {
-    /// The same task for the columns of `planner`, which has the files and the predicate of its own.
+    /// A copy of the task for the columns of `planner`, which has the files and the predicate of the task's planner.
     fn planned_by(&self, planner: &Arc<Planner>) -> Result<Self> {
         let mut task = Self { planner: Arc::clone(planner), ..self.clone() };
         if let Some((file, planned)) = self.open.as_deref() {
