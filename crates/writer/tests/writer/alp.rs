@@ -13,8 +13,9 @@ use lath_parquet::{Encoding, ParquetFile};
 use lath_testkit::Seeded;
 use lath_writer::{ColumnOptions, PageVersion, ParquetWriter, Profile, ValueEncoding, WriteOptions};
 
+use crate::check::has_alp;
 use crate::reading::collect;
-use crate::writing::{has_alp, write};
+use crate::writing::write;
 
 /// The distribution of a column's values.
 #[derive(Debug, Clone, Copy)]

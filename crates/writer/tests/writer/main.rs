@@ -3,6 +3,7 @@
 
 mod alp;
 mod atomic;
+mod check;
 mod copy;
 mod layout;
 mod memory;

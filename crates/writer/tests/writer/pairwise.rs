@@ -8,7 +8,8 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use lath_testkit::Seeded;
 use lath_testkit::random::{leaf_type, record_batch};
 
-use crate::writing::{CHOICES, Choices, check};
+use crate::check::check;
+use crate::writing::{CHOICES, Choices};
 
 /// Every leaf type of the generator.
 fn leaf_types(random: &mut fastrand::Rng) -> Vec<DataType> {

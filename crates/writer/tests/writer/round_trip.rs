@@ -14,8 +14,9 @@ use lath_testkit::equality::same_values;
 use lath_testkit::random::{SchemaShape, record_batch, schema};
 use lath_writer::{ParquetWriter, WriteOptions, WriteSummary};
 
+use crate::check::check;
 use crate::reading::collect;
-use crate::writing::{Choices, check, write};
+use crate::writing::{Choices, write};
 
 /// The number of files with random schemas.
 const DEFAULT_CASES: usize = 120;
