@@ -1,6 +1,6 @@
 //! Lath is an embedded storage engine for Parquet, with SIMD in every hot path.
 //!
-//! A program needs only this crate. It includes all of [`lath_parquet`]; [`rows`] and [`RowWriter`], which read and
+//! A program needs only this crate. It includes all of [`lath_parquet`] and [`lath_writer`]; [`rows`] and [`RowWriter`], which read and
 //! write rows as values of Rust types; [`store`], an ordered key-value store; [`table`], tables with a primary key; and
 //! [`arrow`], the Arrow types in its interfaces. [`prelude`] has the names that most programs need.
 //!
