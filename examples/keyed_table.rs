@@ -1,4 +1,4 @@
-//! Makes a table with a primary key, changes it, and reads an older state, an index and the changes.
+//! Creates a table with a primary key, changes it, and reads an older snapshot, an index and the change feed.
 //!
 //! `cargo run --release -p lath --example keyed-table -- shop-items`
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     table.upsert(&stock)?;
     let monday = table.snapshot()?;
 
-    // Changes of one transaction are seen together, or not at all.
+    // Changes of one transaction become visible together, or not at all.
     let mut transaction = table.begin()?;
     transaction.upsert(&items(vec![3, 4], vec!["Lamp", "Pump"], vec![22.9, 17.25])?)?;
     transaction.delete([1])?;

@@ -1,6 +1,6 @@
-//! Writes the sample files under `examples/data`: three months of made-up bicycle hire, and the stations.
+//! Writes the sample files in `examples/data`: three months of fictitious bicycle hire, and the stations.
 //!
-//! `cargo run -p lath --example make-sample-data` writes the same rows every time. Between them the files use most
+//! `cargo run -p lath --example make-sample-data` writes the same rows every time. Together the files use most
 //! encodings, four codecs, both page versions, nested columns, a Bloom filter and the page index.
 
 use std::error::Error;

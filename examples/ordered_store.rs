@@ -1,4 +1,5 @@
-//! Keeps sensors' readings in an ordered store, reads them while they are written, and finds them again after reopening.
+//! Keeps sensor readings in an ordered store, reads them while others are written, and finds them again after
+//! reopening.
 //!
 //! `cargo run --release -p lath --example ordered-store -- readings.lath`
 
@@ -6,7 +7,7 @@ use std::error::Error;
 
 use lath::store::{Durability, Options, Store};
 
-/// Keys are ordered byte by byte: numbers with their highest byte first are in order.
+/// Keys are ordered byte by byte: big-endian numbers are in numeric order.
 fn key(sensor: u16, second: u32) -> [u8; 6] {
     let mut key = [0; 6];
     key[..2].copy_from_slice(&sensor.to_be_bytes());
@@ -27,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     transaction.commit()?;
 
-    // A snapshot stays as it is, whatever is committed later.
+    // A snapshot does not change, whatever is committed later.
     let before = store.snapshot()?;
     let mut transaction = store.begin()?;
     transaction.keep_snapshot("first thousand")?;

@@ -1,4 +1,4 @@
-//! Reads two columns, one of them within a struct, and adds one up by the other.
+//! Reads two columns, one of them within a struct, and sums one grouped by the other.
 //!
 //! `cargo run --release -p lath --example sum-a-column`
 

@@ -1,4 +1,4 @@
-//! Writes values of a Rust type, sorted, to a Parquet file in which they are found by key.
+//! Writes values of a Rust type, sorted by key, to a Parquet file for lookups by key.
 //!
 //! `cargo run --release -p lath --example write-rows -- readings.parquet`
 

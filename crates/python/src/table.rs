@@ -501,7 +501,7 @@ impl PyTableScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let running = py.detach(|| work::guard(|| self.start()))?;
-        capsule::stream_out(py, Box::new(GuardedSlice(running)))
+        capsule::stream_out(py, Box::new(PanicCatchingReader(running)))
     }
 }
 
@@ -574,10 +574,10 @@ impl Iterator for RunningTableScan {
     }
 }
 
-/// Batches for the C interface. A panic is an error there.
-struct GuardedSlice(RunningTableScan);
+/// A table scan for the C stream interface, with panics turned into errors.
+struct PanicCatchingReader(RunningTableScan);
 
-impl Iterator for GuardedSlice {
+impl Iterator for PanicCatchingReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -586,7 +586,7 @@ impl Iterator for GuardedSlice {
     }
 }
 
-impl RecordBatchReader for GuardedSlice {
+impl RecordBatchReader for PanicCatchingReader {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.0.schema)
     }

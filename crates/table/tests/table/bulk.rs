@@ -228,7 +228,7 @@ fn rows_become_files_while_others_are_flushed_and_merged() {
                 done
             });
             for round in 0..150 {
-                // The same number of rows are hot.
+                // As many rows are hot.
                 let count = if round % 2 == 0 { 150 } else { random.usize(1..60) };
                 let start = random.i64(0..2000);
                 let rows: Vec<_> = (0..count as i64).map(|at| (start + at * 3, round)).collect();

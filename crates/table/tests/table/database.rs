@@ -1,4 +1,4 @@
-//! Several tables in one store: compared with maps, beside readers in other processes, and rejected operations.
+//! Several tables in one store: compared with maps, with readers in other processes, and rejected operations.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -57,7 +57,7 @@ fn batch(rows: &[(i64, i64)]) -> RecordBatch {
     RecordBatch::try_from_iter([("id", ids), ("value", values)]).unwrap()
 }
 
-/// The same rows with the table's columns: `extra` is added and dropped.
+/// Converts rows to the table's columns: `extra` is added and dropped.
 fn batch_for(table: &Table, rows: &[(i64, i64)]) -> RecordBatch {
     let (batch, schema) = (batch(rows), table.schema().unwrap());
     let mut columns = batch.columns().to_vec();

@@ -1,4 +1,4 @@
-//! Readers in other processes beside a writer that flushes, compacts and removes files.
+//! Readers in other processes while a writer flushes, compacts and removes files.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
