@@ -1,21 +1,28 @@
 //! `describe`: the values of each column in figures, by queries over some of them at a time.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::Predicate;
+use lath_sql::{BlockingSession, LathTable};
 
 use super::column_path::ColumnPath;
-use super::engine::{InputTable, TABLE, choose_columns, failed, watch};
+use super::engine::{InputTable, TABLE, failed, register_columns, watch};
 use crate::args::DescribeArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::keyed_input::KeyedInput;
 use crate::output::{CellFormatter, Output, encoder_options, in_utc};
+use crate::progress::Progress;
+use crate::scan::cores;
 use crate::table::Table;
 
 /// Writes a row for each column.
@@ -37,30 +44,17 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
     let leaves: Vec<Leaf> = columns.into_iter().flat_map(leaves_of).collect();
     let (threads, memory) = (args.engine.threads.map(usize::from), args.engine.memory);
     let (session, rows) = table.session_and_rows(threads, memory)?;
-    let mut figures = Figures::default();
     // One query over very many columns takes more time than queries over some of them.
     let leaves_a_query = if leaves.len() <= ONE_QUERY_LEAVES { ONE_QUERY_LEAVES } else { LEAVES_A_QUERY };
-    let indices: Vec<usize> = (0..leaves.len()).collect();
-    let parts: Vec<&[usize]> = match leaves.is_empty() {
-        true => vec![&[]],
-        false => indices.chunks(leaves_a_query).collect(),
+    let parts: Vec<Range<usize>> = match leaves.len() {
+        0 => vec![0..0],
+        count => (0..count).step_by(leaves_a_query).map(|at| at..count.min(at + leaves_a_query)).collect(),
     };
-    for part in &parts {
-        if let Some(rows) = rows.as_ref().filter(|_| parts.len() > 1) {
-            let names: Vec<&str> = part.iter().map(|&index| leaves[index].column.column()).collect();
-            choose_columns(&session, rows, &names)?;
-        }
-        let selected = part.iter().flat_map(|&index| leaves[index].figures(index));
-        let selected: Vec<String> = [format!("count(*) AS {ROW_COUNT}")].into_iter().chain(selected).collect();
-        let answer = session.run(&format!("SELECT {} FROM {TABLE}", selected.join(", "))).map_err(failed)?;
-        let watch = watch(&answer);
-        let answered = answer.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        drop(watch);
-        let Some(row) = answered.into_iter().find(|batch| batch.num_rows() == 1) else {
-            return Err(Failure::internal("describe", "the query has no answer"));
-        };
-        figures.add(&row);
-    }
+    let figures = if let [part] = parts.as_slice() {
+        query(&session, TABLE, &leaves, part.clone(), true)?
+    } else {
+        query_parts(&session, rows.as_ref(), &leaves, &parts, threads.unwrap_or_else(cores))?
+    };
     let rows = description(&leaves, &figures)?;
     let mut sink = output.open_presorted(&rows.schema())?;
     sink.write(&rows)?;
@@ -74,22 +68,69 @@ const ONE_QUERY_LEAVES: usize = 32;
 const LEAVES_A_QUERY: usize = 8;
 const ROW_COUNT: &str = "row_count";
 
+/// Queries the parts of `leaves` on several threads, since planning takes most of the time: 9 ms of 10 for 8 columns of 1,000 rows.
+fn query_parts(
+    session: &BlockingSession,
+    rows: Option<&Arc<LathTable>>,
+    leaves: &[Leaf],
+    parts: &[Range<usize>],
+    threads: usize,
+) -> Result<Figures> {
+    let next = AtomicUsize::new(0);
+    let progress = Mutex::new(Progress::new("columns", leaves.len() as u64, false));
+    let work = || -> Result<Figures> {
+        let mut figures = Figures::default();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = parts.get(number).cloned() else { return Ok(figures) };
+            let columns = part.len() as u64;
+            let answered = match rows {
+                Some(rows) => {
+                    let name = format!("{TABLE}_{number}");
+                    let names: Vec<&str> = leaves[part.clone()].iter().map(|leaf| leaf.column.column()).collect();
+                    register_columns(session, rows, &name, &names)?;
+                    query(session, &name, leaves, part, false)
+                }
+                None => query(session, TABLE, leaves, part, false),
+            };
+            // The other threads need not go on.
+            figures.0.extend(answered.inspect_err(|_| next.store(parts.len(), Ordering::Relaxed))?.0);
+            progress.lock().unwrap_or_else(PoisonError::into_inner).advance(columns);
+        }
+    };
+    let answered = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(parts.len())).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect::<Vec<_>>()
+    });
+    progress.into_inner().unwrap_or_else(PoisonError::into_inner).clear();
+    let mut figures = Figures::default();
+    for answered in answered {
+        figures.0.extend(answered?.0);
+    }
+    Ok(figures)
+}
+
+/// The figures of the columns of one part, which are columns of `table`.
+fn query(session: &BlockingSession, table: &str, leaves: &[Leaf], part: Range<usize>, watched: bool) -> Result<Figures> {
+    let selected = part.flat_map(|index| leaves[index].figures(index));
+    let selected: Vec<String> = [format!("count(*) AS {ROW_COUNT}")].into_iter().chain(selected).collect();
+    let answer = session.run(&format!("SELECT {} FROM {table}", selected.join(", "))).map_err(failed)?;
+    let watch = watched.then(|| watch(&answer));
+    let answered = answer.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    drop(watch);
+    let Some(row) = answered.into_iter().find(|batch| batch.num_rows() == 1) else {
+        return Err(Failure::internal("describe", "the query has no answer"));
+    };
+    let schema = row.schema();
+    let names = schema.fields().iter().map(|field| field.name().clone());
+    Ok(Figures(names.zip(row.columns().iter().cloned()).collect()))
+}
+
 /// The values that queries answered with, by name.
 #[derive(Default)]
 struct Figures(HashMap<String, ArrayRef>);
 
 impl Figures {
-    fn add(&mut self, row: &RecordBatch) {
-        let named = row
-            .schema()
-            .fields()
-            .iter()
-            .zip(row.columns())
-            .map(|(field, array)| (field.name().clone(), Arc::clone(array)))
-            .collect::<Vec<_>>();
-        self.0.extend(named);
-    }
-
     fn get(&self, name: &str, index: usize) -> Option<&ArrayRef> {
         self.0.get(&format!("{name}{index}"))
     }

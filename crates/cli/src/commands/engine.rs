@@ -47,17 +47,19 @@ pub(super) fn session(
     Ok(session)
 }
 
-/// Makes some columns of `rows` all that [`TABLE`] has, so that plans are made without the others.
-pub(super) fn choose_columns(session: &BlockingSession, rows: &Arc<LathTable>, names: &[&str]) -> Result<()> {
+/// Registers the columns of `rows` called `names` as the table `table`, which plans handle faster than all columns.
+pub(super) fn register_columns(
+    session: &BlockingSession,
+    rows: &Arc<LathTable>,
+    table: &str,
+    names: &[&str],
+) -> Result<()> {
     let schema = rows.dataset().schema();
     let mut columns: Vec<usize> = names.iter().filter_map(|name| schema.index_of(name).ok()).collect();
     columns.sort_unstable();
     columns.dedup();
     let context = session.session().context();
-    let chosen = SomeColumns::new(rows, columns).and_then(|chosen| {
-        context.deregister_table(TABLE)?;
-        context.register_table(TABLE, Arc::new(chosen))
-    });
+    let chosen = SomeColumns::new(rows, columns).and_then(|chosen| context.register_table(table, Arc::new(chosen)));
     chosen.map(drop).map_err(|error| failed(Error::from(error)))
 }
 
@@ -103,7 +105,7 @@ impl InputTable {
         self.session_and_rows(threads, memory).map(|(session, _)| session)
     }
 
-    /// As [`InputTable::session`], with the rows of files, of which [`choose_columns`] makes tables of some columns.
+    /// As [`InputTable::session`], with the rows of files, from which [`register_columns`] makes tables with fewer columns.
     pub(super) fn session_and_rows(
         &self,
         threads: Option<usize>,
