@@ -45,10 +45,10 @@ pub(super) fn condition(expr: &Expr) -> Result<Condition, String> {
         }
         Expr::Function(function) => contains(function)?,
         Expr::Like { negated: not, any: false, expr, pattern, escape_char } => {
-            negated(*not, like(expr, pattern, escape_char.as_deref(), false)?)
+            negated(*not, like(expr, pattern, escape_char.as_ref().map(|escape| &escape.value), false)?)
         }
         Expr::ILike { negated: not, any: false, expr, pattern, escape_char } => {
-            negated(*not, like(expr, pattern, escape_char.as_deref(), true)?)
+            negated(*not, like(expr, pattern, escape_char.as_ref().map(|escape| &escape.value), true)?)
         }
         other => Condition::Truth(operand(other)?),
     })
@@ -146,17 +146,14 @@ fn comparison(op: &BinaryOperator, right: &Expr) -> Result<Comparison, String> {
     })
 }
 
-fn like(expr: &Expr, pattern: &Expr, escape: Option<&Expr>, ignore_case: bool) -> Result<Condition, String> {
+fn like(expr: &Expr, pattern: &Expr, escape: Option<&Value>, ignore_case: bool) -> Result<Condition, String> {
     let pattern = match operand(pattern)? {
         Operand::Literal(Literal::String(text)) => text,
         other => return Err(format!("LIKE needs a pattern in quotes, not {other}{}", at(pattern.span().start))),
     };
     let escape = match escape {
         None => None,
-        Some(Expr::Value(value)) => match &value.value {
-            Value::SingleQuotedString(text) if text.chars().count() == 1 => text.chars().next(),
-            _ => return Err("ESCAPE needs one character in quotes".to_owned()),
-        },
+        Some(Value::SingleQuotedString(text)) if text.chars().count() == 1 => text.chars().next(),
         Some(_) => return Err("ESCAPE needs one character in quotes".to_owned()),
     };
     Ok(Condition::Like { operand: operand(expr)?, pattern: with_backslash_escapes(&pattern, escape)?, ignore_case })

@@ -20,6 +20,7 @@ pub(super) fn operand(expr: &Expr) -> Result<Operand, String> {
             kind: kind @ (CastKind::Cast | CastKind::TryCast | CastKind::DoubleColon),
             expr,
             data_type,
+            array: false,
             format,
         } => {
             if let Some(format) = format {
