@@ -8,9 +8,9 @@ default:
 build:
     cargo build --workspace --all-targets
 
-# The command as it is given to others, with its debug information in a file beside it
-release:
-    scripts/release.sh
+# A release in dist/ below the target folder: `just release --target aarch64-unknown-linux-gnu command`
+release *ARGS:
+    scripts/release.sh {{ARGS}}
 
 # The tests at the best tier that the processor has
 test *ARGS:

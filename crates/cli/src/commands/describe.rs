@@ -111,7 +111,13 @@ fn query_parts(
 }
 
 /// The figures of the columns of one part, which are columns of `table`.
-fn query(session: &BlockingSession, table: &str, leaves: &[Leaf], part: Range<usize>, watched: bool) -> Result<Figures> {
+fn query(
+    session: &BlockingSession,
+    table: &str,
+    leaves: &[Leaf],
+    part: Range<usize>,
+    watched: bool,
+) -> Result<Figures> {
     let selected = part.flat_map(|index| leaves[index].figures(index));
     let selected: Vec<String> = [format!("count(*) AS {ROW_COUNT}")].into_iter().chain(selected).collect();
     let answer = session.run(&format!("SELECT {} FROM {table}", selected.join(", "))).map_err(failed)?;

@@ -12,7 +12,7 @@ use std::process::Command;
 use crate::invocation::BINARY;
 
 /// Runs from a clone, as the README starts.
-const FROM_A_CLONE: &str = "cargo run --release -p lath-cli -- ";
+const FROM_A_CLONE: &str = "cargo run --release -p lath-cli --no-default-features -- ";
 /// Printed before the output of each command.
 const SEPARATOR: &str = "==== next command";
 
