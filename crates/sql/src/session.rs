@@ -62,7 +62,7 @@ const MAX_JOIN_KEYS: usize = 10_000;
 /// | Q18 | 885 | 1117 |
 /// | Q21 | 937 | 770 |
 const MAX_SHARED_BUILD_BYTES: usize = 128 << 20;
-/// The same in rows, if the size is unknown.
+/// The threshold in rows, if the size is unknown.
 const MAX_SHARED_BUILD_ROWS: usize = 8 << 20;
 
 /// Maximum size of rows that a sort within a memory budget sorts as one batch, before it spills them.
@@ -397,7 +397,7 @@ impl DatabaseFolder {
     }
 }
 
-/// DataFusion's analyzer rules, preceded by Lath's rules that need types before coercion and followed by those that need coerced types.
+/// DataFusion's analyzer rules, preceded by Lath's rules that need types before coercion and followed by its rules that need coerced types.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(PeerFrames));

@@ -58,7 +58,7 @@ impl PhysicalOptimizerRule for PlainSorts {
 struct PlainSortExec {
     /// DataFusion's sort.
     sort: Arc<SortExec>,
-    /// The same sort on plain strings.
+    /// The sort on plain strings.
     plain: Arc<SortExec>,
 }
 

@@ -16,7 +16,7 @@ const ONE_TRANSACTION: &str = "each statement is a transaction; write the change
 const ONE_SCHEMA: &str = "a schema has a name and nothing else";
 
 impl Clauses<'_> {
-    /// Checks statements that DataFusion plans. It refuses all others, including those that its parser may support later.
+    /// Checks statements that DataFusion plans. It refuses all others, including statements that its parser may support later.
     pub(super) fn session_statement(&self, statement: &Statement) -> CheckResult {
         let start = Span::empty();
         match statement {

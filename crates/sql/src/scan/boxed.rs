@@ -1,7 +1,7 @@
 //! Implements asynchronous methods of DataFusion's traits without `async_trait`.
 //!
 //! `async_trait` builds the future where lifetimes are bounded by each other. Under such bounds the compiler cannot reuse trait proofs and
-//! proves anew for each method, in five seconds, that expressions are `Send`: this crate took 189 s to compile, and takes 11 s. The inner
+//! proves again for each method, in five seconds, that expressions are `Send`: this crate took 189 s to compile, and takes 11 s. The inner
 //! functions of these macros have no such bounds.
 
 /// [`TableProvider::scan`](datafusion::catalog::TableProvider::scan) that calls an asynchronous method of the table.

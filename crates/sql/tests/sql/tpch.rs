@@ -63,7 +63,7 @@ fn register_files(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &
     }
 }
 
-/// The same with two tables partitioned by a column, which only the folder names have.
+/// Registers files with two tables partitioned by a column, which only the folder names have.
 fn partitioned(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &WriteOptions, session: &Session) {
     let columns = [("lineitem", "l_shipmode"), ("orders", "o_orderpriority")];
     let (in_directories, others): (Vec<_>, Vec<_>) =

@@ -22,7 +22,8 @@ use super::rows::SharedRows;
 pub(super) struct SharedExec {
     input: Arc<dyn ExecutionPlan>,
     rows: Arc<SharedRows>,
-    /// How often the plan was reset, as in each step of a recursive query, whose rows are others. All readers are reset together.
+    /// Number of resets of the plan, for example in each step of a recursive query, which computes other rows. All readers are reset
+    /// together.
     generation: u64,
     metrics: ExecutionPlanMetricsSet,
     properties: Arc<PlanProperties>,

@@ -1,5 +1,5 @@
-//! Rows that a plan reads in several places, and that are others each time they are computed: those that `LIMIT` or a random value chooses.
-//! They are computed once, and kept until all places have read them.
+//! Shares rows that a plan reads in several places and that may differ each time they are computed, for example the rows of `LIMIT` or
+//! random values. They are computed once, and kept until all places have read them.
 
 mod exec;
 mod rows;
@@ -22,25 +22,25 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 use self::exec::SharedExec;
 use self::rows::SharedRows;
 
-/// Distinguishes shared rows, also of plans that become one.
+/// Distinguishes shared rows, even of plans that are combined.
 static NEXT_ID: AtomicUsize = AtomicUsize::new(0);
 
-/// A plan whose rows are computed once for all nodes with the same number.
+/// A plan whose rows are computed once for all nodes with the same id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Hash)]
-pub(super) struct Shared {
+pub(super) struct SharedPlan {
     id: usize,
     input: LogicalPlan,
 }
 
-impl Shared {
-    /// The plan as one that may stand in several places.
+impl SharedPlan {
+    /// Wraps a plan, so that it can be used in several places.
     pub(super) fn plan(input: LogicalPlan) -> LogicalPlan {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         LogicalPlan::Extension(Extension { node: Arc::new(Self { id, input }) })
     }
 
-    /// The node of a plan, if it is one.
-    pub(super) fn of_plan(plan: &LogicalPlan) -> Option<&Self> {
+    /// The plan as a shared one, if it is.
+    pub(super) fn from_plan(plan: &LogicalPlan) -> Option<&Self> {
         match plan {
             LogicalPlan::Extension(extension) => extension.node.as_any().downcast_ref::<Self>(),
             _ => None,
@@ -48,7 +48,7 @@ impl Shared {
     }
 }
 
-impl UserDefinedLogicalNodeCore for Shared {
+impl UserDefinedLogicalNodeCore for SharedPlan {
     fn name(&self) -> &str {
         "Shared"
     }
@@ -77,11 +77,11 @@ impl UserDefinedLogicalNodeCore for Shared {
     }
 }
 
-/// The plan without sharing of rows that one place alone reads: it hides their plan from the optimizer.
+/// Removes sharing of rows with a single reader, which would only hide their plan from the optimizer.
 pub(super) fn without_single_readers(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut readers: HashMap<usize, usize> = HashMap::new();
     plan.apply_with_subqueries(|node| {
-        if let Some(shared) = Shared::of_plan(node) {
+        if let Some(shared) = SharedPlan::from_plan(node) {
             *readers.entry(shared.id).or_default() += 1;
         }
         Ok(TreeNodeRecursion::Continue)
@@ -89,14 +89,14 @@ pub(super) fn without_single_readers(plan: LogicalPlan) -> Result<LogicalPlan> {
     if readers.values().all(|&count| count > 1) {
         return Ok(plan);
     }
-    let plan = plan.transform_up_with_subqueries(|node| match Shared::of_plan(&node) {
+    let plan = plan.transform_up_with_subqueries(|node| match SharedPlan::from_plan(&node) {
         Some(shared) if readers.get(&shared.id) == Some(&1) => Ok(Transformed::yes(shared.input.clone())),
         _ => Ok(Transformed::no(node)),
     })?;
     Ok(plan.data)
 }
 
-/// DataFusion's planner, with shared rows.
+/// DataFusion's planner, extended by shared rows.
 #[derive(Debug)]
 pub(crate) struct SharingPlanner;
 
@@ -125,7 +125,7 @@ impl ExtensionPlanner for Sharing {
         _: &dyn Session,
         _: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(shared) = node.as_any().downcast_ref::<Shared>() else { return Ok(None) };
+        let Some(shared) = node.as_any().downcast_ref::<SharedPlan>() else { return Ok(None) };
         let [input] = inputs else { return internal_err!("shared rows have one input") };
         let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = Arc::clone(known.entry(shared.id).or_default());

@@ -13,7 +13,7 @@ use futures_util::future::{BoxFuture, Shared as SharedFuture};
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, TryFutureExt};
 
-/// Rows that are, or will be, kept for several readers.
+/// Rows that are kept, or will be, for several readers.
 #[derive(Default)]
 pub(super) struct SharedRows {
     newest: Mutex<Option<Generation>>,
@@ -21,11 +21,11 @@ pub(super) struct SharedRows {
 
 struct Generation {
     number: u64,
-    kept: Kept,
+    kept: RowsFuture,
 }
 
-/// Waits for the rows.
-pub(super) type Kept = SharedFuture<BoxFuture<'static, Result<Arc<KeptRows>, SharedError>>>;
+/// The rows, when they have been computed.
+pub(super) type RowsFuture = SharedFuture<BoxFuture<'static, Result<Arc<KeptRows>, SharedError>>>;
 
 /// An error that several readers return.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ impl fmt::Debug for SharedRows {
 impl SharedRows {
     /// The rows of a generation, which the first reader's `input` computes.
     ///
-    /// They are computed by a task of their own: a join that reads one of two readers to its end would wait for rows that only the other
+    /// A separate task computes them: a join that reads one of two readers to its end would otherwise wait for rows that only the other
     /// reader computes.
     pub(super) fn get(
         &self,
@@ -54,7 +54,7 @@ impl SharedRows {
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
-    ) -> Result<Kept> {
+    ) -> Result<RowsFuture> {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(generation) = newest.as_ref().filter(|generation| generation.number == number) {
             return Ok(generation.kept.clone());
