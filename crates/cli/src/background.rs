@@ -1,4 +1,4 @@
-//! An iterator that runs on a thread of its own, so that the next batches are produced while the last ones are written.
+//! An iterator that runs on a separate thread, so that the next batches are produced while the last ones are written.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 /// Maximum number of batches that are queued, besides the one being produced and the one being written.
 const WAITING: usize = 2;
 
-/// The items of an iterator that runs on a thread of its own.
+/// The items of an iterator that runs on a separate thread.
 #[derive(Debug)]
 pub(crate) struct BackgroundIterator<T> {
     items: Receiver<T>,

@@ -29,8 +29,8 @@ pub(crate) fn catalog_path(named: &Path) -> PathBuf {
     if named.is_dir() { named.join(Catalog::FILE_NAME) } else { named.to_owned() }
 }
 
-/// Opens the files that are searched as a table: those of a catalog, if one was given or lies in the only folder that is searched
-/// and is up to date.
+/// Opens the files to search as a table. A catalog selects them if one was given, or if the only searched folder has one that is up to
+/// date.
 pub(crate) fn open_table(args: &SearchInputArgs, search: Search<'_>) -> Result<Table> {
     if let Some(named) = &args.catalog {
         if search.needs_all_files {

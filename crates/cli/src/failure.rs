@@ -68,7 +68,7 @@ impl Failure {
         if !matches!(self, Self::ClosedPipe | Self::Interrupted) {
             let colour = io::stderr().is_terminal() && wants_colour();
             let (start, end) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-            // Where standard error is closed too, the exit code has to say it alone.
+            // If standard error is closed, too, only the exit code remains.
             let _ = writeln!(io::stderr(), "{start}error:{end} {self}");
         }
     }
@@ -176,7 +176,7 @@ impl Failure {
     }
 }
 
-/// How to make a Parquet file of another format.
+/// Advice for converting another format to Parquet.
 fn way_to_parquet(format: OtherFormat) -> &'static str {
     match format {
         OtherFormat::Csv | OtherFormat::Json | OtherFormat::ArrowFile | OtherFormat::ArrowStream => {

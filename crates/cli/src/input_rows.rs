@@ -33,7 +33,7 @@ pub(crate) struct InputRows {
 /// An input that is open.
 pub(crate) struct OpenInput {
     pub(crate) rows: Source,
-    /// How many of its bytes have been read.
+    /// The number of bytes that have been read.
     position: Arc<AtomicU64>,
     /// The file, if it is Parquet.
     pub(crate) parquet: Option<ParquetFile>,
@@ -152,7 +152,7 @@ pub(crate) fn table_schema(first: &Schema, partitions: &Partitions, several: boo
     Arc::new(Schema::new_with_metadata(fields, first.metadata().clone()))
 }
 
-/// The error for a file whose columns differ from those of the first.
+/// The error for a file whose columns differ from the first file's.
 pub(crate) fn differs(name: &str, first: &str, error: Error) -> Failure {
     match error {
         Error::Invalid { what } => Failure::Usage(format!("{name}: {what}, unlike in {first}")),

@@ -200,7 +200,7 @@ fn not_found(name: &Path, error: Error) -> Failure {
     }
 }
 
-/// What the command line says about how files are opened: keys and the unit of INT96 timestamps.
+/// Options for opening files: keys and the unit of INT96 timestamps.
 #[derive(Debug)]
 pub(crate) struct OpenArguments {
     decryption: Option<DecryptionKeys>,

@@ -43,11 +43,11 @@ use clap::Parser;
 use args::Cli;
 pub use write::adapt_footer_key;
 
-/// Whether the commands that need SQL are there.
+/// Whether the commands that need SQL are built in.
 pub const HAS_SQL: bool = cfg!(feature = "sql");
 
-/// Runs a command, and returns the exit code for the process. `arguments` are those of the process; the first, its name, is shown in
-/// help texts.
+/// Runs a command, and returns the exit code for the process. `arguments` are the process's; the first is its name, which help texts
+/// show.
 ///
 /// Results go to standard output, messages to standard error. This is for a process that does nothing else, to be called once and on
 /// its first thread: SIGINT, SIGTERM and SIGHUP are blocked in this thread and all that it starts, and end the process when they come.
@@ -66,7 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
         }
         Err(message) => {
-            // Where nobody reads the message, the exit code has to say it alone.
+            // If the message cannot be written, only the exit code remains.
             let _ = message.print();
             u8::try_from(message.exit_code()).unwrap_or(2)
         }

@@ -31,7 +31,7 @@ pub(crate) struct Progress {
     next: Option<Instant>,
 }
 
-/// What is counted.
+/// The counted unit.
 #[derive(Debug, Clone, Copy)]
 enum Unit {
     Items(&'static str),
@@ -60,7 +60,7 @@ impl Progress {
         Self::of(Unit::Items(unit), total, hidden)
     }
 
-    /// The same for `total` bytes.
+    /// Progress towards `total` bytes.
     pub(crate) fn of_bytes(total: u64, hidden: bool) -> Self {
         Self::of(Unit::Bytes, total, hidden)
     }

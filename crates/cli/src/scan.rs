@@ -1,4 +1,4 @@
-//! What to read from files, and how.
+//! Scans of files: columns, row groups and decoding.
 
 use std::ops::Range;
 use std::thread;
@@ -8,7 +8,7 @@ use lath_parquet::{ParquetFile, Strings};
 use crate::args::{DecodeArgs, ReadArgs, RowGroupList};
 use crate::failure::{Failure, Result};
 
-/// What to read from each file, and how.
+/// The columns and row groups to read from each file, and options of decoding.
 #[derive(Debug, Clone)]
 pub(crate) struct Scan {
     pub(crate) columns: Option<Vec<String>>,

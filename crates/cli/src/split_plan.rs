@@ -1,10 +1,10 @@
-//! Which rows go to which file when a table is split.
+//! Assigns rows to files when a table is split.
 
 use std::ops::Range;
 
 use lath_parquet::ParquetFile;
 
-/// How large a file becomes.
+/// The size of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     Rows(u64),
@@ -20,7 +20,7 @@ pub(crate) struct Part(pub(crate) Vec<Piece>);
 /// A row group, or some of its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Which of the inputs.
+    /// The index of the input.
     pub(crate) file: usize,
     pub(crate) row_group: usize,
     /// Row numbers in that input.
@@ -91,7 +91,7 @@ fn plan(row_groups: &[RowGroup], size: Size) -> Vec<Part> {
                 let rows_per_file = (u128::from(group.rows) * u128::from(limit) / u128::from(group.bytes)).max(1);
                 let rows_per_file = u64::try_from(rows_per_file).unwrap_or(1);
                 for start in (0..group.rows).step_by(usize::try_from(rows_per_file).unwrap_or(usize::MAX)) {
-                    // A part of its own, which is full.
+                    // A separate part, which is full.
                     last_size = limit;
                     add(&mut parts, &mut last_size, limit, group, start..group.rows.min(start + rows_per_file), limit);
                 }

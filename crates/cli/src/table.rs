@@ -14,7 +14,7 @@ use crate::scan::Scan as Options;
 /// Files that are read as one table.
 pub(crate) struct Table {
     dataset: Dataset,
-    /// True for every row of the table: other rows of the files are not among them.
+    /// The condition that every row of the table satisfies; other rows of the files are not in the table.
     condition: Predicate,
     /// The catalog that selected the files.
     catalog: Option<Catalog>,
@@ -27,7 +27,7 @@ impl Table {
         Ok(Self::new(inputs.dataset(all, args)?.map_err(scan_failure)?))
     }
 
-    /// Opens one input as a table of its own columns.
+    /// Opens one input as a table with the input's columns.
     pub(crate) fn open_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
         let args = TableArgs { no_partitions: true, ..args };
         Ok(Self::new(inputs.dataset(index..index + 1, args)?.map_err(scan_failure)?))

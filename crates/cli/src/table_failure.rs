@@ -1,4 +1,4 @@
-//! Errors of tables as those of the command.
+//! Converts errors of tables to errors of the command.
 
 use lath_table::Error;
 

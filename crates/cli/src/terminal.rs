@@ -16,7 +16,7 @@ impl Terminal {
     /// Plain text of unlimited width.
     pub(crate) const PLAIN: Self = Self { width: None, colour: false };
 
-    /// What standard output is connected to.
+    /// The terminal on standard output.
     pub(crate) fn stdout() -> Self {
         let terminal = io::stdout().is_terminal();
         let width = match terminal_size::terminal_size_of(io::stdout()) {
@@ -26,7 +26,7 @@ impl Terminal {
         Self { width: width.filter(|&width| width > 0), colour: terminal && wants_colour() }
     }
 
-    /// What standard error is connected to.
+    /// The terminal on standard error.
     pub(crate) fn stderr() -> Self {
         let terminal = io::stderr().is_terminal();
         let width = terminal_size::terminal_size_of(io::stderr()).filter(|_| terminal);

@@ -26,7 +26,7 @@ impl Watch {
         })
     }
 
-    /// Watches what `rows` says: how many are done, and how many there are.
+    /// Watches the numbers that `rows` returns: finished rows, and all rows.
     pub(crate) fn of(hidden: bool, rows: impl Fn() -> (u64, u64) + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let mut bar = Progress::new("rows", 0, hidden);

@@ -93,7 +93,7 @@ pub(crate) struct CatalogWatchArgs {
     pub(crate) every: u32,
 }
 
-/// The files that are searched: by name, or those of a catalog.
+/// The files to search: by name, or the files of a catalog.
 #[derive(Debug, Args)]
 pub(crate) struct SearchInputArgs {
     /// Parquet files, directories, globs, URLs, @LIST (a file that lists these), or - for standard input

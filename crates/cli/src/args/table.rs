@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// How several files become one table.
+/// Options for reading several files as one table.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TableArgs {
     /// How the columns of several files are combined
@@ -14,7 +14,7 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Whether the columns are those of all files.
+    /// Whether to take the columns of all files.
     pub(crate) fn unites_schemas(&self) -> bool {
         self.schema == SchemaChoice::Union
     }

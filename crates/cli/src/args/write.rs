@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use lath_parquet::SortingColumn;
 use lath_writer::{Codec, PageVersion, ValueEncoding, parse_byte_size};
 
-/// How Parquet is written. A COLUMN is the path of a leaf column, or of a group, which means all leaves in it.
+/// Options of Parquet output. A COLUMN is the path of a leaf column, or of a group, which means all leaves in it.
 #[derive(Debug, Default, Args)]
 pub(crate) struct WriteArgs {
     /// Defaults for a purpose; the options below override them
@@ -70,7 +70,7 @@ pub(crate) struct Choice<T> {
     pub(crate) value: T,
 }
 
-/// What a file is written for.
+/// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {
     /// Readable by any reader since 2018: Snappy, dictionaries or PLAIN
@@ -116,7 +116,7 @@ impl WriteArgs {
     }
 }
 
-/// Splits off the column. Names may have an equals sign of their own; values have none.
+/// Splits off the column. Names may contain an equals sign; values do not.
 fn choice<T, E: ToString>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Choice<T>, String> {
     let (column, value) = match text.rsplit_once('=') {
         Some((column, value)) => (Some(column.to_owned()), value),

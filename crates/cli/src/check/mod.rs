@@ -47,7 +47,7 @@ pub(crate) enum Kind {
 }
 
 impl Finding {
-    /// What cannot be read of a whole file, by a message that begins with its name.
+    /// A problem that concerns a whole file, from a message that begins with its name.
     pub(crate) fn corrupt(name: &str, message: &str) -> Self {
         let what = message.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
         Self { kind: Kind::Corrupt, place: String::new(), what: what.to_owned() }

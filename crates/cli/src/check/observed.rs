@@ -12,7 +12,7 @@ use super::leaf::Leaf;
 pub(super) struct Observed {
     /// Values and nulls, as the file's `num_values` counts them.
     pub(super) entries: u64,
-    /// Nulls among the values, not counting those that stand for a null or empty list.
+    /// Nulls among the values, without entries that stand for a null or empty list.
     pub(super) nulls: u64,
     /// Entries that stand for a null or empty list.
     pub(super) missing: u64,

@@ -32,7 +32,7 @@ pub(super) fn compare_chunk(
     claim.compare(observed, &metadata.metadata.schema_descr().columns()[column], report);
 }
 
-/// The same of a page.
+/// Reports differences from the size statistics of a page.
 pub(super) fn compare_page(
     metadata: FileInfo<'_>,
     (row_group, column, page): (usize, usize, usize),
@@ -52,7 +52,7 @@ pub(super) fn compare_page(
 impl DeclaredSizes<'_> {
     fn compare(&self, observed: &Observed, column: &ColumnDescriptor, mut report: impl FnMut(String)) {
         let mut compare_levels = |name: &str, claimed: Option<&[i64]>, counted: &[u64], max: i16| {
-            // Where nested columns are read by the compatibility rules, the data's levels are not the schema's.
+            // If nested columns are read by the compatibility rules, the data's levels differ from the schema's.
             let is_counted = counted.len() == usize::try_from(max).unwrap_or(0) + 1;
             let Some(claimed) = claimed.filter(|claimed| is_counted && !claimed.is_empty()) else { return };
             if !claimed.iter().map(|&count| u64::try_from(count).ok()).eq(counted.iter().map(|&count| Some(count))) {

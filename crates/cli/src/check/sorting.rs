@@ -1,4 +1,4 @@
-//! Sorting columns: the rows of a row group come in the order that it says.
+//! Checks that the rows of a row group are sorted by its sorting columns.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use lath_writer::RowOrder;
 use super::{Finding, Kind};
 use crate::scan::Scan;
 
-/// Compares the rows of each row group with its sorting columns, as far as they are among the leaf columns `chosen`. What cannot be
-/// decoded is left to the checks of columns.
+/// Compares the rows of each row group with its sorting columns, as far as they are among the leaf columns `chosen`. Decoding errors are
+/// left to the checks of columns.
 pub(super) fn check(file: &ParquetFile, chosen: &[usize], scan: &Scan) -> Vec<Finding> {
     let row_groups = 0..file.metadata().row_group_count();
     row_groups.filter_map(|row_group| disorder(file, row_group, chosen, scan).ok().flatten()).collect()

@@ -50,7 +50,7 @@ pub(super) fn tasks<'a>(metadata: &'a FileMetaData, chosen: &[usize], batch_size
         let mut room = (0, 0);
         for column in &columns {
             let chunks = column.leaves.clone().map(|leaf| metadata.chunk(row_group, leaf));
-            // A chunk that cannot be read gets a task of its own, which reports it.
+            // A chunk that cannot be read gets a separate task, which reports it.
             let bytes = chunks.map(|chunk| chunk.map_or(u64::MAX, |chunk| chunk.compressed_size()));
             let bytes = bytes.fold(0, u64::saturating_add);
             let values = column.leaves.len().saturating_mul(rows);

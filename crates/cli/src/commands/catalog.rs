@@ -1,4 +1,4 @@
-//! `catalog`: what is known of many files, kept in one.
+//! `catalog`: metadata of many files in one file.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::interrupt::GracefulStop;
 use crate::output::layout::printable;
 use crate::quantity::{bytes, grouped, plural};
 
-/// How often a signal is looked for between two looks at the files.
+/// Interval at which signals are checked between two refreshes.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs a command on a catalog.
@@ -154,10 +154,10 @@ fn watch(args: &CatalogWatchArgs) -> Result<Outcome> {
     let path = catalog_path(&args.catalog.catalog);
     let stop = GracefulStop::new();
     loop {
-        // Opened anew each time, so that others can write to the catalog meanwhile.
+        // Opened each time, so that other processes can write to the catalog in between.
         let changes = Catalog::open(&path).and_then(|catalog| catalog.refresh());
         let changes = match changes {
-            // Searches have it open all the time; the next look finds what this one did not.
+            // Searches have it open; the next refresh catches up.
             Err(lath_catalog::Error::Store { source: lath_store::Error::Busy }) => Changes::default(),
             changes => changes.map_err(|error| catalog_failure(&path, error))?,
         };

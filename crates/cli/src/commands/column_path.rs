@@ -22,8 +22,8 @@ impl ColumnPath {
         Self { names: vec![field.name().clone()], field: Arc::clone(field) }
     }
 
-    /// Finds a column by its path: a column whose name is the whole path, else names with dots between, of which those in double quotes
-    /// are taken as they are. Where no name is the same, one that differs in case will do, if it is the only one.
+    /// Finds a column by its path: a column whose name is the whole path, or else names with dots between them, which are literal in double
+    /// quotes. If no name is equal, a single one that differs only in case matches.
     pub(super) fn find(path: &str, schema: &Schema, option: &str) -> Result<Self> {
         let no_column = || {
             let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -56,7 +56,7 @@ impl ColumnPath {
         &self.names
     }
 
-    /// The path with points between the names.
+    /// The path with dots between the names.
     pub(super) fn path(&self) -> String {
         self.names.join(".")
     }
@@ -66,7 +66,7 @@ impl ColumnPath {
         &self.names[0]
     }
 
-    /// It as an expression of SQL.
+    /// The path as an SQL expression.
     pub(super) fn expression(&self) -> String {
         let column = quoted(self.column(), '"');
         self.names[1..].iter().fold(column, |of, name| format!("get_field({of}, {})", quoted(name, '\'')))
@@ -79,14 +79,14 @@ impl AsRef<[String]> for ColumnPath {
     }
 }
 
-/// Adds a column and what is within it.
+/// Adds a column and its nested fields.
 fn collect_paths(column: ColumnPath, paths: &mut Vec<ColumnPath>) {
     let fields = column.fields();
     paths.push(column);
     fields.into_iter().flatten().for_each(|field| collect_paths(field, paths));
 }
 
-/// The only column that `path` names among `fields` whatever the case of letters. A name may have points itself.
+/// The only column among `fields` that `path` names, ignoring case. A name may contain dots.
 fn within(path: &str, fields: &[FieldRef]) -> Option<ColumnPath> {
     let begins = |name: &str| {
         let is_same = path.get(..name.len())?.eq_ignore_ascii_case(name);

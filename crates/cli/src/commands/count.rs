@@ -1,4 +1,4 @@
-//! `count`: the number of rows, from the footers, or of those that satisfy an expression.
+//! `count`: the number of rows, from the footers, or of rows that satisfy an expression.
 
 use lath_parquet::Predicate;
 

@@ -35,7 +35,7 @@ struct State {
     signal: Option<i32>,
     /// Whether the command has a [`GracefulStop`].
     stops_by_itself: bool,
-    /// What an [`Interactive`] session does at SIGINT.
+    /// The action of an [`Interactive`] session at SIGINT.
     on_interrupt: Option<Box<dyn Fn() + Send>>,
 }
 

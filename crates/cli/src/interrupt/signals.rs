@@ -14,8 +14,8 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Blocks the signals in this thread and all that it starts; `None` if there are none to wait for: those that the process
-    /// was started to ignore, by `nohup` or as a job in the background, stay ignored.
+    /// Blocks the signals in this thread and all that it starts; `None` if there are none to wait for: signals that the process was started
+    /// to ignore, by `nohup` or as a job in the background, stay ignored.
     pub(super) fn block() -> Option<Self> {
         let mut set = empty_set();
         let mut is_empty = true;

@@ -73,7 +73,7 @@ impl RowSink for CsvSink {
                     push_quoted(&value, self.delimiter, &self.null, &mut lines);
                 } else if self.null.is_empty() && batch.num_columns() == 1 && !can_be_empty(batch.column(0).data_type())
                 {
-                    // The line would be empty, and many readers of CSV skip empty lines. Of text, `""` is the empty one.
+                    // The line would be empty, and many readers of CSV skip empty lines. `""` is the empty text.
                     lines.push_str("\"\"");
                 } else {
                     lines.push_str(&self.null);

@@ -39,7 +39,7 @@ pub(super) fn read(
         ),
         _ => "; --type COLUMN=TYPE gives a type".to_owned(),
     };
-    // A type that was asked for takes the nearest float.
+    // A requested float type takes the nearest float.
     let is_inferred =
         |field: &Field| matches!(options.origin(field, before, sample), Origin::Inferred(_) | Origin::FirstInput);
     let rows = Rows::new(bytes, Arc::new(Schema::new(as_read)), batch_rows, is_inferred);

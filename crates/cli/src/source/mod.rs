@@ -46,7 +46,7 @@ impl InputFile {
     }
 }
 
-/// The format by the file's extension, below that of a compressed file.
+/// The format by the file's extension, without the extension of a compressed file.
 pub(crate) fn format_of(path: &Path) -> Option<FileFormat> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::output::{UTC, is_uuid};
 use crate::quantity::plural;
 
-/// How values are assigned to columns.
+/// The assignment of values to columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
     /// By position: every row has all columns of the file, and no others.
@@ -99,7 +99,7 @@ impl Sample {
     }
 }
 
-/// Where a column's type comes from.
+/// The origin of a column's type.
 #[derive(Debug)]
 pub(super) enum Origin {
     Inferred(Sample),
@@ -138,8 +138,8 @@ pub(super) fn quoted(value: &str) -> String {
 }
 
 impl TextOptions {
-    /// The columns of the rows. Types are those of the same column in the previous input or in the file of `--schema-of`, else the
-    /// inferred ones; `--type` overrides them.
+    /// The columns of the rows. Types are taken from the same column in the previous input or in the file of `--schema-of`, or else
+    /// inferred; `--type` overrides them.
     pub(super) fn wanted(&self, inferred: &Schema, before: Option<&SchemaRef>, columns: Columns) -> Result<SchemaRef> {
         let mut fields: Vec<FieldRef> = inferred.fields().iter().map(without_null_type).collect();
         if let Some(known) = before.or(self.like.as_ref().map(|(_, schema)| schema)) {
@@ -178,7 +178,7 @@ impl TextOptions {
         Ok(Arc::new(Schema::new(fields)))
     }
 
-    /// Where the type of `field` comes from.
+    /// The origin of the type of `field`.
     pub(super) fn origin(&self, field: &Field, before: Option<&SchemaRef>, sample: Sample) -> Origin {
         let is_in = |schema: &SchemaRef| schema.fields().find(field.name()).is_some();
         match (before, &self.like) {
@@ -220,7 +220,7 @@ fn replace(field: &mut FieldRef, path: &[&str], data_type: &DataType) -> bool {
     found
 }
 
-/// The type that Arrow's readers are asked for; values are then cast to `field`'s type.
+/// The type requested from Arrow's readers; values are then cast to `field`'s type.
 pub(super) fn readable(field: &FieldRef, nested: fn(&FieldRef) -> FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
         DataType::FixedSizeBinary(16) if is_uuid(field) => DataType::Utf8,

@@ -24,7 +24,7 @@ use crate::quantity::{bytes, plural};
 use crate::target::Target;
 use crate::terminal::Terminal;
 
-/// What was read and written.
+/// The inputs and outputs of a command.
 #[derive(Debug)]
 pub(crate) struct Summary {
     output: String,

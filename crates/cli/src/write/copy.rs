@@ -49,7 +49,7 @@ impl CopiedFile {
     }
 }
 
-/// The options with what becomes of keys of `file` that are not true of the copy.
+/// Sets the options for keys of `file` that do not hold for the copy.
 fn adapted_keys(
     options: WriteOptions,
     file: &ParquetFile,

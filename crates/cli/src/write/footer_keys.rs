@@ -1,4 +1,4 @@
-//! Keys of a footer that speak of rows or columns, in a file that has others.
+//! Adapts key-value metadata about rows or columns to a file with other rows or columns.
 //!
 //! | key | of rows | of columns |
 //! | --- | --- | --- |
@@ -15,12 +15,12 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-/// What a file has of the one that its keys come from.
+/// The columns and rows that a file keeps from the source of its keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kept<'a> {
     /// The names of its columns.
     pub(crate) columns: &'a [String],
-    /// Whether there are fewer than there were.
+    /// Whether columns were removed.
     pub(crate) lacks_columns: bool,
     /// Whether it has all rows, in their order, and no others.
     pub(crate) has_same_rows: bool,
@@ -54,14 +54,14 @@ fn field_names(schema: &str) -> Vec<String> {
     fields.iter().filter_map(|field| Some(field.get("name")?.as_str()?.to_owned())).collect()
 }
 
-/// What becomes of a key that is not true any more.
+/// The result for a key that does not hold any more.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     Changed(String),
     Dropped,
 }
 
-/// What becomes of the key `key` with `value`, and what is to be said of it; `None` if it stays.
+/// Adapts `key` with `value`. Returns the result and a note; `None` if it stays.
 pub(crate) fn adapt(key: &str, value: &str, kept: Kept<'_>) -> Option<(Outcome, String)> {
     if !kept.lacks_columns && kept.has_same_rows {
         return None;
@@ -84,7 +84,7 @@ fn dropped(key: &str, why: &str) -> (Outcome, String) {
     (Outcome::Dropped, format!("the key {key} {why} and is left out"))
 }
 
-/// Edits JSON; `edit` says what it left out, or that nothing is left. What cannot be understood cannot be kept true.
+/// Edits JSON. `edit` returns the parts it left out, or `None` if nothing is left. A value that cannot be parsed is dropped.
 fn edited(
     key: &str,
     value: &str,
@@ -174,7 +174,7 @@ fn spark(object: &mut Map<String, Value>, kept: Kept<'_>) -> Option<Vec<String>>
     (!fields.is_empty()).then_some(without)
 }
 
-/// Says `note` on standard error, once.
+/// Prints `note` to standard error, once.
 pub(crate) fn say(note: String) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);

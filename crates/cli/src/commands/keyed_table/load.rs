@@ -22,7 +22,7 @@ pub(super) struct Load {
     names: Vec<String>,
     partitions: Partitions,
     batch_rows: usize,
-    /// The first file, once its columns were asked for.
+    /// The first file, once its columns have been read.
     first: Option<OpenInput>,
 }
 
@@ -37,7 +37,7 @@ impl Load {
         Ok(Self { rows, names, partitions, batch_rows: args.batch as usize, first: None })
     }
 
-    /// The columns of a table that has the rows of all files: those of the first one.
+    /// The columns of a table for the rows of all files, which are the first file's.
     pub(super) fn columns(&mut self) -> Result<SchemaRef> {
         if self.names.is_empty() {
             return Err(Failure::Usage("no files were found".to_owned()));
@@ -48,8 +48,8 @@ impl Load {
         Ok(columns)
     }
 
-    /// Calls `take` with the rows of all files, so many at a time; how many there were. They have to have the columns of the table called
-    /// `name`, and text is read as their types. An interrupted command takes no more.
+    /// Calls `take` with the rows of all files, a number of rows at a time, and returns their total. The rows need the columns of the table
+    /// called `name`, and text is read as their types. An interrupted command takes no more.
     pub(super) fn each(
         mut self,
         (name, schema): (&str, &SchemaRef),

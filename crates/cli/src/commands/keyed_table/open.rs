@@ -6,7 +6,7 @@ use crate::args::{KeyedTableArgs, TableReadArgs};
 use crate::failure::{Failure, Result};
 use crate::table_failure::table_failure;
 
-/// How a table is opened.
+/// Options for opening a table.
 pub(super) fn options(args: &KeyedTableArgs) -> TableOptions {
     TableOptions::new().wait(args.wait)
 }
@@ -29,7 +29,7 @@ pub(super) fn open_for_reading(args: &KeyedTableArgs) -> Result<Table> {
     opened.map_err(|error| explain(args, error))
 }
 
-/// The last commit, or the snapshot that was asked for.
+/// The requested snapshot, or the last commit.
 pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
     let table = open_for_reading(&args.table)?;
     let snapshot = match &args.at {
@@ -39,7 +39,7 @@ pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
     snapshot.map_err(table_failure)
 }
 
-/// Says what a folder without such a table has.
+/// Explains what a folder without such a table has.
 fn explain(args: &KeyedTableArgs, error: Error) -> Failure {
     let is_missing = matches!(error, Error::NoTable { .. } | Error::NoSuchTable { .. });
     if is_missing

@@ -91,7 +91,7 @@ fn explain_scan(args: &TableScanArgs, snapshot: &Snapshot, predicate: Option<Pre
     explain_batches(batches, matches!(args.output.format, Some(Format::Json | Format::Jsonl)))
 }
 
-/// Reads all rows of a scan, and says what that took.
+/// Reads all rows of a scan, and prints the report.
 pub(in crate::commands) fn explain_batches(mut batches: TableBatches<'_>, is_json: bool) -> Result<Outcome> {
     let found: usize = batches
         .by_ref()

@@ -58,7 +58,7 @@ pub(super) fn upsert(args: &UpsertArgs) -> Result<Outcome> {
     load_rows(&table, Load::new(&args.rows)?, args.insert)
 }
 
-/// Puts or inserts all rows, and says how many there were.
+/// Puts or inserts all rows, and prints their number.
 fn load_rows(table: &Table, load: Load, insert: bool) -> Result<Outcome> {
     let schema = table.schema().map_err(table_failure)?;
     let name = table.folder().display().to_string();

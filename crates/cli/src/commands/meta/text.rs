@@ -207,7 +207,7 @@ impl Summary<'_> {
         ]
     }
 
-    /// The encodings of values; those of levels only if there is no other.
+    /// The encodings of values; encodings of levels are included only if there are no others.
     fn encodings(&self) -> String {
         if let Some(error) = &self.error {
             return format!("cannot be read: {error}");

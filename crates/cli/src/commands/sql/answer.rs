@@ -8,12 +8,12 @@ use crate::commands::engine::{failed, write_answer};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 
-/// Checks the syntax of all statements, so that none is run if one of them is not understood.
+/// Checks the syntax of all statements, so that none is run if one of them cannot be parsed.
 pub(super) fn check(session: &BlockingSession, text: &str, statements: &[Range<usize>]) -> Result<(), Error> {
     statements.iter().try_for_each(|statement| session.check_syntax(text, statement.clone()))
 }
 
-/// Where answers go, and how much of them there was.
+/// Writes answers and counts them.
 pub(super) struct Answers<'a> {
     output: Output<'a>,
     written: usize,

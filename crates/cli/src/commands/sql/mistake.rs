@@ -6,10 +6,10 @@ use crate::commands::engine::failed;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
-/// Width of lines where the terminal does not say.
+/// Width of lines if the terminal's is unknown.
 const WIDTH: usize = 110;
 
-/// The failure of a statement of `text`, which is that of the file called `name`, if it is one.
+/// The failure of a statement of `text`, which is read from the file `name`, if given.
 pub(super) fn failed_in(text: &str, name: Option<&str>, error: Error) -> Failure {
     match error {
         Error::Mistake(mistake) => {

@@ -1,4 +1,4 @@
-//! `sql`: statements in SQL, over files that are tables by their names.
+//! `sql`: runs SQL over files, which are queried by name.
 
 mod answer;
 mod mistake;
@@ -17,7 +17,7 @@ use crate::args::SqlArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::Output;
 
-/// Runs the statements one after the other, and writes the rows that they answer with; or asks for them at a prompt.
+/// Runs the statements one after the other and writes their rows, or starts a prompt.
 pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
     let session = || {
         let database = args.database.as_deref().map(|folder| Database { folder, read_only: args.read_only });

@@ -62,8 +62,7 @@ impl Dictionaries {
         data.child_data().iter().try_for_each(|child| self.add_within(child))
     }
 
-    /// The column with keys in place of values. `next` is the index of its first dictionary, and is advanced to that of the next
-    /// column.
+    /// The column with keys in place of values. `next` is the index of its first dictionary, and is advanced to the next column's.
     pub(super) fn keys(&mut self, column: &ArrayRef, next: &mut usize) -> Result<ArrayRef, ArrowError> {
         if !has_dictionaries(column.data_type()) {
             return Ok(Arc::clone(column));

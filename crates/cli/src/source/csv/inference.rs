@@ -42,7 +42,7 @@ impl Inferred {
     }
 }
 
-/// What the values of a column that have been seen allow.
+/// The types that all values of a column seen so far allow.
 #[derive(Debug, Clone)]
 pub(super) struct TypeGuess {
     point: u8,

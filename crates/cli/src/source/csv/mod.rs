@@ -84,11 +84,11 @@ fn strict(field: &FieldRef, formats: &[DateTimeFormat]) -> Option<Inferred> {
     others.into_iter().chain(timestamps).find(|inferred| inferred.data_type() == *field.data_type())
 }
 
-/// How lines are split.
+/// The format of lines.
 struct Format {
     name: String,
     dialect: Dialect,
-    /// Whether the first line says the delimiter and is none of the table's.
+    /// Whether the first line declares the delimiter and is not part of the table.
     has_separator_line: bool,
     header: bool,
     nulls: Nulls,

@@ -1,4 +1,4 @@
-//! Which texts are numbers: those that a number can represent without loss.
+//! Classifies texts that a number can represent without loss.
 
 use std::fmt::Write;
 
@@ -16,11 +16,11 @@ pub(super) enum Number {
 
 /// Number of digits that a float always represents.
 const SAFE_DIGITS: usize = 15;
-/// Exponents beyond those of any float.
+/// An exponent beyond the range of floats.
 const SAFE_EXPONENT: i32 = 250;
 
-/// Classifies `text`; `None` if it is not a number, or if a number would not give back its digits: leading zeros, a plus sign,
-/// more digits than a float has.
+/// Classifies `text`; `None` if it is not a number, or if its digits would be lost: leading zeros, a plus sign, more digits than a float
+/// has.
 pub(super) fn classify(text: &str, point: u8) -> Option<Number> {
     let bytes = text.as_bytes();
     let start = usize::from(bytes.first() == Some(&b'-'));

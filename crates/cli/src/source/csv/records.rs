@@ -15,7 +15,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 const MAX_COLUMNS: usize = 100_000;
 /// Maximum size of a batch.
 const MAX_BATCH_BYTES: usize = 256 << 20;
-/// A longer value is taken for a missing closing quote.
+/// A longer value is considered a missing closing quote.
 const MAX_VALUE_BYTES: usize = 256 << 20;
 
 /// A reader of records that have the same number of fields.
@@ -30,7 +30,7 @@ pub(super) struct Records {
     nulls: Nulls,
     /// Line feeds between records, which the parser does not see.
     skipped_lines: u64,
-    /// The last byte before those that have not been read.
+    /// The last byte before the unread ones.
     last_byte: u8,
     /// Bytes of values in the current batch.
     batch_bytes: usize,

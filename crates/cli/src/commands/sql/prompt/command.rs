@@ -1,11 +1,11 @@
-//! The commands of the prompt, which begin with a point.
+//! The commands of the prompt, which begin with a dot.
 
 use clap::ValueEnum;
 
 use super::scope::unquoted;
 use crate::args::Format;
 
-/// What can be asked of the prompt itself.
+/// A command of the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
     Tables,

@@ -1,4 +1,4 @@
-//! What Tab offers: keywords, functions, tables, columns of the tables that the text names, and paths of files in quotes.
+//! Completion by Tab: keywords, functions, tables, columns of the tables that the text names, and paths of files in quotes.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,7 +19,7 @@ pub(super) struct Completer<'a> {
     columns: HashMap<String, Option<SchemaRef>>,
 }
 
-/// What may stand for the text from `start` on.
+/// Completions of the text from `start` on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) start: usize,
@@ -36,13 +36,13 @@ impl<'a> Completer<'a> {
         self.columns.clear();
     }
 
-    /// What may stand before `position` of `text`.
+    /// Completes the text before `position`.
     pub(super) fn offer(&mut self, text: &str, position: usize) -> Offer {
         let before = &text[..position];
         if let Some(offer) = self.offer_to_command(before) {
             return offer;
         }
-        // A comment to the end of the line goes on where the cursor is.
+        // An unclosed comment continues at the cursor.
         let open = tokens(before).pop().filter(|token| !token.is_closed || token.kind == Kind::Comment);
         match open {
             Some(token) if token.kind == Kind::Text => {
@@ -153,7 +153,7 @@ impl<'a> Completer<'a> {
     }
 }
 
-/// The fields of the struct at a path with points.
+/// The fields of the struct at a dotted path.
 fn struct_at<'a>(fields: &'a Fields, path: &str) -> Option<&'a Fields> {
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     let field = fields.iter().find(|field| field.name().eq_ignore_ascii_case(name))?;
@@ -172,7 +172,7 @@ fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
-/// The name as it has to be written, which is in quotes unless it is of small letters, digits and `_`.
+/// Quotes a name, unless it consists of lower-case letters, digits and `_`.
 fn written(name: &str) -> String {
     let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')

@@ -1,4 +1,4 @@
-//! The line that is typed: when it is whole, its colours, and what Tab does.
+//! The line editor: completeness of statements, colours and completion.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use super::command::is_command;
 use super::complete::{Completer, KEYWORDS};
 use super::tokens::{Kind, is_complete, tokens};
 
-/// What the editor asks of the session.
+/// Connects the editor to the session.
 pub(super) struct SqlHelper<'a> {
     completer: RefCell<Completer<'a>>,
 }

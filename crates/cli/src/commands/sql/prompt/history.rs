@@ -1,4 +1,4 @@
-//! The file that keeps what was typed.
+//! The history file.
 
 use std::env;
 use std::fs;

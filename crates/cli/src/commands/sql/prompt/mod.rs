@@ -1,4 +1,4 @@
-//! The prompt: statements are typed and answered one after the other.
+//! The prompt, which reads and runs statements one after the other.
 
 mod command;
 mod complete;
@@ -33,7 +33,7 @@ use crate::terminal::{Terminal, wants_colour};
 
 const PROMPT: &str = "lath> ";
 
-/// Asks for statements until there are no more.
+/// Runs the prompt until its input ends.
 pub(super) fn run(session: &BlockingSession, args: &SqlArgs) -> Result<Outcome> {
     let format = args.output.format.unwrap_or(Format::Table);
     if !is_shown(format) {
@@ -77,11 +77,11 @@ fn on_terminal(error: ReadlineError) -> Failure {
     Failure::Io(format!("the terminal: {error}"))
 }
 
-/// Adds what was typed to the history, and to its file: a session that is killed loses nothing.
+/// Adds a line to the history and its file, so that a killed session loses nothing.
 fn remember(editor: &mut SqlEditor<'_>, text: &str, file: Option<&Path>) {
     let is_new = !text.trim().is_empty() && editor.add_history_entry(text.trim_end()).unwrap_or(false);
     if let Some(file) = file.filter(|_| is_new) {
-        // A history that cannot be written is no reason to stop.
+        // A history that cannot be written is not an error.
         let _ = editor.append_history(file);
     }
 }
@@ -93,7 +93,7 @@ enum Next {
     End,
 }
 
-/// What Ctrl-C stops.
+/// The running statement, for Ctrl-C.
 type Running = Arc<Mutex<Option<Stop>>>;
 
 struct Prompt<'a> {
@@ -162,7 +162,7 @@ impl<'a> Prompt<'a> {
         self.run_statements(&format!("DESCRIBE {table}"), None)
     }
 
-    /// Runs the statements of `text`, which is that of the file called `name`, if it is one.
+    /// Runs the statements of `text`, which is read from the file `name`, if given.
     fn run_statements(&self, text: &str, name: Option<&str>) -> Result<()> {
         let failed_here = |error| failed_in(text, name, error);
         let statements = split_statements(text).map_err(failed_here)?;
@@ -187,7 +187,7 @@ impl<'a> Prompt<'a> {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = stop;
     }
 
-    /// Shows an answer, and what it took.
+    /// Shows an answer and its time.
     fn show(&self, answer: Answer, start: Instant) -> Result<()> {
         let has_columns = !answer.schema().fields().is_empty();
         let output = Output::settle(Some(self.format), None)?;

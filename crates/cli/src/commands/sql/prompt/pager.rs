@@ -14,7 +14,7 @@ pub(super) struct Paged {
 }
 
 enum State {
-    /// What fits on the screen so far, and how many of its lines it takes.
+    /// Output that fits on the screen so far, and its number of lines.
     Held {
         text: Vec<u8>,
         lines: usize,
@@ -25,12 +25,12 @@ enum State {
 }
 
 impl Paged {
-    /// For a screen of so many rows and columns.
+    /// Creates the output for a screen of this size.
     pub(super) fn new(rows: usize, width: usize) -> Self {
         Self { state: State::Held { text: Vec::new(), lines: 0, column: 0 }, rows, width: width.max(1) }
     }
 
-    /// Ends waiting: what is held goes to the pager, or to the terminal where there is none.
+    /// Starts the pager and writes the held output to it, or to the terminal if there is no pager.
     fn overflow(&mut self) -> io::Result<()> {
         let State::Held { text, .. } = mem::replace(&mut self.state, State::Terminal) else { return Ok(()) };
         if let Some(child) = command().and_then(|mut command| command.stdin(Stdio::piped()).spawn().ok()) {

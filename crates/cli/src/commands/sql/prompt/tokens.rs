@@ -1,8 +1,8 @@
-//! The words, quotes and comments of SQL, as far as a prompt has to know them while they are typed.
+//! Splits SQL into words, quotes and comments, even while it is being typed.
 
 use std::ops::Range;
 
-/// What a part of the text is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Blank,
