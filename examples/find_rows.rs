@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} of {} row groups ruled out", report.pruned.row_groups - report.row_groups, report.pruned.row_groups);
     println!("{} bytes read in {} requests", report.bytes_read, report.requests);
 
-    // The same without rows.
+    // Counting reads no rows.
     println!("{} trips in all took longer than 45 minutes", trips.scan().filter("minutes > 45")?.count()?);
     Ok(())
 }
