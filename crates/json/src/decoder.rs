@@ -1,4 +1,4 @@
-//! Text to batches, by Arrow's reader, with numbers and moments compared to the last digit.
+//! Decodes text to batches with Arrow's reader, and compares numbers, dates and times exactly with their text.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Decoder {
         Ok(Self { schema: Arc::clone(schema), keeps_all_digits, texts, moments, moment_columns })
     }
 
-    /// Takes text, and says how many bytes of it: fewer than there are at the end of a batch.
+    /// Takes text and returns the number of bytes taken, which is smaller than the text at the end of a batch.
     pub(crate) fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
         let count = self.texts.decode(text)?;
         if let Some(moments) = &mut self.moments {

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::io;
 
-/// Why JSON lines cannot be read.
+/// An error of reading JSON lines.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,19 +11,19 @@ pub enum Error {
     Line {
         /// Number of the line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// An object has two fields of one name; readers disagree on which of their values counts.
+    /// An object has two fields of the same name; readers disagree on which value counts.
     RepeatedName {
         /// Number of the line with the second one, counted from 1.
         line: u64,
         /// The name, without escapes.
         name: String,
     },
-    /// A schema that JSON cannot be read as.
+    /// JSON cannot be read with this schema.
     Schema {
-        /// What is not supported.
+        /// The unsupported type.
         what: String,
     },
 }
@@ -31,7 +31,7 @@ pub enum Error {
 /// A result with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Characters of a name that a message has.
+/// Maximum number of characters of a name in a message.
 const MAX_CHARS: usize = 60;
 
 impl fmt::Display for Error {

@@ -1,4 +1,4 @@
-//! The texts of numbers as values of a type, or an error: at any depth of lists, structs and maps.
+//! Converts numbers from text to a type exactly, at any depth of lists, structs and maps.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) fn is_number(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_floating() || data_type.is_decimal()
 }
 
-/// The field with text in place of the types that `is_text` names, at any depth.
+/// Replaces types for which `is_text` is true by text, at any depth.
 pub(crate) fn with_text(field: &FieldRef, is_text: fn(&DataType) -> bool) -> FieldRef {
     let below = |field: &FieldRef| with_text(field, is_text);
     let data_type = match field.data_type() {
@@ -133,7 +133,7 @@ fn numbers(array: &ArrayRef, target: &DataType, keeps_all_digits: bool) -> Resul
     }
 }
 
-/// The texts as `parse` reads them; the first that it does not read is the error.
+/// Parses texts with `parse`. The first one that cannot be parsed is the error.
 fn parsed<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     target: &DataType,
@@ -157,13 +157,13 @@ pub(crate) fn within(field: &Field, error: &ArrowError) -> ArrowError {
     ArrowError::JsonError(format!("field '{}': {}", field.name(), plain(error)))
 }
 
-/// The message without the name of the library's error.
+/// The message without the name of Arrow's error.
 pub(crate) fn plain(error: &ArrowError) -> String {
     let message = error.to_string();
     message.strip_prefix("Json error: ").unwrap_or(&message).to_owned()
 }
 
-/// The error of a text that is no value of a type.
+/// The error for a text that is not a value of a type.
 pub(crate) fn misfit(text: &str, target: &DataType) -> ArrowError {
     const MAX_CHARS: usize = 60;
     let is_number = double(text).is_some() || whole(text).is_some();

@@ -1,4 +1,4 @@
-//! The schema of JSON lines: Arrow's, with types of numbers that hold every digit.
+//! Infers the schema of JSON lines: Arrow's, with number types that represent every digit.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use crate::exact::plain;
 use crate::names::check_names;
 use crate::number::{double, keeps_digits};
 
-/// The columns of the first `max_rows` objects of a text. Numbers become 64-bit integers, unsigned ones if one of them needs that, or
-/// doubles if some have a fraction or an exponent; text if no such type holds all of their digits.
+/// Infers the columns of the first `max_rows` objects of a text. Numbers become 64-bit integers, unsigned ones if a value needs that, or
+/// doubles if some have a fraction or an exponent; they become text if no such type represents all of their digits.
 ///
 /// # Errors
 /// [`Error::Line`] for a line that is not an object, or whose fields are not of the types of lines before; [`Error::RepeatedName`];
@@ -66,7 +66,7 @@ pub fn infer_schema(mut text: impl BufRead, max_rows: usize) -> Result<SchemaRef
     Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
 }
 
-/// What the numbers of a column are, at the names that lead there; lists are passed through.
+/// The kind of numbers of a column, by its path of names; lists are transparent.
 type Numbers = HashMap<Vec<String>, Guess>;
 
 #[derive(Debug, Default)]
@@ -74,9 +74,9 @@ struct Guess {
     least: i128,
     greatest: i128,
     has_fractions: bool,
-    /// An integer that a double does not hold.
+    /// Whether there is an integer that a double cannot represent.
     has_long_integers: bool,
-    /// A number of more digits than a double has.
+    /// Whether there is a number with more digits than a double has.
     is_cut: bool,
 }
 
@@ -100,7 +100,7 @@ impl Guess {
     }
 }
 
-/// The doubles that numbers of a line would be cut to.
+/// The doubles to which numbers of a line would be truncated.
 fn cut_numbers(line: &[u8]) -> Vec<f64> {
     let mut cut = Vec::new();
     let mut at = 0;

@@ -1,9 +1,9 @@
-//! JSON lines as Arrow batches, without a digit lost.
+//! Reads JSON lines as Arrow batches without losing digits.
 //!
-//! Arrow's reader cuts numbers that a column does not hold: `2.5` becomes 2 in a column of integers, and 9007199254740993 loses its last
-//! digit beside a fraction. Here a number that does not fit its column is an error, which names the line, and types are inferred that
-//! hold every digit of the numbers that were looked at. The versions 58 and 59 of `arrow-json` do so; they also take the last of two fields
-//! of one name, which is an error here.
+//! Arrow's reader truncates numbers that do not fit their column: `2.5` becomes 2 in a column of integers, and 9007199254740993 loses its
+//! last digit in a column with fractions. Here a number that does not fit its column is an error that names the line, and inferred types
+//! represent every digit of the inspected numbers. Versions 58 and 59 of `arrow-json` truncate; they also take the last of two fields of
+//! the same name, which is an error here.
 //!
 //! ```
 //! use lath_json::{Rows, infer_schema};

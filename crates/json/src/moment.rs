@@ -1,4 +1,4 @@
-//! Dates, times and timestamps whose digits the column's unit does not hold, which Arrow's reader cuts.
+//! Detects dates, times and timestamps with more digits than the column's unit, which Arrow's reader truncates.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -9,12 +9,12 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use crate::exact::misfit;
 use crate::number::whole;
 
-/// Whether values of a type are compared with their text after they were read.
+/// Whether values of a type are compared with their text after reading.
 pub(crate) fn is_moment(data_type: &DataType) -> bool {
     data_type.is_temporal() && !matches!(data_type, DataType::Interval(_))
 }
 
-/// Checks that `values`, which are of type `target` or have such values within, are those of `texts`.
+/// Checks that `values`, which have type `target` or contain such values, equal `texts`.
 pub(crate) fn check(values: &ArrayRef, texts: &ArrayRef, target: &DataType) -> Result<(), ArrowError> {
     match target {
         DataType::Struct(fields) => {
@@ -59,7 +59,7 @@ fn each(values: &ArrayRef, texts: &ArrayRef, target: &DataType) -> Result<(), Ar
         let Some(text) = text else { continue };
         let count = counts.is_valid(row).then(|| i128::from(counts.value(row)));
         let is_count = count.is_some() && whole(text) == count;
-        // Text of digits alone may be a date.
+        // A text of only digits may be a date.
         let is_cut_number = text.contains(['.', 'e', 'E']) && text.parse::<f64>().is_ok();
         if !is_count && (is_cut_number || has_more_digits(text, target)) {
             return Err(misfit(text, target));
@@ -68,7 +68,7 @@ fn each(values: &ArrayRef, texts: &ArrayRef, target: &DataType) -> Result<(), Ar
     Ok(())
 }
 
-/// Whether a text has digits that a type does not hold: behind the second, or of a day.
+/// Whether a text has digits that a type cannot represent: fractions of a second, or a time of day.
 fn has_more_digits(text: &str, target: &DataType) -> bool {
     let kept = match target {
         DataType::Date32 | DataType::Date64 => {

@@ -1,9 +1,9 @@
-//! Names that an object has twice.
+//! Detects repeated names of an object.
 //!
-//! Readers disagree on which of their values counts, and Arrow's reader takes the last without a word; so they are an error.
+//! Readers disagree on which of their values counts, and Arrow's reader silently takes the last; so they are an error.
 //!
-//! Objects of a text mostly have the same names in the same order. So each depth remembers the names that it has seen:
-//! a name is first compared with the one that followed the name before it, and looked up only where it differs.
+//! Objects of a text mostly have the same names in the same order. So each depth remembers the names that it has seen: a name is first
+//! compared with the one that followed the name before it, and looked up only if it differs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,15 +13,15 @@ use crate::error::{Error, Result};
 /// The name of a field, without escapes.
 type Name<'a> = Cow<'a, [u8]>;
 
-/// A name that its object has before.
+/// A repeated name.
 #[derive(Debug, PartialEq)]
 struct Repeated<'a> {
-    /// Where the name is repeated, in bytes from the start of the text.
+    /// The position of the repetition, in bytes from the start of the text.
     at: usize,
     name: Name<'a>,
 }
 
-/// Checks that no object of `text`, which is JSON that starts at a line, has two fields of one name, at any depth.
+/// Checks that no object of `text`, which is JSON that starts at a line, has two fields of the same name, at any depth.
 ///
 /// # Errors
 /// [`Error::RepeatedName`] for the first one.
@@ -93,15 +93,15 @@ fn name(text: &[u8], has_escapes: bool) -> Name<'_> {
     }
 }
 
-/// The names that objects at one depth have had.
+/// The names of objects at one depth so far.
 #[derive(Debug, Default)]
 struct Depth<'a> {
-    /// With the number of the last object that had the name.
+    /// Each with the number of the last object that had it.
     names: Vec<(Name<'a>, u64)>,
     places: HashMap<Name<'a>, usize>,
     /// The number of the current object.
     object: u64,
-    /// The place of the name that is expected next.
+    /// The index of the name that is expected next.
     next: usize,
 }
 

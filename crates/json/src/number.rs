@@ -1,12 +1,12 @@
-//! Numbers in text, to the last digit.
+//! Parses numbers exactly.
 
 use arrow_buffer::i256;
 
-/// Exponents further out lead beyond every type.
+/// Larger exponents exceed every type.
 const MAX_EXPONENT: i64 = 100_000;
-/// Number of digits that a double always holds.
+/// Number of digits that a double always represents.
 const SAFE_DIGITS: usize = 15;
-/// Exponents beyond which a double may have fewer digits, or none.
+/// Maximum exponent at which a double represents all of these digits.
 const SAFE_EXPONENT: i64 = 250;
 /// The maximum number of significant digits of a double's exact value.
 const MAX_DIGITS: usize = 767;
@@ -15,7 +15,7 @@ const MAX_DIGITS: usize = 767;
 #[derive(Debug, PartialEq)]
 struct Decimal {
     is_negative: bool,
-    /// Without zeros in front and at the end; empty for zero.
+    /// Without leading and trailing zeros; empty for zero.
     digits: String,
     exponent: i64,
 }
@@ -43,7 +43,7 @@ impl Decimal {
         Some(Self { is_negative, digits: kept.trim_start_matches('0').to_owned(), exponent })
     }
 
-    /// The number in steps of 10^-`scale`; `None` if it lies between two steps, or is beyond 256 bits.
+    /// The number as a multiple of 10^-`scale`; `None` if it is not one, or exceeds 256 bits.
     fn steps(&self, scale: i8) -> Option<i256> {
         if self.digits.is_empty() {
             return Some(i256::ZERO);
@@ -66,7 +66,7 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -magnitude } else { magnitude })
 }
 
-/// The whole number that a text is, however it is written.
+/// Parses an integer in any notation.
 pub(crate) fn whole(text: &str) -> Option<i128> {
     if let Ok(value) = text.parse() {
         return Some(value);
@@ -74,18 +74,18 @@ pub(crate) fn whole(text: &str) -> Option<i128> {
     Decimal::parse(text)?.steps(0)?.to_i128()
 }
 
-/// The number in steps of 10^-`scale`, if it is so many.
+/// Parses a number as a multiple of 10^-`scale`; `None` if it is not one.
 pub(crate) fn steps(text: &str, scale: i8) -> Option<i256> {
     Decimal::parse(text)?.steps(scale)
 }
 
-/// The double that a text is; `None` beyond all doubles.
+/// Parses a double; `None` if it overflows.
 pub(crate) fn double(text: &str) -> Option<f64> {
     let value: f64 = text.parse().ok()?;
     (value.is_finite() || !text.bytes().any(|byte| byte.is_ascii_digit())).then_some(value)
 }
 
-/// Whether a double has all digits of the text that it was read from, when it is printed with as many.
+/// Whether a double, printed with as many digits, equals the text that it was parsed from.
 pub(crate) fn keeps_digits(value: f64, text: &str) -> bool {
     let Some(number) = Decimal::parse(text) else { return true };
     let count = number.digits.len();
@@ -99,7 +99,7 @@ pub(crate) fn keeps_digits(value: f64, text: &str) -> bool {
     if !value.is_finite() || value == 0.0 || count > MAX_DIGITS {
         return false;
     }
-    // An integer is meant to the last digit. For others the shortest text that reads back is enough.
+    // An integer has to match exactly. For other numbers, the shortest text that reads back is enough.
     let is_whole = !text.contains(['.', 'e', 'E']);
     let exact = format!("{value:.*e}", count - 1);
     let printed = Decimal::parse(&exact);

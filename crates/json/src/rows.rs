@@ -1,4 +1,4 @@
-//! JSON lines in batches.
+//! Reads JSON lines in batches.
 
 use std::fmt;
 use std::io::{BufRead, ErrorKind, Read};
@@ -16,15 +16,14 @@ const CHUNK_BYTES: u64 = 256 << 10;
 
 /// Batches of the objects of a text, one object after the other.
 ///
-/// A field that the schema lacks, a name that an object has twice, and a value that does not fit are errors; a field that an object lacks
-/// is null.
+/// A field that is not in the schema, a repeated name, and a value that does not fit are errors; a missing field is null.
 pub struct Rows<R> {
     text: R,
     decoder: Decoder,
     schema: SchemaRef,
     keeps_all_digits: Arc<[bool]>,
     convert: Option<Box<Convert>>,
-    /// The text of the current batch, and what has been read after it.
+    /// The text of the current batch, and text that has been read after it.
     buffer: Vec<u8>,
     /// The number of bytes of `buffer` that are decoded.
     decoded: usize,
@@ -37,8 +36,8 @@ type Convert = dyn Fn(&RecordBatch) -> std::result::Result<RecordBatch, ArrowErr
 impl<R: BufRead> Rows<R> {
     /// Reads batches of `batch_rows` rows with the columns of `schema`, which are all nullable.
     ///
-    /// `keeps_all_digits` says of which columns floats must have every digit of their text; else the nearest float is taken. Integers
-    /// and decimals always have every digit.
+    /// `keeps_all_digits` tells for each column whether floats must have every digit of their text; otherwise the nearest float is taken.
+    /// Integers and decimals always have every digit.
     ///
     /// # Errors
     /// [`Error::Schema`] for types that JSON does not have.
@@ -54,7 +53,7 @@ impl<R: BufRead> Rows<R> {
         Ok(Self { text, decoder, schema, keeps_all_digits, convert: None, buffer: Vec::new(), decoded: 0, line: 1 })
     }
 
-    /// With a change of each batch, whose errors are those of a line too.
+    /// Applies a function to each batch. Its errors are reported with their line, too.
     #[must_use]
     pub fn converted(
         self,

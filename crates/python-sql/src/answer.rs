@@ -42,7 +42,7 @@ impl PyAnswer {
         self.peek(py, usize::MAX).map(drop)
     }
 
-    /// The first rows, which stay there; `None` if they were taken.
+    /// The first rows, without taking them; `None` if they were taken.
     fn peek(&self, py: Python<'_>, row_count: usize) -> PyResult<Option<Vec<RecordBatch>>> {
         self.origin.check(RESULT)?;
         work::run(py, || self.stop.stop(), || self.lock().as_mut().map(|running| running.peek(row_count)).transpose())
@@ -86,13 +86,13 @@ impl PyAnswer {
         py.import("lath._lath")?.call_method1("schema", (capsule,))
     }
 
-    /// The plan, with what each of its operators has done so far.
+    /// The plan with the metrics of its operators so far.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         self.origin.check(RESULT)?;
         Ok(py.detach(|| self.progress.explain()))
     }
 
-    /// What scans have ruled out and read so far, of all scans together.
+    /// The counters of scans so far, summed over all scans.
     #[getter]
     fn counters(&self, py: Python<'_>) -> PyResult<BTreeMap<String, u64>> {
         self.origin.check(RESULT)?;

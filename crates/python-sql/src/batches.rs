@@ -16,7 +16,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::error::failure;
 
-/// What a statement's rows are called in errors.
+/// The name of a statement's rows in errors.
 pub(crate) const RESULT: &str = "the result";
 
 /// The rows of the answer to a statement of `text`, which `stop` stops.
@@ -56,7 +56,7 @@ impl Drop for Failing {
     }
 }
 
-/// An iterator of the batches of a result. What is left of it can be taken by its `__arrow_c_stream__`, once.
+/// An iterator of the batches of a result. The remaining batches can be taken by its `__arrow_c_stream__`, once.
 #[pyclass(name = "Batches", module = "lath_sql", frozen)]
 pub(crate) struct PyBatches {
     iteration: Iteration,

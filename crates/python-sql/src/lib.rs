@@ -1,7 +1,7 @@
 //! The Python package `lath_sql`: the module `lath_sql._lath_sql`, which has SQL for the package `lath`.
 //!
-//! It is a package of its own because DataFusion is several times as large as the rest of Lath. It opens files itself, as it is told by
-//! objects of `lath`, and answers with objects of `lath`.
+//! It is a separate package because DataFusion is several times as large as the rest of Lath. It opens files itself, as described by
+//! objects of `lath`, and returns objects of `lath`.
 
 mod answer;
 mod batches;

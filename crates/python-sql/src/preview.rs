@@ -4,7 +4,7 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use lath::arrow::array::{Array, RecordBatch};
 use lath::arrow::schema::ArrowError;
 
-/// How many rows are shown.
+/// Number of rows to show.
 pub(crate) const SHOWN_ROWS: usize = 20;
 
 /// A row as text; `None` stands for null.

@@ -34,18 +34,18 @@ pub(crate) fn table_provider<'py>(
     session: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let py = session.py();
-    let codec = codec_of(session)?;
+    let codec = logical_codec(session)?;
     let threads = threads()?;
     let runtime = runtime()?;
     let options = opening.options(py)?.runtime(&runtime);
     let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
-    let provider = Hosted { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
+    let provider = ForeignRuntimeTable { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
     let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(provider), true, Some(threads), codec);
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
 }
 
-/// What reads the conditions that a session hands over.
-fn codec_of(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtensionCodec> {
+/// The codec of conditions that a session passes.
+fn logical_codec(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtensionCodec> {
     const METHOD: &str = "__datafusion_logical_extension_codec__";
     let capsule = match session.getattr_opt(METHOD)? {
         Some(method) => method.call1((session,))?,
@@ -75,21 +75,21 @@ fn threads() -> Result<Handle, Failure> {
     if THREADS.get().is_none() {
         let made = Builder::new_multi_thread().worker_threads(1).thread_name("lath-datafusion").enable_all().build();
         let made = made.map_err(|error| Failure::new(Kind::Limit, format!("cannot start threads: {error}")))?;
-        // Another thread may have been faster.
+        // Another thread may have set it first.
         let _ = THREADS.set(OfProcess::new(made));
     }
     let threads = THREADS.get().ok_or_else(|| Failure::bug("threads were not kept"))?;
     Ok(threads.get("what reads files for DataFusion")?.handle().clone())
 }
 
-/// A dataset whose work is done within another library's runtime.
+/// A dataset that is used within another library's runtime.
 #[derive(Debug)]
-struct Hosted {
+struct ForeignRuntimeTable {
     table: LathTable,
     threads: Handle,
 }
 
-impl TableProvider for Hosted {
+impl TableProvider for ForeignRuntimeTable {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
     }
@@ -118,17 +118,17 @@ impl TableProvider for Hosted {
         Self: 'async_trait,
     {
         let work = self.table.scan(state, projection, filters, limit);
-        Box::pin(Entered { threads: &self.threads, work })
+        Box::pin(WithRuntime { threads: &self.threads, work })
     }
 }
 
-/// Work that finds the threads of this library wherever it is polled: those of another library have a runtime of their own.
-struct Entered<'a, T> {
+/// Work that runs on the threads of this library wherever it is polled, because threads of another library have a different runtime.
+struct WithRuntime<'a, T> {
     threads: &'a Handle,
     work: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
 }
 
-impl<T> Future for Entered<'_, T> {
+impl<T> Future for WithRuntime<'_, T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {

@@ -20,7 +20,7 @@ use pyo3::types::PyTuple;
 use crate::answer::PyAnswer;
 use crate::error::failure;
 
-/// What a session is called in errors.
+/// The name of a session in errors.
 const SESSION: &str = "the session";
 
 /// Tables by name, and settings, that statements share.
@@ -75,7 +75,7 @@ impl PySession {
         Ok(Self { open: Mutex::new(Some(OfProcess::new(open))), origin: Origin::here() })
     }
 
-    /// Runs the statements of a text; the result is that of the last.
+    /// Runs the statements of a text and returns the result of the last one.
     #[pyo3(signature = (text, /))]
     fn sql(&self, py: Python<'_>, text: &str) -> PyResult<PyAnswer> {
         let Open { session, .. } = self.open()?;
@@ -119,7 +119,7 @@ impl PySession {
             let folder: PathBuf = source.getattr("folder")?.extract()?;
             work::run_to_end(py, open.into_work(name, move |open, name| open.attach(name, &folder)))?;
         } else if source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")? {
-            let rows = rows_of(py, source)?;
+            let rows = read_rows(py, source)?;
             open.replace(name, || open.register_rows(name, rows))?;
         } else if let Ok(location) = source.extract::<PathBuf>() {
             work::run_to_end(py, open.into_work(name, move |open, name| open.register_location(name, &location)))?;
@@ -190,7 +190,7 @@ fn drop_open(open: Option<OfProcess<Open>>) {
     }
 }
 
-/// Begins a statement, and says whether it answers with rows that were not computed yet: changes are made before a result is given.
+/// Begins a statement. Returns whether its rows are not computed yet: changes are made before a result is returned.
 fn run(
     py: Python<'_>,
     session: &Arc<BlockingSession>,
@@ -207,9 +207,9 @@ fn run(
     Ok((PyAnswer::new(answer, Arc::clone(text), stop), has_rows))
 }
 
-/// The rows of an object of Python. They are read here, because threads of a query cannot wait for the GIL: who reads the result may
-/// have it.
-fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
+/// The rows of a Python object. They are read here, because threads of a query cannot wait for the GIL, which the reader of the result may
+/// hold.
+fn read_rows(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
     let reader = capsule::reader_in(source)?;
     let schema = reader.schema();
     let batches = work::run_to_end(py, move || Ok(reader.collect::<Result<Vec<RecordBatch>, _>>()?))?;
@@ -218,13 +218,13 @@ fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
 }
 
 impl Open {
-    /// Puts a table in the place of another that was registered by this name, which stays if that fails.
+    /// Replaces the table that was registered under this name, which stays if that fails.
     fn replace(&self, name: &str, register: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let context = self.session.session().context();
         let before = context.deregister_table(name).map_err(|error| failure(error.into(), ""))?;
         register().inspect_err(|_| {
             if let Some(before) = before {
-                // It had this name just now.
+                // The name was in use just before.
                 let _ = context.register_table(name, before);
             }
         })
@@ -251,7 +251,7 @@ impl Open {
     }
 
     fn try_attach(&self, name: &str, folder: &Path) -> Result<Result<(), Error>, Failure> {
-        let folder = location_of(folder)?;
+        let folder = sql_location(folder)?;
         let statement = format!(
             "CREATE EXTERNAL TABLE {} STORED AS LATH LOCATION {folder} OPTIONS (read_only true)",
             TableReference::from(name).to_quoted_string()
@@ -269,14 +269,14 @@ impl Open {
                 }
             }
             let view = TableReference::from(name).to_quoted_string();
-            let statement = format!("CREATE TEMPORARY VIEW {view} AS SELECT * FROM {}", location_of(location)?);
+            let statement = format!("CREATE TEMPORARY VIEW {view} AS SELECT * FROM {}", sql_location(location)?);
             self.session.run(&statement).map(drop).map_err(|error| failure(error, ""))
         })
     }
 }
 
-/// A path as a text of SQL.
-fn location_of(path: &Path) -> Result<String, Failure> {
+/// A path as an SQL string literal.
+fn sql_location(path: &Path) -> Result<String, Failure> {
     let path = path.to_str().ok_or_else(|| {
         Failure::invalid(format!("{}: the path is no Unicode; register a dataset that lath.open gives", path.display()))
     })?;
