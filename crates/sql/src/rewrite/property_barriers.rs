@@ -1,12 +1,12 @@
-//! Hides what DataFusion 55 says of the rows of some operators, and what is not true of them.
+//! Hides wrong properties that DataFusion 55 derives for the rows of some operators.
 //!
-//! - An aggregate with `ROLLUP`, `CUBE` or `GROUPING SETS` has the properties of its keys: sorted, equal to each other or to a constant, equal
-//!   ones in one partition. In the totals keys are null: the aggregate that merges them returned a total once per change of a key
+//! - An aggregate with `ROLLUP`, `CUBE` or `GROUPING SETS` gets the properties of its keys: sorted, equal to each other or to a constant,
+//!   partitioned. But keys are null in totals: the aggregate that merges partial results returned a total once per change of a key
 //!   (<https://github.com/apache/datafusion/issues/16965>, open in 55.2).
-//! - An outer join has the constants of both sides, also of the side that is null where no row matches
-//!   (`LEFT JOIN (SELECT id, true AS found …)`).
+//! - An outer join gets the constants of both sides, even of the side that is null if no row matches (`LEFT JOIN (SELECT id, true AS found
+//!   …)`).
 //!
-//! Sorts above them were left out, and windows found wrong partitions.
+//! Sorts above such operators were left out, and windows had wrong partitions.
 
 use std::fmt;
 use std::ops::Range;
@@ -29,7 +29,7 @@ use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMer
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
-/// Puts a [`PropertyBarrierExec`] above the operators. It runs first: the other rules believe what a plan says of its rows.
+/// Puts a [`PropertyBarrierExec`] above the operators. The rule runs first, because the other rules rely on the properties of a plan.
 #[derive(Debug)]
 pub(crate) struct PropertyBarriers;
 
@@ -51,11 +51,11 @@ impl PhysicalOptimizerRule for PropertyBarriers {
     }
 }
 
-/// What is hidden.
+/// The properties to hide.
 #[derive(Debug, Clone, PartialEq)]
 enum Barrier {
     All,
-    /// All but the partitions, and constants of the columns outside of this range.
+    /// Everything except the partitioning and constants of columns outside of this range.
     Nullable(Range<usize>),
 }
 
@@ -84,18 +84,18 @@ impl Barrier {
             _ => return None,
         };
         let has_constants = sides.iter().any(|side| has_constants(side.equivalence_properties()));
-        // Where the join leaves out columns, their numbers are others.
+        // The join's projection changes the indices of columns.
         let nullable = if all.end == left_len + right_len { nullable } else { all };
         has_constants.then_some(Self::Nullable(nullable))
     }
 }
 
-/// Whether expressions are equal to constants, or to others than columns, which may be no longer so where they are null.
+/// Whether expressions equal constants or expressions other than columns, which may not hold if they are null.
 fn has_constants(known: &EquivalenceProperties) -> bool {
     !known.constants().is_empty() || known.eq_group().iter().any(|class| class.iter().any(|expr| !expr.is::<Column>()))
 }
 
-/// Passes on rows, and hides what is known of them.
+/// Passes rows on and hides their properties.
 #[derive(Debug)]
 struct PropertyBarrierExec {
     barrier: Barrier,

@@ -107,7 +107,7 @@ fn without_lateral(factor: &mut TableFactor) {
     };
 }
 
-/// Rewrites `SEMI JOIN` and `ANTI JOIN`, as DuckDB has them, to those of the left side.
+/// Rewrites DuckDB's `SEMI JOIN` and `ANTI JOIN` to `LEFT SEMI JOIN` and `LEFT ANTI JOIN`.
 fn name_sides(from: &mut TableWithJoins) {
     for join in &mut from.joins {
         let operator = &mut join.join_operator;

@@ -1,5 +1,5 @@
-//! Properties of rows that the planner knows: constant keys, orders, partitions. Where rows may be null in addition, they do not hold: in totals of
-//! `ROLLUP`, `CUBE` and `GROUPING SETS`, in the other side of outer joins, in frames without values. The answers are DuckDB's.
+//! Properties of rows in the planner: constant keys, orders, partitions. They do not hold if rows may be null in addition: in totals of
+//! `ROLLUP`, `CUBE` and `GROUPING SETS`, in the other side of outer joins, in frames without values. The expected results are DuckDB's.
 
 use arrow_cast::pretty::pretty_format_batches;
 use lath_parquet::Runtime;
@@ -12,7 +12,7 @@ const TABLES: [&str; 2] = [
     "CREATE VIEW twice AS SELECT 'a' AS k, s, x FROM t UNION ALL SELECT 'a', s, x FROM t",
 ];
 
-/// Questions, and their rows in the order of their text.
+/// Queries, and their rows sorted as text.
 const TOTALS: [(&str, &[&str]); 9] = [
     ("SELECT k, count(*) FROM twice GROUP BY ROLLUP (k)", &["NULL 12", "a 12"]),
     (
@@ -104,7 +104,7 @@ fn totals_over_equal_keys_are_sorted_where_the_query_says_so() {
     });
 }
 
-/// Questions about the sides of outer joins that have a constant, and their rows in the order that they say.
+/// Queries of outer joins with a constant on one side, and their rows in order.
 const JOINS: [(&str, &[&str]); 5] = [
     (
         "SELECT t.x, f.found FROM t LEFT JOIN (SELECT 1 AS a, 7 AS found) AS f ON t.a = f.a ORDER BY f.found NULLS FIRST, t.x",

@@ -1,7 +1,7 @@
 //! Frames that end before they start, `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`: they have no rows, and DataFusion 55 refuses them. A null
-//! offset of `lag` and `lead` is no row either, which it takes for an offset.
+//! offset of `lag` and `lead` selects no row, either; DataFusion uses it as an offset.
 //!
-//! PostgreSQL refuses those alone that can never have rows whatever the numbers are, such as `1 FOLLOWING AND CURRENT ROW`.
+//! PostgreSQL refuses only frames that can never have rows, regardless of the numbers, such as `1 FOLLOWING AND CURRENT ROW`.
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -12,14 +12,14 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::dialect::normal;
 
-/// Functions that look at all rows of a partition, whatever the frame is.
+/// Functions that use all rows of a partition, regardless of the frame.
 const WITHOUT_FRAME: [&str; 8] =
     ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
 
 /// Functions that are 0 over no rows; others are null.
 const COUNTS: [&str; 3] = ["count", "regr_count", "approx_distinct"];
 
-/// Replaces a function over an empty frame by what it is over no rows, with its type.
+/// Replaces a function over an empty frame by its value over no rows, with its type.
 #[expect(clippy::unnecessary_wraps, reason = "a step of the rewriter")]
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     let Expr::Function(function) = expr else { return Ok(()) };

@@ -16,9 +16,9 @@
 //! | `membership` | plans `IN`, `ANY` and `ALL` with three-valued logic |
 //! | `domain` | collects the distinct outer values |
 //! | `push` | carries the domain through a subquery's plan |
-//! | `push::join` | the same through joins and set operations |
+//! | `push::join` | carries the domain through joins and set operations |
 //! | `columns` | selects and names columns of plans |
-//! | `shared` | computes outer rows once that could differ when they are read again, as those of LIMIT |
+//! | `shared` | computes outer rows once if they could differ when they are read again, such as the rows of LIMIT |
 //! | `one_row` | raises an error for a second row of a scalar subquery |
 
 mod attach;

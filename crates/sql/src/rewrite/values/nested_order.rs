@@ -1,8 +1,8 @@
-//! The order of lists and structs that have nulls inside: these are above all other values, as in PostgreSQL and DuckDB.
+//! Orders lists and structs with nulls inside as PostgreSQL and DuckDB do: such nulls are above all other values.
 //!
-//! DataFusion 55 has them below others in `<` and where `NULLS FIRST` is said of an order, and above others elsewhere. Its aggregates with
-//! an order of their own (`array_agg(x ORDER BY list)`) find no order among structs with nulls, and leave the rows as they come. Here such
-//! values are compared by keys: byte strings in the order of the values.
+//! DataFusion 55 puts them below other values in `<` and with `NULLS FIRST`, and above other values elsewhere. Its ordered aggregates
+//! (`array_agg(x ORDER BY list)`) do not sort structs with nulls. Here such values are compared by keys: byte strings with the order of the
+//! values.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use datafusion::scalar::ScalarValue;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
-/// Replaces nested values by their keys where DataFusion orders them otherwise. It runs when types are known, which is after DataFusion's
-/// coercion.
+/// Replaces nested values by their keys if DataFusion orders them differently. The rule runs after DataFusion's coercion, when types are
+/// known.
 #[derive(Debug)]
 pub(crate) struct NestedOrder {
     key: Arc<ScalarUDF>,
@@ -118,7 +118,7 @@ fn has_key(expr: &Expr, schema: &DFSchema) -> bool {
     })
 }
 
-/// The function that makes keys of nested values: null of null.
+/// The function that converts nested values to keys; null stays null.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct NestedKey {
     signature: Signature,
