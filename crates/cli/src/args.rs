@@ -334,7 +334,7 @@ pub(crate) struct FindArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// How row groups and pages are pruned.
+/// Options for pruning row groups and pages.
 #[derive(Debug, Args)]
 pub(crate) struct PruningArgs {
     /// Show what each stage pruned, the bytes read and the time taken, instead of the rows
@@ -362,7 +362,7 @@ impl PruningArgs {
     }
 }
 
-/// What row groups and pages are pruned by.
+/// A kind of pruning of row groups and pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Evidence {
     /// Every kind
@@ -387,7 +387,7 @@ pub(crate) struct InputArgs {
     pub(crate) open: OpenArgs,
 }
 
-/// How files are opened: the keys of encrypted ones, and the unit of INT96 timestamps.
+/// Options for opening files: the keys of encrypted ones, and the unit of INT96 timestamps.
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
     /// Key of an encrypted footer, in hexadecimal
@@ -450,7 +450,7 @@ pub(crate) struct ReadArgs {
     pub(crate) decode: DecodeArgs,
 }
 
-/// How pages are decoded.
+/// Options for decoding pages.
 #[derive(Debug, Args)]
 pub(crate) struct DecodeArgs {
     /// Number of decoding threads [default: one per core; 1 for head, tail and sample]
@@ -467,7 +467,7 @@ pub(crate) struct DecodeArgs {
     pub(crate) strings: Option<StringLayout>,
 }
 
-/// Where rows are written, and in which format.
+/// The destination and format of rows.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
     /// Output format [default: by the name given to -o; else a table on a terminal, JSON lines in a pipe]

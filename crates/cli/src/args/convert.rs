@@ -51,7 +51,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) destination: DestinationArgs,
 }
 
-/// How CSV and JSON lines are read.
+/// Options for reading CSV and JSON lines.
 #[derive(Debug, Args)]
 pub(crate) struct TextArgs {
     /// Number of rows from which types are inferred, or all [default: all of a file of up to 32 MiB, else 20000]
@@ -85,7 +85,7 @@ pub(crate) struct TextArgs {
     pub(crate) decimal: u8,
 }
 
-/// How CSV is written.
+/// Options for writing CSV.
 #[derive(Debug, Args)]
 pub(crate) struct CsvArgs {
     /// Delimiter of CSV output [default: a tab for *.tsv, else the one of --delimiter, else a comma]

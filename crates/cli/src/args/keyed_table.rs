@@ -21,7 +21,7 @@ Examples:
   lath table scan orders --where \"price > 100\" --limit 10
   lath table delete orders --where \"state = 'cancelled'\"";
 
-/// What is done with a table.
+/// A command on a table.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyedTable {
     /// Create a table with the columns of files, and load their rows
@@ -164,7 +164,7 @@ pub(crate) struct KeyRangeArgs {
     pub(crate) to: Option<String>,
 }
 
-/// How files of any format are read.
+/// Options for reading files of any format.
 #[derive(Debug, Args)]
 pub(crate) struct FileArgs {
     /// Input format [default: by name, else by content]

@@ -20,7 +20,7 @@ impl TableArgs {
     }
 }
 
-/// How the columns of several files are combined.
+/// The combination of several files' columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaChoice {
     /// The columns of the first file, which all others must have

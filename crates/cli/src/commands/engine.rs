@@ -30,8 +30,7 @@ pub(super) struct Database<'a> {
     pub(super) read_only: bool,
 }
 
-/// An engine with as many threads and as much memory as were asked for, with the tables of a database, and with the files of a catalog as
-/// [`TABLE`].
+/// An engine with the requested threads and memory, the tables of a database, and the files of a catalog as [`TABLE`].
 pub(super) fn session(
     threads: Option<usize>,
     memory: Option<usize>,

@@ -74,7 +74,7 @@ struct Case {
     name: &'static str,
     /// Runs for a moment.
     short: Vec<OsString>,
-    /// The same outputs, after minutes of work.
+    /// Writes the outputs after minutes of work.
     long: Vec<OsString>,
 }
 

@@ -1,5 +1,5 @@
-//! Partition columns in every command. The expected results are those that pyarrow's dataset and DuckDB with `hive_partitioning` return for
-//! the same files.
+//! Partition columns in every command. The expected results come from pyarrow's dataset and DuckDB with `hive_partitioning` for the same
+//! files.
 
 use std::fs;
 use std::path::Path;

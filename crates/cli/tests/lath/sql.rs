@@ -164,7 +164,7 @@ fn mistakes_are_shown_below_their_place_with_the_nearest_names() {
         let carets = lines[2].trim();
         let above: String = lines[1].chars().skip(start).take(carets.len()).collect();
         assert!(above == marked && carets.chars().all(|c| c == '^'), "{}", run.stderr);
-        // The same statement in a file: the file's name comes first.
+        // A statement from a file: the file's name comes first.
         let file = folder.path().join("q.sql");
         fs::write(&file, &query).unwrap();
         let run = lath(["sql", "--file", file.to_str().unwrap()]);
