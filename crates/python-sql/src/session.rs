@@ -119,7 +119,7 @@ impl PySession {
             let folder: PathBuf = source.getattr("folder")?.extract()?;
             work::run_to_end(py, open.into_work(name, move |open, name| open.attach(name, &folder)))?;
         } else if source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")? {
-            let rows = read_rows(py, source)?;
+            let rows = rows_of(py, source)?;
             open.replace(name, || open.register_rows(name, rows))?;
         } else if let Ok(location) = source.extract::<PathBuf>() {
             work::run_to_end(py, open.into_work(name, move |open, name| open.register_location(name, &location)))?;
@@ -209,7 +209,7 @@ fn run(
 
 /// The rows of a Python object. They are read here, because threads of a query cannot wait for the GIL, which the reader of the result may
 /// hold.
-fn read_rows(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
+fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
     let reader = capsule::reader_in(source)?;
     let schema = reader.schema();
     let batches = work::run_to_end(py, move || Ok(reader.collect::<Result<Vec<RecordBatch>, _>>()?))?;
@@ -251,7 +251,7 @@ impl Open {
     }
 
     fn try_attach(&self, name: &str, folder: &Path) -> Result<Result<(), Error>, Failure> {
-        let folder = sql_location(folder)?;
+        let folder = location_of(folder)?;
         let statement = format!(
             "CREATE EXTERNAL TABLE {} STORED AS LATH LOCATION {folder} OPTIONS (read_only true)",
             TableReference::from(name).to_quoted_string()
@@ -269,14 +269,14 @@ impl Open {
                 }
             }
             let view = TableReference::from(name).to_quoted_string();
-            let statement = format!("CREATE TEMPORARY VIEW {view} AS SELECT * FROM {}", sql_location(location)?);
+            let statement = format!("CREATE TEMPORARY VIEW {view} AS SELECT * FROM {}", location_of(location)?);
             self.session.run(&statement).map(drop).map_err(|error| failure(error, ""))
         })
     }
 }
 
 /// A path as an SQL string literal.
-fn sql_location(path: &Path) -> Result<String, Failure> {
+fn location_of(path: &Path) -> Result<String, Failure> {
     let path = path.to_str().ok_or_else(|| {
         Failure::invalid(format!("{}: the path is no Unicode; register a dataset that lath.open gives", path.display()))
     })?;
