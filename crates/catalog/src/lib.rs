@@ -1,5 +1,5 @@
-//! A catalog of Parquet files: what is known of files that Lath does not own, in one store file. A search asks the catalog which
-//! files can have rows that match, and touches no other file.
+//! A catalog of Parquet files: the metadata of files that Lath does not own, in one store file. A search asks the catalog which files can
+//! have matching rows, and opens no other file.
 //!
 //! Files are plain folders, Hive partitions and objects in stores. [`Catalog::add`] reads their footers, page indexes and Bloom
 //! filters, and makes filters of key columns where files have none. [`Catalog::select`] gives the files that a predicate does not

@@ -2,7 +2,7 @@ use crate::error::{Error, Result};
 use crate::syntax::{self, Operand, SpecialFloat};
 use crate::value::{Number, moment};
 
-/// A value to compare a column with. It has no type of its own, and is compared exactly with the values of the column's type.
+/// A value to compare a column with. It has no type, and is compared exactly with the values of the column's type.
 ///
 /// Rust's numbers, booleans, strings and bytes convert to literals, and `None` to NULL. `parse` reads a number of any size and precision
 /// from text.

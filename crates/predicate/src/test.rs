@@ -8,7 +8,7 @@ use crate::value::{Pattern, Value, ValueSet};
 /// A condition in SQL's three-valued logic: true, false or null for each row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// The same for all rows; `None` is null.
+    /// One truth for all rows; `None` is null.
     Constant(Option<bool>),
     /// AND.
     All(Vec<Test>),
@@ -44,7 +44,7 @@ pub enum Test {
 pub enum ValueTest {
     /// Whether there is no value; never null.
     IsNull,
-    /// The same for every value.
+    /// One truth for all values.
     Always(bool),
     /// A comparison with a literal.
     Compare(Comparison, Value),

@@ -92,7 +92,7 @@ fn byte_count(range: &Range<u64>) -> u64 {
 mod tests {
     use super::*;
 
-    /// Joins whatever it is asked for to one request.
+    /// Joins all ranges into one request.
     #[derive(Debug)]
     struct Joining(Bytes);
 

@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    fn file_of(bytes: &[u8], name: &str) -> (LocalFile, std::path::PathBuf) {
+    fn temporary_file(bytes: &[u8], name: &str) -> (LocalFile, std::path::PathBuf) {
         let path = std::env::temp_dir().join(format!("lath-local-file-{}-{name}", std::process::id()));
         File::create(&path).and_then(|mut file| file.write_all(bytes)).expect("a file that can be written");
         (LocalFile::open(&path).expect("the file just written"), path)
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn ranges_are_read_by_position_into_the_buffer_offered() {
-        let (file, path) = file_of(&(0..200u8).collect::<Vec<_>>(), "ranges");
+        let (file, path) = temporary_file(&(0..200u8).collect::<Vec<_>>(), "ranges");
         assert_eq!(file.len(), 200);
         assert_eq!(file.read(5..8).expect("a range within the file"), [5, 6, 7].as_slice());
         assert_eq!(file.read(200..200).expect("an empty range").len(), 0);
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_range_past_the_end_is_refused_before_anything_is_allocated() {
-        let (file, path) = file_of(b"abc", "past-the-end");
+        let (file, path) = temporary_file(b"abc", "past-the-end");
         for range in [0..4, 3..4, 0..u64::MAX] {
             let error = file.read(range).expect_err("a range past the end");
             assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::records::version;
 use crate::slots::{Class, Place};
 
-/// The record of a file. Footer, page index, bounds and filters are in trees of their own.
+/// The record of a file. Footer, page index, bounds and filters are in other trees.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) root: u32,

@@ -18,7 +18,7 @@ const MAX_PAGE_INDEX_BYTES: u64 = 1 << 20;
 /// The maximum number of attempts to read a file that changes while it is read.
 const MAX_READS: usize = 3;
 
-/// The contents that are read beside the footer.
+/// The contents that are read in addition to the footer.
 #[derive(Debug, Clone)]
 pub(crate) struct ContentOptions {
     /// The columns of each key: one column, or several that are looked up together.

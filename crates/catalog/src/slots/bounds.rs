@@ -102,7 +102,7 @@ impl BoundsTest {
             pairs.iter().enumerate().fold(0, |word, (bit, pair)| word | u64::from(passes(from_bytes(pair))) << bit)
         };
         match self {
-            // The most frequent test has a loop of its own.
+            // The most frequent test has its own loop.
             Self::Overlaps(low, high) => pairs.iter().enumerate().fold(0, |word, (bit, pair)| {
                 let Bounds { min, max } = from_bytes(pair);
                 word | u64::from((min <= *high) & (max >= *low) & (min <= max)) << bit

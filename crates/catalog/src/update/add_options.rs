@@ -20,7 +20,7 @@ impl AddOptions {
     }
 
     /// Makes Bloom filters of a key: one column, or up to four columns that are looked up together. A filter of one column is made for files
-    /// without a filter of their own, or with one of more than 0.1 % false positives. Making a filter reads the columns of the key. A key
+    /// without a filter of the column, or with one of more than 0.1 % false positives. Making a filter reads the columns of the key. A key
     /// holds for all files of the catalog, so a new key reads all of them again.
     #[must_use]
     pub fn key<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {

@@ -8,7 +8,7 @@ use lath_catalog::Catalog;
 use lath_parquet::{Dataset, DatasetOptions, FooterCache, Predicate, Runtime, Scan};
 use lath_writer::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
-/// Options with caches of their own, which other tests have not filled.
+/// Options with new caches, which other tests have not filled.
 pub(crate) fn options() -> DatasetOptions {
     DatasetOptions::new().runtime(&Runtime::builder().computed_filters(false).build()).footer_cache(FooterCache::new(0))
 }

@@ -34,7 +34,7 @@ enum Keys {
 }
 
 impl DecryptionKeys {
-    /// Explicit keys. This key is for the footer, and for columns without a key of their own.
+    /// Explicit keys. This key is for the footer, and for columns without a [`column_key`](Self::column_key).
     pub fn new(footer_key: impl Into<Vec<u8>>) -> Self {
         Self::from_keys(Keys::Explicit(footer_key.into()))
     }

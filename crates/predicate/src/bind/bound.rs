@@ -128,7 +128,7 @@ impl BoundPredicate {
             && self.test.only_compares()
     }
 
-    /// The same columns with another test, for example a simpler one for some of the rows.
+    /// Replaces the test, for example by a simpler one for some of the rows.
     pub fn with_test(&self, test: Test) -> Self {
         Self { test, columns: self.columns.clone(), truths: self.truths.clone() }
     }

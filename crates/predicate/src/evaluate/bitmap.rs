@@ -30,7 +30,7 @@ pub(super) fn find_in_set<T: Number>(values: &[T], set: &[T]) -> Result<BooleanB
     fill_bitmap(values.len(), |out| set.find(values, out))
 }
 
-/// The same bit for each of `len` values.
+/// `truth` for each of `len` values, as a bit.
 pub(super) fn uniform(truth: bool, len: usize) -> BooleanBuffer {
     if truth { BooleanBuffer::new_set(len) } else { BooleanBuffer::new_unset(len) }
 }
@@ -40,7 +40,7 @@ pub(super) fn validity(array: &dyn Array) -> BooleanBuffer {
     array.logical_nulls().map_or_else(|| uniform(true, array.len()), |nulls| nulls.inner().clone())
 }
 
-/// The same truth for each of `len` rows.
+/// `truth` for each of `len` rows.
 pub(super) fn constant(truth: Option<bool>, len: usize) -> BooleanArray {
     match truth {
         Some(truth) => BooleanArray::new(uniform(truth, len), None),

@@ -8,8 +8,8 @@ use crate::error::Error;
 /// The stack that every thread is assumed to have left: half of Rust's default.
 const ASSUMED_BYTES: usize = 1 << 20;
 
-/// Calls `f` with `bytes` of stack for nesting, and half a megabyte for the rest. Uses a thread of its own if that is more than every thread is
-/// assumed to have.
+/// Calls `f` with `bytes` of stack for nesting, and half a megabyte for the rest. Uses a new thread if that is more than every thread is assumed
+/// to have.
 ///
 /// # Errors
 /// [`Error::Limit`] if the thread cannot be started.

@@ -17,7 +17,7 @@ use crate::value::{Number, SqlType, is_uuid, list_element, parse_date, value_typ
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// The same rows: the engine need not test them again.
+    /// Equal: the engine need not test the rows again.
     Exact,
     /// The filter can find more rows: the engine has to test them again.
     Inexact,

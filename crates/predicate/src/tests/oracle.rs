@@ -425,7 +425,7 @@ fn moment_literal(random: &mut Rng) -> (String, Plain) {
     }
     let extra = [0, 1, -1, 999, 1_000_000, -1_000_000_000][random.usize(..6)];
     let nanos = i128::from(days) * 86_400 * SECOND + extra;
-    // Half of them are said by a clock two hours and a half to the east.
+    // Half of them are written with an offset of two hours and a half.
     let text = match random.bool() {
         true => moment::Timestamp(nanos).to_string(),
         false => format!("{}+02:30", moment::Timestamp(nanos + 9000 * SECOND)),
@@ -433,7 +433,7 @@ fn moment_literal(random: &mut Rng) -> (String, Plain) {
     (if random.bool() { format!("TIMESTAMP '{text}'") } else { format!("'{text}'") }, Plain::Moment(nanos))
 }
 
-/// Where types end, and floats begin to skip whole numbers.
+/// The ends of types, and of the whole numbers that floats hold exactly.
 fn edge(random: &mut Rng) -> i128 {
     let edges = [
         i8::MAX.into(),

@@ -1,6 +1,6 @@
 //! Reads objects in S3, Google Cloud Storage, Azure and behind HTTP, with the `object_store` crate.
 //!
-//! Calls block. Requests run on a small runtime of their own, so callers may be on any thread, even on a thread of another runtime.
+//! Calls block. Requests run on a separate small runtime, so callers may be on any thread, even on a thread of another runtime.
 
 mod client;
 mod connections;

@@ -17,7 +17,7 @@ pub(super) struct RequestThreads {
 }
 
 impl RequestThreads {
-    /// Runs `work` and waits for its result. The work runs on threads of its own, so the caller may be on a thread of another runtime.
+    /// Runs `work` and waits for its result. The work runs on separate threads, so the caller may be on a thread of another runtime.
     pub(super) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle()?.spawn(async move {
