@@ -385,10 +385,20 @@ def test_categories_whose_order_is_not_stored_are_not_called_ordered(tmp_path: P
     lath.write_table(frame, tmp_path / "a.parquet")
     found = lath.read_table(tmp_path / "a.parquet").to_pandas()["number"]
     assert list(found) == [3, 1, 3] and not found.cat.ordered
-    rows = pa.Table.from_pandas(FRAME[["x", "ordered"]])
+
+
+def test_tables_keep_categories(tmp_path: Path) -> None:
+    frame = FRAME.assign(number=categories([3, 1] * 100, [5, 3, 1], True))
+    rows = pa.Table.from_pandas(frame)
     table = lath.Table.create(tmp_path / "t", rows.schema, key=["x"])
     table.upsert(rows)
     for _ in range(2):
-        found = table.scan().to_arrow().to_pandas()
-        assert found["ordered"].astype(object).equals(FRAME["ordered"].astype(object)) and not found["ordered"].cat.ordered
+        found = table.scan().to_arrow().to_pandas().sort_values("x", ignore_index=True)
+        pd.testing.assert_frame_equal(found, frame)
         table.flush()
+    other = frame.assign(ordered=categories(["b", "a"] * 100, ["a", "b"], True))
+    with pytest.raises(lath.InvalidError, match='"ordered" is ordered: the batch has a before b'):
+        table.upsert(pa.Table.from_pandas(other))
+    more = frame.assign(ordered=categories(["d", "a"] * 100, ["c", "b", "a", "d"], True))
+    table.upsert(pa.Table.from_pandas(more))
+    assert list(table.scan().to_arrow().to_pandas()["ordered"].cat.categories) == ["c", "b", "a", "d"]

@@ -11,7 +11,7 @@ use lath_store::Durability;
 use crate::error::{Error, Result};
 use crate::read::{KIND, SEQUENCE};
 use crate::row::key::{KeyValue, default_of};
-use crate::row::{SchemaParts, TableSchema, with_id};
+use crate::row::{ColumnCategories, Extended, SchemaParts, TableSchema, with_id};
 use crate::table::Table;
 use crate::view::View;
 use crate::write::OpenWrite;
@@ -72,6 +72,8 @@ impl Table {
             let mut parts = changing.schema().parts();
             let too_many = || Error::schema("the table has had too many columns");
             let next_id = parts.next_id.checked_add(1).filter(|&id| i32::try_from(id).is_ok()).ok_or_else(too_many)?;
+            let categories = Arc::make_mut(&mut parts.categories);
+            categories.set(parts.next_id, initial_categories(field, default.as_ref())?);
             parts.fields.push(Arc::new(with_id(field, parts.next_id)));
             parts.defaults.push(default);
             parts.next_id = next_id;
@@ -91,6 +93,7 @@ impl Table {
             check_is_free_of_keys(changing, column, "dropped")?;
             check_is_not_clustered(changing, column)?;
             let mut parts = changing.schema().parts();
+            Arc::make_mut(&mut parts.categories).set(changing.schema().id(column), None);
             parts.fields.remove(column);
             parts.defaults.remove(column);
             parts.key_columns.iter_mut().filter(|key| **key > column).for_each(|key| *key -= 1);
@@ -178,6 +181,16 @@ impl Table {
         changing.set_schema(schema)?;
         // Files may be written in the schema at once, and a version has to stay one schema.
         changing.commit(Durability::Sync)
+    }
+}
+
+/// The categories of a new column: the one of its default, if there is one.
+fn initial_categories(field: &Field, default: Option<&ArrayRef>) -> Result<Option<ColumnCategories>> {
+    let Some(categories) = ColumnCategories::new(field) else { return Ok(None) };
+    match default.map(|default| categories.extend(field, default, true)).transpose()? {
+        Some(Extended::Grown(categories)) => Ok(Some(categories)),
+        Some(Extended::TooMany) => Ok(None),
+        Some(Extended::Unchanged) | None => Ok(Some(categories)),
     }
 }
 

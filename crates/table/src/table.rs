@@ -16,7 +16,7 @@ use crate::read::scan::TableScan;
 use crate::read::{Found, RangeScan, Snapshot};
 use crate::records::{STATE_KEY, State, TableOptions, TreeName, TreeNames, named_snapshots, schema_key, store_file};
 use crate::row::key::{Key, Keys};
-use crate::row::{TableSchema, cluster_ids};
+use crate::row::{Categories, TableSchema, cluster_ids};
 use crate::view::{Engine, database_path, store_path};
 use crate::write::{MergeWhen, Merged, Transaction, Updated};
 
@@ -430,5 +430,6 @@ pub(crate) fn put_empty_table(
     };
     let mut meta = transaction.tree(engine.trees.get(TreeName::Meta))?;
     meta.put(&schema_key(version), &schema.to_bytes()?)?;
+    schema.categories().write(&mut meta, &Categories::default())?;
     Ok(meta.put(STATE_KEY, &state.to_bytes())?)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{FieldRef, Schema, SchemaRef};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use datafusion::catalog::TableProvider;
@@ -204,8 +204,8 @@ fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<Re
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns.to_vec(), &options)?)
 }
 
-/// Makes all fields nullable; the table itself refuses nulls where it has to.
+/// Makes all fields nullable; the table itself refuses nulls where it has to. Dictionaries are unordered: a query may give them in any order.
 fn nullable<'f>(fields: impl Iterator<Item = &'f FieldRef>) -> SchemaRef {
-    let fields: Vec<FieldRef> = fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true))).collect();
-    Arc::new(Schema::new(fields))
+    let field = |field: &FieldRef| FieldRef::new(Field::clone(field).with_nullable(true).with_dict_is_ordered(false));
+    Arc::new(Schema::new(fields.map(field).collect::<Vec<_>>()))
 }

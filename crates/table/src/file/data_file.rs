@@ -235,7 +235,10 @@ impl ColdColumns {
             return Err(Error::internal("a scan gave too few columns"));
         }
         let array = |((&column, given), source): ((&usize, &DataType), &Option<usize>)| match source {
-            Some(at) => as_type(Arc::clone(scanned.column(*at)), given),
+            Some(at) => {
+                let array = as_type(Arc::clone(scanned.column(*at)), given)?;
+                self.upgrade.to().with_column_categories(column, array)
+            }
             None => as_type(self.upgrade.column(column, None, scanned.num_rows())?, given),
         };
         self.columns.iter().zip(&self.types).zip(&self.sources).map(array).collect()

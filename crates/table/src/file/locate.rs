@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef};
-use arrow_select::interleave::interleave;
 
 use super::block_cache::BlockCache;
 use super::data_file::DataFile;
 use super::lookup::KeyInBlock;
 use crate::error::{Error, Result};
 use crate::records::{BLOCK_ROWS, BlockIndex, BlockKeys, FileEntry};
+use crate::row::interleave_rows;
 
 /// With more keys than this, blocks are read without asking Bloom filters first: most of a file's blocks have one of them.
 pub(crate) const MAX_PROBED_KEYS: usize = 1 << 16;
@@ -155,7 +155,7 @@ fn columns_of_blocks(cache: &BlockCache, file: &DataFile, rows: &[u64], columns:
                 let arrays = blocks.iter().map(|&block| file.column_of_block(cache, place, block));
                 let arrays = arrays.collect::<Result<Vec<_>>>()?;
                 let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
-                Some(interleave(&arrays, &order)?)
+                Some(interleave_rows(&arrays, &order)?)
             }
             None => None,
         };

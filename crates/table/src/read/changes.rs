@@ -141,7 +141,7 @@ impl ChangedRows {
 
     fn into_batch(self, values: &ValueColumns, output: &SchemaRef) -> Result<RecordBatch> {
         let schema = values.schema();
-        let keys = schema.key().decode(self.keys.iter())?;
+        let keys = schema.decode_keys(self.keys.iter())?;
         let places = UInt64Array::from(self.places);
         let values = self.rows.decode(values)?;
         let mut columns: Vec<Option<ArrayRef>> = vec![None; schema.arrow().fields().len()];

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_row::Rows;
-use arrow_select::interleave::interleave;
 
 use crate::error::{Error, Result};
 use crate::file::{columns_of_rows, locate};
 use crate::records::{MASK_ROWS, TreeName, mask_key};
-use crate::row::{ByteList, TableSchema, batch};
+use crate::row::{ByteList, TableSchema, batch, interleave_rows};
 use crate::view::{Engine, HotColumns, HotRows, View, check_mask, parse_mask};
 
 /// The rows that were found for several keys.
@@ -246,8 +245,8 @@ fn gather(
     let column = |(at, field): (usize, &Arc<arrow_schema::Field>)| {
         let arrays: Vec<&dyn arrow_array::Array> = sources.iter().map(|source| &*source[at]).collect();
         match arrays.is_empty() {
-            true => Ok(arrow_array::new_empty_array(field.data_type())),
-            false => Ok(interleave(&arrays, &order)?),
+            true => schema.with_column_categories(columns[at], arrow_array::new_empty_array(field.data_type())),
+            false => interleave_rows(&arrays, &order),
         }
     };
     let arrays = fields.fields().iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;

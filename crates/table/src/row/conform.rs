@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use crate::error::{Error, Result};
 
@@ -23,8 +23,15 @@ pub fn conform_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBa
         )));
     }
     let columns = batch.columns().iter().zip(schema.fields()).map(|(array, field)| conform_column(array, field));
+    // Whether the order of a dictionary has a meaning is up to the batch.
+    let own = batch.schema_ref().fields().iter();
+    let field = |(field, own): (&FieldRef, &FieldRef)| {
+        Field::clone(field).with_dict_is_ordered(own.dict_is_ordered() == Some(true))
+    };
+    let fields: Vec<Field> = schema.fields().iter().zip(own).map(field).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_>>()?, &options)?)
+    Ok(RecordBatch::try_new_with_options(schema, columns.collect::<Result<_>>()?, &options)?)
 }
 
 /// The array as a column that `field` describes.

@@ -2,6 +2,7 @@
 
 mod byte_list;
 mod canonical_floats;
+mod categories;
 mod conform;
 pub(crate) mod key;
 mod key_codec;
@@ -17,11 +18,11 @@ mod value_columns;
 
 pub(crate) use self::byte_list::ByteList;
 pub(crate) use self::canonical_floats::{FloatKeys, has_floats};
+pub(crate) use self::categories::{Categories, ColumnCategories, Extended, interleave_rows};
 pub use self::conform::conform_batch;
-pub(crate) use self::conform::conform_column;
 pub(crate) use self::key_codec::{KeyCodec, MAX_KEY_LEN, as_type};
 pub(crate) use self::row_order::{RowOrder, cluster_ids, is_same_order};
-pub(crate) use self::schema::{BATCH_ROWS, ROW_NUMBER, SchemaParts, TableSchema, batch, id_of, with_id};
+pub(crate) use self::schema::{BATCH_ROWS, ConformedRows, ROW_NUMBER, SchemaParts, TableSchema, batch, id_of, with_id};
 pub(crate) use self::slice_bytes::slice_bytes;
 pub(crate) use self::stored_rows::StoredRows;
 pub(crate) use self::upgrade::{Upgrade, decode_values};

@@ -13,6 +13,7 @@ use lath_store::{RecordReader, RecordWriter};
 use lath_writer::parquet_schema;
 
 use super::canonical_floats::FloatKeys;
+use super::categories::{Categories, ColumnCategories, Extended, with_category_order};
 use super::conform::conform_column;
 use super::key_codec::KeyCodec;
 use super::value_codec::ValueCodec;
@@ -42,6 +43,7 @@ pub(crate) struct TableSchema {
     key: KeyCodec,
     floats: FloatKeys,
     values: ValueCodec,
+    categories: Arc<Categories>,
     /// The versions before this one, from the first on. They have none themselves.
     older: Vec<Arc<TableSchema>>,
 }
@@ -57,6 +59,15 @@ pub(crate) struct SchemaParts {
     pub(crate) key_columns: Vec<usize>,
     /// Which floats are one value in keys and indexes.
     pub(crate) floats: FloatKeys,
+    pub(crate) categories: Arc<Categories>,
+}
+
+/// The columns of a batch as a table has them.
+#[derive(Debug)]
+pub(crate) struct ConformedRows {
+    pub(crate) columns: Vec<ArrayRef>,
+    /// The categories of the table with the new ones of the batch; `None` if it has no new ones.
+    pub(crate) categories: Option<Arc<Categories>>,
 }
 
 impl TableSchema {
@@ -73,6 +84,10 @@ impl TableSchema {
             }
             columns.push(column);
         }
+        let mut categories = Categories::default();
+        for (column, field) in schema.fields().iter().enumerate() {
+            categories.set(column as u32 + 1, ColumnCategories::new(field));
+        }
         let fields = schema.fields().iter().enumerate().map(|(column, field)| {
             let is_nullable = field.is_nullable() && !columns.contains(&column);
             Arc::new(with_id(field, column as u32 + 1).with_nullable(is_nullable))
@@ -84,6 +99,7 @@ impl TableSchema {
             defaults: vec![None; schema.fields().len()],
             key_columns: columns,
             floats: FloatKeys::ByValue,
+            categories: Arc::new(categories),
         };
         Self::checked(1, parts)
     }
@@ -103,12 +119,19 @@ impl TableSchema {
     }
 
     fn new(version: u32, parts: SchemaParts) -> Result<Self> {
-        let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats } = parts;
+        let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories } = parts;
         let ids = fields.iter().map(|field| id_of(field)).collect::<Result<Vec<_>>>()?;
         if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
             return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
         }
-        let fields: Vec<FieldRef> = fields.iter().map(without_category_order).collect();
+        let ordered = |(field, id): (&FieldRef, &u32)| {
+            let own = categories.get(*id);
+            match own.is_none_or(|own| own.fits(field)) {
+                true => Ok(with_category_order(field, own.map(|own| &**own))),
+                false => Err(Error::corrupt(format!("column {:?} has categories of another type", field.name()))),
+            }
+        };
+        let fields: Vec<FieldRef> = fields.iter().zip(&ids).map(ordered).collect::<Result<_>>()?;
         let arrow = Arc::new(Schema::new_with_metadata(fields, metadata));
         let field = |&column: &usize| FieldRef::clone(&arrow.fields()[column]);
         let key_fields: Vec<FieldRef> = key_columns.iter().map(field).collect();
@@ -116,13 +139,19 @@ impl TableSchema {
         let value_fields: Vec<FieldRef> = value_columns.iter().map(field).collect();
         let key = KeyCodec::new(key_columns, key_fields, floats)?;
         let values = ValueCodec::new(value_columns, value_fields)?;
-        Ok(Self { version, arrow, ids, next_id, defaults, key, floats, values, older: Vec::new() })
+        Ok(Self { version, arrow, ids, next_id, defaults, key, floats, values, categories, older: Vec::new() })
     }
 
     /// The same version with those before it, from the first on.
     pub(crate) fn with_older(mut self, older: Vec<Arc<Self>>) -> Self {
         self.older = older;
         self
+    }
+
+    /// The same version with other categories.
+    pub(crate) fn with_categories(&self, categories: Arc<Categories>) -> Result<Self> {
+        let parts = SchemaParts { categories, ..self.parts() };
+        Ok(Self::new(self.version, parts)?.with_older(self.older.clone()))
     }
 
     /// The version after this one, which has these parts.
@@ -141,6 +170,26 @@ impl TableSchema {
             defaults: self.defaults.clone(),
             key_columns: self.key.columns().to_vec(),
             floats: self.floats,
+            categories: Arc::clone(&self.categories),
+        }
+    }
+
+    pub(crate) fn categories(&self) -> &Arc<Categories> {
+        &self.categories
+    }
+
+    /// Whether this is the same version with the same categories.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_same = Arc::ptr_eq(&self.categories, &other.categories)
+            || (self.categories.is_empty() && other.categories.is_empty());
+        self.version == other.version && is_same
+    }
+
+    /// An array of a column with the categories of the column as its dictionary.
+    pub(crate) fn with_column_categories(&self, column: usize, array: ArrayRef) -> Result<ArrayRef> {
+        match self.categories.get(self.ids[column]) {
+            Some(categories) => categories.apply(&array),
+            None => Ok(array),
         }
     }
 
@@ -165,7 +214,7 @@ impl TableSchema {
         record.bytes(&ipc).u32(self.defaults.iter().flatten().count() as u32);
         for (column, default) in self.defaults.iter().enumerate() {
             if let Some(default) = default {
-                record.u32(column as u32).bytes(&constant_to_bytes(default)?);
+                record.u32(column as u32).bytes(&array_to_bytes(default)?);
             }
         }
         Ok(record.u32((self.floats == FloatKeys::ByValue).into()).finish())
@@ -181,9 +230,11 @@ impl TableSchema {
         }
         let mut defaults = vec![None; arrow.fields().len()];
         for _ in 0..record.u32()? {
-            let (column, default) = (record.u32()? as usize, constant_from_bytes(record.bytes()?)?);
+            let (column, default) = (record.u32()? as usize, array_from_bytes(record.bytes()?)?);
             match defaults.get_mut(column) {
-                Some(place) if default.data_type() == arrow.field(column).data_type() => *place = Some(default),
+                Some(place) if default.len() == 1 && default.data_type() == arrow.field(column).data_type() => {
+                    *place = Some(default);
+                }
                 _ => return Err(Error::corrupt("a default does not fit its column")),
             }
         }
@@ -191,7 +242,8 @@ impl TableSchema {
         let is_by_value = !record.is_at_end() && record.u32()? == 1;
         let floats = if is_by_value { FloatKeys::ByValue } else { FloatKeys::ByBits };
         let (fields, metadata) = (arrow.fields().iter().cloned().collect(), arrow.metadata().clone());
-        Self::new(version, SchemaParts { fields, metadata, next_id, defaults, key_columns, floats })
+        let categories = Arc::default();
+        Self::new(version, SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories })
     }
 
     pub(crate) fn version(&self) -> u32 {
@@ -250,15 +302,42 @@ impl TableSchema {
 
     /// The columns of a batch as the table has them: in its order and with its types. A batch with other columns, or with a null where
     /// there may be none, is an error.
-    pub(crate) fn conform(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn conform(&self, batch: &RecordBatch) -> Result<ConformedRows> {
         if let Some(unknown) = batch.schema().fields().iter().find(|field| self.column(field.name()).is_err()) {
             return Err(Error::batch(format!("the batch has a column {:?}, and the table has not", unknown.name())));
         }
-        let mut columns = Vec::with_capacity(self.arrow.fields().len());
-        for (column, field) in self.arrow.fields().iter().enumerate() {
-            columns.push(conform_column(self.array_of(batch, column)?, field)?);
+        let mut rows = ConformedRows { columns: Vec::new(), categories: None };
+        for column in 0..self.arrow.fields().len() {
+            let array = self.conform_column(batch, column, &mut rows.categories)?;
+            rows.columns.push(array);
         }
-        self.with_key_form(columns)
+        rows.columns = self.with_key_form(rows.columns)?;
+        Ok(rows)
+    }
+
+    /// The array of a batch as a column of the table. New categories of its dictionary are added to `categories`.
+    pub(crate) fn conform_column(
+        &self,
+        batch: &RecordBatch,
+        column: usize,
+        categories: &mut Option<Arc<Categories>>,
+    ) -> Result<ArrayRef> {
+        let (field, id) = (self.arrow.field(column), self.ids[column]);
+        let array = conform_column(self.array_of(batch, column)?, field)?;
+        let Some(own) = self.categories.get(id) else { return Ok(array) };
+        let is_ordered = batch.schema_ref().field_with_name(field.name())?.dict_is_ordered() == Some(true);
+        match own.extend(field, &array, is_ordered)? {
+            Extended::Unchanged => own.apply(&array),
+            Extended::Grown(own) => {
+                let array = own.apply(&array);
+                Arc::make_mut(categories.get_or_insert_with(|| Arc::clone(&self.categories))).set(id, Some(own));
+                array
+            }
+            Extended::TooMany => {
+                Arc::make_mut(categories.get_or_insert_with(|| Arc::clone(&self.categories))).set(id, None);
+                Ok(array)
+            }
+        }
     }
 
     /// All columns of the table, with one form of each float in key columns.
@@ -285,11 +364,29 @@ impl TableSchema {
         self.key.one_form(&self.key.fields().iter().map(column).collect::<Result<Vec<_>>>()?)
     }
 
+    /// A batch of all columns with the categories of the table as dictionaries.
+    pub(crate) fn with_all_categories(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        if self.categories.is_empty() {
+            return Ok(rows.clone());
+        }
+        let arrays = rows.columns().iter().enumerate();
+        let columns = arrays.map(|(column, array)| self.with_column_categories(column, Arc::clone(array)));
+        batch(&self.arrow, columns.collect::<Result<_>>()?, rows.num_rows())
+    }
+
+    /// The key columns of encoded keys.
+    pub(crate) fn decode_keys<'k>(&self, keys: impl IntoIterator<Item = &'k [u8]>) -> Result<Vec<ArrayRef>> {
+        let arrays = self.key.columns().iter().zip(self.key.decode(keys)?);
+        arrays.map(|(&column, array)| self.with_column_categories(column, array)).collect()
+    }
+
     /// The batch of all columns of the table in the rows with these keys and value columns.
     pub(crate) fn batch_of(&self, keys: Vec<ArrayRef>, values: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
         let places = self.key.columns().iter().chain(self.values.columns());
         let mut columns = vec![None; self.arrow.fields().len()];
-        places.zip(keys.into_iter().chain(values)).for_each(|(&place, column)| columns[place] = Some(column));
+        for (&place, array) in places.zip(keys.into_iter().chain(values)) {
+            columns[place] = Some(self.with_column_categories(place, array)?);
+        }
         let columns = columns.into_iter().collect::<Option<Vec<_>>>();
         let columns = columns.ok_or_else(|| Error::internal("a hot row lacks a column"))?;
         batch(&self.arrow, columns, row_count)
@@ -302,14 +399,6 @@ pub(crate) fn id_of(field: &Field) -> Result<u32> {
     id.ok_or_else(|| Error::corrupt(format!("column {:?} has no number", field.name())))
 }
 
-/// The field of categories that have no order: a table stores values, and does not know the order that their categories had.
-fn without_category_order(field: &FieldRef) -> FieldRef {
-    match field.dict_is_ordered() {
-        Some(true) => Arc::new(Field::clone(field).with_dict_is_ordered(false)),
-        _ => Arc::clone(field),
-    }
-}
-
 /// The field with a number.
 pub(crate) fn with_id(field: &Field, id: u32) -> Field {
     let mut metadata = field.metadata().clone();
@@ -317,9 +406,9 @@ pub(crate) fn with_id(field: &Field, id: u32) -> Field {
     field.clone().with_metadata(metadata)
 }
 
-/// An array of one value as an Arrow IPC stream.
-fn constant_to_bytes(constant: &ArrayRef) -> Result<Vec<u8>> {
-    let batch = RecordBatch::try_from_iter_with_nullable([("default", Arc::clone(constant), true)])?;
+/// An array as an Arrow IPC stream.
+pub(super) fn array_to_bytes(array: &ArrayRef) -> Result<Vec<u8>> {
+    let batch = RecordBatch::try_from_iter_with_nullable([("default", Arc::clone(array), true)])?;
     let mut ipc = Vec::new();
     let mut writer = StreamWriter::try_new(&mut ipc, batch.schema_ref())?;
     writer.write(&batch)?;
@@ -328,10 +417,10 @@ fn constant_to_bytes(constant: &ArrayRef) -> Result<Vec<u8>> {
     Ok(ipc)
 }
 
-fn constant_from_bytes(bytes: &[u8]) -> Result<ArrayRef> {
+pub(super) fn array_from_bytes(bytes: &[u8]) -> Result<ArrayRef> {
     match StreamReader::try_new(bytes, None)?.next().transpose()? {
-        Some(batch) if (batch.num_rows(), batch.num_columns()) == (1, 1) => Ok(Arc::clone(batch.column(0))),
-        _ => Err(Error::corrupt("a default is not one value")),
+        Some(batch) if batch.num_columns() == 1 => Ok(Arc::clone(batch.column(0))),
+        _ => Err(Error::corrupt("a record has not one column of values")),
     }
 }
 

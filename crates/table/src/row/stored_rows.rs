@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use arrow_array::{Array, ArrayRef};
-use arrow_select::interleave::interleave;
 
 use super::byte_list::ByteList;
+use super::categories::interleave_rows;
 use super::value_columns::ValueColumns;
 use crate::error::{Error, Result};
 
@@ -51,7 +51,7 @@ impl StoredRows {
         }
         let column = |at: usize| {
             let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*piece[at]).collect();
-            Ok(interleave(&arrays, &order)?)
+            interleave_rows(&arrays, &order)
         };
         (0..columns.len()).map(column).collect()
     }

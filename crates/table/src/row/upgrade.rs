@@ -46,10 +46,11 @@ impl Upgrade {
 
     /// A column of the newer version: `stored` as the older one has it, or what rows have that are older than the column.
     pub(crate) fn column(&self, column: usize, stored: Option<ArrayRef>, row_count: usize) -> Result<ArrayRef> {
-        match stored {
-            Some(stored) => as_type(stored, self.to.arrow().field(column).data_type()),
-            None => self.to.default_values(column, row_count),
-        }
+        let array = match stored {
+            Some(stored) => as_type(stored, self.to.arrow().field(column).data_type())?,
+            None => self.to.default_values(column, row_count)?,
+        };
+        self.to.with_column_categories(column, array)
     }
 }
 

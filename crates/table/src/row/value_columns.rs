@@ -72,12 +72,14 @@ impl ValueColumns {
         rows: impl IntoIterator<Item = &'r [u8]>,
         row_count: usize,
     ) -> Result<Vec<ArrayRef>> {
-        match &self.cut {
-            Some((_, codec)) if version == self.schema.version() => codec.decode(rows),
+        let decoded = match &self.cut {
+            Some((_, codec)) if version == self.schema.version() => codec.decode(rows)?,
             _ => {
                 let all = decode_values(&self.schema, version, rows, row_count)?;
-                Ok(self.columns.iter().map(|&at| Arc::clone(&all[at])).collect())
+                self.columns.iter().map(|&at| Arc::clone(&all[at])).collect()
             }
-        }
+        };
+        let with_categories = |(place, array)| self.schema.with_column_categories(place, array);
+        self.places().zip(decoded).map(with_categories).collect()
     }
 }

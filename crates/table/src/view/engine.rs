@@ -17,7 +17,7 @@ use crate::file::{BlockCache, DataFile};
 use crate::records::{
     BlockKeys, FileEntry, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key, schema_key,
 };
-use crate::row::TableSchema;
+use crate::row::{Categories, TableSchema};
 
 /// How many lists of files are remembered: the newest, and those of a few snapshots.
 const CATALOGS: usize = 8;
@@ -123,7 +123,7 @@ impl Engine {
         if let Some(known) = lock(&self.catalogs).iter().find(is_it) {
             return Ok(known.clone());
         }
-        let schema = self.schema(tree(TreeName::Meta)?, state.schema)?;
+        let schema = self.with_categories(self.schema(tree(TreeName::Meta)?, state.schema)?, tree(TreeName::Meta)?)?;
         let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
         let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
         let indexes = Arc::new(Index::read_all(tree(TreeName::Meta)?, &schema)?);
@@ -136,7 +136,21 @@ impl Engine {
         Ok(catalog)
     }
 
-    /// The schema with this version.
+    /// The schema with the categories of a commit. Schemas that are equal are one, so that files are remembered in it.
+    fn with_categories(&self, schema: Arc<TableSchema>, meta: Option<Tree<'_>>) -> Result<Arc<TableSchema>> {
+        let categories = Categories::read(meta)?;
+        if categories.is_empty() {
+            return Ok(schema);
+        }
+        let is_it =
+            |known: &&Arc<TableSchema>| known.version() == schema.version() && **known.categories() == categories;
+        if let Some(known) = lock(&self.catalogs).iter().map(|catalog| &catalog.schema).find(is_it) {
+            return Ok(Arc::clone(known));
+        }
+        Ok(Arc::new(schema.with_categories(Arc::new(categories))?))
+    }
+
+    /// The schema with this version, without categories.
     fn schema(&self, meta: Option<Tree<'_>>, version: u32) -> Result<Arc<TableSchema>> {
         if let Some(known) = lock(&self.schemas).get(&version) {
             return Ok(Arc::clone(known));
@@ -156,7 +170,7 @@ impl Engine {
         let in_another = {
             let files = lock(&self.files);
             let known = files.get(&entry.name).map(Vec::as_slice).unwrap_or_default();
-            if let Some(file) = known.iter().find(|file| file.schema().version() == schema.version()) {
+            if let Some(file) = known.iter().find(|file| file.schema().is_same(&schema)) {
                 return Ok(Arc::clone(file));
             }
             known.last().cloned()

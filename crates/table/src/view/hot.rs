@@ -81,8 +81,8 @@ impl HotRows {
     /// The columns.
     pub(crate) fn decode(&self) -> Result<Vec<ArrayRef>> {
         let columns = &self.columns;
-        let key = columns.values.schema().key();
-        let mut decoded = if columns.has_key { key.decode(self.keys.iter())? } else { Vec::new() };
+        let schema = columns.values.schema();
+        let mut decoded = if columns.has_key { schema.decode_keys(self.keys.iter())? } else { Vec::new() };
         decoded.extend(self.rows.decode(&columns.values)?);
         Ok(columns.places.iter().map(|&at| Arc::clone(&decoded[at])).collect())
     }

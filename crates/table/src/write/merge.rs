@@ -11,7 +11,7 @@ use lath_predicate::Predicate;
 use super::transaction::Transaction;
 use crate::error::{Error, Result};
 use crate::read::{Found, SortedKeys, get_many};
-use crate::row::{ByteList, TableSchema, conform_column};
+use crate::row::{ByteList, ConformedRows, TableSchema};
 use crate::view::View;
 
 /// What becomes of a row of the table whose key the source has.
@@ -127,7 +127,7 @@ impl Transaction {
             Some(predicate) => only_where(source, predicate)?,
             None => source.clone(),
         };
-        let columns = wanted.conform(&schema, &source)?;
+        let ConformedRows { columns, categories } = wanted.conform(&schema, &source)?;
         let key_columns = schema.conform_key(&source)?;
         let keys = SortedKeys::new(&schema, &key_columns)?;
         self.check_lengths(keys.keys().iter().map(<[u8]>::len))?;
@@ -159,7 +159,7 @@ impl Transaction {
                 transaction.changing.delete_keys(&deleted)?;
             }
             if row_count > 0 {
-                transaction.put_columns(columns)?;
+                transaction.put_rows(ConformedRows { columns, categories })?;
             }
             Ok(merged)
         })
@@ -198,17 +198,17 @@ impl Wanted {
     }
 
     /// The columns of the source by their places in the table's schema. Those that are not used are null.
-    fn conform(&self, schema: &TableSchema, source: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    fn conform(&self, schema: &TableSchema, source: &RecordBatch) -> Result<ConformedRows> {
         let fields = schema.arrow().fields();
         let is_used = |at: usize| self.needs_all || self.updated.contains(&at) || schema.key().columns().contains(&at);
-        let mut columns = Vec::with_capacity(fields.len());
+        let (mut columns, mut categories) = (Vec::with_capacity(fields.len()), None);
         for (at, field) in fields.iter().enumerate() {
             columns.push(match is_used(at) {
-                true => conform_column(schema.array_of(source, at)?, field)?,
+                true => schema.conform_column(source, at, &mut categories)?,
                 false => arrow_array::new_null_array(field.data_type(), source.num_rows()),
             });
         }
-        schema.with_key_form(columns)
+        Ok(ConformedRows { columns: schema.with_key_form(columns)?, categories })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::records::{
     DroppedFile, Feed, FileEntry, Index, MASK_ROWS, Manifest, STATE_KEY, State, TreeName, file_key, mask_key,
     schema_key,
 };
-use crate::row::{ByteList, TableSchema, value_codec};
+use crate::row::{ByteList, Categories, TableSchema, value_codec};
 use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask};
 
 /// What is to become the next commit. Dropped without [`commit`](Self::commit), it changes nothing.
@@ -114,9 +114,19 @@ impl OpenWrite {
         let indexes = self.indexes.iter().map(|index| index.in_schema(&schema)).collect::<Result<Vec<_>>>()?;
         let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
         meta.put(&schema_key(schema.version()), &schema.to_bytes()?)?;
+        schema.categories().write(&mut meta, self.schema.categories())?;
         self.state.schema = schema.version();
         self.schema = Arc::new(schema);
         self.indexes = Arc::new(indexes);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Replaces the categories of columns, in the same version of the schema.
+    pub(crate) fn set_categories(&mut self, categories: Arc<Categories>) -> Result<()> {
+        let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
+        categories.write(&mut meta, self.schema.categories())?;
+        self.schema = Arc::new(self.schema.with_categories(categories)?);
         self.files_changed();
         Ok(())
     }
@@ -125,14 +135,15 @@ impl OpenWrite {
     pub(crate) fn savepoint(&mut self) -> Result<Savepoint> {
         self.write_pending()?;
         let store = self.transaction.get()?.savepoint()?;
-        let (state, manifest) = (self.state.clone(), Arc::clone(&self.manifest));
-        Ok(Savepoint { store, state, manifest, has_changed: self.has_changed, file_count: self.files.len() })
+        let (state, schema, manifest) = (self.state.clone(), Arc::clone(&self.schema), Arc::clone(&self.manifest));
+        Ok(Savepoint { store, state, schema, manifest, has_changed: self.has_changed, file_count: self.files.len() })
     }
 
     /// Undoes what was changed since.
     pub(crate) fn rollback(&mut self, savepoint: Savepoint) -> Result<()> {
         self.transaction.get()?.rollback(&savepoint.store)?;
         self.state = savepoint.state;
+        self.schema = savepoint.schema;
         self.manifest = savepoint.manifest;
         self.has_changed = savepoint.has_changed;
         self.pending = PendingRows::default();
@@ -408,6 +419,7 @@ impl OpenWrite {
 pub(crate) struct Savepoint {
     store: lath_store::Savepoint,
     state: State,
+    schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
     has_changed: bool,
     file_count: usize,

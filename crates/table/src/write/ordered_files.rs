@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_row::Rows;
-use arrow_select::interleave::interleave;
 
 use super::sorted_files::{NewFiles, SortedFiles};
 use crate::error::{Error, Result};
-use crate::row::{ByteList, RowOrder, batch, slice_bytes};
+use crate::row::{ByteList, RowOrder, batch, interleave_rows, slice_bytes};
 
 /// Rows that are given to a writer at once.
 const WRITTEN_ROWS: usize = 1 << 16;
@@ -106,7 +105,7 @@ impl ClusteredFiles {
         for rows in order.chunks(WRITTEN_ROWS) {
             let column = |at: usize| -> Result<ArrayRef> {
                 let arrays: Vec<&dyn Array> = batches.iter().map(|batch| &**batch.column(at)).collect();
-                Ok(interleave(&arrays, rows)?)
+                interleave_rows(&arrays, rows)
             };
             let columns = (0..schema.arrow().fields().len()).map(column).collect::<Result<Vec<_>>>()?;
             let keys: ByteList = schema.key().encode(&schema.key().columns_of(&columns))?.iter().collect();

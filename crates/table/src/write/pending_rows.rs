@@ -5,11 +5,10 @@
 
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_row::Rows;
-use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 
 use crate::error::{Error, Result};
-use crate::row::{ByteList, slice_bytes};
+use crate::row::{ByteList, interleave_rows, slice_bytes};
 
 /// Larger batches are cut to so many rows, so that they stay in the processor's cache while they are sorted.
 pub(crate) const MAX_BATCH_ROWS: usize = 1 << 17;
@@ -175,7 +174,7 @@ impl SortedRows<'_> {
         let width = self.pending.batches.first().map_or(0, |batch| batch.columns.len());
         let column = |at: usize| {
             let arrays: Vec<&dyn Array> = self.pending.batches.iter().map(|batch| &*batch.columns[at]).collect();
-            Ok(interleave(&arrays, order)?)
+            interleave_rows(&arrays, order)
         };
         let columns = (0..width).map(column).collect::<Result<Vec<_>>>()?;
         let key = |&(batch, row): &(usize, usize)| self.pending.batches[batch].keys.get(row);

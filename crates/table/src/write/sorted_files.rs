@@ -95,6 +95,8 @@ impl SortedFiles {
 
     /// Adds rows with these keys, which come next in the order of files.
     pub(crate) fn push(&mut self, batch: &RecordBatch, keys: &ByteList) -> Result<()> {
+        // Rows that a transaction puts may have fewer categories than its later ones.
+        let batch = &self.schema.with_all_categories(batch)?;
         let mut start = 0;
         while start < batch.num_rows() {
             if self.is_maintenance && self.done.engine.signal.is_over() {

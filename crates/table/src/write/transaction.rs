@@ -16,7 +16,7 @@ use crate::file::{ColdCondition, columns_of};
 use crate::read::scan::TableScan;
 use crate::read::{Found, RangeScan, SortedKeys, contains_many, get, get_by_index, get_many, reading};
 use crate::row::key::{Key, KeyRange, Keys, range_of};
-use crate::row::{BATCH_ROWS, ByteList, MAX_KEY_LEN, batch, conform_column};
+use crate::row::{BATCH_ROWS, ByteList, ConformedRows, MAX_KEY_LEN, batch};
 use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
 
 /// Changes to a table that become visible to others together, or not at all. It sees its own changes.
@@ -76,8 +76,8 @@ impl Transaction {
     /// # Errors
     /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`], [`Error::NotUnique`].
     pub fn upsert(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns = self.changing.schema().conform(batch)?;
-        self.put_columns(columns)
+        let rows = self.changing.schema().conform(batch)?;
+        self.put_rows(rows)
     }
 
     /// Puts rows whose keys are new.
@@ -86,15 +86,15 @@ impl Transaction {
     /// [`Error::DuplicateKey`] for a key that the table has, or an earlier row of the batch; otherwise as [`upsert`](Self::upsert).
     pub fn insert(&mut self, batch: &RecordBatch) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());
-        let columns = schema.conform(batch)?;
-        let key_columns = schema.key().columns_of(&columns);
+        let rows = schema.conform(batch)?;
+        let key_columns = schema.key().columns_of(&rows.columns);
         let keys = SortedKeys::new(&schema, &key_columns)?;
         let is_there = contains_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)?;
         let duplicate = is_there.iter().position(|&is_there| is_there).or_else(|| keys.first_duplicate());
         if let Some(row) = duplicate {
             return Err(Error::DuplicateKey { key: schema.key().describe(&key_columns, row), row });
         }
-        self.put_columns(columns)
+        self.put_rows(rows)
     }
 
     /// Changes some columns of rows that are there: the batch has the key columns and those to change. Rows of the batch whose key the
@@ -106,12 +106,10 @@ impl Transaction {
         let schema = Arc::clone(self.changing.schema());
         let keys = SortedKeys::new(&schema, &schema.conform_key(batch)?)?;
         let mut changed: Vec<(usize, ArrayRef)> = Vec::new();
-        for (at, field) in batch.schema_ref().fields().iter().enumerate() {
+        let mut categories = None;
+        for field in batch.schema_ref().fields() {
             let column = schema.column(field.name())?;
-            if changed.iter().any(|(other, _)| *other == column) {
-                return Err(Error::batch(format!("the batch has two columns {:?}", field.name())));
-            }
-            let mut array = conform_column(batch.column(at), schema.arrow().field(column))?;
+            let mut array = schema.conform_column(batch, column, &mut categories)?;
             if schema.key().columns().contains(&column) {
                 array = schema.key().one_form(&[array])?.remove(0);
             }
@@ -135,7 +133,7 @@ impl Transaction {
         }
         let rows = found.rows.num_rows() as u64;
         if rows > 0 {
-            self.put_columns(columns)?;
+            self.put_rows(ConformedRows { columns, categories })?;
         }
         Ok(Updated { rows, absent })
     }
@@ -212,7 +210,8 @@ impl Transaction {
         Ok(found)
     }
 
-    pub(crate) fn put_columns(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
+    pub(crate) fn put_rows(&mut self, rows: ConformedRows) -> Result<()> {
+        let ConformedRows { columns, categories } = rows;
         let schema = Arc::clone(self.changing.schema());
         let row_count = columns.first().map_or(0, Array::len);
         // Whoever follows the rows has to see all of them or none.
@@ -224,6 +223,9 @@ impl Transaction {
             pieces.push((schema.key().encode(&schema.key().columns_of(&piece))?, piece));
         }
         self.check_lengths(pieces.iter().flat_map(|(keys, _)| keys.iter().map(|key| key.data().len())))?;
+        if let Some(categories) = categories {
+            self.changing.set_categories(categories)?;
+        }
         pieces.into_iter().try_for_each(|(keys, piece)| self.changing.put(keys, piece))
     }
 

@@ -5,6 +5,7 @@ mod background;
 mod backup;
 mod bulk;
 mod casts;
+mod categories;
 mod changes;
 mod clustering;
 mod concurrent;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use lath_parquet::{Alignment, DatasetOptions, Partitions};
@@ -76,6 +77,10 @@ impl Load {
                 let batch = conform_batch(&batch, schema);
                 let batch = batch.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
                 count += batch.num_rows() as u64;
+                // Joining them would mix their categories.
+                if !waiting.shares_dictionaries(&batch) {
+                    take(&waiting.join()?)?;
+                }
                 let mut at = 0;
                 while at < batch.num_rows() {
                     let rows = (batch.num_rows() - at).min(self.batch_rows - waiting.rows);
@@ -118,6 +123,17 @@ impl Waiting {
     fn push(&mut self, batch: RecordBatch) {
         self.rows += batch.num_rows();
         self.batches.push(batch);
+    }
+
+    /// Whether a batch has the dictionaries of those that wait.
+    fn shares_dictionaries(&self, batch: &RecordBatch) -> bool {
+        let Some(last) = self.batches.last() else { return true };
+        let is_same =
+            |(one, other): (&ArrayRef, &ArrayRef)| match (one.as_any_dictionary_opt(), other.as_any_dictionary_opt()) {
+                (Some(one), Some(other)) => Arc::ptr_eq(one.values(), other.values()),
+                _ => true,
+            };
+        last.columns().iter().zip(batch.columns()).all(is_same)
     }
 
     fn join(&mut self) -> Result<RecordBatch> {

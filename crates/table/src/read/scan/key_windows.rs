@@ -9,14 +9,13 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use arrow_select::interleave::interleave;
 use lath_parquet::{DeleteMask, Predicate};
 
 use crate::error::{Error, Result};
 use crate::file::{DataFile, block_ranges, single_rows};
 use crate::records::BlockKeys;
 use crate::row::key::KeyRange;
-use crate::row::{BATCH_ROWS, ByteList, slice_bytes};
+use crate::row::{BATCH_ROWS, ByteList, interleave_rows, slice_bytes};
 
 /// About how much memory the windows of all files that are read at once take at most.
 const WINDOW_BYTES: usize = 256 << 20;
@@ -155,7 +154,7 @@ impl KeyWindows {
         }
         let column = |at: usize| {
             let arrays: Vec<&dyn Array> = batches.iter().map(|batch| &*batch[at]).collect();
-            Ok(interleave(&arrays, &order)?)
+            interleave_rows(&arrays, &order)
         };
         (0..self.columns.len()).map(column).collect()
     }

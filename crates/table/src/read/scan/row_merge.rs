@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
-use arrow_select::interleave::interleave;
 
 use super::row_source::{Current, RowSource};
 use crate::error::Result;
-use crate::row::{ByteList, RowOrder, TableSchema};
+use crate::row::{ByteList, RowOrder, TableSchema, interleave_rows};
 use crate::view::View;
 
 /// Merges sources that have no key in common.
@@ -77,7 +76,7 @@ impl RowMerge {
         }
         let column = |at: usize| {
             let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*piece[at]).collect();
-            Ok(interleave(&arrays, &order)?)
+            interleave_rows(&arrays, &order)
         };
         let columns =
             if order.is_empty() { Vec::new() } else { (0..self.columns.len()).map(column).collect::<Result<_>>()? };
