@@ -1,4 +1,4 @@
-//! What clustering costs and gains: rows with random ids and a time, with files sorted by id and by time.
+//! Measures the cost and gain of clustering: rows with random ids and a time, with files sorted by id and by time.
 //!
 //! `cargo run --release -p lath-table --example clustering [ROWS] [FOLDER]`
 
@@ -38,8 +38,8 @@ fn batch(ids: &[i64], from: usize, count: usize) -> Result<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-/// What was measured with one order of files.
-struct Measured {
+/// Measurements of one order of files.
+struct Measurement {
     load: Duration,
     compact: Duration,
     scan: Duration,
@@ -51,7 +51,7 @@ struct Measured {
     ordered: Duration,
 }
 
-fn measure(folder: &Path, columns: &[&str], ids: &[i64]) -> Result<Measured> {
+fn measure(folder: &Path, columns: &[&str], ids: &[i64]) -> Result<Measurement> {
     let options = TableOptions::new().background(false).durability(Durability::Deferred);
     let schema = batch(ids, 0, ids.len())?.schema();
     let table = Table::create_clustered(folder, &schema, &["id"], columns, options.clone())?;
@@ -106,7 +106,17 @@ fn measure(folder: &Path, columns: &[&str], ids: &[i64]) -> Result<Measured> {
         Ok(times[GETS / 2])
     };
     let (cold_get, warm_get) = (gets(0)?, gets(TableOptions::DEFAULT_CACHE_BYTES)?);
-    Ok(Measured { load, compact, scan, row_groups, row_groups_read, rows, cold_get, warm_get, ordered: ordered_time })
+    Ok(Measurement {
+        load,
+        compact,
+        scan,
+        row_groups,
+        row_groups_read,
+        rows,
+        cold_get,
+        warm_get,
+        ordered: ordered_time,
+    })
 }
 
 fn main() -> Result<()> {

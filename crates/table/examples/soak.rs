@@ -63,7 +63,7 @@ fn agree<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> O
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} and not {expected:?}").into()) }
 }
 
-fn rows_of(range: RangeScan<'_>) -> Outcome<Rows> {
+fn collect_rows(range: RangeScan<'_>) -> Outcome<Rows> {
     let mut rows = Rows::new();
     range.build()?.try_for_each(|batch| add_rows(&mut rows, &batch?))?;
     Ok(rows)
@@ -81,7 +81,7 @@ fn add_up(snapshot: &Snapshot, random: &mut Rng) -> Outcome<Rows> {
     let part = low..low + random.i64(1..300);
     let expected: Rows = rows.range(part.clone()).map(|(id, amount)| (*id, *amount)).collect();
     agree("the count of a range", snapshot.range(part.clone())?.count()?, expected.len() as u64)?;
-    agree("a range", rows_of(snapshot.range(part)?)?, expected)?;
+    agree("a range", collect_rows(snapshot.range(part)?)?, expected)?;
     for _ in 0..4 {
         let id = if random.bool() { random.i64(0..ACCOUNTS) } else { FIRST_PAIR + random.i64(0..2 * PAIRS) };
         let mut found = Rows::new();
@@ -172,7 +172,7 @@ fn write_once(table: &Table, random: &mut Rng) -> Outcome<()> {
     let mut transaction = table.begin()?;
     transfer(&mut transaction, random)?;
     if random.u8(..32) == 0 {
-        // Half of a transfer, which nobody must see.
+        // Half of a transfer, which no reader may see.
         transaction.upsert(&batch(&Rows::from([(random.i64(0..ACCOUNTS), 7)]))?)?;
         return Ok(());
     }

@@ -3,8 +3,8 @@
 //! `cargo run --release -p lath-table --example ycsb -- [RECORDS [OPERATIONS [WORKLOADS [DURABILITY]]]]`, as in `100000 50000 ace sync`
 //!
 //! As in YCSB, a record has ten fields of 100 bytes, keys are hashes, records are chosen by a Zipfian distribution of exponent 0.99, and a
-//! scan is of up to 100 records. An update writes all fields (`writeallfields=true`). What a field has follows from its key and the version
-//! of the record, so that every record that is read can be compared with the one that was written last.
+//! scan is of up to 100 records. An update writes all fields (`writeallfields=true`). The content of a field follows from its key and the
+//! version of the record, so that every record that is read can be compared with the one that was written last.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a program for people, which stops at the first error")]
 

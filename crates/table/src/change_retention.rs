@@ -6,16 +6,15 @@ use crate::error::{Error, Result};
 use crate::read::{KIND, SEQUENCE};
 use crate::records::Feed;
 use crate::table::Table;
-use crate::view::View;
 use crate::write::OpenWrite;
 
-/// How long changes are kept; see [`Table::keep_changes`].
+/// Retention of the change feed; see [`Table::keep_changes`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeRetention {
     /// The maximum number of changes. Older commits go as a whole; the newest one stays in any case. The default is 1,048,576.
     pub rows: u64,
-    /// For how many commits changes are kept. Those of all tables of a database count, and flushes and compactions. No limit by default.
+    /// For how many commits changes are kept. Commits of all tables of a database count, and flushes and compactions. No limit by default.
     pub commits: u64,
 }
 

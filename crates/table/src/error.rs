@@ -1,4 +1,4 @@
-//! What can go wrong with a table.
+//! Errors of tables.
 
 use std::fmt;
 use std::io;
@@ -22,7 +22,7 @@ pub enum Error {
         folder: PathBuf,
         /// Those that have the table open, as far as the system tells.
         users: Vec<StoreUser>,
-        /// How long they were waited for.
+        /// The time for which opening waited for them.
         waited: Duration,
     },
     /// The store with the hot rows and the list of files failed.
@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// A condition does not fit the table's columns.
     Predicate {
-        /// What is wrong with it.
+        /// The problem.
         source: Arc<lath_predicate::Error>,
     },
     /// An operation of the operating system failed.
@@ -106,12 +106,12 @@ pub enum Error {
     },
     /// No table can have this schema or key.
     Schema {
-        /// What is wrong, and what to do.
+        /// The problem, and how to solve it.
         what: String,
     },
     /// A batch does not have the columns of the table.
     Batch {
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// A row has a null where the table allows none. Nothing was changed.
@@ -132,7 +132,7 @@ pub enum Error {
     EqualKeys {
         /// The columns of one key and their values.
         first: String,
-        /// Those of the other.
+        /// The key of the other row.
         second: String,
     },
     /// Two rows would have the same values in the columns of a unique index. Nothing was changed.
@@ -163,7 +163,7 @@ pub enum Error {
     },
     /// A key that was asked for does not fit the key columns.
     Key {
-        /// What is wrong, and what to do.
+        /// The problem, and how to solve it.
         what: String,
     },
     /// There is no snapshot with this name.
@@ -173,7 +173,7 @@ pub enum Error {
     },
     /// The table's files contradict each other.
     Corrupt {
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// The table was written by a version with another format.
@@ -189,7 +189,7 @@ pub enum Error {
     Closing,
     /// A bug in this crate. Please report it.
     Internal {
-        /// What went wrong.
+        /// The failure.
         what: String,
     },
 }

@@ -14,7 +14,7 @@ use crate::write::OpenWrite;
 /// Maximum length of an index's name in bytes.
 const NAME_LEN: usize = 255;
 
-/// What is known of an index.
+/// Name, columns and kind of an index.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexInfo {
@@ -81,7 +81,7 @@ impl Table {
         }
         let number = indexes.iter().map(Index::number).max().unwrap_or(0) + 1;
         let index = Index::new(name.to_owned(), number, is_unique, places, &schema)?;
-        let entries = entries_of_rows(self.engine(), &mut changing, &index)?;
+        let entries = entries_of_rows(self.engine(), &mut changing.view()?, &index)?;
         if let Some([_, entry]) = entries.array_windows().find(|[a, b]| b.is_bound() && a.values() == b.values()) {
             return Err(index.not_unique(entry));
         }
@@ -99,7 +99,7 @@ impl Table {
     /// [`Error::NoSuchIndex`].
     pub fn drop_index(&self, name: &str) -> Result<()> {
         let mut changing = OpenWrite::begin(self.engine())?;
-        let index = find_index(&changing, name)?;
+        let index = find_index(changing.indexes(), name)?;
         changing.drop_index(&index)?;
         changing.commit(Durability::Sync)
     }

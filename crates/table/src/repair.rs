@@ -9,16 +9,16 @@ use crate::file::DataFile;
 use crate::maintenance::{CheckReport, Problem, check_locked, remove_orphans, rewrite_unverified, use_float_values};
 use crate::read::{entries_of_rows, find_index};
 use crate::records::{BLOCK_ROWS, BlockKeys, Feed, FileEntry, TreeName};
-use crate::row::{ByteList, stamp_of};
+use crate::row::{ByteList, read_stamp};
 use crate::table::Table;
-use crate::view::{Engine, View, mask_of};
+use crate::view::{Engine, View, read_mask};
 use crate::write::OpenWrite;
 
-/// What [`Table::repair`] has found and mended.
+/// Report of [`Table::repair`].
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repaired {
-    /// What was wrong before.
+pub struct RepairReport {
+    /// The problems before the repair.
     pub found: Vec<Problem>,
     /// The table as it is now.
     pub now: CheckReport,
@@ -30,7 +30,7 @@ impl Table {
     /// | damage | what is done |
     /// | --- | --- |
     /// | an index does not have the entries that the rows have | its entries are made anew |
-    /// | first, last or masked rows in the entry of a file, or the keys of its blocks, are not those of the file and its mask | they are read from these |
+    /// | first, last or masked rows in the entry of a file, or the keys of its blocks, differ from the file and its mask | they are read from these |
     /// | a key is hot and deleted | the later of the two stays |
     /// | changes that are kept cannot be read | all of them go, and later ones are kept; a reader is told that it has to read the table anew |
     /// | a file that no commit names | it is removed, unless another process reads an older commit |
@@ -44,7 +44,7 @@ impl Table {
     ///
     /// # Errors
     /// What keeps the table from being read or written, and [`Error::Store`] for a table that was opened read-only.
-    pub fn repair(&self) -> Result<Repaired> {
+    pub fn repair(&self) -> Result<RepairReport> {
         let engine = self.engine();
         let _no_maintenance = engine.lock_maintenance();
         let mut now = check_locked(engine)?;
@@ -58,7 +58,7 @@ impl Table {
         if now.is_intact() {
             modernize(engine, &mut now)?;
         }
-        Ok(Repaired { found, now })
+        Ok(RepairReport { found, now })
     }
 }
 
@@ -111,13 +111,13 @@ fn mend_file(changing: &mut OpenWrite, name: &str) -> Result<()> {
     let engine = Arc::clone(changing.engine());
     let entry = changing.manifest().files().iter().find(|entry| entry.name == name).cloned();
     let Some(entry) = entry else { return Ok(()) };
-    let mask = mask_of(changing, entry.number)?;
+    let mask = read_mask(&mut changing.view()?, entry.number)?;
     let schema = Arc::clone(changing.schema());
     // Checksums that cannot be read are made anew below.
-    let checksums = engine.checksums_of(changing, &entry);
+    let checksums = engine.checksums(&mut changing.view()?, &entry);
     let known = checksums.as_ref().ok().cloned().flatten();
     let file = DataFile::without_keys(&engine.folder, &entry, &schema, known, &engine.dataset);
-    // What cannot be read stays a problem of the report.
+    // A file that cannot be read stays a problem of the report.
     let Ok(Some(FileKeys { min, max, blocks })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
         return Ok(());
     };
@@ -130,7 +130,7 @@ fn mend_file(changing: &mut OpenWrite, name: &str) -> Result<()> {
     changing.replace_file(mended, &blocks.to_bytes())
 }
 
-/// The least and greatest key of a file, and what is known of those of its blocks.
+/// The smallest and largest key of a file, and the keys of its blocks.
 #[derive(Debug)]
 struct FileKeys {
     min: Vec<u8>,
@@ -172,20 +172,21 @@ impl FileKeys {
     }
 }
 
-/// Of a key that is hot and deleted, the later stays.
+/// If a key is both hot and deleted, the later of the two stays.
 fn mend_deleted(changing: &mut OpenWrite) -> Result<()> {
     let mut deleted: Vec<(Vec<u8>, u64)> = Vec::new();
-    if let Some(tombstones) = changing.tree(TreeName::Tombstones)? {
+    let mut view = changing.view()?;
+    if let Some(tombstones) = view.tree(TreeName::Tombstones)? {
         for entry in tombstones.iter() {
             let (key, value) = entry?;
-            deleted.push((key, stamp_of(value)?));
+            deleted.push((key, read_stamp(value)?));
         }
     }
-    let Some(hot) = changing.tree(TreeName::Hot)? else { return Ok(()) };
+    let Some(hot) = view.tree(TreeName::Hot)? else { return Ok(()) };
     let (mut no_rows, mut no_tombstones) = (ByteList::default(), ByteList::default());
     for (key, stamp) in &deleted {
         if let Some(row) = hot.get(key)? {
-            if stamp_of(row)? < *stamp { &mut no_rows } else { &mut no_tombstones }.push(key);
+            if read_stamp(row)? < *stamp { &mut no_rows } else { &mut no_tombstones }.push(key);
         }
     }
     for (name, keys) in [(TreeName::Hot, no_rows), (TreeName::Tombstones, no_tombstones)] {
@@ -198,15 +199,15 @@ fn mend_deleted(changing: &mut OpenWrite) -> Result<()> {
 
 /// Makes the entries of an index anew, unless it is unique and rows break that.
 fn mend_index(changing: &mut OpenWrite, name: &str) -> Result<()> {
-    let index = match find_index(changing, name) {
+    let index = match find_index(changing.indexes(), name) {
         Ok(index) => index,
-        // That of a named snapshot.
+        // It is an index of a named snapshot.
         Err(Error::NoSuchIndex { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
     // A file that is missing keeps the rows from being read.
     let engine = Arc::clone(changing.engine());
-    let Ok(entries) = entries_of_rows(&engine, changing, &index) else { return Ok(()) };
+    let Ok(entries) = entries_of_rows(&engine, &mut changing.view()?, &index) else { return Ok(()) };
     if entries.array_windows().any(|[a, b]| b.is_bound() && a.values() == b.values()) {
         return Ok(());
     }
@@ -215,7 +216,7 @@ fn mend_index(changing: &mut OpenWrite, name: &str) -> Result<()> {
     entries.iter().try_for_each(|entry| Ok(tree.put(entry.bytes(), &entry.tree_value())?))
 }
 
-/// Forgets all changes. Those of later commits are kept as before.
+/// Forgets all changes. Changes of later commits are kept as before.
 fn mend_changes(changing: &mut OpenWrite) -> Result<()> {
     let from = changing.state().stamp + 1;
     let feed = changing.state().feed.clone().map(|feed| Feed { from, ..feed });

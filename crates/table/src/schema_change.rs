@@ -10,13 +10,12 @@ use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::read::{KIND, SEQUENCE};
-use crate::row::key::{KeyValue, default_of};
-use crate::row::{ColumnCategories, Extended, SchemaParts, TableSchema, with_id};
+use crate::row::key::{KeyValue, default_array};
+use crate::row::{ColumnCategories, Growth, SchemaParts, TableSchema, with_id};
 use crate::table::Table;
-use crate::view::View;
 use crate::write::OpenWrite;
 
-/// What the metadata of extension types begins with. Each has one type of Arrow.
+/// Prefix of the metadata of extension types. Each has one type of Arrow.
 const EXTENSION: &str = "ARROW:extension:";
 
 impl Table {
@@ -66,7 +65,7 @@ impl Table {
             let what = format!("column {name:?} allows no nulls: give a default for the rows that are there");
             return Err(Error::schema(what));
         }
-        let default = default.map(|default| default_of(&default, field)).transpose()?;
+        let default = default.map(|default| default_array(&default, field)).transpose()?;
         self.change_schema(|changing| {
             check_is_free(changing, field.name())?;
             let mut parts = changing.schema().parts();
@@ -188,9 +187,9 @@ impl Table {
 fn initial_categories(field: &Field, default: Option<&ArrayRef>) -> Result<Option<ColumnCategories>> {
     let Some(categories) = ColumnCategories::new(field) else { return Ok(None) };
     match default.map(|default| categories.extend(field, default, true)).transpose()? {
-        Some(Extended::Grown(categories)) => Ok(Some(categories)),
-        Some(Extended::TooMany) => Ok(None),
-        Some(Extended::Unchanged) | None => Ok(Some(categories)),
+        Some(Growth::Grown(categories)) => Ok(Some(categories)),
+        Some(Growth::TooMany) => Ok(None),
+        Some(Growth::Unchanged) | None => Ok(Some(categories)),
     }
 }
 
@@ -278,7 +277,7 @@ fn is_wider(from: &DataType, to: &DataType) -> bool {
     )
 }
 
-/// How many decimal digits the greatest integer has.
+/// Number of decimal digits of the largest integer.
 fn digits(bits: u32, is_signed: bool) -> u8 {
     match (bits, is_signed) {
         (8, _) => 3,

@@ -10,15 +10,17 @@ use arrow_schema::{Schema, SchemaRef};
 use lath_parquet::Predicate;
 
 use crate::error::{Error, Result};
-use crate::export::Exported;
-use crate::maintenance::{Activity, Background, CheckReport, Compacted, Flushed, check, compact, flush, vacuum};
+use crate::export::ExportReport;
+use crate::maintenance::{
+    Activity, Background, CheckReport, CompactReport, FlushReport, check, compact, flush, vacuum,
+};
 use crate::read::scan::TableScan;
-use crate::read::{Found, RangeScan, Snapshot};
+use crate::read::{FoundRows, RangeScan, Snapshot};
 use crate::records::{STATE_KEY, State, TableOptions, TreeName, TreeNames, named_snapshots, schema_key, store_file};
 use crate::row::key::{Key, Keys};
 use crate::row::{Categories, TableSchema, cluster_ids};
 use crate::view::{Engine, database_path, store_path};
-use crate::write::{MergeWhen, Merged, Transaction, Updated};
+use crate::write::{MergeCounts, MergeWhen, Transaction, UpdateCounts};
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///
@@ -111,7 +113,7 @@ impl Table {
         let engine = open_engine(folder, options, false, true)?;
         let mut transaction = engine.store.begin()?;
         let newest = engine.store.snapshot()?;
-        if engine.state_of(&newest)?.is_some() {
+        if engine.read_state(&newest)?.is_some() {
             return Err(Error::Exists { folder: engine.folder.clone() });
         }
         put_empty_table(&engine, &mut transaction, &schema, cluster, newest.sequence() + 1)?;
@@ -193,7 +195,7 @@ impl Table {
     ///
     /// # Errors
     /// As there, and as [`Transaction::commit`].
-    pub fn update(&self, batch: &RecordBatch) -> Result<Updated> {
+    pub fn update(&self, batch: &RecordBatch) -> Result<UpdateCounts> {
         self.commit_one(|transaction| transaction.update(batch))
     }
 
@@ -222,7 +224,7 @@ impl Table {
     ///
     /// # Errors
     /// As there, and as [`Transaction::commit`].
-    pub fn merge(&self, source: &RecordBatch, when: &MergeWhen) -> Result<Merged> {
+    pub fn merge(&self, source: &RecordBatch, when: &MergeWhen) -> Result<MergeCounts> {
         self.commit_one(|transaction| transaction.merge(source, when))
     }
 
@@ -269,7 +271,7 @@ impl Table {
     ///
     /// # Errors
     /// As there.
-    pub fn get_many(&self, keys: impl Keys) -> Result<Found> {
+    pub fn get_many(&self, keys: impl Keys) -> Result<FoundRows> {
         self.snapshot()?.get_many(keys)
     }
 
@@ -334,7 +336,7 @@ impl Table {
     ///
     /// # Errors
     /// Whatever goes wrong while reading and writing; then nothing has changed.
-    pub fn flush(&self) -> Result<Flushed> {
+    pub fn flush(&self) -> Result<FlushReport> {
         flush::flush(&self.engine)
     }
 
@@ -345,7 +347,7 @@ impl Table {
     ///
     /// # Errors
     /// Whatever goes wrong while reading and writing. Merges that were completed stay.
-    pub fn compact(&self) -> Result<Compacted> {
+    pub fn compact(&self) -> Result<CompactReport> {
         compact::compact(&self.engine)
     }
 
@@ -370,7 +372,7 @@ impl Table {
     /// Reads everything and holds it against each other: the store, each file, its mask and its entry, and that no key has two rows.
     ///
     /// # Errors
-    /// What keeps the check from being made. What is wrong with the table is in the report.
+    /// What keeps the check from being made. Problems of the table itself are in the report.
     pub fn check(&self) -> Result<CheckReport> {
         check::check(&self.engine)
     }
@@ -379,7 +381,7 @@ impl Table {
     ///
     /// # Errors
     /// As there.
-    pub fn export(&self, folder: impl AsRef<Path>) -> Result<Exported> {
+    pub fn export(&self, folder: impl AsRef<Path>) -> Result<ExportReport> {
         self.snapshot()?.export(folder)
     }
 
@@ -398,11 +400,11 @@ fn existing(folder: &Path) -> Result<PathBuf> {
 
 fn open_engine(folder: PathBuf, options: TableOptions, read_only: bool, create: bool) -> Result<Engine> {
     let store = store_file::open_store(&store_path(&folder), &options, read_only, create)?;
-    Ok(Engine::new(folder, store, TreeNames::of_single_table(), options))
+    Ok(Engine::new(folder, store, TreeNames::single_table(), options))
 }
 
 fn check_is_table(engine: &Engine) -> Result<()> {
-    match engine.state_of(&engine.store.snapshot()?)? {
+    match engine.read_state(&engine.store.snapshot()?)? {
         Some(_) => Ok(()),
         None => Err(Error::NoTable { folder: engine.folder.clone() }),
     }

@@ -9,21 +9,21 @@ use lath_store::{Durability, Snapshot, Transaction, TreeMut};
 use super::Database;
 use super::dropped_tables::folder_name;
 use crate::error::{Error, Result};
-use crate::file::{Unfinished, link_or_copy};
+use crate::file::{UnfinishedCopy, link_or_copy};
 use crate::records::{
-    DroppedFile, DroppedTable, Manifest, TABLES_DROPPED, TreeName, TreeNames, file_number, named_snapshots,
-    table_number, tables_of,
+    DroppedFile, DroppedTable, Manifest, TABLES_DROPPED, TreeName, TreeNames, all_trees, file_number, named_snapshots,
+    table_number,
 };
 use crate::table::Table;
 use crate::view::{database_path, store_path};
 
-/// What [`Table::backup`] or [`Database::backup`] has made.
+/// Counts of [`Table::backup`] or [`Database::backup`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BackedUp {
-    /// How many Parquet files the backup has.
+    /// Number of Parquet files in the backup.
     pub files: usize,
-    /// How many of them are hard links to the files of the table.
+    /// Number of these that are hard links to files of the table.
     pub links: usize,
 }
 
@@ -88,12 +88,12 @@ struct Backup<'p> {
 impl Backup<'_> {
     /// While the snapshot lives, none of the files that it or its named snapshots have is removed.
     fn make(&self, snapshot: &Snapshot, store: &Path) -> Result<BackedUp> {
-        let unfinished = Unfinished::begin(self.target, store)?;
+        let unfinished = UnfinishedCopy::begin(self.target, store)?;
         let versions = named_snapshots(snapshot)?;
         let mut files: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         for version in versions.iter().chain([snapshot]) {
-            for trees in tables_of(version)? {
-                let folder = folder_of(&trees);
+            for trees in all_trees(version)? {
+                let folder = relative_folder(&trees);
                 // Databases have a folder for each table, also for one without files.
                 let names = files.entry(folder).or_default();
                 let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
@@ -125,8 +125,8 @@ impl Backup<'_> {
     }
 }
 
-/// The folder of a table in that of the backup.
-fn folder_of(trees: &TreeNames) -> PathBuf {
+/// The folder of a table, relative to the backup.
+fn relative_folder(trees: &TreeNames) -> PathBuf {
     trees.number().map(folder_name).map_or_else(PathBuf::new, PathBuf::from)
 }
 
@@ -143,7 +143,7 @@ fn settle_dropped(path: &Path) -> Result<()> {
     let snapshot = store.snapshot()?;
     let named = named_snapshots(&snapshot)?;
     let mut transaction = store.begin()?;
-    for trees in tables_of(&snapshot)? {
+    for trees in all_trees(&snapshot)? {
         settle_files(&mut transaction, &trees, &named)?;
     }
     settle_tables(&mut transaction, &named)?;
@@ -158,7 +158,7 @@ fn settle_files(transaction: &mut Transaction, trees: &TreeNames, named: &[Snaps
         needed.extend(manifest.files().iter().map(|file| file.number));
     }
     let Some(mut dropped) = transaction.existing_tree(trees.get(TreeName::Dropped))? else { return Ok(()) };
-    for key in keys_of(&mut dropped)? {
+    for key in tree_keys(&mut dropped)? {
         if !needed.contains(&file_number(&key)?) {
             dropped.remove(&key)?;
         } else if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
@@ -174,7 +174,7 @@ fn settle_tables(transaction: &mut Transaction, named: &[Snapshot]) -> Result<()
         needed.extend(version.tree_names()?.iter().filter_map(|name| table_number(name)));
     }
     let Some(mut dropped) = transaction.existing_tree(TABLES_DROPPED)? else { return Ok(()) };
-    for key in keys_of(&mut dropped)? {
+    for key in tree_keys(&mut dropped)? {
         if needed.contains(&file_number(&key)?) {
             dropped.put(&key, &DroppedTable { stamp: 0 }.to_bytes())?;
         } else {
@@ -184,6 +184,6 @@ fn settle_tables(transaction: &mut Transaction, named: &[Snapshot]) -> Result<()
     Ok(())
 }
 
-fn keys_of(tree: &mut TreeMut<'_>) -> Result<Vec<Vec<u8>>> {
+fn tree_keys(tree: &mut TreeMut<'_>) -> Result<Vec<Vec<u8>>> {
     Ok(tree.as_tree()?.iter().map(|entry| entry.map(|(key, _)| key)).collect::<lath_store::Result<_>>()?)
 }

@@ -58,7 +58,7 @@ fn dropped_tables(snapshot: &Snapshot) -> Result<Vec<(u64, DroppedTable)>> {
 }
 
 fn is_in_any(number: u64, snapshots: &[Snapshot]) -> Result<bool> {
-    let trees = TreeNames::of_table(number);
+    let trees = TreeNames::database_table(number);
     for snapshot in snapshots {
         if snapshot.tree(trees.get(TreeName::Meta))?.is_some() {
             return Ok(true);

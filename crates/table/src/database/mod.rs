@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 use lath_store::Store;
 
-use self::open_tables::{OpenTables, names_of, number_of, open_store, state_of, table_folder};
+use self::open_tables::{OpenTables, find_number, list_names, open_store, read_state, table_folder};
 use self::view_text::view_text;
 use crate::error::{Error, Result};
 use crate::records::{
@@ -35,7 +35,7 @@ const NAME_LEN: usize = 255;
 
 /// Several tables in one folder and one store, so that one transaction can change them together.
 ///
-/// A table of a database does all that a [`Table`] of its own folder does, and its files are in a folder of its own in that of the
+/// A table of a database does all that a [`Table`] of its own folder does, and its files are in a folder of its own within the
 /// database. Commits of all tables go through one log, one after the other. One process at a time has a database open for writing, and any
 /// number of others [read-only](Self::open_read_only). Each table has a background thread of its own, if the
 /// [options](TableOptions::background) ask for it. Handles are cheap to clone.
@@ -72,7 +72,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates a database without tables in a folder, which is made if it is not there. The options are those of its tables.
+    /// Creates a database without tables in a folder, which is made if it is not there. Its tables have these options.
     ///
     /// # Errors
     /// [`Error::Exists`] if the folder has a database or a table.
@@ -144,7 +144,7 @@ impl Database {
     /// # Errors
     /// [`Error::Store`], [`Error::Corrupt`].
     pub fn table_names(&self) -> Result<Vec<String>> {
-        names_of(&self.tables.store.snapshot()?)
+        list_names(&self.tables.store.snapshot()?)
     }
 
     /// The table with this name.
@@ -152,7 +152,7 @@ impl Database {
     /// # Errors
     /// [`Error::NoSuchTable`].
     pub fn table(&self, name: &str) -> Result<Table> {
-        self.tables.table_of(&self.tables.store.snapshot()?, name)
+        self.tables.open_table(&self.tables.store.snapshot()?, name)
     }
 
     /// Creates a table without rows. A schema or key is what [`Table::create`] takes; a name has 1 to 255 bytes, no control characters, and
@@ -182,19 +182,19 @@ impl Database {
         let cluster = cluster_ids(&schema, cluster_columns)?;
         let mut transaction = self.tables.store.begin()?;
         let newest = self.tables.store.snapshot()?;
-        if number_of(&newest, name)?.is_some() || view_text(&newest, name)?.is_some() {
+        if find_number(&newest, name)?.is_some() || view_text(&newest, name)?.is_some() {
             return Err(Error::TableExists { name: name.to_owned() });
         }
         let number =
-            state_of(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
-        let engine = self.tables.engine_of(number);
+            read_state(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
+        let engine = self.tables.engine(number);
         create_folder(&self.tables.folder, &engine.folder)?;
         put_empty_table(&engine, &mut transaction, &schema, cluster, newest.sequence() + 1)?;
         let state = DatabaseState { next_table: number + 1 };
         transaction.tree(DATABASE)?.put(STATE_KEY, &state.to_bytes())?;
         transaction.tree(TABLES)?.put(name.as_bytes(), &TableEntry { number }.to_bytes())?;
         drop(newest);
-        // Locked while it is committed, so that nobody who sees the table finds it closed.
+        // Locked while it is committed, so that the table is open once it can be seen.
         let mut open = self.tables.lock();
         transaction.commit_with(lath_store::Durability::Sync)?;
         let table = Table::start(engine, true)?;
@@ -213,7 +213,7 @@ impl Database {
         let maintenance = table.engine().lock_maintenance();
         let mut transaction = self.tables.store.begin()?;
         let newest = self.tables.store.snapshot()?;
-        let number = number_of(&newest, name)?;
+        let number = find_number(&newest, name)?;
         let number = number.filter(|&number| table_folder(&self.tables.folder, number) == table.folder());
         let number = number.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
         transaction.tree(TABLES)?.remove(name.as_bytes())?;
@@ -265,8 +265,8 @@ impl Database {
         named_snapshots::drop_snapshot(&self.tables.store, name)
     }
 
-    /// Removes files that are no longer part of a table and that no snapshot needs, in this or another process, those of tables that were
-    /// dropped among them; their number.
+    /// Removes files that are no longer part of a table and that no snapshot needs, in this or another process, with the files of dropped
+    /// tables; returns their number.
     ///
     /// # Errors
     /// [`Error::Io`] if one cannot be removed.

@@ -13,12 +13,12 @@ use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, Tab
 use crate::table::Table;
 use crate::view::{Engine, database_path};
 
-/// What all handles, snapshots and transactions of an open database share.
+/// State that all handles, snapshots and transactions of an open database share.
 #[derive(Debug)]
 pub(crate) struct OpenTables {
     pub(crate) folder: PathBuf,
     pub(crate) store: Store,
-    /// Those of each table.
+    /// Handles of the open tables.
     pub(crate) options: TableOptions,
     read_only: bool,
     /// The tables by their numbers: all of them, if the database is open for writing.
@@ -28,14 +28,14 @@ pub(crate) struct OpenTables {
 impl OpenTables {
     pub(crate) fn open(folder: PathBuf, store: Store, options: TableOptions, read_only: bool) -> Result<Self> {
         let snapshot = store.snapshot()?;
-        if state_of(&snapshot)?.is_none() {
+        if read_state(&snapshot)?.is_none() {
             return Err(Error::NoDatabase { folder });
         }
         let database = Self { folder, store, options, read_only, tables: Mutex::default() };
         if !read_only {
-            // Now, as nobody writes files yet.
-            for (_, number) in tables_of(&snapshot)? {
-                let engine = database.engine_of(number);
+            // Now, as no thread writes files yet.
+            for (_, number) in list_tables(&snapshot)? {
+                let engine = database.engine(number);
                 vacuum::remove_orphans(&engine)?;
                 database.lock().insert(number, Table::start(engine, true)?);
             }
@@ -47,20 +47,20 @@ impl OpenTables {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn engine_of(&self, number: u64) -> Engine {
+    pub(crate) fn engine(&self, number: u64) -> Engine {
         let folder = table_folder(&self.folder, number);
-        Engine::new(folder, self.store.clone(), TreeNames::of_table(number), self.options.clone())
+        Engine::new(folder, self.store.clone(), TreeNames::database_table(number), self.options.clone())
     }
 
     /// The table that a commit has under this name.
-    pub(crate) fn table_of(&self, snapshot: &Snapshot, name: &str) -> Result<Table> {
-        let number = number_of(snapshot, name)?.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
+    pub(crate) fn open_table(&self, snapshot: &Snapshot, name: &str) -> Result<Table> {
+        let number = find_number(snapshot, name)?.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
         let mut tables = self.lock();
         if let Some(table) = tables.get(&number) {
             return Ok(table.clone());
         }
-        // Of a database that is open for writing, only tables that were dropped are not there: snapshots still have their rows.
-        let table = Table::start(self.engine_of(number), false)?;
+        // A database that is open for writing lacks dropped tables alone; snapshots still have their rows.
+        let table = Table::start(self.engine(number), false)?;
         if self.read_only {
             tables.insert(number, table.clone());
         }
@@ -77,19 +77,19 @@ pub(crate) fn table_folder(database: &Path, number: u64) -> PathBuf {
     database.join(dropped_tables::folder_name(number))
 }
 
-pub(crate) fn state_of(snapshot: &Snapshot) -> Result<Option<DatabaseState>> {
+pub(crate) fn read_state(snapshot: &Snapshot) -> Result<Option<DatabaseState>> {
     let Some(meta) = snapshot.tree(DATABASE)? else { return Ok(None) };
     meta.get(STATE_KEY)?.map(DatabaseState::from_bytes).transpose()
 }
 
-pub(crate) fn number_of(snapshot: &Snapshot, name: &str) -> Result<Option<u64>> {
+pub(crate) fn find_number(snapshot: &Snapshot, name: &str) -> Result<Option<u64>> {
     let Some(tables) = snapshot.tree(TABLES)? else { return Ok(None) };
     let Some(entry) = tables.get(name.as_bytes())? else { return Ok(None) };
     Ok(Some(TableEntry::from_bytes(entry)?.number))
 }
 
 /// The names and numbers of the tables of a commit.
-fn tables_of(snapshot: &Snapshot) -> Result<Vec<(String, u64)>> {
+fn list_tables(snapshot: &Snapshot) -> Result<Vec<(String, u64)>> {
     let Some(tables) = snapshot.tree(TABLES)? else { return Ok(Vec::new()) };
     let parse = |entry: lath_store::Result<lath_store::Entry<'_>>| {
         let (name, entry) = entry?;
@@ -100,6 +100,6 @@ fn tables_of(snapshot: &Snapshot) -> Result<Vec<(String, u64)>> {
 }
 
 /// The names of the tables of a commit.
-pub(crate) fn names_of(snapshot: &Snapshot) -> Result<Vec<String>> {
-    Ok(tables_of(snapshot)?.into_iter().map(|(name, _)| name).collect())
+pub(crate) fn list_names(snapshot: &Snapshot) -> Result<Vec<String>> {
+    Ok(list_tables(snapshot)?.into_iter().map(|(name, _)| name).collect())
 }

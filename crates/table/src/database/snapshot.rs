@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::open_tables::{OpenTables, names_of};
+use super::open_tables::{OpenTables, list_names};
 use crate::error::Result;
 use crate::read::Snapshot;
 use crate::records::snapshot_named;
@@ -25,7 +25,7 @@ impl DatabaseSnapshot {
     /// # Errors
     /// [`Error::Store`](crate::Error::Store), [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn table_names(&self) -> Result<Vec<String>> {
-        names_of(&self.snapshot)
+        list_names(&self.snapshot)
     }
 
     /// A table, also one that was dropped since.
@@ -33,7 +33,7 @@ impl DatabaseSnapshot {
     /// # Errors
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable).
     pub fn table(&self, name: &str) -> Result<Snapshot> {
-        let table = self.tables.table_of(&self.snapshot, name)?;
+        let table = self.tables.open_table(&self.snapshot, name)?;
         let engine = Arc::clone(table.engine());
         let pinned = Commit::of(&engine, Arc::clone(&self.snapshot))?;
         Ok(Snapshot::new(engine, pinned))

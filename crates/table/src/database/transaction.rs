@@ -24,7 +24,7 @@ pub struct DatabaseTransaction {
     current: Option<String>,
 }
 
-/// What one table is changed by.
+/// The changes of one table.
 #[derive(Debug)]
 struct Part {
     engine: Arc<Engine>,
@@ -36,14 +36,14 @@ impl DatabaseTransaction {
         Self { tables, store: Some(store), parts: BTreeMap::new(), current: None }
     }
 
-    /// The part of this transaction that changes one table. It sees its own changes, and is committed with those of the other tables: its
-    /// own [`Transaction::commit`] is an error.
+    /// The part of this transaction that changes one table. It sees its own changes, and is committed with the other tables: its own
+    /// [`Transaction::commit`] is an error.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`].
     pub fn table(&mut self, name: &str) -> Result<&mut Transaction> {
         if !self.parts.contains_key(name) {
-            let engine = Arc::clone(self.tables.table_of(&self.tables.store.snapshot()?, name)?.engine());
+            let engine = Arc::clone(self.tables.open_table(&self.tables.store.snapshot()?, name)?.engine());
             let transaction = Transaction::part(&engine)?;
             self.parts.insert(name.to_owned(), Part { engine, transaction });
         }

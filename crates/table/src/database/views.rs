@@ -2,7 +2,7 @@
 
 use lath_store::Durability;
 
-use super::open_tables::number_of;
+use super::open_tables::find_number;
 use super::view_text::view_text;
 use super::{Database, check_name};
 use crate::error::{Error, Result};
@@ -52,7 +52,7 @@ impl Database {
     pub fn put_view(&self, name: &str, text: &str) -> Result<()> {
         check_name(name)?;
         let mut transaction = self.store().begin()?;
-        if number_of(&self.store().snapshot()?, name)?.is_some() {
+        if find_number(&self.store().snapshot()?, name)?.is_some() {
             return Err(Error::TableExists { name: name.to_owned() });
         }
         transaction.tree(VIEWS)?.put(name.as_bytes(), text.as_bytes())?;

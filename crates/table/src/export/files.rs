@@ -21,17 +21,17 @@ use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
 const FILE_PATH_ID: u32 = 2_147_483_546;
 const POS_ID: u32 = 2_147_483_545;
 
-/// What [`Snapshot::export_with_deletes`] has written.
+/// Counts of [`Snapshot::export_with_deletes`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExportedWithDeletes {
-    /// How many rows the data files have without the deleted ones.
+    /// Number of rows in the data files without the deleted ones.
     pub rows: u64,
     /// In how many data files.
     pub files: usize,
-    /// How many of these are hard links to files of the table.
+    /// Number of these that are hard links to files of the table.
     pub links: usize,
-    /// How many rows are listed as deleted.
+    /// Number of rows that are listed as deleted.
     pub deleted: u64,
     /// In how many files.
     pub delete_files: usize,

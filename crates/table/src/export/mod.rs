@@ -15,13 +15,13 @@ use crate::row::key::KeyRange;
 
 pub use self::files::ExportedWithDeletes;
 
-/// What [`Snapshot::export`] has written.
+/// Counts of [`Snapshot::export`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Exported {
-    /// How many rows.
+pub struct ExportReport {
+    /// Number of rows.
     pub rows: u64,
-    /// In how many files.
+    /// Number of files.
     pub files: usize,
 }
 
@@ -31,24 +31,24 @@ impl Snapshot {
     /// one file without rows. [`export_with_deletes`](Self::export_with_deletes) takes the files of the table as they are instead.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`] if the folder has anything in it, whose rows would be taken for those of the table; and whatever goes wrong while
+    /// [`Error::NotEmpty`] if the folder has anything in it, whose rows would be taken for rows of the table; and whatever goes wrong while
     /// reading and writing.
-    pub fn export(&self, folder: impl AsRef<Path>) -> Result<Exported> {
+    pub fn export(&self, folder: impl AsRef<Path>) -> Result<ExportReport> {
         let folder = folder.as_ref();
         assert_empty(folder)?;
         let (engine, pinned) = self.parts();
-        let mut exported = Exported::default();
+        let mut exported = ExportReport::default();
         let mut files = AtomicFiles::create_with(folder, "part", &UncommittedFiles::new())?;
         let mut writer = None;
         let mut room = 0;
-        let scan = RangeScan::new(Arc::clone(engine), Box::new(Arc::clone(pinned)), KeyRange::default());
+        let scan = RangeScan::new(Arc::clone(engine), Ok(Box::new(Arc::clone(pinned))), KeyRange::default());
         // Other libraries look for it in the footer: pandas's index is there.
         let mut metadata: Vec<_> = self.schema().metadata().iter().collect();
         metadata.sort_unstable();
         let options = metadata
             .into_iter()
             .fold(engine.options.write.clone(), |options, (key, value)| options.key_value_metadata(key, value.clone()));
-        let mut start = |exported: &mut Exported| {
+        let mut start = |exported: &mut ExportReport| {
             let path = files.path(format!("part-{:05}.parquet", exported.files));
             exported.files += 1;
             ParquetWriter::create(path, self.schema(), options.clone())
@@ -97,7 +97,7 @@ pub(crate) fn assert_empty(folder: &Path) -> Result<()> {
         Err(error) => return Err(Error::io("list", folder)(error)),
     };
     for entry in entries {
-        // What an export that was killed has left is removed when the next one begins.
+        // The next export removes the files of one that was killed.
         if !is_partial(&entry.map_err(Error::io("list", folder))?.file_name().to_string_lossy()) {
             return Err(Error::NotEmpty { folder: folder.to_owned() });
         }

@@ -1,4 +1,4 @@
-//! What gets have read of files, as long as there is room.
+//! Cache of the blocks that gets read from files.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -12,10 +12,10 @@ use crate::row::ByteList;
 /// Parts of the cache, each with a lock and an equal share of the room.
 const SHARDS: usize = 8;
 
-/// What an entry takes beside its content, in bytes.
+/// Bytes that an entry takes beside its content.
 const ENTRY_BYTES: usize = 128;
 
-/// What a part of a file is.
+/// The content of a part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     /// The Bloom filters of a row group.
@@ -34,13 +34,13 @@ pub(crate) type RowGroupFilters = Vec<Option<StoredFilter>>;
 
 /// A part of a file, decoded.
 #[derive(Debug, Clone)]
-pub(crate) enum Cached {
+pub(crate) enum CacheEntry {
     Filters(Arc<RowGroupFilters>),
     Keys(Arc<ByteList>),
     Column(ArrayRef),
 }
 
-impl Cached {
+impl CacheEntry {
     fn memory_bytes(&self) -> usize {
         let content = match self {
             Self::Filters(filters) => filters.iter().flatten().map(|filter| filter.bytes.len()).sum(),
@@ -64,12 +64,12 @@ impl BlockCache {
         Self { shards: (0..SHARDS).map(|_| Mutex::new(Shard::new(room))).collect() }
     }
 
-    pub(crate) fn get(&self, part: &PartOfFile) -> Option<Cached> {
+    pub(crate) fn get(&self, part: &PartOfFile) -> Option<CacheEntry> {
         self.shard(part).lock().unwrap_or_else(PoisonError::into_inner).get(part)
     }
 
     /// Keeps a part, unless it is larger than the room of a shard.
-    pub(crate) fn put(&self, part: PartOfFile, cached: Cached) {
+    pub(crate) fn put(&self, part: PartOfFile, cached: CacheEntry) {
         self.shard(&part).lock().unwrap_or_else(PoisonError::into_inner).put(part, cached);
     }
 
@@ -95,7 +95,7 @@ struct Shard {
 #[derive(Debug)]
 struct Slot {
     part: PartOfFile,
-    cached: Cached,
+    cached: CacheEntry,
     bytes: usize,
     /// Whether it was asked for since the hand last passed.
     is_used: bool,
@@ -106,13 +106,13 @@ impl Shard {
         Self { room, used: 0, slots: Vec::new(), places: HashMap::default(), hand: 0 }
     }
 
-    fn get(&mut self, part: &PartOfFile) -> Option<Cached> {
+    fn get(&mut self, part: &PartOfFile) -> Option<CacheEntry> {
         let slot = &mut self.slots[*self.places.get(part)?];
         slot.is_used = true;
         Some(slot.cached.clone())
     }
 
-    fn put(&mut self, part: PartOfFile, cached: Cached) {
+    fn put(&mut self, part: PartOfFile, cached: CacheEntry) {
         let bytes = cached.memory_bytes();
         if bytes > self.room || self.places.contains_key(&part) {
             return;
@@ -145,7 +145,7 @@ impl Shard {
     }
 }
 
-/// Multiplies what parts are made of, which are numbers that nobody outside chooses.
+/// Hashes the numbers of a part by multiplication. They come from the table itself, so that no attacker chooses them.
 #[derive(Debug, Default, Clone, Copy)]
 struct PartHasher(u64);
 
@@ -178,8 +178,8 @@ mod tests {
 
     use super::*;
 
-    fn column(len: usize) -> Cached {
-        Cached::Column(Arc::new(Int64Array::from(vec![7; len])))
+    fn column(len: usize) -> CacheEntry {
+        CacheEntry::Column(Arc::new(Int64Array::from(vec![7; len])))
     }
 
     fn part(block: u32) -> PartOfFile {
@@ -209,7 +209,7 @@ mod tests {
         cache.put(part(1), column(1000));
         assert!(cache.get(&part(1)).is_none());
         cache.put(part(2), column(10));
-        assert!(matches!(cache.get(&part(2)), Some(Cached::Column(array)) if array.len() == 10));
+        assert!(matches!(cache.get(&part(2)), Some(CacheEntry::Column(array)) if array.len() == 10));
         assert!(cache.get(&(2, part(2).1)).is_none());
     }
 }

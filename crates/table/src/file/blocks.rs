@@ -8,7 +8,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
 use lath_parquet::{FilterHash, ParquetFile, RowReader, Strings};
 
-use super::block_cache::{BlockCache, Cached, Part, RowGroupFilters};
+use super::block_cache::{BlockCache, CacheEntry, Part, RowGroupFilters};
 use crate::error::Result;
 use crate::row::ByteList;
 
@@ -59,7 +59,7 @@ impl ColdBlocks {
 
     fn filters(&self, cache: &BlockCache, row_group: usize) -> Result<Arc<RowGroupFilters>> {
         let part = (self.id, Part::Filters { row_group: row_group as u32 });
-        if let Some(Cached::Filters(filters)) = cache.get(&part) {
+        if let Some(CacheEntry::Filters(filters)) = cache.get(&part) {
             return Ok(filters);
         }
         let mut filters = Vec::with_capacity(self.filters.len());
@@ -68,7 +68,7 @@ impl ColdBlocks {
             filters.push(read.into_iter().next().flatten());
         }
         let filters = Arc::new(filters);
-        cache.put(part, Cached::Filters(Arc::clone(&filters)));
+        cache.put(part, CacheEntry::Filters(Arc::clone(&filters)));
         Ok(filters)
     }
 
@@ -80,11 +80,11 @@ impl ColdBlocks {
         encode: impl FnOnce() -> Result<ByteList>,
     ) -> Result<Arc<ByteList>> {
         let part = (self.id, Part::Keys { block: block as u32 });
-        if let Some(Cached::Keys(keys)) = cache.get(&part) {
+        if let Some(CacheEntry::Keys(keys)) = cache.get(&part) {
             return Ok(keys);
         }
         let keys = Arc::new(encode()?);
-        cache.put(part, Cached::Keys(Arc::clone(&keys)));
+        cache.put(part, CacheEntry::Keys(Arc::clone(&keys)));
         Ok(keys)
     }
 
@@ -96,11 +96,11 @@ impl ColdBlocks {
     /// A column of a block with these rows.
     pub(crate) fn column(&self, cache: &BlockCache, column: usize, block: usize, rows: Range<u64>) -> Result<ArrayRef> {
         let part = (self.id, Part::Column { column: column as u32, block: block as u32 });
-        if let Some(Cached::Column(array)) = cache.get(&part) {
+        if let Some(CacheEntry::Column(array)) = cache.get(&part) {
             return Ok(array);
         }
         let array = self.read(column, rows)?;
-        cache.put(part, Cached::Column(Arc::clone(&array)));
+        cache.put(part, CacheEntry::Column(Arc::clone(&array)));
         Ok(array)
     }
 }
@@ -110,7 +110,7 @@ pub(crate) struct Probe<'b> {
     blocks: &'b ColdBlocks,
     /// For each filter, the hashes of all keys.
     hashes: Vec<Option<Vec<u64>>>,
-    /// The filters that were asked last, and those of which row group they are.
+    /// The filters that were used last, with the number of their row group.
     known: Option<(usize, Arc<RowGroupFilters>)>,
 }
 

@@ -13,7 +13,7 @@ use crate::row::{Upgrade, batch};
 /// A condition in two parts: what a file can be asked, and what is asked of the rows that it gives.
 #[derive(Debug)]
 pub(crate) struct ColdCondition {
-    /// What the file is asked; its statistics and Bloom filters rule out rows.
+    /// The part that the scan of the file evaluates; statistics and Bloom filters rule out rows.
     pub(crate) pushed: Option<Predicate>,
     pub(crate) rest: Option<RestOfCondition>,
 }
@@ -49,7 +49,7 @@ impl RestOfCondition {
     fn new(condition: &Predicate, upgrade: &Arc<Upgrade>) -> Result<Self> {
         let fields = upgrade.to().arrow().fields();
         let filter = condition.filter(upgrade.to().arrow())?;
-        let columns = columns_of(&filter, fields);
+        let columns = filter_columns(&filter, fields);
         Ok(Self { filter, columns, upgrade: Arc::clone(upgrade) })
     }
 
@@ -83,7 +83,7 @@ fn means_the_same(condition: &Predicate, upgrade: &Upgrade) -> Result<bool> {
 }
 
 /// The places of the columns that a condition needs.
-pub(crate) fn columns_of(filter: &BatchFilter, fields: &Fields) -> Vec<usize> {
+pub(crate) fn filter_columns(filter: &BatchFilter, fields: &Fields) -> Vec<usize> {
     let columns: BTreeSet<usize> = filter.names().iter().filter_map(|names| root(names, fields)).collect();
     columns.into_iter().collect()
 }

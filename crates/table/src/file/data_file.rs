@@ -77,7 +77,7 @@ impl DataFile {
             Some(checksums) => file.verified(checksums),
             None => file,
         };
-        let upgrade = Arc::new(Upgrade::new(schema.of_version(entry.schema)?, Arc::clone(schema)));
+        let upgrade = Arc::new(Upgrade::new(schema.with_version(entry.schema)?, Arc::clone(schema)));
         Ok(Self { rows: entry.rows, upgrade, file, keys: Arc::new(keys), is_verified, blocks: OnceLock::new() })
     }
 
@@ -129,7 +129,7 @@ impl DataFile {
         Ok(self.blocks.get_or_init(|| opened))
     }
 
-    /// What is known of the keys of its blocks.
+    /// Keys of its blocks.
     pub(crate) fn keys(&self) -> &BlockKeys {
         &self.keys
     }
@@ -182,7 +182,7 @@ pub(crate) struct ColdColumns {
     columns: Vec<usize>,
     /// The types in which they are given.
     types: Vec<DataType>,
-    /// What is read of the file: places in its own schema, each once.
+    /// The columns that are read from the file: places in its own schema, each once.
     read: Vec<usize>,
     /// For each column its place in `read`; `None` if the file does not have it.
     sources: Vec<Option<usize>>,
@@ -217,7 +217,7 @@ impl ColdColumns {
         let sources =
             given.filter(|(given, _)| matches!(given, DataType::Dictionary(..))).filter_map(|(_, source)| *source);
         let fields = sources.map(|source| self.upgrade.from().arrow().field(self.read[source]));
-        // A name with a dot could be that of a field within another column.
+        // A name with a dot could belong to a field within another column.
         let has_values = |field: &&Field| {
             (field.data_type().is_string() || field.data_type().is_binary()) && !field.name().contains('.')
         };

@@ -18,13 +18,18 @@ pub(crate) const MAX_PROBED_KEYS: usize = 1 << 16;
 pub(crate) const MAX_CACHED_BLOCKS: usize = 64;
 
 /// A key and where it is: its place among the keys that were looked for, and its row in the file.
-pub(crate) type Located = (usize, u64);
+pub(crate) type KeyLocation = (usize, u64);
 
 /// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order of rows.
 ///
 /// In a file that is in the order of its keys, fences say which block of rows can have a key, and Bloom filters which keys are in no row
 /// group; then the key columns of the remaining blocks are read and compared.
-pub(crate) fn locate(cache: &BlockCache, file: &DataFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
+pub(crate) fn locate(
+    cache: &BlockCache,
+    file: &DataFile,
+    entry: &FileEntry,
+    keys: &[&[u8]],
+) -> Result<Vec<KeyLocation>> {
     let first = keys.partition_point(|key| *key < &entry.min[..]);
     let end = keys.partition_point(|key| *key <= &entry.max[..]);
     let candidates = keys.get(first..end).unwrap_or_default();
@@ -50,7 +55,7 @@ pub(crate) fn locate(cache: &BlockCache, file: &DataFile, entry: &FileEntry, key
         }
         block_ranges(file, left.into_iter().map(|key| key.block))
     } else {
-        block_ranges(file, fences.blocks_of(candidates.iter().copied()).flatten())
+        block_ranges(file, fences.find_blocks(candidates.iter().copied()).flatten())
     };
     let scan = file.scan(codec.columns())?.row_ranges(ranges);
     let mut found = Vec::new();
@@ -74,7 +79,7 @@ pub(crate) fn locate(cache: &BlockCache, file: &DataFile, entry: &FileEntry, key
     Ok(found)
 }
 
-/// How many of the keys, from the first on, are less than `key`.
+/// Number of keys, from the first on, that are less than `key`.
 fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
     // Most often none or few, as rows and keys go side by side.
     let mut step = 1;
@@ -95,7 +100,7 @@ pub(crate) fn block_ranges(file: &DataFile, blocks: impl Iterator<Item = usize>)
 
 /// The number of the first row whose key is not less than `key`, in a file that is in the order of its keys.
 pub(crate) fn lower_bound(file: &DataFile, fences: &BlockIndex, key: &[u8]) -> Result<u64> {
-    let Some(block) = fences.block_of(key) else { return Ok(0) };
+    let Some(block) = fences.find_block(key) else { return Ok(0) };
     let rows = file.block_rows(block);
     let codec = file.schema().key();
     let scan = file.scan(codec.columns())?.rows(rows.clone());

@@ -26,7 +26,7 @@ pub(crate) struct KeyInBlock {
 
 impl DataFile {
     /// The row with a key, which has these key columns.
-    pub(crate) fn row_of(&self, cache: &BlockCache, key: &[u8], key_columns: &[ArrayRef]) -> Result<Option<u64>> {
+    pub(crate) fn find_row(&self, cache: &BlockCache, key: &[u8], key_columns: &[ArrayRef]) -> Result<Option<u64>> {
         match self.keys() {
             BlockKeys::First(fences) => match self.probe(fences, cache, &[key], key_columns)?[..] {
                 [KeyInBlock { block, .. }] => self.row_in_block(cache, block, key),
@@ -36,8 +36,8 @@ impl DataFile {
         }
     }
 
-    /// Of keys in ascending order and with these key columns, those that Bloom filters do not rule out, each with the block that has it if
-    /// the file does.
+    /// Drops the keys that Bloom filters rule out. Keys are in ascending order and have these key columns; each that is left comes with the
+    /// block that has it if the file does.
     pub(crate) fn probe(
         &self,
         fences: &BlockIndex,
@@ -47,7 +47,7 @@ impl DataFile {
     ) -> Result<Vec<KeyInBlock>> {
         let mut probe = self.blocks()?.probe(key_columns);
         let mut left = Vec::new();
-        for (at, block) in fences.blocks_of(keys.iter().copied()).enumerate() {
+        for (at, block) in fences.find_blocks(keys.iter().copied()).enumerate() {
             let Some(block) = block else { continue };
             if probe.may_have(cache, at, &self.block_rows(block))? {
                 left.push(KeyInBlock { at, block });
@@ -81,7 +81,7 @@ impl DataFile {
         blocks.keys(cache, block, encode)
     }
 
-    /// What a block has in a column of the file's own schema.
+    /// A column of a block, by its place in the file's own schema.
     pub(crate) fn column_of_block(&self, cache: &BlockCache, column: usize, block: usize) -> Result<ArrayRef> {
         self.blocks()?.column(cache, column, block, self.block_rows(block))
     }

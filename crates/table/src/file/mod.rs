@@ -11,8 +11,8 @@ mod unfinished;
 mod unsorted_lookup;
 
 pub(crate) use self::block_cache::BlockCache;
-pub(crate) use self::condition::{ColdCondition, RestOfCondition, columns_of};
+pub(crate) use self::condition::{ColdCondition, RestOfCondition, filter_columns};
 pub(crate) use self::data_file::{ColdColumns, DataFile, NumberedBatches};
 pub(crate) use self::link::link_or_copy;
 pub(crate) use self::locate::{block_ranges, columns_of_rows, keys_of_rows, locate, lower_bound, single_rows};
-pub(crate) use self::unfinished::Unfinished;
+pub(crate) use self::unfinished::UnfinishedCopy;

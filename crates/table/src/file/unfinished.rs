@@ -13,16 +13,16 @@ const MARKER: &str = "unfinished-backup";
 const CONTENTS: &[u8] =
     b"A backup was begun here and has not ended. The next one into this folder removes what is here.\n";
 
-/// What the store is called until everything else is there.
+/// Name of the store until everything else is there.
 const STORE: &str = "unfinished.lath";
 
 /// A folder that is not complete yet.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
+pub(crate) struct UnfinishedCopy {
     folder: PathBuf,
 }
 
-impl Unfinished {
+impl UnfinishedCopy {
     /// Makes the folder, whose store will be at `store`, or clears what an interrupted process has left in it.
     pub(crate) fn begin(folder: &Path, store: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::block_cache::BlockCache;
 use super::data_file::DataFile;
-use super::locate::{Located, MAX_CACHED_BLOCKS, MAX_PROBED_KEYS, block_ranges};
+use super::locate::{KeyLocation, MAX_CACHED_BLOCKS, MAX_PROBED_KEYS, block_ranges};
 use crate::error::Result;
 use crate::records::{BLOCK_ROWS, KeyBounds};
 
@@ -41,7 +41,7 @@ impl DataFile {
         bounds: &KeyBounds,
         cache: &BlockCache,
         keys: &[&[u8]],
-    ) -> Result<Vec<Located>> {
+    ) -> Result<Vec<KeyLocation>> {
         let codec = self.schema().key();
         let is_probed = keys.len() <= MAX_PROBED_KEYS;
         let key_columns = if is_probed { Some(codec.decode(keys.iter().copied())?) } else { None };
@@ -65,7 +65,7 @@ impl DataFile {
         for batch in self.numbered(scan, codec.columns())? {
             let (columns, rows) = batch?;
             for (key, row) in codec.encode(&columns)?.iter().zip(rows) {
-                if let Some(place) = places.of_key(key.data()) {
+                if let Some(place) = places.place(key.data()) {
                     found.push((place, row));
                 }
             }
@@ -91,7 +91,7 @@ impl DataFile {
         let mut passing: Vec<&[u8]> = keys.to_vec();
         let mut found = Vec::new();
         for block in 0..bounds.len() {
-            let bounds = bounds.of_block(block);
+            let bounds = bounds.block(block);
             if !has_any_within(keys, bounds) {
                 continue;
             }
@@ -130,7 +130,7 @@ impl<'k> Places<'k> {
     fn of(keys: &'k [&'k [u8]]) -> Self {
         let mut places = Self { keys, slots: vec![0; (keys.len() * 2).next_power_of_two()] };
         for (place, key) in keys.iter().enumerate() {
-            let free = places.slots_of(key).find(|slot| places.slots[*slot] == 0);
+            let free = places.probe_slots(key).find(|slot| places.slots[*slot] == 0);
             if let Some(free) = free {
                 places.slots[free] = place + 1;
             }
@@ -138,13 +138,13 @@ impl<'k> Places<'k> {
         places
     }
 
-    fn of_key(&self, key: &[u8]) -> Option<usize> {
-        let slots = self.slots_of(key).map(|slot| self.slots[slot]).take_while(|place| *place > 0);
+    fn place(&self, key: &[u8]) -> Option<usize> {
+        let slots = self.probe_slots(key).map(|slot| self.slots[slot]).take_while(|place| *place > 0);
         slots.map(|place| place - 1).find(|place| self.keys[*place] == key)
     }
 
     /// Where a key may be: each slot once, from one on that its hash says.
-    fn slots_of(&self, key: &[u8]) -> impl Iterator<Item = usize> + use<> {
+    fn probe_slots(&self, key: &[u8]) -> impl Iterator<Item = usize> + use<> {
         let (hash, mask) = (xxh3_64(key) as usize, self.slots.len() - 1);
         (0..=mask).map(move |step| hash.wrapping_add(step) & mask)
     }

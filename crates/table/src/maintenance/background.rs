@@ -8,9 +8,9 @@ use super::compact::{Due, compact_once};
 use super::flush::flush_if_due;
 use super::vacuum::{Activity, IDLE_COMMITS, vacuum};
 use crate::error::{Error, Result};
-use crate::view::{Engine, Signal, Woken};
+use crate::view::{Engine, Signal, WakeReason};
 
-/// How long the thread sleeps if nobody wakes it: readers that are gone since then let it remove files.
+/// Maximum sleep of the thread. Files of readers that have gone are removed when it wakes up.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// The thread, which ends when this is dropped.
@@ -55,7 +55,7 @@ fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>
     let mut last = 0;
     loop {
         let woken = signal.wait(PAUSE);
-        if woken == Woken::Over {
+        if woken == WakeReason::Over {
             return;
         }
         let Some(engine) = engine.upgrade() else { return };
@@ -69,9 +69,9 @@ fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>
     }
 }
 
-fn work(engine: &Arc<Engine>, woken: Woken, last: &mut u64) -> Result<()> {
+fn work(engine: &Arc<Engine>, woken: WakeReason, last: &mut u64) -> Result<()> {
     let commits = engine.store.snapshot()?.sequence().saturating_sub(*last);
-    let is_idle = woken == Woken::Timeout && commits <= IDLE_COMMITS;
+    let is_idle = woken == WakeReason::Timeout && commits <= IDLE_COMMITS;
     {
         let _one_at_a_time = engine.lock_maintenance();
         flush_if_due(engine, &[])?;

@@ -16,15 +16,15 @@ use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, TableSchema};
 use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
 
-/// What [`Table::check`](crate::Table::check) has found.
+/// Report of [`Table::check`](crate::Table::check).
 #[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// How many files were read, those of named snapshots among them.
+    /// Number of files that were read, with the files of named snapshots.
     pub files: usize,
     /// The number of rows of the newest commit.
     pub rows: u64,
-    /// What is wrong; nothing if the table is intact.
+    /// The problems; none if the table is intact.
     pub problems: Vec<Problem>,
 }
 
@@ -41,14 +41,14 @@ impl CheckReport {
 pub enum Problem {
     /// The store is damaged.
     Store {
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// A file is missing, unreadable, or not what its entry says.
     File {
         /// Its name in the table's folder.
         name: String,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// A file that no commit names.
@@ -63,12 +63,12 @@ pub enum Problem {
     },
     /// The changes that are kept cannot be read.
     Changes {
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// The rows of a commit contradict each other.
     Rows {
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
 }
@@ -135,7 +135,7 @@ fn check_view(
         }
     }
     if problems.len() > before {
-        // What rows there are cannot be told.
+        // The rows of such a table are unknown.
         return Ok(0);
     }
     for index in View::indexes(&view).iter() {

@@ -13,52 +13,52 @@ use crate::read::scan::{RowMerge, RowSource};
 use crate::records::{FileEntry, Manifest, TableOptions};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, RowOrder, TableSchema, batch, is_same_order};
-use crate::view::{Commit, Engine, View, dead_rows, mask_of};
+use crate::view::{Commit, Engine, View, dead_rows, read_mask};
 use crate::write::{NewFile, NewFiles, OpenWrite, OrderedFiles, SortedFiles};
 
-/// What [`Table::compact`](crate::Table::compact) has done.
+/// Counts of [`Table::compact`](crate::Table::compact).
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Compacted {
-    /// How many merges were made.
+pub struct CompactReport {
+    /// Number of merges.
     pub merges: usize,
-    /// How many files were merged.
+    /// Number of files that were merged.
     pub files_before: usize,
-    /// How many files they became.
+    /// Number of files that they became.
     pub files_after: usize,
-    /// How many rows were written.
+    /// Number of rows that were written.
     pub rows: u64,
 }
 
-/// From when on files are due to be merged.
+/// Thresholds for merging files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Due {
-    /// From how many files of about the same size on.
+    /// Number of files of about the same size.
     files: usize,
-    /// From which share of deleted rows on.
+    /// Share of deleted rows in percent.
     deleted_percent: u32,
 }
 
 impl Due {
-    /// From which share of deleted rows on [`compact`] writes a file anew, in percent of its rows. Of five million rows of which every tenth
-    /// was updated, a GROUP BY took 22 ms while the old rows stayed in their files, 15 ms without them, and 14 ms before the updates.
+    /// Share of deleted rows from which on [`compact`] rewrites a file, in percent of its rows. A GROUP BY over five million rows, a tenth of
+    /// them updated, took 22 ms while the old rows stayed in their files, 15 ms without them, and 14 ms before the updates.
     const DELETED_PERCENT: u32 = 5;
 
-    /// What is worth its writing while a table changes.
+    /// Thresholds while a table changes.
     pub(crate) fn in_background(options: &TableOptions) -> Self {
         Self { files: options.merge_files, deleted_percent: options.deleted_percent }
     }
 
-    /// What is worth it before a table is read often.
+    /// Thresholds before a table is read often.
     fn by_hand(options: &TableOptions) -> Self {
         Self { files: 2, deleted_percent: options.deleted_percent.min(Self::DELETED_PERCENT) }
     }
 }
 
-/// Merges files until no merge is due by hand. Beside somebody who writes it ends, too: after as many merges as the files that were there at
-/// the beginning can need, each of which is written anew or joined with another at most.
-pub(crate) fn compact(engine: &Arc<Engine>) -> Result<Compacted> {
-    let mut compacted = Compacted::default();
+/// Merges files until no merge is due by hand. It ends beside a writer, too: after as many merges as the files at the start can need, each
+/// of which is rewritten or joined with another at most.
+pub(crate) fn compact(engine: &Arc<Engine>) -> Result<CompactReport> {
+    let mut compacted = CompactReport::default();
     let due = Due::by_hand(&engine.options);
     let max_merges = 2 * Commit::newest(engine)?.manifest().files().len();
     while compacted.merges < max_merges
@@ -73,11 +73,11 @@ pub(crate) fn compact(engine: &Arc<Engine>) -> Result<Compacted> {
 }
 
 /// Makes one merge, if one is due.
-pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Compacted>> {
+pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<CompactReport>> {
     let _one_at_a_time = engine.lock_maintenance();
     let pinned = Commit::newest(engine)?;
     let mut chosen = choose(pinned.manifest(), &engine.options, due);
-    let order = RowOrder::of_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
+    let order = RowOrder::from_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
     if let Some(order) = &order {
         retain_unordered(&mut chosen, order, View::schema(&pinned))?;
     }
@@ -87,12 +87,12 @@ pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Comp
     merge_chosen(engine, pinned, order, &chosen).map(Some)
 }
 
-/// Writes each file anew that has no checksums of its blocks, as those of format 4 and before. The caller keeps files from coming and going.
+/// Rewrites the files without checksums of blocks, which format 4 and earlier ones wrote. The caller keeps files from coming and going.
 pub(crate) fn rewrite_unverified(engine: &Arc<Engine>) -> Result<()> {
     while let pinned = Commit::newest(engine)?
         && let Some(entry) = pinned.manifest().files().iter().find(|entry| !entry.is_checksummed).cloned()
     {
-        let order = RowOrder::of_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
+        let order = RowOrder::from_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
         merge_chosen(engine, pinned, order, &[entry])?;
     }
     Ok(())
@@ -104,7 +104,7 @@ fn merge_chosen(
     mut pinned: Arc<Commit>,
     order: Option<Arc<RowOrder>>,
     chosen: &[Arc<FileEntry>],
-) -> Result<Compacted> {
+) -> Result<CompactReport> {
     let dead = dead_rows(engine, &mut pinned, chosen)?;
     let mut files = match &order {
         Some(order) if !is_in_order(&chosen[0], order, View::schema(&pinned))? => {
@@ -128,10 +128,10 @@ fn merge_chosen(
     // Whether an error means that the commit was not made is not always known.
     files.keep();
     changing.commit(Durability::Sync)?;
-    Ok(Compacted { merges: 1, files_before: chosen.len(), files_after, rows })
+    Ok(CompactReport { merges: 1, files_before: chosen.len(), files_after, rows })
 }
 
-/// The files to merge: those of which much is deleted, else as many of about the same size as are due. None if none are.
+/// Chooses the files to merge: much-deleted ones, or else as many of about the same size as are due.
 fn choose(manifest: &Manifest, options: &TableOptions, due: Due) -> Vec<Arc<FileEntry>> {
     let is_much_deleted =
         |file: &&Arc<FileEntry>| file.masked > 0 && file.masked * 100 >= file.rows * u64::from(due.deleted_percent);
@@ -172,7 +172,7 @@ fn retain_unordered(chosen: &mut Vec<Arc<FileEntry>>, order: &RowOrder, schema: 
 
 /// Whether the rows of a file are in an order, in this schema.
 fn is_in_order(entry: &FileEntry, order: &RowOrder, schema: &Arc<TableSchema>) -> Result<bool> {
-    Ok(entry.order == order.ids() && is_same_order(&entry.order, &*schema.of_version(entry.schema)?, schema))
+    Ok(entry.order == order.ids() && is_same_order(&entry.order, &*schema.with_version(entry.schema)?, schema))
 }
 
 /// Writes files anew in the order of the table, in parts that are sorted in memory.
@@ -184,7 +184,7 @@ fn sort(
 ) -> Result<NewFiles> {
     let schema = Arc::clone(View::schema(pinned));
     let columns: Vec<usize> = (0..schema.arrow().fields().len()).collect();
-    let files = SortedFiles::new(engine, &pinned.state().clone(), &schema, level_of(chosen))?;
+    let files = SortedFiles::new(engine, &pinned.state().clone(), &schema, merged_level(chosen))?;
     let mut files = OrderedFiles::new(files, engine.options.flush_bytes);
     for (entry, dead) in chosen.iter().zip(dead) {
         let file = engine.cold(pinned, entry)?;
@@ -199,7 +199,7 @@ fn sort(
 }
 
 /// The level of what files become.
-fn level_of(chosen: &[Arc<FileEntry>]) -> u32 {
+fn merged_level(chosen: &[Arc<FileEntry>]) -> u32 {
     chosen.iter().map(|file| file.level).max().unwrap_or(0) + 1
 }
 
@@ -212,13 +212,13 @@ fn merge(
 ) -> Result<NewFiles> {
     let schema = Arc::clone(View::schema(pinned));
     let columns: Vec<usize> = (0..schema.arrow().fields().len()).collect();
-    let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, level_of(chosen))?;
+    let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, merged_level(chosen))?;
     let mut sources = Vec::with_capacity(chosen.len());
     for (entry, dead) in chosen.iter().zip(dead) {
         let file = engine.cold(pinned, entry)?;
         sources.push(match &order {
             None => RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &columns, None, chosen.len())?,
-            Some(order) => RowSource::in_order_of(&file, dead, &columns, order)?,
+            Some(order) => RowSource::clustered(&file, dead, &columns, order)?,
         });
     }
     let is_by_key = order.is_none();
@@ -234,13 +234,13 @@ fn merge(
         }
         let keys = match is_by_key {
             true => rows.keys,
-            false => schema.key().encode(&schema.key().columns_of(&rows.columns))?.iter().collect(),
+            false => schema.key().encode(&schema.key().select(&rows.columns))?.iter().collect(),
         };
         files.push(&batch(schema.arrow(), rows.columns, rows.row_count)?, &keys)?;
     }
 }
 
-/// Of each new file, the rows that were masked in the old files since these were read.
+/// For each new file, the rows that were masked in the old files since these were read.
 fn map_later_deletes(
     engine: &Engine,
     changing: &mut OpenWrite,
@@ -253,10 +253,10 @@ fn map_later_deletes(
         let now = changing.manifest().files().iter().find(|file| file.number == entry.number);
         let now = now.ok_or_else(|| Error::internal("a file was dropped while it was merged"))?;
         if now.mask_stamp != entry.mask_stamp {
-            let mut rows = mask_of(changing, entry.number)?;
+            let mut rows = read_mask(&mut changing.view()?, entry.number)?;
             rows -= dead;
             let rows: Vec<u64> = rows.iter().collect();
-            let mut keys = keys_of_rows(&*engine.cold(changing, entry)?, &rows)?;
+            let mut keys = keys_of_rows(&*engine.cold(&mut changing.view()?, entry)?, &rows)?;
             keys.sort_unstable();
             later.push(keys);
         }

@@ -6,8 +6,8 @@ use arrow_schema::SchemaRef;
 
 use crate::file::DataFile;
 use crate::records::{BLOCK_ROWS, BlockIndex, BlockKeys, FileEntry, KeyBounds};
-use crate::row::{RowOrder, TableSchema, id_of, is_same_order};
-use crate::view::{Commit, Engine, mask_of};
+use crate::row::{RowOrder, TableSchema, field_id, is_same_order};
+use crate::view::{Commit, Engine, read_mask};
 
 /// Checks the mask of a file and, if `reads`, all its rows; what is wrong with it.
 pub(crate) fn check_file(
@@ -16,7 +16,7 @@ pub(crate) fn check_file(
     entry: &FileEntry,
     reads: bool,
 ) -> Result<(), String> {
-    let mask = mask_of(view, entry.number).map_err(shown)?;
+    let mask = read_mask(view, entry.number).map_err(shown)?;
     if mask.len() != entry.masked {
         return Err(format!("the mask has {} rows, and its entry says {}", mask.len(), entry.masked));
     }
@@ -37,7 +37,7 @@ pub(crate) fn check_file(
 
 /// Whether a file has the columns of the schema in which it was written; if not, what is wrong.
 fn check_columns(found: &SchemaRef, schema: &TableSchema) -> Result<(), String> {
-    let ids: Vec<Option<u32>> = found.fields().iter().map(|field| id_of(field).ok()).collect();
+    let ids: Vec<Option<u32>> = found.fields().iter().map(|field| field_id(field).ok()).collect();
     let expected = (0..schema.arrow().fields().len()).map(|column| Some(schema.id(column)));
     if ids.iter().copied().eq(expected) {
         return Ok(());
@@ -49,7 +49,7 @@ fn check_columns(found: &SchemaRef, schema: &TableSchema) -> Result<(), String> 
 fn check_rows(file: &DataFile, entry: &FileEntry) -> Result<(), String> {
     let codec = file.schema().key();
     let order = match is_same_order(&entry.order, file.stored_schema(), file.schema()) {
-        true => RowOrder::of_ids(&entry.order, file.schema()).map_err(shown)?,
+        true => RowOrder::from_ids(&entry.order, file.schema()).map_err(shown)?,
         // A column of the order was dropped or widened since.
         false => None,
     };
@@ -59,8 +59,8 @@ fn check_rows(file: &DataFile, entry: &FileEntry) -> Result<(), String> {
     let mut next = 0;
     for batch in file.scan(&all).and_then(|scan| file.numbered(scan, &all)).map_err(shown)? {
         let (columns, rows) = batch.map_err(shown)?;
-        let keys = codec.encode(&codec.columns_of(&columns)).map_err(shown)?;
-        let sort_keys = order.as_ref().map(|order| order.codec().encode(&order.columns_of(&columns)));
+        let keys = codec.encode(&codec.select(&columns)).map_err(shown)?;
+        let sort_keys = order.as_ref().map(|order| order.codec().encode(&order.select(&columns)));
         let sort_keys = sort_keys.transpose().map_err(shown)?;
         for (at, (key, row)) in keys.iter().zip(rows).enumerate() {
             if row != next {
@@ -124,10 +124,10 @@ impl<'f> KeysCheck<'f> {
             },
             Self::Unsorted { stored, entry, mut found } => {
                 found.end_block().map_err(shown)?;
-                if found.of_file() != Some((&entry.min, &entry.max)) {
+                if found.whole_file() != Some((&entry.min, &entry.max)) {
                     return Err("its least and greatest key differ from its entry".to_owned());
                 }
-                match (0..found.len()).find(|&block| found.of_block(block) != stored.of_block(block)) {
+                match (0..found.len()).find(|&block| found.block(block) != stored.block(block)) {
                     None => Ok(()),
                     Some(block) => {
                         let row = block as u64 * BLOCK_ROWS;

@@ -32,7 +32,7 @@ pub(crate) fn use_float_values(engine: &Arc<Engine>) -> Result<()> {
     let schema = Arc::clone(changing.schema());
     let by_value = schema.next(SchemaParts { floats: FloatKeys::ByValue, ..schema.parts() })?;
     let encodes_floats = |codec: &KeyCodec| codec.fields().iter().any(|field| has_floats(field.data_type()));
-    let indexes = Arc::clone(View::indexes(&changing));
+    let indexes = Arc::clone(changing.indexes());
     if encodes_floats(schema.key()) || indexes.iter().any(|index| encodes_floats(index.codec())) {
         check_distinct(engine, &mut pinned, &schema, by_value.key())?;
         put_anew(engine, &mut changing, &mut pinned, by_value)?;
@@ -55,7 +55,7 @@ fn put_anew(
         changing.keep_since(name, None, 0)?;
     }
     changing.set_hot_bytes(0);
-    for index in Arc::clone(View::indexes(changing)).iter() {
+    for index in Arc::clone(changing.indexes()).iter() {
         changing.index_tree_mut(index.number())?.remove_range(&[], None)?;
     }
     let feed = changing.state().feed.clone();
@@ -70,7 +70,7 @@ fn put_anew(
             break;
         }
         let columns = schema.with_key_form(found.columns)?;
-        changing.put(schema.key().encode(&schema.key().columns_of(&columns))?, columns)?;
+        changing.put(schema.key().encode(&schema.key().select(&columns))?, columns)?;
     }
     changing.write_pending()?;
     let from = changing.state().stamp + 1;
@@ -107,7 +107,7 @@ fn check_distinct(
     }
     let mut keys = ByteList::default();
     changed.keys().for_each(|key| keys.push(key));
-    let are_there = contains_many(engine, pinned, &SortedKeys::of_sorted(keys))?;
+    let are_there = contains_many(engine, pinned, &SortedKeys::from_sorted(keys))?;
     match changed.iter().zip(are_there).find(|(_, is_there)| *is_there) {
         Some(((new, old), _)) => equal(old, new),
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Files that nobody needs are removed.
+//! Files that no reader needs are removed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +25,7 @@ const BUSY_KEPT_BYTES: u64 = 1 << 30;
 /// Up to so many commits between two looks are nearly none. After so many of others, moving nodes ends that began while there were none.
 pub(crate) const IDLE_COMMITS: u64 = 16;
 
-/// How much else is done to a table while it is vacuumed.
+/// Activity of a table while it is vacuumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// Somebody has asked for it, and waits for it to end.
@@ -35,7 +35,7 @@ pub(crate) enum Activity {
     Busy,
 }
 
-/// Removes files that nobody needs, and returns their number; then gives back the store's free space if it has much.
+/// Removes files that no reader needs, and returns their number; then gives back the store's free space if it has much.
 pub(crate) fn vacuum(engine: &Arc<Engine>, activity: Activity) -> Result<usize> {
     let stats = engine.store.stats()?;
     let removed = remove_dropped(engine, &stats)?;
@@ -56,7 +56,7 @@ fn give_space_back(engine: &Engine, stats: &Stats, activity: Activity) -> Result
     if free <= kept_bytes {
         return Ok(());
     }
-    let files: u64 = manifest_of(engine, &engine.store.snapshot()?)?.files().iter().map(|file| file.bytes).sum();
+    let files: u64 = read_manifest(engine, &engine.store.snapshot()?)?.files().iter().map(|file| file.bytes).sum();
     if free <= (files + used) / kept_part {
         return Ok(());
     }
@@ -83,7 +83,7 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
     }
     let mut needed = BTreeSet::new();
     for named in named_snapshots(&snapshot)? {
-        needed.extend(manifest_of(engine, &named)?.files().iter().map(|file| file.number));
+        needed.extend(read_manifest(engine, &named)?.files().iter().map(|file| file.number));
     }
     let is_unneeded = |(number, file): &(u64, DroppedFile)| {
         // A snapshot of commit `stamp` or a later one does not have the file. Those taken since `stats` are later.
@@ -131,7 +131,7 @@ pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
     Ok(removed)
 }
 
-/// Files in the folder that are called as the table's, that neither the newest commit nor a snapshot names, and that nobody is writing.
+/// Files in the folder that are called as the table's, that neither the newest commit nor a snapshot names, and that are not being written.
 pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
     let failed = || Error::io("list", &engine.folder);
     let mut found = Vec::new();
@@ -141,7 +141,7 @@ pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
             found.push(name.to_owned());
         }
     }
-    // Of a file that was there, the name is among these until a commit has it. Before it is whole, the file is called by more than that.
+    // The name of a file that was there is among these until a commit has it. A file that is not complete has a longer name.
     let writing = engine.writing_files().clone();
     let known = known_names(engine, &engine.store.snapshot()?)?;
     found.retain(|name| !known.contains(name) && !writing.iter().any(|written| name.contains(written.as_str())));
@@ -151,19 +151,19 @@ pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
 /// The names of the files that a commit has, has dropped, or has in a named snapshot.
 fn known_names(engine: &Engine, snapshot: &Snapshot) -> Result<BTreeSet<String>> {
     let mut names: BTreeSet<String> = dropped_files(engine, snapshot)?.into_iter().map(|(_, file)| file.name).collect();
-    names.extend(manifest_of(engine, snapshot)?.files().iter().map(|file| file.name.clone()));
+    names.extend(read_manifest(engine, snapshot)?.files().iter().map(|file| file.name.clone()));
     for named in named_snapshots(snapshot)? {
-        names.extend(manifest_of(engine, &named)?.files().iter().map(|file| file.name.clone()));
+        names.extend(read_manifest(engine, &named)?.files().iter().map(|file| file.name.clone()));
     }
     Ok(names)
 }
 
-fn manifest_of(engine: &Engine, snapshot: &Snapshot) -> Result<Manifest> {
-    Manifest::read(engine.tree_of(snapshot, TreeName::Files)?)
+fn read_manifest(engine: &Engine, snapshot: &Snapshot) -> Result<Manifest> {
+    Manifest::read(engine.read_tree(snapshot, TreeName::Files)?)
 }
 
 fn dropped_files(engine: &Engine, snapshot: &Snapshot) -> Result<Vec<(u64, DroppedFile)>> {
-    let Some(tree) = engine.tree_of(snapshot, TreeName::Dropped)? else { return Ok(Vec::new()) };
+    let Some(tree) = engine.read_tree(snapshot, TreeName::Dropped)? else { return Ok(Vec::new()) };
     let parse = |entry: lath_store::Result<lath_store::Entry<'_>>| {
         let (key, value) = entry?;
         Ok((file_number(&key)?, DroppedFile::from_bytes(value)?))

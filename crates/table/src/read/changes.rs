@@ -1,4 +1,4 @@
-//! What commits did to rows, as record batches.
+//! The change feed as record batches.
 
 use std::sync::Arc;
 
@@ -19,13 +19,14 @@ pub(crate) const KIND: &str = "_change";
 pub(crate) const SEQUENCE: &str = "_sequence";
 
 impl Snapshot {
-    /// The changes that commits after the sequence `since` have made, in the order of the commits, and in a commit in that of the keys. A
-    /// commit has one change of a row at most: what it inserts and deletes is no change, and what it deletes and puts again is an update.
+    /// The changes that commits after the sequence `since` have made, in the order of the commits, and within a commit in the order of keys. A
+    /// commit has one change of a row at most: a row that it inserts and deletes is no change, and one that it deletes and puts again is an
+    /// update.
     ///
-    /// The first column is `_change` with `insert`, `update` or `delete`, the second `_sequence`, the number of the commit, and then come
-    /// those of the table with the new row. Of a row that was deleted the key is there, and the other columns are null. Rows have the schema
-    /// of this snapshot, also those of commits before it: a change of the schema is not a change of rows, and a reader that compares
-    /// [`Changes::schema`] with the one that it knows sees it.
+    /// The first column is `_change` with `insert`, `update` or `delete`, the second `_sequence`, the number of the commit, and the
+    /// columns of the table follow with the new row. A deleted row has its key, and nulls in the other columns. All rows have the schema of this
+    /// snapshot, even if they are older: a change of the schema is not a change of rows, and a reader sees it by comparing [`Changes::schema`]
+    /// with the one before.
     ///
     /// A reader that keeps [`Changes::resume_at`] in the same transaction as what it makes of the changes sees each of them once. A commit
     /// that is not [durable](crate::Durability) can be lost in a crash after it was read; commits that are synced cannot.

@@ -1,4 +1,4 @@
-//! How many rows there are.
+//! Number of rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ pub(crate) fn count_by_files(engine: &Engine, view: &mut dyn View) -> Result<u64
     Ok(cold + hot)
 }
 
-/// The number of rows whose keys are in a range. Of a file in the order of its keys at most two blocks of the key columns are read, and of
-/// one in another order those blocks that have keys within and outside of the range.
+/// The number of rows whose keys are in a range. A file in the order of its keys costs two blocks of the key columns at
+/// most, a file in another order the blocks that have keys both within and outside of the range.
 pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange) -> Result<u64> {
     if range.is_empty() {
         return Ok(0);
@@ -60,7 +60,7 @@ pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange
     Ok(count)
 }
 
-/// How many of these rows are not dead.
+/// Number of these rows that are not dead.
 fn count_rows(rows: &Range<u64>, dead: &DeleteMask) -> u64 {
     (rows.end - rows.start).saturating_sub(dead.count_within(rows))
 }
@@ -68,7 +68,7 @@ fn count_rows(rows: &Range<u64>, dead: &DeleteMask) -> u64 {
 /// The number of rows of a file in another order that are not dead and whose keys are in a range.
 fn count_unsorted(file: &DataFile, bounds: &KeyBounds, range: &KeyRange, dead: &DeleteMask) -> Result<u64> {
     let is_within = |&block: &usize| {
-        let (least, greatest) = bounds.of_block(block);
+        let (least, greatest) = bounds.block(block);
         range.contains(least) && range.contains(greatest)
     };
     let (within, partly): (Vec<usize>, Vec<usize>) = bounds.in_range(range).partition(is_within);

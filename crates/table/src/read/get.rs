@@ -14,7 +14,6 @@ use crate::view::{Engine, View, is_masked};
 
 /// The row with this key.
 pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Option<RecordBatch>> {
-    view.prepare()?;
     let schema = Arc::clone(view.schema());
     let key_columns = key.to_columns(&schema)?;
     let key = schema.key().encode_one(&key_columns)?;
@@ -26,7 +25,7 @@ pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Opt
             true => schema.values().decode_one(row)?,
             false => decode_values(&schema, version, std::iter::once(row), 1)?,
         };
-        return schema.batch_of(key_columns, values, 1).map(Some);
+        return schema.row_batch(key_columns, values, 1).map(Some);
     }
     if let Some(tree) = view.tree(TreeName::Tombstones)?
         && !tree.is_empty()
@@ -37,7 +36,7 @@ pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Opt
     let manifest = Arc::clone(view.manifest());
     for entry in manifest.files().iter().rev().filter(|entry| entry.may_have(&key)) {
         let file = engine.cold(view, entry)?;
-        let Some(row) = file.row_of(&engine.blocks, &key, &key_columns)? else { continue };
+        let Some(row) = file.find_row(&engine.blocks, &key, &key_columns)? else { continue };
         if entry.masked == 0 || !is_masked(engine, view, entry, row)? {
             return cold_row(engine, &file, row, key_columns, &schema).map(Some);
         }
@@ -62,5 +61,5 @@ fn cold_row(
         file.upgrade().column(column, stored, 1)
     };
     let values = schema.values().columns().iter().map(value).collect::<Result<Vec<_>>>()?;
-    schema.batch_of(key_columns, values, 1)
+    schema.row_batch(key_columns, values, 1)
 }

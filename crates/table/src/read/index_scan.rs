@@ -12,7 +12,7 @@ use super::range::RangeScan;
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::records::{Index, IndexEntry, row_key};
-use crate::row::key::{Key, KeyRange, prefix_of, range_of};
+use crate::row::key::{Key, KeyRange, key_prefix, key_range};
 use crate::row::{BATCH_ROWS, ByteList};
 use crate::view::{Commit, Engine, View};
 
@@ -26,7 +26,7 @@ impl Snapshot {
         get_by_index(engine, &mut Arc::clone(pinned), name, &values.into())
     }
 
-    /// How many rows [`get_by_index`](Self::get_by_index) finds. None of them is read.
+    /// Number of rows that [`get_by_index`](Self::get_by_index) finds. None of them is read.
     ///
     /// # Errors
     /// As there.
@@ -38,7 +38,7 @@ impl Snapshot {
         count_keys(&tree, &range)
     }
 
-    /// The rows with values in a range in the columns of an index, in the order of the index; nulls come first. Bounds are those of
+    /// The rows with values in a range in the columns of an index, in the order of the index; nulls come first. Bounds are as in
     /// [`range`](Self::range). Each row is looked for by its key, in one pass over the files per batch.
     ///
     /// # Errors
@@ -49,30 +49,29 @@ impl Snapshot {
         bounds: impl RangeBounds<K>,
     ) -> Result<IndexBatches> {
         let (engine, pinned) = self.parts();
-        let index = find_index(pinned, name)?;
-        let range = range_of(&bounds, index.codec())?;
+        let index = find_index(View::indexes(pinned), name)?;
+        let range = key_range(&bounds, index.codec())?;
         let cursor = IndexCursor { index, range, is_done: false };
         Ok(IndexBatches { engine: Arc::clone(engine), pinned: Arc::clone(pinned), cursor })
     }
 }
 
 /// The index with this name.
-pub(crate) fn find_index(view: &dyn View, name: &str) -> Result<Index> {
-    let found = view.indexes().iter().find(|index| index.name() == name).cloned();
+pub(crate) fn find_index(indexes: &[Index], name: &str) -> Result<Index> {
+    let found = indexes.iter().find(|index| index.name() == name).cloned();
     found.ok_or_else(|| Error::NoSuchIndex { name: name.to_owned() })
 }
 
 /// An index, and its entries with these values in its first columns.
 fn range_of_values(view: &dyn View, name: &str, values: &Key) -> Result<(Index, KeyRange)> {
-    let index = find_index(view, name)?;
-    let prefix = prefix_of(values, index.codec())?;
-    let range = KeyRange::of_prefixes(Bound::Included(prefix.clone()), Bound::Included(prefix));
+    let index = find_index(view.indexes(), name)?;
+    let prefix = key_prefix(values, index.codec())?;
+    let range = KeyRange::from_prefixes(Bound::Included(prefix.clone()), Bound::Included(prefix));
     Ok((index, range))
 }
 
 /// The rows with these values in the first columns of an index.
 pub(crate) fn get_by_index(engine: &Engine, view: &mut dyn View, name: &str, values: &Key) -> Result<RecordBatch> {
-    view.prepare()?;
     let (index, range) = range_of_values(view, name, values)?;
     let mut cursor = IndexCursor { index, range, is_done: false };
     let mut batches = Vec::new();
@@ -104,7 +103,7 @@ impl Iterator for IndexBatches {
 #[derive(Debug)]
 struct IndexCursor {
     index: Index,
-    /// What is left of the range.
+    /// The rest of the range.
     range: KeyRange,
     is_done: bool,
 }
@@ -116,7 +115,7 @@ impl IndexCursor {
             return Ok(None);
         }
         let columns: Vec<usize> = (0..view.schema().arrow().fields().len()).collect();
-        let found = get_many(engine, view, &SortedKeys::of_list(&keys), &columns)?;
+        let found = get_many(engine, view, &SortedKeys::from_list(&keys), &columns)?;
         if found.rows.num_rows() != keys.len() {
             return Err(Error::corrupt(format!(
                 "the index {:?} has entries of rows that are not there",
@@ -161,7 +160,7 @@ pub(crate) fn entries_of_rows(engine: &Arc<Engine>, view: &mut dyn View, index: 
     let key_columns = schema.key().columns();
     let selected = [names(index.codec().columns()), names(key_columns)].concat();
     let mut entries = Vec::new();
-    for batch in RangeScan::new(Arc::clone(engine), Box::new(view), KeyRange::default()).select(selected).build()? {
+    for batch in RangeScan::new(Arc::clone(engine), Ok(Box::new(view)), KeyRange::default()).select(selected).build()? {
         let batch = batch?;
         let (values, keys) = batch.columns().split_at(index.codec().columns().len());
         let keys = schema.key().encode(keys)?;

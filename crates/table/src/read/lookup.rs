@@ -14,12 +14,12 @@ use crate::view::{Engine, HotColumns, HotRows, View, check_mask, parse_mask};
 
 /// The rows that were found for several keys.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct FoundRows {
     pub(crate) rows: RecordBatch,
     pub(crate) places: Vec<Option<usize>>,
 }
 
-impl Found {
+impl FoundRows {
     /// The rows, each once, in the order in which their keys were first asked for.
     pub fn rows(&self) -> &RecordBatch {
         &self.rows
@@ -42,16 +42,16 @@ pub(crate) struct SortedKeys {
 impl SortedKeys {
     /// The keys with these key columns.
     pub(crate) fn new(schema: &TableSchema, arrays: &[ArrayRef]) -> Result<Self> {
-        Ok(Self::of_rows(&schema.key().encode(arrays)?))
+        Ok(Self::from_rows(&schema.key().encode(arrays)?))
     }
 
     /// Encoded keys in any order.
-    pub(crate) fn of_rows(encoded: &Rows) -> Self {
+    pub(crate) fn from_rows(encoded: &Rows) -> Self {
         Self::of(encoded.num_rows(), |at| encoded.row(at).data())
     }
 
     /// Encoded keys in any order.
-    pub(crate) fn of_list(encoded: &ByteList) -> Self {
+    pub(crate) fn from_list(encoded: &ByteList) -> Self {
         Self::of(encoded.len(), |at| encoded.get(at))
     }
 
@@ -71,7 +71,7 @@ impl SortedKeys {
     }
 
     /// Encoded keys that are distinct and in ascending order.
-    pub(crate) fn of_sorted(keys: ByteList) -> Self {
+    pub(crate) fn from_sorted(keys: ByteList) -> Self {
         let places = (0..keys.len()).collect();
         Self { keys, places }
     }
@@ -114,7 +114,6 @@ pub(crate) fn find_places(engine: &Engine, view: &mut dyn View, keys: &SortedKey
 
 /// The same. Hot rows are added to `hot`, in the order of their keys.
 fn find_rows(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, hot: &mut HotRows) -> Result<Vec<Place>> {
-    view.prepare()?;
     let slices: Vec<&[u8]> = keys.keys.iter().collect();
     let mut places = vec![Place::Nowhere; slices.len()];
     if let Some(tree) = view.tree(TreeName::Hot)? {
@@ -176,14 +175,19 @@ fn retain_unmasked(view: &mut dyn View, file: u64, located: &mut Vec<(usize, u64
     Ok(())
 }
 
-/// Which of the keys have a row, in the order in which they were given.
+/// For each key, in the order in which they were given, whether it has a row.
 pub(crate) fn contains_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<bool>> {
     let places = find_places(engine, view, keys)?;
     Ok(keys.places.iter().map(|&at| places[at] != Place::Nowhere).collect())
 }
 
 /// These columns of the rows with these keys, in one pass over the files.
-pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, columns: &[usize]) -> Result<Found> {
+pub(crate) fn get_many(
+    engine: &Engine,
+    view: &mut dyn View,
+    keys: &SortedKeys,
+    columns: &[usize],
+) -> Result<FoundRows> {
     let schema = Arc::clone(view.schema());
     let mut hot = HotRows::new(Arc::new(HotColumns::new(&schema, columns)?));
     let places = find_rows(engine, view, keys, &mut hot)?;
@@ -229,7 +233,7 @@ fn gather(
     sources: &[Vec<ArrayRef>],
     schema: &TableSchema,
     columns: &[usize],
-) -> Result<Found> {
+) -> Result<FoundRows> {
     let mut order = Vec::new();
     let mut place_of: Vec<Option<usize>> = vec![None; found.len()];
     let mut places = Vec::with_capacity(keys.places.len());
@@ -250,5 +254,5 @@ fn gather(
         }
     };
     let arrays = fields.fields().iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
-    Ok(Found { rows: batch(&fields, arrays, row_count)?, places })
+    Ok(FoundRows { rows: batch(&fields, arrays, row_count)?, places })
 }

@@ -16,7 +16,7 @@ pub(crate) use self::changes::{KIND, SEQUENCE};
 pub(crate) use self::count::{count_all, count_by_files, rows_of_range};
 pub use self::index_scan::IndexBatches;
 pub(crate) use self::index_scan::{entries_of_rows, find_index, get_by_index};
-pub use self::lookup::Found;
+pub use self::lookup::FoundRows;
 pub(crate) use self::lookup::{Place, SortedKeys, contains_many, find_places, get_many};
 pub use self::range::{RangeBatches, RangeScan};
 pub use self::snapshot::Snapshot;

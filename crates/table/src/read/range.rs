@@ -9,8 +9,8 @@ use lath_parquet::{BatchFilter, Predicate};
 
 use super::count::count_range;
 use crate::error::Result;
-use crate::file::{ColdCondition, columns_of};
-use crate::read::scan::{RowMerge, RowSource, places_of};
+use crate::file::{ColdCondition, filter_columns};
+use crate::read::scan::{RowMerge, RowSource, column_places};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, batch};
 use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
@@ -32,7 +32,8 @@ use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
 #[must_use = "nothing is read before `build`"]
 pub struct RangeScan<'v> {
     engine: Arc<Engine>,
-    view: Box<dyn View + 'v>,
+    /// An error if the pending rows of a transaction could not be written.
+    view: Result<Box<dyn View + 'v>>,
     range: KeyRange,
     columns: Option<Vec<String>>,
     predicate: Option<Predicate>,
@@ -40,7 +41,7 @@ pub struct RangeScan<'v> {
 }
 
 impl<'v> RangeScan<'v> {
-    pub(crate) fn new(engine: Arc<Engine>, view: Box<dyn View + 'v>, range: KeyRange) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, view: Result<Box<dyn View + 'v>>, range: KeyRange) -> Self {
         Self { engine, view, range, columns: None, predicate: None, limit: u64::MAX }
     }
 
@@ -78,13 +79,12 @@ impl<'v> RangeScan<'v> {
     ///
     /// # Errors
     /// As [`build`](Self::build), and whatever goes wrong while reading.
-    pub fn count(mut self) -> Result<u64> {
+    pub fn count(self) -> Result<u64> {
         if self.predicate.is_some() {
             let none: [String; 0] = [];
             return self.select(none).build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64));
         }
-        self.view.prepare()?;
-        Ok(count_range(&self.engine, &mut *self.view, &self.range)?.min(self.limit))
+        Ok(count_range(&self.engine, &mut *self.view?, &self.range)?.min(self.limit))
     }
 
     /// Starts reading.
@@ -93,15 +93,15 @@ impl<'v> RangeScan<'v> {
     /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, [`Error::Predicate`](crate::Error::Predicate) or
     /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<RangeBatches<'v>> {
-        let Self { engine, mut view, range, columns, predicate, limit } = self;
-        view.prepare()?;
+        let Self { engine, view, range, columns, predicate, limit } = self;
+        let mut view = view?;
         let schema = Arc::clone(view.schema());
-        let mut columns = places_of(&schema, columns.as_deref())?;
+        let mut columns = column_places(&schema, columns.as_deref())?;
         let output = Arc::new(schema.arrow().project(&columns)?);
         let wanted = columns.len();
         let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
         if let Some(filter) = &filter {
-            let needed = columns_of(filter, schema.arrow().fields());
+            let needed = filter_columns(filter, schema.arrow().fields());
             columns.extend(needed.into_iter().filter(|column| !columns.contains(column)).collect::<Vec<_>>());
         }
         let files = view.manifest().in_range(&range);

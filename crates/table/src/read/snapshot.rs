@@ -6,18 +6,18 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::lookup::Found;
+use super::lookup::FoundRows;
 use super::range::RangeScan;
 use super::{get, reading};
 use crate::error::{Error, Result};
 use crate::read::scan::TableScan;
 use crate::records::snapshot_named;
-use crate::row::key::{Key, Keys, range_of};
+use crate::row::key::{Key, Keys, key_range};
 use crate::view::{Commit, Engine, View};
 
 /// A table as one commit left it. It does not change while this lives, and neither do its files.
 ///
-/// Taking a snapshot blocks nobody and is blocked by nobody. Clones are handles of the same snapshot, and any number of threads can read
+/// Taking a snapshot waits for no other operation, and none waits for it. Clones are handles of the same snapshot, and any number of threads can read
 /// from it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
@@ -61,13 +61,13 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have, and whatever goes wrong while reading.
-    pub fn get_many(&self, keys: impl Keys) -> Result<Found> {
+    pub fn get_many(&self, keys: impl Keys) -> Result<FoundRows> {
         reading::get_many(&self.engine, &mut Arc::clone(&self.pinned), &keys)
     }
 
     /// Starts to say which rows to find.
     pub fn scan(&self) -> TableScan<'static> {
-        TableScan::new(Arc::clone(&self.engine), Box::new(Arc::clone(&self.pinned)))
+        TableScan::new(Arc::clone(&self.engine), Ok(Box::new(Arc::clone(&self.pinned))))
     }
 
     /// Starts to say which rows to read in the order of their keys. A bound may have the first key columns only: all keys that begin with
@@ -76,8 +76,8 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
     pub fn range<K: Clone + Into<Key>>(&self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'static>> {
-        let range = range_of(&bounds, View::schema(&self.pinned).key())?;
-        Ok(RangeScan::new(Arc::clone(&self.engine), Box::new(Arc::clone(&self.pinned)), range))
+        let range = key_range(&bounds, View::schema(&self.pinned).key())?;
+        Ok(RangeScan::new(Arc::clone(&self.engine), Ok(Box::new(Arc::clone(&self.pinned))), range))
     }
 
     /// The number of rows. No row is read; keys that have become hot since they were last counted are looked for in files.

@@ -1,4 +1,4 @@
-//! How large the parts of a table are.
+//! Sizes of the parts of a table.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::records::{FileEntry, TreeName};
 use crate::row::RowOrder;
 use crate::view::View;
 
-/// What [`Snapshot::statistics`] has counted.
+/// Counts of [`Snapshot::statistics`].
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableStatistics {
     /// The number of the last commit.
     pub version: u64,
-    /// How many rows there are.
+    /// Number of rows.
     pub rows: u64,
-    /// How many of them are in the store.
+    /// Number of rows in the store.
     pub hot_rows: u64,
-    /// How many deleted keys the store has: those that files may still have.
+    /// Number of deleted keys in the store, which files may still have.
     pub deleted_keys: u64,
     /// About how many bytes the rows and deleted keys in the store take.
     pub hot_bytes: u64,
@@ -26,7 +26,7 @@ pub struct TableStatistics {
     pub cluster_columns: Vec<String>,
     /// The files, from the oldest to the newest.
     pub files: Vec<FileStatistics>,
-    /// How many changes are kept, and the sequence after which [`Snapshot::changes`] has them; `None` if none are kept.
+    /// Number of changes that are kept, and the sequence after which [`Snapshot::changes`] has them; `None` if none are kept.
     pub changes: Option<(u64, u64)>,
 }
 
@@ -38,9 +38,9 @@ pub struct FileStatistics {
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u64,
-    /// How many of them the mask has, as they were replaced or deleted.
+    /// Number of rows that were replaced or deleted: the size of its mask.
     pub masked_rows: u64,
     /// Whether its rows are in the order in which new files are written.
     pub is_in_order: bool,
@@ -72,7 +72,7 @@ impl Snapshot {
     pub fn statistics(&self) -> Result<TableStatistics> {
         let (_, pinned) = self.parts();
         let (state, schema) = (pinned.state(), View::schema(pinned));
-        let order = RowOrder::of_ids(&state.cluster, schema)?;
+        let order = RowOrder::from_ids(&state.cluster, schema)?;
         let order = order.as_ref().map(RowOrder::ids).unwrap_or_default();
         let file = |file: &Arc<FileEntry>| FileStatistics {
             name: file.name.clone(),
@@ -82,14 +82,14 @@ impl Snapshot {
             is_in_order: file.order == order,
         };
         let changes = match &state.feed {
-            Some(feed) => Some((pinned.len_of(TreeName::Changes)?, feed.from - 1)),
+            Some(feed) => Some((pinned.tree_len(TreeName::Changes)?, feed.from - 1)),
             None => None,
         };
         Ok(TableStatistics {
             version: self.version(),
             rows: self.count()?,
-            hot_rows: pinned.len_of(TreeName::Hot)?,
-            deleted_keys: pinned.len_of(TreeName::Tombstones)?,
+            hot_rows: pinned.tree_len(TreeName::Hot)?,
+            deleted_keys: pinned.tree_len(TreeName::Tombstones)?,
             hot_bytes: state.hot_bytes,
             cluster_columns: self
                 .cluster_columns()

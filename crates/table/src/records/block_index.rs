@@ -36,12 +36,12 @@ impl BlockIndex {
     }
 
     /// The block that has `key` if any has: the last that does not begin behind it.
-    pub(crate) fn block_of(&self, key: &[u8]) -> Option<usize> {
+    pub(crate) fn find_block(&self, key: &[u8]) -> Option<usize> {
         self.keys.partition_point(|first| first <= key).checked_sub(1)
     }
 
     /// For each of these keys, which are in ascending order, the block that has it if any has.
-    pub(crate) fn blocks_of<'k>(
+    pub(crate) fn find_blocks<'k>(
         &self,
         keys: impl IntoIterator<Item = &'k [u8]>,
     ) -> impl Iterator<Item = Option<usize>> {
@@ -104,13 +104,13 @@ mod tests {
             fences.push(key.as_bytes()).unwrap();
         }
         let fences = BlockIndex::from_bytes(&fences.to_bytes()).unwrap();
-        let blocks = ["a", "b", "ba", "bb", "c", "d", "e"].map(|key| fences.block_of(key.as_bytes()));
+        let blocks = ["a", "b", "ba", "bb", "c", "d", "e"].map(|key| fences.find_block(key.as_bytes()));
         assert_eq!(blocks, [None, Some(0), Some(0), Some(1), Some(1), Some(2), Some(2)]);
         let many: BlockIndex = BlockIndex { keys: (0..500_u32).map(|key| (key * 3).to_be_bytes()).collect() };
         for step in [1, 2, 7, 100, 999] {
             let keys: Vec<[u8; 4]> = (0..1600_u32).step_by(step).map(u32::to_be_bytes).collect();
-            let single = keys.iter().map(|key| many.block_of(key));
-            assert!(many.blocks_of(keys.iter().map(|key| &key[..])).eq(single), "{step}");
+            let single = keys.iter().map(|key| many.find_block(key));
+            assert!(many.find_blocks(keys.iter().map(|key| &key[..])).eq(single), "{step}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the store knows of the keys in the blocks of a file.
+//! Keys of the blocks of a file, as the store has them.
 
 use super::block_index::{BLOCK_ROWS, BlockIndex, keys_from_bytes, keys_to_bytes};
 use super::layout::FileEntry;
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::row::ByteList;
 use crate::row::key::KeyRange;
 
-/// What is known of the keys in each block of a file.
+/// Keys of each block of a file.
 #[derive(Debug, Clone)]
 pub(crate) enum BlockKeys {
     /// Rows are in the order of their keys: the first key of each block.
@@ -16,7 +16,7 @@ pub(crate) enum BlockKeys {
 }
 
 impl BlockKeys {
-    /// Those of a file without rows, which is sorted by its keys or not.
+    /// No keys yet, of a file that is sorted by its keys or by other columns.
     pub(crate) fn new(is_by_key: bool) -> Self {
         if is_by_key { Self::First(BlockIndex::default()) } else { Self::Bounds(KeyBounds::default()) }
     }
@@ -36,7 +36,7 @@ impl BlockKeys {
         }
     }
 
-    /// Those of a file with this entry.
+    /// The keys of a file with this entry.
     pub(crate) fn from_bytes(entry: &FileEntry, bytes: &[u8]) -> Result<Self> {
         if entry.is_by_key() {
             return Ok(Self::First(BlockIndex::from_bytes(bytes)?));
@@ -98,20 +98,20 @@ impl KeyBounds {
     }
 
     /// The least and the greatest key of a block.
-    pub(crate) fn of_block(&self, block: usize) -> (&[u8], &[u8]) {
+    pub(crate) fn block(&self, block: usize) -> (&[u8], &[u8]) {
         (self.keys.get(2 * block), self.keys.get(2 * block + 1))
     }
 
     /// The least and the greatest key of all blocks, if there are any.
-    pub(crate) fn of_file(&self) -> Option<(&[u8], &[u8])> {
-        let blocks = || (0..self.len()).map(|block| self.of_block(block));
+    pub(crate) fn whole_file(&self) -> Option<(&[u8], &[u8])> {
+        let blocks = || (0..self.len()).map(|block| self.block(block));
         Some((blocks().map(|(least, _)| least).min()?, blocks().map(|(_, greatest)| greatest).max()?))
     }
 
     /// The blocks that may have keys of a range.
     pub(crate) fn in_range(&self, range: &KeyRange) -> impl Iterator<Item = usize> {
         (0..self.len()).filter(move |&block| {
-            let (least, greatest) = self.of_block(block);
+            let (least, greatest) = self.block(block);
             range.overlaps(least, greatest)
         })
     }
@@ -132,10 +132,10 @@ mod tests {
         assert_eq!(bounds.len(), 3);
         for block in 0..3 {
             let keys = || (block as u64 * BLOCK_ROWS..2500.min((block as u64 + 1) * BLOCK_ROWS)).map(key);
-            assert_eq!(bounds.of_block(block), (&keys().min().unwrap()[..], &keys().max().unwrap()[..]));
+            assert_eq!(bounds.block(block), (&keys().min().unwrap()[..], &keys().max().unwrap()[..]));
         }
         let all = || (0..2500).map(key);
-        assert_eq!(bounds.of_file(), Some((&all().min().unwrap()[..], &all().max().unwrap()[..])));
+        assert_eq!(bounds.whole_file(), Some((&all().min().unwrap()[..], &all().max().unwrap()[..])));
         let again = keys_from_bytes(&keys_to_bytes(&bounds.keys)).unwrap();
         assert!(again.iter().eq(bounds.keys.iter()));
         let none = KeyRange { low: 5000_u64.to_be_bytes().to_vec(), high: None };

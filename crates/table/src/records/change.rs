@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::row::{HotValue, value_codec};
 
-/// What became of a row in one commit.
+/// Kind of a change of a row in one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     Insert = 1,

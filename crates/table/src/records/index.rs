@@ -42,10 +42,10 @@ impl Index {
 
     /// The same index in a schema that has its columns, perhaps with other names and in other places.
     pub(crate) fn in_schema(&self, schema: &TableSchema) -> Result<Self> {
-        Self::of_ids(self.name.clone(), self.number, self.is_unique, &self.ids, schema)
+        Self::from_ids(self.name.clone(), self.number, self.is_unique, &self.ids, schema)
     }
 
-    fn of_ids(name: String, number: u64, is_unique: bool, ids: &[u32], schema: &TableSchema) -> Result<Self> {
+    fn from_ids(name: String, number: u64, is_unique: bool, ids: &[u32], schema: &TableSchema) -> Result<Self> {
         let places = ids.iter().map(|&id| schema.place_of_id(id)).collect::<Option<Vec<_>>>();
         let places = places.ok_or_else(|| Error::corrupt("an index has a column that the schema lacks"))?;
         Self::new(name, number, is_unique, places, schema)
@@ -80,7 +80,7 @@ impl Index {
         let mut record = RecordReader::new("an index", bytes)?;
         let (number, is_unique) = (record.u64()?, record.u32()? != 0);
         let ids = (0..record.u32()?).map(|_| record.u32()).collect::<Result<Vec<_>, _>>()?;
-        Self::of_ids(name.to_owned(), number, is_unique, &ids, schema)
+        Self::from_ids(name.to_owned(), number, is_unique, &ids, schema)
     }
 
     pub(crate) fn name(&self) -> &str {

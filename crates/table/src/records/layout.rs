@@ -16,11 +16,11 @@ pub(crate) const MASK_ROWS: u64 = 1 << 16;
 /// A tree of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeName {
-    /// The [`State`], the schemas, and what indexes there are.
+    /// The [`State`], the schemas, the categories of columns, and the indexes.
     Meta,
     /// File number → [`FileEntry`].
     Files,
-    /// File number → what is known of the keys in each block of rows.
+    /// File number → keys of its blocks.
     BlockIndex,
     /// File number → the checksums of its blocks.
     Checksums,
@@ -32,7 +32,7 @@ pub(crate) enum TreeName {
     Tombstones,
     /// File number → [`DroppedFile`].
     Dropped,
-    /// Stamp and key → what a commit did to the row with that key.
+    /// Stamp and key → the change of the row with that key in that commit.
     Changes,
 }
 
@@ -65,7 +65,7 @@ impl TreeName {
     }
 }
 
-/// What the trees of one table are called in the store.
+/// Names of the trees of one table in the store.
 #[derive(Debug)]
 pub(crate) struct TreeNames {
     /// The number of the table, if it is one of a database.
@@ -76,12 +76,12 @@ pub(crate) struct TreeNames {
 
 impl TreeNames {
     /// The trees of the only table of a folder.
-    pub(crate) fn of_single_table() -> Self {
+    pub(crate) fn single_table() -> Self {
         Self::with_prefix(None, "table/".to_owned())
     }
 
     /// The trees of a table of a database.
-    pub(crate) fn of_table(number: u64) -> Self {
+    pub(crate) fn database_table(number: u64) -> Self {
         Self::with_prefix(Some(number), format!("table/{number}/"))
     }
 
@@ -95,7 +95,7 @@ impl TreeNames {
         self.number
     }
 
-    /// What the names of all trees of the table begin with.
+    /// Prefix of the names of all trees of the table.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -130,7 +130,7 @@ pub(crate) fn table_number(tree: &str) -> Option<u64> {
     tree.strip_prefix("table/")?.strip_suffix("/meta")?.parse().ok()
 }
 
-/// What the keys of schemas in [`TreeName::Meta`] begin with.
+/// Prefix of the keys of schemas in [`TreeName::Meta`].
 pub(crate) const SCHEMA_PREFIX: &[u8] = b"schema/";
 
 /// The key of a schema in [`TreeName::Meta`].
@@ -138,7 +138,7 @@ pub(crate) fn schema_key(version: u32) -> Vec<u8> {
     [SCHEMA_PREFIX, &version.to_be_bytes()].concat()
 }
 
-/// The beginning of the keys of categories in [`TreeName::Meta`].
+/// Prefix of the keys of categories in [`TreeName::Meta`].
 pub(crate) const CATEGORIES_PREFIX: &[u8] = b"categories/";
 
 /// The key of the categories of a column in [`TreeName::Meta`].
@@ -153,7 +153,7 @@ pub(crate) fn categories_column(key: &[u8]) -> Result<Option<u32>> {
     Ok(Some(u32::from_be_bytes(column)))
 }
 
-/// What the keys of indexes in [`TreeName::Meta`] begin with, before their names.
+/// Prefix of the keys of indexes in [`TreeName::Meta`], before their names.
 pub(crate) const INDEX_PREFIX: &[u8] = b"index/";
 
 /// The key of a file in [`TreeName::Files`], [`TreeName::BlockIndex`], [`TreeName::Checksums`] and [`TreeName::Dropped`].
@@ -176,7 +176,7 @@ pub(crate) fn mask_key(number: u64, row: u64) -> [u8; 12] {
     key
 }
 
-/// What changes with every commit.
+/// The state of a table, which changes with every commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
     /// The writer that made the commit: a number that no other opening has.
@@ -199,14 +199,14 @@ pub(crate) struct State {
     pub(crate) cluster: Vec<u32>,
 }
 
-/// Which changes a table keeps.
+/// Retention of the change feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Feed {
     /// The changes of commits from this stamp on are there.
     pub(crate) from: u64,
-    /// How many commits of the store back they are kept at most.
+    /// Maximum number of commits of the store for which changes are kept.
     pub(crate) max_commits: u64,
-    /// How many changes are kept at most, but for the newest commit.
+    /// Maximum number of changes that are kept; the newest commit keeps all of its own.
     pub(crate) max_rows: u64,
 }
 
@@ -274,11 +274,11 @@ pub(crate) struct FileEntry {
     pub(crate) name: String,
     /// The version of the schema that its rows have.
     pub(crate) schema: u32,
-    /// How often its rows have been merged.
+    /// Number of merges that its rows have been through.
     pub(crate) level: u32,
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
-    /// How many rows the mask has.
+    /// Number of rows in the mask.
     pub(crate) masked: u64,
     /// The stamp of the last commit that changed the mask.
     pub(crate) mask_stamp: u64,
@@ -356,7 +356,7 @@ impl DroppedFile {
     }
 }
 
-/// What a database knows of itself.
+/// The state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseState {
     /// The number of the next table.

@@ -20,5 +20,5 @@ pub(crate) use self::layout::{
     file_number, mask_key, schema_key, table_number,
 };
 pub(crate) use self::manifest::Manifest;
-pub(crate) use self::named_snapshots::{named_snapshots, snapshot_named, tables_of};
+pub(crate) use self::named_snapshots::{all_trees, named_snapshots, snapshot_named};
 pub use self::options::{Durability, TableOptions};

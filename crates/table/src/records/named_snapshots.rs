@@ -33,7 +33,7 @@ pub(crate) fn drop_snapshot(store: &Store, name: &str) -> Result<()> {
     let named = snapshot_named(&snapshot, name)?;
     let stamp = snapshot.sequence() + 1;
     transaction.drop_snapshot(name)?;
-    for trees in tables_of(&named)? {
+    for trees in all_trees(&named)? {
         let manifest = Manifest::read(named.tree(trees.get(TreeName::Files))?)?;
         let Some(mut dropped) = transaction.existing_tree(trees.get(TreeName::Dropped))? else { continue };
         for file in manifest.files() {
@@ -48,10 +48,10 @@ pub(crate) fn drop_snapshot(store: &Store, name: &str) -> Result<()> {
 }
 
 /// The trees of each table of a commit.
-pub(crate) fn tables_of(snapshot: &Snapshot) -> Result<Vec<TreeNames>> {
+pub(crate) fn all_trees(snapshot: &Snapshot) -> Result<Vec<TreeNames>> {
     let names = snapshot.tree_names()?;
-    let mut tables = vec![TreeNames::of_single_table()];
-    tables.extend(names.iter().filter_map(|name| table_number(name)).map(TreeNames::of_table));
+    let mut tables = vec![TreeNames::single_table()];
+    tables.extend(names.iter().filter_map(|name| table_number(name)).map(TreeNames::database_table));
     Ok(tables)
 }
 

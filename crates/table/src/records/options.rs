@@ -1,4 +1,4 @@
-//! How a table is opened.
+//! Options for opening a table.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use lath_parquet::Runtime;
 pub use lath_store::Durability;
 use lath_writer::{Codec, Profile, WriteOptions};
 
-/// How a table is opened, and when its background thread works.
+/// Options for opening a table and for its background thread.
 ///
 /// ```
 /// use lath_table::{Durability, TableOptions};
@@ -55,7 +55,7 @@ impl TableOptions {
     /// next it seldom becomes so long: then no other checkpoint writes the hot rows once more.
     pub const DEFAULT_LOG_LIMIT_BYTES: u64 = 384 << 20;
 
-    /// How long opening waits for other processes: five seconds.
+    /// Default time for which opening waits for other processes: five seconds.
     pub const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 
     /// The space that waits for a checkpoint in the default of [`store_options`](Self::store_options): 256 MiB. With the 64 MiB of stores,
@@ -154,7 +154,7 @@ impl TableOptions {
 
     /// Sets how files are written. Bloom filters and small pages of key columns, and the order of rows, are set in any case. The default is
     /// [`Profile::Lookup`] with Zstandard and [short row groups](Self::DEFAULT_ROW_GROUP_ROWS). Options of single columns go by their
-    /// names: with those of a column that the table does not have, or not any more, no file can be written.
+    /// names: no file can be written with options of a column that the table does not have, or no longer has.
     #[must_use]
     pub fn write_options(mut self, options: WriteOptions) -> Self {
         self.write = options;
@@ -169,8 +169,8 @@ impl TableOptions {
         self
     }
 
-    /// Sets how the store is opened: its capacity, the length of its log. Durability and access are set by the table. The default is that of
-    /// stores, but for the [limit of the log](Self::DEFAULT_LOG_LIMIT_BYTES) and the
+    /// Sets how the store is opened: its capacity, the length of its log. Durability and access are set by the table. The default is the default of
+    /// stores, except for the [limit of the log](Self::DEFAULT_LOG_LIMIT_BYTES) and the
     /// [space that waits for a checkpoint](Self::DEFAULT_CHECKPOINT_SPACE_BYTES).
     #[must_use]
     pub fn store_options(mut self, options: lath_store::Options) -> Self {

@@ -27,7 +27,7 @@ impl ByteList {
         written
     }
 
-    /// What it takes in memory, in bytes.
+    /// Bytes that it takes in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }

@@ -10,7 +10,7 @@ use half::f16;
 
 use crate::error::Result;
 
-/// Which floats are one key.
+/// Comparison of floats as keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FloatKeys {
     /// Each has its own, by its bits: in tables of format 4 and before, whose keys stay as they are.
@@ -39,7 +39,7 @@ pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
         DataType::Float32 => floats::<Float32Type>(array, |value| value == 0.0, f32::is_nan),
         DataType::Float64 => floats::<Float64Type>(array, |value| value == 0.0, f64::is_nan),
         data_type if has_floats(data_type) => {
-            // Of a dictionary, these are its values; values that become equal keep their places, and encode alike.
+            // The children of a dictionary are its values. Values that become equal keep their places, and encode alike.
             let data = array.to_data();
             let children = data.child_data().iter().map(|child| Ok(canonical(&make_array(child.clone()))?.to_data()));
             let children = children.collect::<Result<Vec<_>>>()?;

@@ -153,15 +153,15 @@ impl ColumnCategories {
     }
 
     /// These categories and behind them the new ones of a dictionary. `is_ordered` says that the order of the dictionary has a meaning.
-    pub(crate) fn extend(&self, field: &Field, dictionary: &ArrayRef, is_ordered: bool) -> Result<Extended> {
-        let Some(dictionary) = dictionary.as_any_dictionary_opt() else { return Ok(Extended::Unchanged) };
+    pub(crate) fn extend(&self, field: &Field, dictionary: &ArrayRef, is_ordered: bool) -> Result<Growth> {
+        let Some(dictionary) = dictionary.as_any_dictionary_opt() else { return Ok(Growth::Unchanged) };
         let values = dictionary.values();
         if Arc::ptr_eq(values, &self.values) {
-            return Ok(Extended::Unchanged);
+            return Ok(Growth::Unchanged);
         }
         if self.is_ordered && !is_ordered {
             self.check_values(field, dictionary)?;
-            return Ok(Extended::Unchanged);
+            return Ok(Growth::Unchanged);
         }
         let bytes = ValueBytes::new(values)?;
         let (mut added, mut added_codes): (Vec<u64>, HashMap<&[u8], usize>) = Default::default();
@@ -193,13 +193,13 @@ impl ColumnCategories {
             last = Some((at, code));
         }
         if added.is_empty() {
-            return Ok(Extended::Unchanged);
+            return Ok(Growth::Unchanged);
         }
         let added = take(values, &UInt64Array::from(added), None)?;
         self.append(field, &added)
     }
 
-    fn append(&self, field: &Field, added: &ArrayRef) -> Result<Extended> {
+    fn append(&self, field: &Field, added: &ArrayRef) -> Result<Growth> {
         let extended = Self::with_values(self.is_ordered, concat(&[&*self.values, &**added])?)?;
         let max_count = max_categories(field.data_type());
         let bytes: usize = extended.codes.keys().map(|value| value.len()).sum();
@@ -214,9 +214,9 @@ impl ColumnCategories {
                  table with unordered categories or text",
                 field.name(),
             ))),
-            (UNORDERED_BYTES.., false) => Ok(Extended::TooMany),
-            _ if extended.values.len() as u64 > max_count => Ok(Extended::TooMany),
-            _ => Ok(Extended::Grown(extended)),
+            (UNORDERED_BYTES.., false) => Ok(Growth::TooMany),
+            _ if extended.values.len() as u64 > max_count => Ok(Growth::TooMany),
+            _ => Ok(Growth::Grown(extended)),
         }
     }
 
@@ -274,9 +274,9 @@ impl ColumnCategories {
     }
 }
 
-/// What a dictionary changes in the categories of a column.
+/// Change of the categories of a column by a dictionary.
 #[derive(Debug)]
-pub(crate) enum Extended {
+pub(crate) enum Growth {
     Unchanged,
     Grown(ColumnCategories),
     /// The categories of the unordered column are no longer kept.

@@ -55,7 +55,7 @@ impl KeyCodec {
     }
 
     /// The key columns of a batch with all columns of the table.
-    pub(crate) fn columns_of(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
+    pub(crate) fn select(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
         self.columns.iter().map(|&column| ArrayRef::clone(&columns[column])).collect()
     }
 
@@ -90,7 +90,7 @@ impl KeyCodec {
         Ok(converter.convert_columns(&self.one_form(arrays)?)?.row(0).data().to_vec())
     }
 
-    /// The key columns of encoded keys. Their bytes were checked by whoever got them from the store.
+    /// The key columns of encoded keys. The caller has checked their bytes when it read them from the store.
     pub(crate) fn decode<'k>(&self, keys: impl IntoIterator<Item = &'k [u8]>) -> Result<Vec<ArrayRef>> {
         decode_rows(&self.converter, &self.fields, keys)
     }
@@ -105,7 +105,7 @@ impl KeyCodec {
     }
 }
 
-/// What precedes a fixed-width value that is not null in Arrow's row format.
+/// The byte before a fixed-width value that is not null in Arrow's row format.
 const VALID: u8 = 1;
 
 /// Adds the encoded form of an integer, date, time or timestamp that is not null: big-endian, the sign flipped. `false` for other types.

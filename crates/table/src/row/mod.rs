@@ -18,13 +18,15 @@ mod value_columns;
 
 pub(crate) use self::byte_list::ByteList;
 pub(crate) use self::canonical_floats::{FloatKeys, has_floats};
-pub(crate) use self::categories::{Categories, ColumnCategories, Extended, interleave_rows};
+pub(crate) use self::categories::{Categories, ColumnCategories, Growth, interleave_rows};
 pub use self::conform::conform_batch;
 pub(crate) use self::key_codec::{KeyCodec, MAX_KEY_LEN, as_type};
 pub(crate) use self::row_order::{RowOrder, cluster_ids, is_same_order};
-pub(crate) use self::schema::{BATCH_ROWS, ConformedRows, ROW_NUMBER, SchemaParts, TableSchema, batch, id_of, with_id};
+pub(crate) use self::schema::{
+    BATCH_ROWS, ConformedRows, ROW_NUMBER, SchemaParts, TableSchema, batch, field_id, with_id,
+};
 pub(crate) use self::slice_bytes::slice_bytes;
 pub(crate) use self::stored_rows::StoredRows;
 pub(crate) use self::upgrade::{Upgrade, decode_values};
-pub(crate) use self::value_codec::{HotValue, stamp_of};
+pub(crate) use self::value_codec::{HotValue, read_stamp};
 pub(crate) use self::value_columns::ValueColumns;

@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 pub(crate) struct RowOrder {
     /// The numbers of the columns before the key.
     ids: Vec<u32>,
-    /// Encodes these columns and behind them those of the key that are not among them.
+    /// Encodes these columns, and behind them the other columns of the key.
     codec: KeyCodec,
 }
 
 impl RowOrder {
-    /// The order by the columns with these numbers; `None` if it is that of keys.
-    pub(crate) fn of_ids(ids: &[u32], schema: &TableSchema) -> Result<Option<Self>> {
+    /// The order by the columns with these numbers; `None` for the order of keys.
+    pub(crate) fn from_ids(ids: &[u32], schema: &TableSchema) -> Result<Option<Self>> {
         if is_order_of_keys(ids, schema) {
             return Ok(None);
         }
@@ -44,9 +44,9 @@ impl RowOrder {
         &self.codec
     }
 
-    /// Those columns of all that a table has.
-    pub(crate) fn columns_of(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
-        self.codec.columns_of(columns)
+    /// The columns of this order among all columns of a table.
+    pub(crate) fn select(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
+        self.codec.select(columns)
     }
 }
 

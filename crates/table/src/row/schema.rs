@@ -1,4 +1,4 @@
-//! What the columns of a table are.
+//! Schema of a table: its columns, its key, and their versions.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use lath_store::{RecordReader, RecordWriter};
 use lath_writer::parquet_schema;
 
 use super::canonical_floats::FloatKeys;
-use super::categories::{Categories, ColumnCategories, Extended, with_category_order};
+use super::categories::{Categories, ColumnCategories, Growth, with_category_order};
 use super::conform::conform_column;
 use super::key_codec::KeyCodec;
 use super::value_codec::ValueCodec;
@@ -38,7 +38,7 @@ pub(crate) struct TableSchema {
     ids: Vec<u32>,
     /// The number of the next column that is added.
     next_id: u32,
-    /// For each column, what rows have that are older than it, as an array of one value; `None` stands for null.
+    /// For each column, the value of rows that are older than it, as an array of one value; `None` stands for null.
     defaults: Vec<Option<ArrayRef>>,
     key: KeyCodec,
     floats: FloatKeys,
@@ -57,7 +57,7 @@ pub(crate) struct SchemaParts {
     pub(crate) defaults: Vec<Option<ArrayRef>>,
     /// The places of the key columns.
     pub(crate) key_columns: Vec<usize>,
-    /// Which floats are one value in keys and indexes.
+    /// Comparison of floats in keys and indexes.
     pub(crate) floats: FloatKeys,
     pub(crate) categories: Arc<Categories>,
 }
@@ -120,7 +120,7 @@ impl TableSchema {
 
     fn new(version: u32, parts: SchemaParts) -> Result<Self> {
         let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories } = parts;
-        let ids = fields.iter().map(|field| id_of(field)).collect::<Result<Vec<_>>>()?;
+        let ids = fields.iter().map(|field| field_id(field)).collect::<Result<Vec<_>>>()?;
         if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
             return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
         }
@@ -194,7 +194,7 @@ impl TableSchema {
     }
 
     /// This version or an older one.
-    pub(crate) fn of_version(self: &Arc<Self>, version: u32) -> Result<Arc<Self>> {
+    pub(crate) fn with_version(self: &Arc<Self>, version: u32) -> Result<Arc<Self>> {
         if version == self.version {
             return Ok(Arc::clone(self));
         }
@@ -258,7 +258,7 @@ impl TableSchema {
         &self.key
     }
 
-    /// Which floats are one value in keys and indexes.
+    /// Comparison of floats in keys and indexes.
     pub(crate) fn floats(&self) -> FloatKeys {
         self.floats
     }
@@ -277,7 +277,7 @@ impl TableSchema {
         self.ids.binary_search(&id).ok()
     }
 
-    /// What so many rows have in a column that is newer than they are.
+    /// The default of a column for rows that are older than the column.
     pub(crate) fn default_values(&self, column: usize, row_count: usize) -> Result<ArrayRef> {
         match &self.defaults[column] {
             Some(default) => Ok(take(default, &UInt32Array::from(vec![0; row_count]), None)?),
@@ -323,17 +323,17 @@ impl TableSchema {
         categories: &mut Option<Arc<Categories>>,
     ) -> Result<ArrayRef> {
         let (field, id) = (self.arrow.field(column), self.ids[column]);
-        let array = conform_column(self.array_of(batch, column)?, field)?;
+        let array = conform_column(self.batch_column(batch, column)?, field)?;
         let Some(own) = self.categories.get(id) else { return Ok(array) };
         let is_ordered = batch.schema_ref().field_with_name(field.name())?.dict_is_ordered() == Some(true);
         match own.extend(field, &array, is_ordered)? {
-            Extended::Unchanged => own.apply(&array),
-            Extended::Grown(own) => {
+            Growth::Unchanged => own.apply(&array),
+            Growth::Grown(own) => {
                 let array = own.apply(&array);
                 Arc::make_mut(categories.get_or_insert_with(|| Arc::clone(&self.categories))).set(id, Some(own));
                 array
             }
-            Extended::TooMany => {
+            Growth::TooMany => {
                 Arc::make_mut(categories.get_or_insert_with(|| Arc::clone(&self.categories))).set(id, None);
                 Ok(array)
             }
@@ -342,13 +342,13 @@ impl TableSchema {
 
     /// All columns of the table, with one form of each float in key columns.
     pub(crate) fn with_key_form(&self, mut columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
-        let keys = self.key.one_form(&self.key.columns_of(&columns))?;
+        let keys = self.key.one_form(&self.key.select(&columns))?;
         self.key.columns().iter().zip(keys).for_each(|(&place, key)| columns[place] = key);
         Ok(columns)
     }
 
     /// The array that a batch has for the column at this place.
-    pub(crate) fn array_of<'b>(&self, batch: &'b RecordBatch, column: usize) -> Result<&'b ArrayRef> {
+    pub(crate) fn batch_column<'b>(&self, batch: &'b RecordBatch, column: usize) -> Result<&'b ArrayRef> {
         let name = self.arrow.field(column).name();
         unique_column(batch, name)?.ok_or_else(|| Error::batch(format!("the batch lacks the column {name:?}")))
     }
@@ -381,7 +381,12 @@ impl TableSchema {
     }
 
     /// The batch of all columns of the table in the rows with these keys and value columns.
-    pub(crate) fn batch_of(&self, keys: Vec<ArrayRef>, values: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+    pub(crate) fn row_batch(
+        &self,
+        keys: Vec<ArrayRef>,
+        values: Vec<ArrayRef>,
+        row_count: usize,
+    ) -> Result<RecordBatch> {
         let places = self.key.columns().iter().chain(self.values.columns());
         let mut columns = vec![None; self.arrow.fields().len()];
         for (&place, array) in places.zip(keys.into_iter().chain(values)) {
@@ -394,7 +399,7 @@ impl TableSchema {
 }
 
 /// The number of a column.
-pub(crate) fn id_of(field: &Field) -> Result<u32> {
+pub(crate) fn field_id(field: &Field) -> Result<u32> {
     let id = field.metadata().get(FIELD_ID).and_then(|id| id.parse().ok());
     id.ok_or_else(|| Error::corrupt(format!("column {:?} has no number", field.name())))
 }

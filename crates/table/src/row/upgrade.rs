@@ -10,7 +10,7 @@ use super::key_codec::as_type;
 use super::schema::TableSchema;
 use crate::error::{Error, Result};
 
-/// How rows of one version become rows of the same or a newer one.
+/// Conversion of rows of one version to the same or a newer one.
 #[derive(Debug)]
 pub(crate) struct Upgrade {
     from: Arc<TableSchema>,
@@ -64,7 +64,7 @@ pub(crate) fn decode_values<'r>(
     if version == schema.version() {
         return schema.values().decode(rows);
     }
-    let upgrade = Upgrade::new(schema.of_version(version)?, Arc::clone(schema));
+    let upgrade = Upgrade::new(schema.with_version(version)?, Arc::clone(schema));
     let codec = upgrade.from().values();
     let decoded = codec.decode(rows)?;
     let column = |&column: &usize| {

@@ -112,7 +112,7 @@ pub(crate) fn parse<'a>(key: &[u8], value: &'a [u8]) -> Result<HotValue<'a>> {
 }
 
 /// The stamp of a hot row's or tombstone's value, unchecked.
-pub(crate) fn stamp_of(value: &[u8]) -> Result<u64> {
+pub(crate) fn read_stamp(value: &[u8]) -> Result<u64> {
     let stamp = value.first_chunk::<8>().ok_or_else(|| Error::corrupt("a hot value is too short"))?;
     Ok(u64::from_le_bytes(*stamp))
 }

@@ -16,7 +16,7 @@ pub(crate) struct ValueColumns {
     schema: Arc<TableSchema>,
     /// Places among the value columns, ascending.
     columns: Vec<usize>,
-    /// How these alone are decoded of a row of this schema; `None` if whole rows are.
+    /// Cuts these columns out of rows of this schema and decodes them; `None` if whole rows are decoded.
     cut: Option<(RowColumns, ValueCodec)>,
 }
 
@@ -60,7 +60,7 @@ impl ValueColumns {
         self.columns.iter().map(|&at| self.schema.values().columns()[at])
     }
 
-    /// What is kept of a row of this version; `None` for all of it.
+    /// The columns to cut out of a row of this version; `None` for the whole row.
     pub(crate) fn cut(&self, version: u32) -> Option<&RowColumns> {
         self.cut.as_ref().filter(|_| version == self.schema.version()).map(|(cut, _)| cut)
     }

@@ -36,24 +36,24 @@ impl Commit {
     /// A commit; `None` if it does not have the table.
     pub(crate) fn find(engine: &Engine, snapshot: impl Into<Arc<Snapshot>>) -> Result<Option<Arc<Self>>> {
         let snapshot = snapshot.into();
-        let Some(state) = engine.state_of(&snapshot)? else { return Ok(None) };
-        let catalog = engine.catalog(&state, |name| engine.tree_of(&snapshot, name))?;
+        let Some(state) = engine.read_state(&snapshot)? else { return Ok(None) };
+        let catalog = engine.catalog(&state, |name| engine.read_tree(&snapshot, name))?;
         let (schema, manifest, indexes) = (catalog.schema, catalog.manifest, catalog.indexes);
         let trees = Arc::clone(&engine.trees);
         Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest, indexes })))
     }
 
     /// The number of keys of a tree.
-    pub(crate) fn len_of(&self, name: TreeName) -> Result<u64> {
+    pub(crate) fn tree_len(&self, name: TreeName) -> Result<u64> {
         match self.shared_tree(name)? {
             Some(tree) => Ok(tree.len()?),
             None => Ok(0),
         }
     }
 
-    /// How many hot rows and tombstones there are.
+    /// Number of hot rows and tombstones.
     pub(crate) fn hot_len(&self) -> Result<u64> {
-        Ok(self.len_of(TreeName::Hot)? + self.len_of(TreeName::Tombstones)?)
+        Ok(self.tree_len(TreeName::Hot)? + self.tree_len(TreeName::Tombstones)?)
     }
 
     pub(crate) fn stamp(&self) -> u64 {

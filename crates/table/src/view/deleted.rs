@@ -1,4 +1,4 @@
-//! Which rows of files do not count any more in a view.
+//! Dead rows of files: replaced or deleted in a view.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use lath_parquet::DeleteMask;
 use lath_store::{RecordReader, Tree};
 
 use super::View;
-use super::deleted_cache::Known;
+use super::deleted_cache::DeadEntry;
 use super::engine::Engine;
 use super::hot::for_each_since;
 use crate::error::{Error, Result};
@@ -21,9 +21,9 @@ struct HotKeys {
     stamps: Vec<u64>,
 }
 
-/// The dead rows of each of these files: those that the mask has, and those whose key is hot or deleted.
+/// The dead rows of each of these files: rows that the mask has, and rows whose key is hot or deleted.
 ///
-/// What is known of an earlier commit is extended by the keys that have changed since.
+/// Cached rows of an earlier commit are extended by the keys that have changed since.
 pub(crate) fn dead_rows(
     engine: &Engine,
     view: &mut dyn View,
@@ -31,9 +31,10 @@ pub(crate) fn dead_rows(
 ) -> Result<Vec<Arc<DeleteMask>>> {
     let (incarnation, committed) = (view.state().incarnation, view.committed_stamp());
     let (stamp, hot_stamp) = (view.state().stamp, view.state().hot_stamp);
-    let known: Vec<Option<Known>> =
+    let known: Vec<Option<DeadEntry>> =
         files.iter().map(|file| engine.dead.get(file.number, incarnation, committed)).collect();
-    let since = |file: &FileEntry, known: &Option<Known>| known.as_ref().map_or(0, |known| known.stamp).max(file.born);
+    let since =
+        |file: &FileEntry, known: &Option<DeadEntry>| known.as_ref().map_or(0, |known| known.stamp).max(file.born);
     let oldest = files.iter().zip(&known).map(|(file, known)| since(file, known)).min().unwrap_or(stamp);
     let mut changed = [HotKeys::default(), HotKeys::default()];
     if hot_stamp > oldest {
@@ -53,7 +54,7 @@ pub(crate) fn dead_rows(
         let is_mask_known = known.as_ref().is_some_and(|known| known.stamp >= file.mask_stamp);
         let mut rows = known.map_or_else(Arc::default, |known| known.dead);
         if !is_mask_known && file.masked > 0 {
-            *Arc::make_mut(&mut rows) |= &whole_mask_of(view, file)?;
+            *Arc::make_mut(&mut rows) |= &read_whole_mask(view, file)?;
         }
         for keys in &changed {
             for row in keys.rows_in(engine, view, file, since)? {
@@ -61,11 +62,24 @@ pub(crate) fn dead_rows(
             }
         }
         if stamp == committed {
-            engine.dead.put(file.number, Known { incarnation, stamp, dead: Arc::clone(&rows) });
+            engine.dead.put(file.number, DeadEntry { incarnation, stamp, dead: Arc::clone(&rows) });
         }
         dead.push(rows);
     }
     Ok(dead)
+}
+
+/// The rows of files that hot rows and tombstones replace, by the numbers of the files, without those that the masks have already.
+pub(crate) fn rows_replaced_by_hot(engine: &Engine, view: &mut dyn View) -> Result<Vec<(u64, DeleteMask)>> {
+    let manifest = Arc::clone(view.manifest());
+    let dead = dead_rows(engine, view, manifest.files())?;
+    let mut replaced = Vec::new();
+    for (entry, dead) in manifest.files().iter().zip(dead) {
+        let mut rows = DeleteMask::clone(&dead);
+        rows -= &read_mask(view, entry.number)?;
+        replaced.push((entry.number, rows));
+    }
+    Ok(replaced)
 }
 
 impl HotKeys {
@@ -95,7 +109,7 @@ impl HotKeys {
 }
 
 /// The rows that the mask of a file has.
-pub(crate) fn mask_of(view: &mut dyn View, number: u64) -> Result<DeleteMask> {
+pub(crate) fn read_mask(view: &mut dyn View, number: u64) -> Result<DeleteMask> {
     let mut mask = DeleteMask::new();
     let Some(tree) = view.tree(TreeName::Masks)? else { return Ok(mask) };
     for piece in tree.prefix(&file_key(number)) {
@@ -105,8 +119,8 @@ pub(crate) fn mask_of(view: &mut dyn View, number: u64) -> Result<DeleteMask> {
 }
 
 /// The rows that the mask of a file has, which are as many as its entry says.
-fn whole_mask_of(view: &mut dyn View, entry: &FileEntry) -> Result<DeleteMask> {
-    let mask = mask_of(view, entry.number)?;
+fn read_whole_mask(view: &mut dyn View, entry: &FileEntry) -> Result<DeleteMask> {
+    let mask = read_mask(view, entry.number)?;
     if mask.len() == entry.masked && mask.iter().last().is_none_or(|row| row < entry.rows) {
         return Ok(mask);
     }
@@ -117,7 +131,7 @@ fn whole_mask_of(view: &mut dyn View, entry: &FileEntry) -> Result<DeleteMask> {
 /// Makes sure that no piece of a file's mask is missing. The first call for a state of the mask reads all of it.
 pub(crate) fn check_mask(engine: &Engine, view: &mut dyn View, entry: &FileEntry) -> Result<()> {
     if !engine.dead.is_mask_whole(entry) {
-        whole_mask_of(view, entry)?;
+        read_whole_mask(view, entry)?;
         engine.dead.set_mask_whole(entry);
     }
     Ok(())

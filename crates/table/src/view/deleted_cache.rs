@@ -1,4 +1,4 @@
-//! What is remembered of the rows of files that do not count any more.
+//! Cache of the dead rows of files.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,14 +7,14 @@ use lath_parquet::DeleteMask;
 
 use crate::records::FileEntry;
 
-/// How many states of a file are remembered: that of the newest commit, and those of a few snapshots.
+/// Number of states of a file that are cached: the newest commit and a few snapshots.
 const STATES: usize = 4;
 
 /// The rows of a file that are dead in a commit: masked, or with a key that is hot or deleted.
 ///
 /// A row that is dead stays dead in all later commits, so what is known of one commit is a part of what is true of the next.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct DeadEntry {
     /// The writer that made the commit. A commit of another writer with a higher number need not follow it: after a loss of power, say.
     pub(crate) incarnation: u64,
     pub(crate) stamp: u64,
@@ -24,20 +24,20 @@ pub(crate) struct Known {
 /// For each file, by its number, what is known of it.
 #[derive(Debug, Default)]
 pub(crate) struct DeadCache {
-    files: Mutex<HashMap<u64, Vec<Known>>>,
+    files: Mutex<HashMap<u64, Vec<DeadEntry>>>,
     /// For each file, the stamp of the newest mask that was found to be whole, and how many rows it has.
     whole_masks: Mutex<HashMap<u64, (u64, u64)>>,
 }
 
 impl DeadCache {
-    /// What is known of the newest commit of this writer up to `stamp`.
-    pub(crate) fn get(&self, file: u64, incarnation: u64, stamp: u64) -> Option<Known> {
+    /// The entry of the newest commit of this writer up to `stamp`.
+    pub(crate) fn get(&self, file: u64, incarnation: u64, stamp: u64) -> Option<DeadEntry> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let known = files.get(&file)?.iter();
         known.filter(|known| known.incarnation == incarnation && known.stamp <= stamp).max_by_key(|k| k.stamp).cloned()
     }
 
-    pub(crate) fn put(&self, file: u64, known: Known) {
+    pub(crate) fn put(&self, file: u64, known: DeadEntry) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let states = files.entry(file).or_default();
         states.retain(|other| (other.incarnation, other.stamp) != (known.incarnation, known.stamp));

@@ -1,4 +1,4 @@
-//! What all handles, snapshots and transactions of an open table share.
+//! State that all handles, snapshots and transactions of an open table share.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,13 +19,13 @@ use crate::records::{
 };
 use crate::row::{Categories, TableSchema};
 
-/// How many lists of files are remembered: the newest, and those of a few snapshots.
+/// Number of lists of files that are cached: the newest and a few snapshots.
 const CATALOGS: usize = 8;
 
-/// In how many schemas a file is remembered: the newest, and those of a few snapshots.
+/// Number of schemas in which a file is cached: the newest and a few snapshots.
 const FILE_SCHEMAS: usize = 4;
 
-/// How many more files than the newest commit has are remembered.
+/// Number of files that are cached beyond twice the files of the newest commit.
 const SPARE_FILES: usize = 64;
 
 /// An open table. Other modules implement its operations.
@@ -40,7 +40,7 @@ pub(crate) struct Engine {
     /// A number that no other opening has.
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
-    /// How often rows were removed from the hot tree by others than a flush, committed or not.
+    /// Number of times that rows were removed from the hot tree other than by a flush, committed or not.
     pub(crate) hot_removals: AtomicU64,
     pub(crate) blocks: BlockCache,
     /// Locked while files are written or removed.
@@ -95,13 +95,13 @@ impl Engine {
     }
 
     /// A tree of the table in a commit.
-    pub(crate) fn tree_of<'s>(&self, snapshot: &'s Snapshot, name: TreeName) -> Result<Option<Tree<'s>>> {
+    pub(crate) fn read_tree<'s>(&self, snapshot: &'s Snapshot, name: TreeName) -> Result<Option<Tree<'s>>> {
         Ok(snapshot.tree(self.trees.get(name))?)
     }
 
     /// The table's state in a commit; `None` if the commit does not have the table.
-    pub(crate) fn state_of(&self, snapshot: &Snapshot) -> Result<Option<State>> {
-        let Some(meta) = self.tree_of(snapshot, TreeName::Meta)? else { return Ok(None) };
+    pub(crate) fn read_state(&self, snapshot: &Snapshot) -> Result<Option<State>> {
+        let Some(meta) = self.read_tree(snapshot, TreeName::Meta)? else { return Ok(None) };
         meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
     }
 
@@ -201,7 +201,7 @@ impl Engine {
             None => None,
         };
         let keys = keys.ok_or_else(|| Error::corrupt(format!("the keys of blocks of {} are missing", entry.name)))?;
-        let checksums = self.checksums_of(view, entry)?;
+        let checksums = self.checksums(view, entry)?;
         DataFile::find(&self.folder, entry, schema, keys, checksums, &self.dataset)
     }
 

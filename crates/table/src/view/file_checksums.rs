@@ -29,7 +29,7 @@ fn checksums_from_bytes(bytes: &[u8]) -> Result<Option<BlockChecksums>> {
 
 impl Engine {
     /// The checksums of a file that a view has; `None` for a file that was written before tables kept them.
-    pub(crate) fn checksums_of(&self, view: &mut dyn View, entry: &FileEntry) -> Result<Option<Arc<BlockChecksums>>> {
+    pub(crate) fn checksums(&self, view: &mut dyn View, entry: &FileEntry) -> Result<Option<Arc<BlockChecksums>>> {
         if !entry.is_checksummed {
             return Ok(None);
         }

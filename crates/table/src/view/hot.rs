@@ -9,9 +9,9 @@ use super::View;
 use crate::error::{Error, Result};
 use crate::records::TreeName;
 use crate::row::key::KeyRange;
-use crate::row::{ByteList, HotValue, StoredRows, TableSchema, ValueColumns, stamp_of, value_codec};
+use crate::row::{ByteList, HotValue, StoredRows, TableSchema, ValueColumns, read_stamp, value_codec};
 
-/// Which columns of hot rows are decoded, in a schema that is not older than any of the rows.
+/// The columns of hot rows to decode, in a schema that is not older than any of the rows.
 #[derive(Debug)]
 pub(crate) struct HotColumns {
     /// Where each column is among those that are decoded: of the key, if it is, and then value columns.
@@ -97,7 +97,7 @@ pub(crate) fn for_each_since(
     let mut cursor = tree.cursor();
     while cursor.next()? {
         let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
-        let own = stamp_of(value)?;
+        let own = read_stamp(value)?;
         if own > stamp {
             each(key, value, own)?;
         }
@@ -108,7 +108,7 @@ pub(crate) fn for_each_since(
 /// Reads hot rows in the order of their keys, some at a time.
 #[derive(Debug)]
 pub(crate) struct HotCursor {
-    /// What is left of the range.
+    /// The rest of the range.
     range: KeyRange,
     columns: Arc<HotColumns>,
     is_done: bool,

@@ -1,4 +1,4 @@
-//! What is read of a table: a commit, or what a transaction has made of one.
+//! Readable states of a table: a commit, or an open write.
 
 mod commit;
 mod deleted;
@@ -17,21 +17,16 @@ use crate::records::{Index, Manifest, State, TreeName};
 use crate::row::TableSchema;
 
 pub(crate) use self::commit::Commit;
-pub(crate) use self::deleted::{check_mask, dead_rows, is_masked, mask_of, parse_mask};
+pub(crate) use self::deleted::{check_mask, dead_rows, is_masked, parse_mask, read_mask, rows_replaced_by_hot};
 pub(crate) use self::engine::{Engine, database_path, is_file_name, store_path};
 pub(crate) use self::file_checksums::checksums_to_bytes;
 pub(crate) use self::hot::{HotColumns, HotCursor, HotRows, for_each_since};
-pub(crate) use self::signal::{Signal, Woken};
+pub(crate) use self::signal::{Signal, WakeReason};
 
-/// One state of a table.
+/// A readable state of a table.
 ///
-/// A transaction lends one tree at a time, so whoever reads two copies what it needs of the first.
+/// A transaction lends one tree at a time, so a reader of two trees copies what it needs from the first.
 pub(crate) trait View: Send {
-    /// Has to be called before something is read: a transaction writes what it has put and holds.
-    fn prepare(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     /// A tree, if it exists.
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>>;
 
@@ -40,7 +35,7 @@ pub(crate) trait View: Send {
 
     fn indexes(&self) -> &Arc<Vec<Index>>;
 
-    /// The state, whose stamp is that of the transaction if this is one.
+    /// The state. In a transaction its stamp is the one that the commit will have.
     fn state(&self) -> &State;
 
     /// The stamp of the commit that is read, or that the transaction began with.
@@ -52,10 +47,6 @@ pub(crate) trait View: Send {
 }
 
 impl<V: View + ?Sized> View for &mut V {
-    fn prepare(&mut self) -> Result<()> {
-        (**self).prepare()
-    }
-
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
         (**self).tree(name)
     }

@@ -1,9 +1,9 @@
-//! How the background thread is woken and stopped.
+//! Wakes and stops the background thread.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the background thread is to do.
+/// Signal to the background thread.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     state: Mutex<SignalState>,
@@ -16,9 +16,9 @@ struct SignalState {
     is_over: bool,
 }
 
-/// Why waiting has ended.
+/// Reason for which waiting has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Woken {
+pub(crate) enum WakeReason {
     /// There may be something to do.
     Due,
     /// The time is over.
@@ -45,15 +45,15 @@ impl Signal {
     }
 
     /// Waits until there may be something to do, or for so long.
-    pub(crate) fn wait(&self, timeout: Duration) -> Woken {
+    pub(crate) fn wait(&self, timeout: Duration) -> WakeReason {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(state, timeout, |state| !state.is_due && !state.is_over);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let is_due = std::mem::take(&mut state.is_due);
         match (state.is_over, is_due) {
-            (true, _) => Woken::Over,
-            (false, true) => Woken::Due,
-            (false, false) => Woken::Timeout,
+            (true, _) => WakeReason::Over,
+            (false, true) => WakeReason::Due,
+            (false, false) => WakeReason::Timeout,
         }
     }
 }

@@ -79,7 +79,7 @@ impl OpenWrite {
         let engine = Arc::clone(self.engine());
         let schema = Arc::clone(self.schema());
         let sorted = pending.sort(engine.runtime.threads())?;
-        let files = SortedFiles::of_transaction(&engine, self.state(), &schema)?;
+        let files = SortedFiles::for_transaction(&engine, self.state(), &schema)?;
         let mut files = OrderedFiles::new(files, engine.options.flush_bytes);
         for start in (0..sorted.len()).step_by(GATHERED_ROWS) {
             let end = sorted.len().min(start + GATHERED_ROWS);
@@ -112,7 +112,7 @@ impl OpenWrite {
             if *last < &entry.min[..] || *first > &entry.max[..] {
                 continue;
             }
-            let file = engine.cold(self, entry)?;
+            let file = engine.cold(&mut self.view()?, entry)?;
             let located = locate(&engine.blocks, &file, entry, &keys)?;
             let rows: DeleteMask = located.into_iter().map(|(_, row)| row).collect();
             self.add_to_mask(entry.number, &rows)?;
@@ -123,7 +123,8 @@ impl OpenWrite {
     /// Those keys of a tree that are among `keys`, which are in ascending order.
     fn keys_among(&mut self, name: TreeName, keys: &[&[u8]]) -> Result<ByteList> {
         let mut found = ByteList::default();
-        let Some(tree) = self.tree(name)? else { return Ok(found) };
+        let mut view = self.view()?;
+        let Some(tree) = view.tree(name)? else { return Ok(found) };
         if tree.len()? < keys.len() as u64 {
             let mut cursor = tree.cursor();
             let mut has_key = cursor.lower_bound(keys.first().copied().unwrap_or_default())?;

@@ -1,4 +1,4 @@
-//! What commits did to rows, as records of the store.
+//! The change feed as records of the store.
 //!
 //! The key of a change is the stamp of the commit, big-endian, and the key of the row: a commit has one change of a row at most. The value
 //! is the kind of change, and behind it a hot row whose checksum is seeded by all that: an empty one if the row was deleted.
@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::read::{Place, SortedKeys, find_places};
 use crate::records::{ChangeKind, Feed};
 use crate::row::{ByteList, value_codec};
-use crate::view::View;
 
 fn tree_key(stamp: u64, key: &[u8]) -> Vec<u8> {
     [&stamp.to_be_bytes(), key].concat()
@@ -31,7 +30,7 @@ impl OpenWrite {
         if self.state().feed.is_none() {
             return Ok(());
         }
-        let sorted = SortedKeys::of_rows(keys);
+        let sorted = SortedKeys::from_rows(keys);
         let places = self.places(&sorted)?;
         let (stamp, schema) = (self.state().stamp, self.schema().version());
         let mut tree = self.changes_tree()?;
@@ -48,12 +47,12 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// Records rows that are about to be deleted, those of these keys that are there. Keys are distinct and in ascending order.
+    /// Records the rows with these keys, which are about to be deleted. Keys are distinct and in ascending order.
     pub(crate) fn record_deletes(&mut self, keys: &ByteList) -> Result<()> {
         if self.state().feed.is_none() {
             return Ok(());
         }
-        let places = self.places(&SortedKeys::of_sorted(keys.clone()))?;
+        let places = self.places(&SortedKeys::from_sorted(keys.clone()))?;
         let there = keys.iter().zip(places).filter(|(_, place)| *place != Place::Nowhere);
         self.record_deleted(there.map(|(key, _)| key))
     }
@@ -71,7 +70,7 @@ impl OpenWrite {
         let mut tree = self.changes_tree()?;
         for key in keys {
             let tree_key = tree_key(stamp, key);
-            // What one commit inserts and deletes never was.
+            // A row that one commit inserts and deletes is no change.
             match tree.get(&tree_key)?.map(ChangeKind::from_record).transpose()? {
                 Some(ChangeKind::Insert) => drop(tree.remove(&tree_key)?),
                 _ => put(&mut tree, ChangeKind::Delete, stamp, key, schema, &[])?,
@@ -81,7 +80,7 @@ impl OpenWrite {
     }
 
     fn places(&mut self, keys: &SortedKeys) -> Result<Vec<Place>> {
-        find_places(&self.engine().clone(), self, keys)
+        find_places(&self.engine().clone(), &mut self.view()?, keys)
     }
 
     /// Removes the changes that are not to be kept any more: whole commits, and never the newest one.

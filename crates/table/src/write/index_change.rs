@@ -15,7 +15,7 @@ use crate::records::{Index, IndexEntry};
 use crate::row::ByteList;
 use crate::view::View;
 
-/// What is to be done to the entries of one index.
+/// Changes to the entries of one index.
 #[derive(Debug, Default)]
 struct EntryChanges {
     removed: BTreeSet<IndexEntry>,
@@ -30,12 +30,12 @@ impl OpenWrite {
         if indexes.is_empty() || keys.num_rows() == 0 {
             return Ok(());
         }
-        let sorted = SortedKeys::of_rows(keys);
+        let sorted = SortedKeys::from_rows(keys);
         let rows = UInt64Array::from_iter_values(sorted.last_rows().into_iter().map(|row| row as u64));
         let old = self.old_entries(&indexes, &sorted)?;
         let mut all = Vec::with_capacity(indexes.len());
         for (index, old) in indexes.iter().zip(old) {
-            let arrays = index.codec().columns_of(columns);
+            let arrays = index.codec().select(columns);
             let arrays = arrays.iter().map(|array| take(array, &rows, None)).collect::<Result<Vec<_>, _>>()?;
             let new: BTreeSet<IndexEntry> = index.entries(&arrays, sorted.keys().iter())?.into_iter().collect();
             let changes = EntryChanges {
@@ -57,14 +57,14 @@ impl OpenWrite {
         if indexes.is_empty() {
             return Ok(());
         }
-        let old = self.old_entries(&indexes, &SortedKeys::of_sorted(keys.clone()))?;
+        let old = self.old_entries(&indexes, &SortedKeys::from_sorted(keys.clone()))?;
         for (index, removed) in indexes.iter().zip(old) {
             self.change_entries(index, &EntryChanges { removed, added: BTreeSet::new() })?;
         }
         Ok(())
     }
 
-    /// Removes the entries of rows of a file that are about to be masked. `keys` are those of `rows`.
+    /// Removes the entries of rows of a file that are about to be masked. `keys` are the keys of `rows`.
     pub(crate) fn unindex_rows(&mut self, cold: &DataFile, rows: &[u64], keys: &[Vec<u8>]) -> Result<()> {
         let indexes = Arc::clone(self.indexes());
         for index in &*indexes {
@@ -84,8 +84,8 @@ impl OpenWrite {
         let columns: BTreeSet<usize> = indexes.iter().flat_map(|index| index.codec().columns()).copied().collect();
         let columns: Vec<usize> = columns.into_iter().collect();
         // Each key once, so that rows come in their order.
-        let distinct = SortedKeys::of_sorted(keys.keys().clone());
-        let found = get_many(&Arc::clone(self.engine()), self, &distinct, &columns)?;
+        let distinct = SortedKeys::from_sorted(keys.keys().clone());
+        let found = get_many(&Arc::clone(self.engine()), &mut self.view()?, &distinct, &columns)?;
         let there: ByteList = found
             .places
             .iter()
@@ -112,7 +112,8 @@ impl OpenWrite {
                 return Err(index.not_unique(entry));
             }
         }
-        let Some(tree) = self.index_tree(index.number())? else { return Ok(()) };
+        let mut view = self.view()?;
+        let Some(tree) = view.index_tree(index.number())? else { return Ok(()) };
         for (values, entry) in added {
             for other in tree.prefix(values) {
                 if !removed.contains(&other?.0[..]) {

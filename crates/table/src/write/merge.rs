@@ -10,11 +10,10 @@ use lath_predicate::Predicate;
 
 use super::transaction::Transaction;
 use crate::error::{Error, Result};
-use crate::read::{Found, SortedKeys, get_many};
+use crate::read::{FoundRows, SortedKeys, get_many};
 use crate::row::{ByteList, ConformedRows, TableSchema};
-use crate::view::View;
 
-/// What becomes of a row of the table whose key the source has.
+/// Action for a row of the table whose key the source has.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum WhenMatched {
@@ -29,7 +28,7 @@ pub enum WhenMatched {
     Keep,
 }
 
-/// What becomes of a row of the source whose key the table does not have.
+/// Action for a row of the source whose key the table does not have.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenNotMatched {
@@ -40,7 +39,7 @@ pub enum WhenNotMatched {
     Ignore,
 }
 
-/// What [`Transaction::merge`] does. The default updates all columns of rows that are there and inserts the others.
+/// Actions of [`Transaction::merge`]. The default updates all columns of rows that are there and inserts the others.
 ///
 /// ```
 /// use lath_table::{MergeWhen, Predicate, WhenMatched, WhenNotMatched};
@@ -68,14 +67,14 @@ impl MergeWhen {
         Self::default()
     }
 
-    /// Sets what becomes of rows of the table whose key the source has.
+    /// Sets the action for rows of the table whose key the source has.
     #[must_use]
     pub fn matched(mut self, action: WhenMatched) -> Self {
         self.matched = action;
         self
     }
 
-    /// Sets what becomes of rows of the source whose key the table does not have.
+    /// Sets the action for rows of the source whose key the table does not have.
     #[must_use]
     pub fn not_matched(mut self, action: WhenNotMatched) -> Self {
         self.not_matched = action;
@@ -97,15 +96,15 @@ impl MergeWhen {
     }
 }
 
-/// What [`Transaction::merge`] has done.
+/// Counts of [`Transaction::merge`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Merged {
-    /// How many rows were inserted.
+pub struct MergeCounts {
+    /// Number of rows that were inserted.
     pub inserted: u64,
-    /// How many rows of the table were updated.
+    /// Number of rows of the table that were updated.
     pub updated: u64,
-    /// How many rows of the table were deleted.
+    /// Number of rows of the table that were deleted.
     pub deleted: u64,
 }
 
@@ -114,15 +113,15 @@ impl Transaction {
     /// table does not have are inserted, as `when` says.
     ///
     /// The source needs the key columns; all columns of the table if rows may be inserted or all of their columns updated; and otherwise
-    /// the columns that are updated. Columns that are not needed are ignored, so that [`MergeWhen::if_source`] can ask about them. Of rows
-    /// of the source with the same key for which that condition is true, the last one counts.
+    /// the columns that are updated. Columns that are not needed are ignored, so that [`MergeWhen::if_source`] can ask about them. If
+    /// several rows of the source with the same key satisfy that condition, the last one counts.
     ///
     /// # Errors
     /// [`Error::Batch`] for a source without the columns that are needed, [`Error::Null`], [`Error::KeyTooLong`], and [`Error::Predicate`]
     /// for a condition that does not fit its columns, and [`Error::NotUnique`]. Then nothing was changed.
-    pub fn merge(&mut self, source: &RecordBatch, when: &MergeWhen) -> Result<Merged> {
+    pub fn merge(&mut self, source: &RecordBatch, when: &MergeWhen) -> Result<MergeCounts> {
         let schema = Arc::clone(self.changing.schema());
-        let wanted = Wanted::of(&schema, when)?;
+        let wanted = SourceColumns::of(&schema, when)?;
         let source = match &when.source {
             Some(predicate) => only_where(source, predicate)?,
             None => source.clone(),
@@ -134,7 +133,7 @@ impl Transaction {
         let there = self.read_matched(&schema, &keys, when)?;
         let rows = Rows::split(&keys, &there, when, schema.arrow())?;
 
-        let mut merged = Merged::default();
+        let mut merged = MergeCounts::default();
         let mut put = Vec::new();
         if when.not_matched == WhenNotMatched::Insert {
             merged.inserted = rows.new.len() as u64;
@@ -165,23 +164,23 @@ impl Transaction {
         })
     }
 
-    /// The rows of the table with these keys: all columns where they are needed, else only those of the key.
-    fn read_matched(&mut self, schema: &TableSchema, keys: &SortedKeys, when: &MergeWhen) -> Result<Found> {
+    /// The rows of the table with these keys: all columns if they are needed, else only the key.
+    fn read_matched(&mut self, schema: &TableSchema, keys: &SortedKeys, when: &MergeWhen) -> Result<FoundRows> {
         let needs_rows = when.table.is_some() || matches!(when.matched, WhenMatched::Update(_));
         let columns: Vec<usize> =
             if needs_rows { (0..schema.arrow().fields().len()).collect() } else { schema.key().columns().to_vec() };
-        get_many(&Arc::clone(self.changing.engine()), &mut self.changing, keys, &columns)
+        get_many(&Arc::clone(self.changing.engine()), &mut self.changing.view()?, keys, &columns)
     }
 }
 
-/// Which columns of the source are used.
-struct Wanted {
+/// The columns of the source that are used.
+struct SourceColumns {
     /// Those that an update of some columns changes, by their places in the table's schema.
     updated: Vec<usize>,
     needs_all: bool,
 }
 
-impl Wanted {
+impl SourceColumns {
     fn of(schema: &TableSchema, when: &MergeWhen) -> Result<Self> {
         let mut updated = Vec::new();
         if let WhenMatched::Update(names) = &when.matched {
@@ -216,11 +215,11 @@ impl Wanted {
 struct Rows {
     /// Rows of the source whose keys the table does not have.
     new: Vec<u64>,
-    matched: Vec<Matched>,
+    matched: Vec<MatchedRow>,
 }
 
 /// A row of the table whose key the source has.
-struct Matched {
+struct MatchedRow {
     /// The place of its key among the keys of the source.
     key: usize,
     /// Its row in the source.
@@ -230,7 +229,7 @@ struct Matched {
 }
 
 impl Rows {
-    fn split(keys: &SortedKeys, there: &Found, when: &MergeWhen, schema: &arrow_schema::SchemaRef) -> Result<Self> {
+    fn split(keys: &SortedKeys, there: &FoundRows, when: &MergeWhen, schema: &arrow_schema::SchemaRef) -> Result<Self> {
         let passes = match &when.table {
             Some(predicate) => Some(predicate.filter(schema)?.evaluate(&there.rows)?),
             None => None,
@@ -241,7 +240,7 @@ impl Rows {
             match there.places[source] {
                 None => rows.new.push(source as u64),
                 Some(there) if does_pass(there) => {
-                    rows.matched.push(Matched { key, source: source as u64, there: there as u64 });
+                    rows.matched.push(MatchedRow { key, source: source as u64, there: there as u64 });
                 }
                 Some(_) => {}
             }
@@ -252,10 +251,10 @@ impl Rows {
 
 /// The rows of the table as the source updates them.
 fn updated_rows(
-    matched: &[Matched],
+    matched: &[MatchedRow],
     columns: &[ArrayRef],
-    there: &Found,
-    wanted: &Wanted,
+    there: &FoundRows,
+    wanted: &SourceColumns,
     when: &MergeWhen,
 ) -> Result<Vec<ArrayRef>> {
     let new: Vec<u64> = matched.iter().map(|matched| matched.source).collect();

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod change_log;
+mod flushed_rows;
 mod index_change;
 mod merge;
 mod open_write;
@@ -10,8 +11,9 @@ mod pending_rows;
 mod sorted_files;
 mod transaction;
 
-pub use self::merge::{MergeWhen, Merged, WhenMatched, WhenNotMatched};
+pub(crate) use self::flushed_rows::write_hot_rows;
+pub use self::merge::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
 pub(crate) use self::open_write::OpenWrite;
 pub(crate) use self::ordered_files::OrderedFiles;
 pub(crate) use self::sorted_files::{NewFile, NewFiles, SortedFiles};
-pub use self::transaction::{Transaction, Updated};
+pub use self::transaction::{Transaction, UpdateCounts};

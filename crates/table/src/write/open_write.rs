@@ -17,12 +17,12 @@ use crate::records::{
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
 use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask};
 
-/// What is to become the next commit. Dropped without [`commit`](Self::commit), it changes nothing.
+/// The next commit in preparation. Dropped without [`commit`](Self::commit), it changes nothing.
 #[derive(Debug)]
 pub(crate) struct OpenWrite {
     engine: Arc<Engine>,
     transaction: StoreTransaction,
-    /// That of the last commit, with the stamp of this one.
+    /// The state of the last commit, with the stamp of this one.
     state: State,
     /// The number that the commit has in the store.
     commit: u64,
@@ -31,7 +31,7 @@ pub(crate) struct OpenWrite {
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
     has_changed: bool,
-    /// Rows that are not written yet. While there are some, nothing is read.
+    /// Rows that are not written yet.
     pending: PendingRows,
     /// Files that are removed unless there is a commit.
     files: Vec<NewFiles>,
@@ -71,8 +71,36 @@ impl OpenWrite {
         })
     }
 
+    /// Writes pending rows and gives what can be read, which they are a part of then.
+    pub(crate) fn view(&mut self) -> Result<WriteView<'_>> {
+        self.write_pending()?;
+        Ok(WriteView { write: self })
+    }
+
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    pub(crate) fn indexes(&self) -> &Arc<Vec<Index>> {
+        &self.indexes
+    }
+
+    /// The state with the stamp of this write.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The stamp of the commit before this write.
+    pub(crate) fn committed_stamp(&self) -> u64 {
+        self.committed_stamp
+    }
+
+    pub(crate) fn schema(&self) -> &Arc<TableSchema> {
+        &self.schema
+    }
+
+    pub(crate) fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
     }
 
     /// The tree of files that were dropped from the list.
@@ -259,7 +287,7 @@ impl OpenWrite {
         self.write_pending()?;
         if !rows.is_empty() && (self.state.feed.is_some() || !self.indexes.is_empty()) {
             let entry = Arc::clone(self.manifest.file(file)?);
-            let cold = self.engine.clone().cold(self, &entry)?;
+            let cold = Arc::clone(&self.engine).cold(&mut self.view()?, &entry)?;
             let numbers: Vec<u64> = rows.iter().collect();
             let keys = keys_of_rows(&cold, &numbers)?;
             self.record_deletes_of_rows(&keys)?;
@@ -341,7 +369,7 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// Drops a file from the list. It is removed once nobody needs it.
+    /// Drops a file from the list. It is removed once no reader needs it.
     pub(crate) fn drop_file(&mut self, entry: &FileEntry) -> Result<()> {
         let key = file_key(entry.number);
         self.transaction.tree(self.engine.trees.get(TreeName::Files))?.remove(&key)?;
@@ -414,7 +442,7 @@ impl OpenWrite {
     }
 }
 
-/// What a transaction had changed at some time.
+/// The changes of a transaction up to some time.
 #[derive(Debug)]
 pub(crate) struct Savepoint {
     store: lath_store::Savepoint,
@@ -457,42 +485,40 @@ impl StoreTransaction {
     }
 }
 
-impl View for OpenWrite {
-    fn prepare(&mut self) -> Result<()> {
-        self.write_pending()
-    }
+/// An open write without pending rows, which can be read.
+#[derive(Debug)]
+pub(crate) struct WriteView<'w> {
+    write: &'w mut OpenWrite,
+}
 
+impl View for WriteView<'_> {
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
-        debug_assert!(self.pending.is_empty(), "rows that were put are read before they are written");
-        Ok(self
-            .transaction
-            .existing_tree(self.engine.trees.get(name))?
-            .map(lath_store::TreeMut::into_tree)
-            .transpose()?)
+        let tree = self.write.transaction.existing_tree(self.write.engine.trees.get(name))?;
+        Ok(tree.map(lath_store::TreeMut::into_tree).transpose()?)
     }
 
     fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
-        let tree = self.transaction.existing_tree(&self.engine.trees.index(number))?;
+        let tree = self.write.transaction.existing_tree(&self.write.engine.trees.index(number))?;
         Ok(tree.map(lath_store::TreeMut::into_tree).transpose()?)
     }
 
     fn indexes(&self) -> &Arc<Vec<Index>> {
-        &self.indexes
+        &self.write.indexes
     }
 
     fn state(&self) -> &State {
-        &self.state
+        &self.write.state
     }
 
     fn committed_stamp(&self) -> u64 {
-        self.committed_stamp
+        self.write.committed_stamp
     }
 
     fn schema(&self) -> &Arc<TableSchema> {
-        &self.schema
+        &self.write.schema
     }
 
     fn manifest(&self) -> &Arc<Manifest> {
-        &self.manifest
+        &self.write.manifest
     }
 }

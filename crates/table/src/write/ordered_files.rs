@@ -18,7 +18,7 @@ const WRITTEN_ROWS: usize = 1 << 16;
 /// Writes rows to files in the order of the table.
 #[derive(Debug)]
 pub(crate) enum OrderedFiles {
-    /// Rows come in the order of their keys, which is that of files.
+    /// Rows come in the order of their keys, as in files.
     ByKey(SortedFiles),
     /// Files have another order.
     Clustered(ClusteredFiles),
@@ -71,7 +71,7 @@ pub(crate) struct ClusteredFiles {
 #[derive(Debug, Default)]
 struct Part {
     batches: Vec<RecordBatch>,
-    /// What their order goes by.
+    /// The bytes that rows are ordered by.
     sort_keys: Vec<Rows>,
     bytes: u64,
 }
@@ -82,7 +82,7 @@ impl ClusteredFiles {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let sort_keys = self.order.codec().encode(&self.order.columns_of(batch.columns()))?;
+        let sort_keys = self.order.codec().encode(&self.order.select(batch.columns()))?;
         self.part.bytes += (sort_keys.size() + batch.columns().iter().map(slice_bytes).sum::<usize>()) as u64;
         self.part.batches.push(batch);
         self.part.sort_keys.push(sort_keys);
@@ -97,8 +97,8 @@ impl ClusteredFiles {
 
     fn write_part(&mut self) -> Result<()> {
         let Part { batches, sort_keys, .. } = std::mem::take(&mut self.part);
-        let rows_of = |(batch, keys): (usize, &Rows)| (0..keys.num_rows()).map(move |row| (batch, row));
-        let mut order: Vec<(usize, usize)> = sort_keys.iter().enumerate().flat_map(rows_of).collect();
+        let collect_rows = |(batch, keys): (usize, &Rows)| (0..keys.num_rows()).map(move |row| (batch, row));
+        let mut order: Vec<(usize, usize)> = sort_keys.iter().enumerate().flat_map(collect_rows).collect();
         order.sort_unstable_by(|a, b| sort_keys[a.0].row(a.1).data().cmp(sort_keys[b.0].row(b.1).data()));
         drop(sort_keys);
         let schema = Arc::clone(self.files.schema());
@@ -108,7 +108,7 @@ impl ClusteredFiles {
                 interleave_rows(&arrays, rows)
             };
             let columns = (0..schema.arrow().fields().len()).map(column).collect::<Result<Vec<_>>>()?;
-            let keys: ByteList = schema.key().encode(&schema.key().columns_of(&columns))?.iter().collect();
+            let keys: ByteList = schema.key().encode(&schema.key().select(&columns))?.iter().collect();
             self.files.push(&batch(schema.arrow(), columns, rows.len())?, &keys)?;
         }
         self.files.end_file()

@@ -59,7 +59,7 @@ impl PendingRows {
         self.batches.is_empty()
     }
 
-    /// How many rows were put.
+    /// Number of rows that were put.
     pub(crate) fn row_count(&self) -> usize {
         self.row_count
     }
@@ -109,7 +109,7 @@ impl PendingRows {
         self.batches[row.batch as usize].keys.get(row.row as usize)
     }
 
-    /// How many bytes all keys begin with, if batches are sorted.
+    /// Length of the common prefix of all keys, if batches are sorted.
     fn common_prefix(&self) -> usize {
         let ends = |batch: &'_ PendingBatch| [0, batch.keys.len() - 1];
         let mut keys = self.batches.iter().flat_map(|batch| ends(batch).map(|at| batch.keys.get(at)));

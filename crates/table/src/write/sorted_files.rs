@@ -44,7 +44,7 @@ pub(crate) struct NewFiles {
     engine: Arc<Engine>,
     files: Vec<NewFile>,
     paths: Vec<PathBuf>,
-    /// Names that the engine knows as those of files that are being written.
+    /// Names that the engine has registered as being written.
     names: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl std::fmt::Debug for WriterOf {
 impl SortedFiles {
     /// Files of the rows of a commit with this state, in its order.
     pub(crate) fn new(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>, level: u32) -> Result<Self> {
-        let order = RowOrder::of_ids(&state.cluster, schema)?.map(Arc::new);
+        let order = RowOrder::from_ids(&state.cluster, schema)?.map(Arc::new);
         let options = write_options(&engine.options.write, schema, order.as_deref());
         let (state, schema) = (state.clone(), Arc::clone(schema));
         let done = NewFiles { engine: Arc::clone(engine), files: Vec::new(), paths: Vec::new(), names: Vec::new() };
@@ -75,16 +75,16 @@ impl SortedFiles {
     }
 
     /// Files of the rows that a transaction with this state puts. The caller waits for them, so that all threads of the runtime encode.
-    pub(crate) fn of_transaction(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>) -> Result<Self> {
+    pub(crate) fn for_transaction(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>) -> Result<Self> {
         let mut files = Self::new(engine, state, schema, 0)?;
-        // What else the transaction does to the keys has its stamp, before and after this.
+        // Other changes of the transaction to these keys, before and after, have its own stamp.
         files.state.stamp -= 1;
         files.options = files.options.default_threads(engine.runtime.threads());
         files.is_maintenance = false;
         Ok(files)
     }
 
-    /// The order of rows; `None` if it is that of keys.
+    /// The order of rows; `None` for the order of keys.
     pub(crate) fn order(&self) -> Option<&Arc<RowOrder>> {
         self.order.as_ref()
     }
@@ -169,7 +169,7 @@ impl SortedFiles {
         let Some(Current { writer, mut entry, mut keys }) = self.current.take() else { return Ok(()) };
         if let BlockKeys::Bounds(bounds) = &mut keys {
             bounds.end_block()?;
-            let (min, max) = bounds.of_file().ok_or_else(|| Error::internal("a file without rows was written"))?;
+            let (min, max) = bounds.whole_file().ok_or_else(|| Error::internal("a file without rows was written"))?;
             (entry.min, entry.max) = (min.to_vec(), max.to_vec());
         }
         self.done.paths.push(self.done.engine.path(&entry.name));
@@ -205,7 +205,7 @@ impl NewFiles {
 impl Drop for NewFiles {
     fn drop(&mut self) {
         for path in &self.paths {
-            // What cannot be removed is removed when the table is next opened.
+            // A file that cannot be removed now is removed when the table is next opened.
             let _ = fs::remove_file(path);
         }
         let mut writing = self.engine.writing_files();
@@ -213,7 +213,7 @@ impl Drop for NewFiles {
     }
 }
 
-/// How files are written so that keys are found fast, and what is said of their order.
+/// Options of files: small pages and Bloom filters for keys, and sorting columns.
 fn write_options(base: &WriteOptions, schema: &TableSchema, order: Option<&RowOrder>) -> WriteOptions {
     let mut options = base.clone().created_by(concat!("lath-table version ", env!("CARGO_PKG_VERSION")));
     for field in schema.key().fields().iter().filter(|field| !field.data_type().is_nested()) {

@@ -12,10 +12,10 @@ use lath_store::Durability;
 use super::open_write::OpenWrite;
 use super::pending_rows::MAX_BATCH_ROWS;
 use crate::error::{Error, Result};
-use crate::file::{ColdCondition, columns_of};
+use crate::file::{ColdCondition, filter_columns};
 use crate::read::scan::TableScan;
-use crate::read::{Found, RangeScan, SortedKeys, contains_many, get, get_by_index, get_many, reading};
-use crate::row::key::{Key, KeyRange, Keys, range_of};
+use crate::read::{FoundRows, RangeScan, SortedKeys, contains_many, get, get_by_index, get_many, reading};
+use crate::row::key::{Key, KeyRange, Keys, key_range};
 use crate::row::{BATCH_ROWS, ByteList, ConformedRows, MAX_KEY_LEN, batch};
 use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
 
@@ -49,12 +49,12 @@ pub struct Transaction {
     pub(crate) changing: OpenWrite,
 }
 
-/// What [`Transaction::update`] has found.
+/// Counts of [`Transaction::update`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Updated {
-    /// How many rows of the table were changed.
+pub struct UpdateCounts {
+    /// Number of rows of the table that were changed.
     pub rows: u64,
-    /// How many rows of the batch have a key that the table does not have.
+    /// Number of rows of the batch whose key the table does not have.
     pub absent: u64,
 }
 
@@ -87,9 +87,9 @@ impl Transaction {
     pub fn insert(&mut self, batch: &RecordBatch) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());
         let rows = schema.conform(batch)?;
-        let key_columns = schema.key().columns_of(&rows.columns);
+        let key_columns = schema.key().select(&rows.columns);
         let keys = SortedKeys::new(&schema, &key_columns)?;
-        let is_there = contains_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)?;
+        let is_there = contains_many(&Arc::clone(self.changing.engine()), &mut self.changing.view()?, &keys)?;
         let duplicate = is_there.iter().position(|&is_there| is_there).or_else(|| keys.first_duplicate());
         if let Some(row) = duplicate {
             return Err(Error::DuplicateKey { key: schema.key().describe(&key_columns, row), row });
@@ -98,11 +98,11 @@ impl Transaction {
     }
 
     /// Changes some columns of rows that are there: the batch has the key columns and those to change. Rows of the batch whose key the
-    /// table does not have change nothing, and are counted. Of rows of the batch with the same key the last one counts.
+    /// table does not have change nothing, and are counted. If the batch repeats a key, the last row counts.
     ///
     /// # Errors
     /// As [`upsert`](Self::upsert).
-    pub fn update(&mut self, batch: &RecordBatch) -> Result<Updated> {
+    pub fn update(&mut self, batch: &RecordBatch) -> Result<UpdateCounts> {
         let schema = Arc::clone(self.changing.schema());
         let keys = SortedKeys::new(&schema, &schema.conform_key(batch)?)?;
         let mut changed: Vec<(usize, ArrayRef)> = Vec::new();
@@ -116,7 +116,7 @@ impl Transaction {
             changed.push((column, array));
         }
         let all: Vec<usize> = (0..schema.arrow().fields().len()).collect();
-        let found = get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys, &all)?;
+        let found = get_many(&Arc::clone(self.changing.engine()), &mut self.changing.view()?, &keys, &all)?;
         // For each row that was found, the last row of the batch with its key.
         let mut last = vec![0_u64; found.rows.num_rows()];
         let mut absent = 0;
@@ -135,7 +135,7 @@ impl Transaction {
         if rows > 0 {
             self.put_rows(ConformedRows { columns, categories })?;
         }
-        Ok(Updated { rows, absent })
+        Ok(UpdateCounts { rows, absent })
     }
 
     /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were,
@@ -144,7 +144,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
     pub fn delete(&mut self, keys: impl Keys) -> Result<()> {
-        let keys = reading::sorted_keys(&self.changing, &keys)?;
+        let keys = reading::sorted_keys(self.changing.schema(), &keys)?;
         self.check_lengths(keys.keys().iter().map(<[u8]>::len))?;
         self.changing.delete_keys(keys.keys())
     }
@@ -155,7 +155,6 @@ impl Transaction {
     /// [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not fit the table's columns, and whatever goes wrong while
     /// reading.
     pub fn delete_where(&mut self, predicate: &Predicate) -> Result<u64> {
-        self.changing.write_pending()?;
         let hot = self.hot_keys_where(predicate)?;
         let cold = self.cold_rows_where(predicate)?;
         let mut count = hot.len() as u64;
@@ -171,11 +170,12 @@ impl Transaction {
     fn hot_keys_where(&mut self, predicate: &Predicate) -> Result<ByteList> {
         let schema = Arc::clone(self.changing.schema());
         let filter = predicate.filter(schema.arrow())?;
-        let columns = columns_of(&filter, schema.arrow().fields());
+        let columns = filter_columns(&filter, schema.arrow().fields());
         let read = Arc::new(schema.arrow().project(&columns)?);
         let mut cursor = HotCursor::new(KeyRange::default(), HotColumns::new(&schema, &columns)?);
+        let mut view = self.changing.view()?;
         let mut found = ByteList::default();
-        while let Some((keys, columns)) = cursor.next(&mut self.changing, BATCH_ROWS)? {
+        while let Some((keys, columns)) = cursor.next(&mut view, BATCH_ROWS)? {
             let passes = filter.evaluate(&batch(&read, columns, keys.len())?)?;
             let passing = passes.iter().enumerate().filter(|(_, passes)| *passes == Some(true));
             passing.for_each(|(row, _)| found.push(keys.get(row)));
@@ -186,11 +186,12 @@ impl Transaction {
     /// For each file, the rows that are not dead and for which a condition is true.
     fn cold_rows_where(&mut self, predicate: &Predicate) -> Result<Vec<(u64, DeleteMask)>> {
         let engine = Arc::clone(self.changing.engine());
-        let manifest = Arc::clone(self.changing.manifest());
-        let dead = dead_rows(&engine, &mut self.changing, manifest.files())?;
+        let mut view = self.changing.view()?;
+        let manifest = Arc::clone(view.manifest());
+        let dead = dead_rows(&engine, &mut view, manifest.files())?;
         let mut found = Vec::new();
         for (entry, dead) in manifest.files().iter().zip(dead) {
-            let file = engine.cold(&mut self.changing, entry)?;
+            let file = engine.cold(&mut view, entry)?;
             let ColdCondition { pushed, rest } = ColdCondition::new(Some(predicate), file.upgrade())?;
             let columns = rest.as_ref().map(|rest| &rest.columns[..]).unwrap_or_default();
             let mut scan = file.scan(columns)?.deleted([(0, (*dead).clone())]);
@@ -214,13 +215,13 @@ impl Transaction {
         let ConformedRows { columns, categories } = rows;
         let schema = Arc::clone(self.changing.schema());
         let row_count = columns.first().map_or(0, Array::len);
-        // Whoever follows the rows has to see all of them or none.
+        // Indexes and the change feed have to see all of the rows or none.
         let max_rows = if self.changing.is_followed() { row_count.max(1) } else { MAX_BATCH_ROWS };
         let mut pieces = Vec::new();
         for start in (0..row_count).step_by(max_rows) {
             let len = max_rows.min(row_count - start);
             let piece: Vec<ArrayRef> = columns.iter().map(|column| column.slice(start, len)).collect();
-            pieces.push((schema.key().encode(&schema.key().columns_of(&piece))?, piece));
+            pieces.push((schema.key().encode(&schema.key().select(&piece))?, piece));
         }
         self.check_lengths(pieces.iter().flat_map(|(keys, _)| keys.iter().map(|key| key.data().len())))?;
         if let Some(categories) = categories {
@@ -229,7 +230,7 @@ impl Transaction {
         pieces.into_iter().try_for_each(|(keys, piece)| self.changing.put(keys, piece))
     }
 
-    /// What `change` does, or nothing if it fails.
+    /// Applies `change`, or nothing if it fails.
     pub(crate) fn all_or_nothing<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let savepoint = self.changing.savepoint()?;
         let changed = change(self);
@@ -251,15 +252,15 @@ impl Transaction {
     /// # Errors
     /// [`Error::Key`] for a key that no row can have.
     pub fn get(&mut self, key: impl Into<Key>) -> Result<Option<RecordBatch>> {
-        get::get(&Arc::clone(self.changing.engine()), &mut self.changing, &key.into())
+        get::get(&Arc::clone(self.changing.engine()), &mut self.changing.view()?, &key.into())
     }
 
     /// The rows with these keys, in one pass.
     ///
     /// # Errors
     /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
-    pub fn get_many(&mut self, keys: impl Keys) -> Result<Found> {
-        reading::get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)
+    pub fn get_many(&mut self, keys: impl Keys) -> Result<FoundRows> {
+        reading::get_many(&Arc::clone(self.changing.engine()), &mut self.changing.view()?, &keys)
     }
 
     /// [`Snapshot::get_by_index`](crate::Snapshot::get_by_index), with the changes of this transaction.
@@ -267,12 +268,12 @@ impl Transaction {
     /// # Errors
     /// As there.
     pub fn get_by_index(&mut self, name: &str, values: impl Into<Key>) -> Result<RecordBatch> {
-        get_by_index(&Arc::clone(self.changing.engine()), &mut self.changing, name, &values.into())
+        get_by_index(&Arc::clone(self.changing.engine()), &mut self.changing.view()?, name, &values.into())
     }
 
     /// Starts to say which rows to find.
     pub fn scan(&mut self) -> TableScan<'_> {
-        TableScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing))
+        TableScan::new(Arc::clone(self.changing.engine()), self.boxed_view())
     }
 
     /// Starts to say which rows to read in the order of their keys. A bound may have the first key columns only.
@@ -280,8 +281,12 @@ impl Transaction {
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
     pub fn range<K: Clone + Into<Key>>(&mut self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'_>> {
-        let range = range_of(&bounds, self.changing.schema().key())?;
-        Ok(RangeScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing), range))
+        let range = key_range(&bounds, self.changing.schema().key())?;
+        Ok(RangeScan::new(Arc::clone(self.changing.engine()), self.boxed_view(), range))
+    }
+
+    fn boxed_view(&mut self) -> Result<Box<dyn View + '_>> {
+        Ok(Box::new(self.changing.view()?))
     }
 
     /// The number of rows.

@@ -19,7 +19,7 @@ use arrow_array::RecordBatch;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 use lath_predicate::{Predicate, column};
-use lath_table::{Durability, Found, RangeScan, Result, Snapshot, Table, TableOptions, TableScan, Transaction};
+use lath_table::{Durability, FoundRows, RangeScan, Result, Snapshot, Table, TableOptions, TableScan, Transaction};
 use lath_testkit::Seeded;
 use lath_writer::WriteOptions;
 
@@ -33,7 +33,7 @@ type Test = Box<dyn Fn(&RowKey, &Values) -> bool>;
 /// The queries that snapshots and transactions share.
 trait Reads {
     fn get(&mut self, key: lath_table::Key) -> Result<Option<RecordBatch>>;
-    fn get_many(&mut self, keys: &RecordBatch) -> Result<Found>;
+    fn get_many(&mut self, keys: &RecordBatch) -> Result<FoundRows>;
     fn scan(&mut self) -> TableScan<'_>;
     fn range(&mut self, low: Option<lath_table::Key>, high: Option<lath_table::Key>) -> Result<RangeScan<'_>>;
     fn count(&mut self) -> Result<u64>;
@@ -46,7 +46,7 @@ macro_rules! reads {
             fn get(&mut self, key: lath_table::Key) -> Result<Option<RecordBatch>> {
                 <$type>::get(self, key)
             }
-            fn get_many(&mut self, keys: &RecordBatch) -> Result<Found> {
+            fn get_many(&mut self, keys: &RecordBatch) -> Result<FoundRows> {
                 <$type>::get_many(self, keys)
             }
             fn scan(&mut self) -> TableScan<'_> {

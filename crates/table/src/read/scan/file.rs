@@ -13,7 +13,7 @@ use crate::file::{ColdColumns, ColdCondition, DataFile, RestOfCondition};
 use crate::row::batch;
 use crate::view::{Engine, View, dead_rows};
 
-/// How files are scanned.
+/// Options of a scan of files.
 pub(crate) struct ColdOptions<'o> {
     pub(crate) engine: &'o Engine,
     pub(crate) columns: &'o [usize],
@@ -91,7 +91,7 @@ impl ColdScan {
 }
 
 impl ColdBatches {
-    /// What reading the files has done so far.
+    /// Progress of reading the files.
     pub(crate) fn progress(&self) -> ScanProgress {
         self.batches.progress()
     }

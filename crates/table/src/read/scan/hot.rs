@@ -10,13 +10,13 @@ use lath_parquet::{BatchFilter, Predicate};
 use lath_store::Tree;
 
 use crate::error::{Error, Result};
-use crate::file::columns_of;
+use crate::file::filter_columns;
 use crate::records::TreeName;
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, TableSchema, as_type, batch};
 use crate::view::{HotColumns, HotRows, View};
 
-/// How many batches a thread makes of each start of it, which takes as long as some hundred rows.
+/// Batches that a thread decodes each time it starts. Starting takes as long as some hundred rows.
 const BATCHES_PER_START: usize = 8;
 
 /// Batches of the hot rows for which a condition is true, in the order of keys.
@@ -28,7 +28,7 @@ pub(crate) struct HotScan {
     /// Strings and binary may be dictionaries here.
     output: SchemaRef,
     threads: usize,
-    /// How many hot rows were read.
+    /// Number of hot rows that were read.
     done: u64,
     ready: VecDeque<RecordBatch>,
 }
@@ -45,7 +45,7 @@ impl HotScan {
         let filter = predicate.map(|predicate| predicate.filter(schema.arrow())).transpose()?;
         let mut columns = columns.to_vec();
         if let Some(filter) = &filter {
-            let needed = columns_of(filter, schema.arrow().fields());
+            let needed = filter_columns(filter, schema.arrow().fields());
             columns.extend(needed.into_iter().filter(|column| !columns.contains(column)).collect::<Vec<_>>());
         }
         let read = Arc::new(schema.arrow().project(&columns)?);

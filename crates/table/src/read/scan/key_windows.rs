@@ -20,10 +20,10 @@ use crate::row::{BATCH_ROWS, ByteList, interleave_rows, slice_bytes};
 /// About how much memory the windows of all files that are read at once take at most.
 const WINDOW_BYTES: usize = 256 << 20;
 
-/// How much each of them may take in any case.
+/// Minimum bytes of a window.
 const MIN_WINDOW_BYTES: usize = 4 << 20;
 
-/// How many times as many rows as the last one a window has at most.
+/// Maximum growth of a window over the one before it.
 const GROWTH: usize = 4;
 
 /// The rows of a file, a window of keys at a time.
@@ -33,9 +33,9 @@ pub(crate) struct KeyWindows {
     dead: Arc<DeleteMask>,
     columns: Vec<usize>,
     predicate: Option<Predicate>,
-    /// What is left of the range.
+    /// The rest of the range.
     range: KeyRange,
-    /// How many rows are still wanted.
+    /// Number of rows that are still to be read.
     rows_left: u64,
     /// Rows of the next window.
     window_rows: usize,
@@ -85,7 +85,7 @@ impl KeyWindows {
             // The first key behind the last.
             self.range.low = [&last[..], &[0]].concat();
         }
-        let columns = self.columns_of(&rows)?;
+        let columns = self.read_columns(&rows)?;
         let keys: ByteList = rows.iter().map(|(key, _)| key).collect();
         let bytes = keys.memory_bytes() + columns.iter().map(slice_bytes).sum::<usize>();
         let max_rows = self.window_bytes / (bytes / rows.len()).max(1);
@@ -130,7 +130,7 @@ impl KeyWindows {
     }
 
     /// The columns that are wanted of these rows, in their order. The file is read once, from its beginning to its end.
-    fn columns_of(&self, rows: &[KeyAndRow]) -> Result<Vec<ArrayRef>> {
+    fn read_columns(&self, rows: &[KeyAndRow]) -> Result<Vec<ArrayRef>> {
         if self.columns.is_empty() {
             return Ok(Vec::new());
         }

@@ -36,7 +36,8 @@ pub(crate) use self::row_source::RowSource;
 #[must_use = "nothing is read before `build`"]
 pub struct TableScan<'v> {
     engine: Arc<Engine>,
-    view: Box<dyn View + 'v>,
+    /// An error if the pending rows of a transaction could not be written.
+    view: Result<Box<dyn View + 'v>>,
     columns: Option<Vec<String>>,
     dictionary_columns: Vec<String>,
     predicate: Option<Predicate>,
@@ -45,7 +46,7 @@ pub struct TableScan<'v> {
 }
 
 impl<'v> TableScan<'v> {
-    pub(crate) fn new(engine: Arc<Engine>, view: Box<dyn View + 'v>) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, view: Result<Box<dyn View + 'v>>) -> Self {
         Self {
             engine,
             view,
@@ -106,10 +107,10 @@ impl<'v> TableScan<'v> {
     /// [`Error::Predicate`](crate::Error::Predicate) or
     /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<TableBatches<'v>> {
-        let Self { engine, mut view, columns, dictionary_columns, predicate, limit, threads } = self;
-        view.prepare()?;
+        let Self { engine, view, columns, dictionary_columns, predicate, limit, threads } = self;
+        let mut view = view?;
         let schema = Arc::clone(view.schema());
-        let columns = places_of(&schema, columns.as_deref())?;
+        let columns = column_places(&schema, columns.as_deref())?;
         let output = Arc::new(output_schema(&schema, &columns, &dictionary_columns)?);
         let threads = threads.unwrap_or_else(|| engine.runtime.threads());
         let hot = HotScan::new(&schema, &columns, &output, predicate.as_ref(), threads)?;
@@ -133,19 +134,21 @@ impl<'v> TableScan<'v> {
     /// As [`build`](Self::build), and whatever goes wrong while reading.
     pub fn count(self) -> Result<u64> {
         if self.predicate.is_none() {
-            let Self { engine, mut view, limit, .. } = self;
-            view.prepare()?;
-            return Ok(count_all(&engine, &mut *view)?.min(limit));
+            let Self { engine, view, limit, .. } = self;
+            return Ok(count_all(&engine, &mut *view?)?.min(limit));
         }
         // Some column has to be read; the first of the key is small.
-        let schema = Arc::clone(self.view.schema());
-        let first = schema.key().fields().first().map(|field| field.name().clone());
-        self.select(first).build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64))
+        let view = self.view?;
+        let first = view.schema().key().fields().first().map(|field| field.name().clone());
+        Self { view: Ok(view), ..self }
+            .select(first)
+            .build()?
+            .try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64))
     }
 }
 
 /// The places of these columns in the schema; of all if there are none.
-pub(crate) fn places_of(schema: &TableSchema, columns: Option<&[String]>) -> Result<Vec<usize>> {
+pub(crate) fn column_places(schema: &TableSchema, columns: Option<&[String]>) -> Result<Vec<usize>> {
     match columns {
         Some(columns) => columns.iter().map(|name| schema.column(name)).collect(),
         None => Ok((0..schema.arrow().fields().len()).collect()),
@@ -180,7 +183,7 @@ fn output_schema(schema: &TableSchema, columns: &[usize], dictionary_columns: &[
     Ok(output)
 }
 
-/// The batches of a scan: those of files, then hot rows. After an error there are no more.
+/// The batches of a scan: first of files, then of hot rows. After an error there are no more.
 pub struct TableBatches<'v> {
     view: Box<dyn View + 'v>,
     output: SchemaRef,
@@ -199,7 +202,7 @@ impl TableBatches<'_> {
         Arc::clone(&self.output)
     }
 
-    /// What reading the files has done so far: a report for each schema in which files were written, the newest first. Hot rows are not
+    /// Progress of reading the files: a report for each schema in which files were written, the newest first. Hot rows are not
     /// in it.
     pub fn reports(&self) -> Vec<ScanReport> {
         self.progress.iter().map(ScanProgress::report).collect()

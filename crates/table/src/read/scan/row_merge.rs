@@ -24,7 +24,7 @@ pub(crate) struct RowMerge {
 pub(crate) struct MergedRows {
     pub(crate) columns: Vec<ArrayRef>,
     pub(crate) row_count: usize,
-    /// What the order goes by: their keys, if it is that of keys.
+    /// The bytes that rows are ordered by: their keys, or the encoded columns of another order.
     pub(crate) keys: ByteList,
 }
 
@@ -44,7 +44,7 @@ impl RowMerge {
         Self { schema, columns, order: Some(order), sources }
     }
 
-    /// The next rows, at most so many; none at the end. What the order goes by is given where it is asked for.
+    /// The next rows, at most so many; none at the end. `with_keys` asks for the bytes that rows are ordered by.
     pub(crate) fn next(&mut self, view: &mut dyn View, max_rows: usize, with_keys: bool) -> Result<MergedRows> {
         let mut pieces: Vec<Vec<ArrayRef>> = Vec::new();
         let mut order: Vec<(usize, usize)> = Vec::new();
@@ -83,7 +83,7 @@ impl RowMerge {
         Ok(MergedRows { columns, row_count: order.len(), keys })
     }
 
-    /// The source with the least key, and up to which of its rows keys are less than those of all others.
+    /// The source with the smallest key, and the end of its rows whose keys are below all other sources.
     fn first_run(&self) -> Option<(usize, usize)> {
         let (mut first, mut second): (Option<(usize, &Current)>, Option<&Current>) = (None, None);
         for (at, source) in self.sources.iter().enumerate() {

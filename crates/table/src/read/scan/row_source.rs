@@ -20,7 +20,7 @@ use crate::view::{HotCursor, View};
 #[derive(Debug)]
 pub(crate) struct RowSource {
     rows: SourceRows,
-    /// What was read and not handed out yet.
+    /// Rows that were read and not handed out yet.
     current: Option<Current>,
     is_done: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Current {
     pub(crate) len: usize,
 }
 
-/// What the order goes by, as bytes.
+/// The bytes that rows are ordered by.
 #[derive(Debug)]
 pub(crate) enum EncodedKeys {
     Rows(Rows),
@@ -91,7 +91,7 @@ impl RowSource {
     }
 
     /// The rows of a file that are not dead, in the order that the file has.
-    pub(crate) fn in_order_of(file: &DataFile, dead: &DeleteMask, columns: &[usize], order: &RowOrder) -> Result<Self> {
+    pub(crate) fn clustered(file: &DataFile, dead: &DeleteMask, columns: &[usize], order: &RowOrder) -> Result<Self> {
         Self::in_order(file, dead, 0..file.rows(), columns, order.codec(), None)
     }
 
@@ -120,7 +120,7 @@ impl RowSource {
         Self { rows, current: None, is_done: false }
     }
 
-    /// What was read and not handed out yet.
+    /// Rows that were read and not handed out yet.
     pub(crate) fn current(&self) -> Option<&Current> {
         self.current.as_ref()
     }

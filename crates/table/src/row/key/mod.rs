@@ -214,7 +214,7 @@ impl<K: Clone + Into<Key>> sealed::Sealed for [K] {}
 impl<K: Clone + Into<Key>> Keys for [K] {
     fn to_arrays(&self, columns: &KeyColumns<'_>) -> Result<Vec<ArrayRef>> {
         let keys: Vec<Key> = self.iter().cloned().map(Into::into).collect();
-        arrays_of(&keys, columns.0)
+        to_arrays(&keys, columns.0)
     }
 }
 
@@ -247,16 +247,16 @@ impl Key {
             ([KeyValue::Integer(integer)], [field]) if *field.data_type() == DataType::Int64 => {
                 match i64::try_from(*integer) {
                     Ok(integer) => Ok(vec![Arc::new(Int64Array::from(vec![integer]))]),
-                    Err(_) => arrays_of(std::slice::from_ref(self), schema),
+                    Err(_) => to_arrays(std::slice::from_ref(self), schema),
                 }
             }
-            _ => arrays_of(std::slice::from_ref(self), schema),
+            _ => to_arrays(std::slice::from_ref(self), schema),
         }
     }
 }
 
 /// The key columns of these keys.
-fn arrays_of(keys: &[Key], schema: &TableSchema) -> Result<Vec<ArrayRef>> {
+fn to_arrays(keys: &[Key], schema: &TableSchema) -> Result<Vec<ArrayRef>> {
     let fields = schema.key().fields();
     if let Some(key) = keys.iter().find(|key| key.values.len() != fields.len()) {
         return Err(Error::key(format!(
@@ -267,46 +267,46 @@ fn arrays_of(keys: &[Key], schema: &TableSchema) -> Result<Vec<ArrayRef>> {
     }
     let column = |(at, field): (usize, &Arc<Field>)| {
         let values: Vec<&KeyValue> = keys.iter().map(|key| &key.values[at]).collect();
-        column_of(&values, field)
+        to_column(&values, field)
     };
     schema.key().one_form(&fields.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?)
 }
 
 /// The encoded range between these bounds.
-pub(crate) fn range_of<K: Clone + Into<Key>>(bounds: &impl RangeBounds<K>, codec: &KeyCodec) -> Result<KeyRange> {
+pub(crate) fn key_range<K: Clone + Into<Key>>(bounds: &impl RangeBounds<K>, codec: &KeyCodec) -> Result<KeyRange> {
     let bound = |bound: Bound<&K>| {
         Ok::<_, Error>(match bound {
             Bound::Unbounded => Bound::Unbounded,
-            Bound::Included(key) => Bound::Included(prefix_of(&key.clone().into(), codec)?),
-            Bound::Excluded(key) => Bound::Excluded(prefix_of(&key.clone().into(), codec)?),
+            Bound::Included(key) => Bound::Included(key_prefix(&key.clone().into(), codec)?),
+            Bound::Excluded(key) => Bound::Excluded(key_prefix(&key.clone().into(), codec)?),
         })
     };
-    Ok(KeyRange::of_prefixes(bound(bounds.start_bound())?, bound(bounds.end_bound())?))
+    Ok(KeyRange::from_prefixes(bound(bounds.start_bound())?, bound(bounds.end_bound())?))
 }
 
 /// The encoded form of the first columns of a key, or of all.
-pub(crate) fn prefix_of(key: &Key, codec: &KeyCodec) -> Result<Vec<u8>> {
+pub(crate) fn key_prefix(key: &Key, codec: &KeyCodec) -> Result<Vec<u8>> {
     let fields = codec.fields();
     if key.values.is_empty() || key.values.len() > fields.len() {
         let what = format!("a bound has {} values, and there are {} key columns", key.values.len(), fields.len());
         return Err(Error::key(what));
     }
-    let columns = key.values.iter().zip(fields).map(|(value, field)| column_of(&[value], field));
+    let columns = key.values.iter().zip(fields).map(|(value, field)| to_column(&[value], field));
     codec.encode_prefix(&columns.collect::<Result<Vec<_>>>()?)
 }
 
 /// The value as an array of the column's type.
-pub(crate) fn default_of(value: &KeyValue, field: &Field) -> Result<ArrayRef> {
+pub(crate) fn default_array(value: &KeyValue, field: &Field) -> Result<ArrayRef> {
     if let KeyValue::Array(array) = value
         && array.is_nullable()
     {
         return Err(Error::schema(format!("the default of column {:?} is null: leave it out", field.name())));
     }
-    column_of(&[value], field).map_err(|error| Error::schema(format!("a default that does not fit: {error}")))
+    to_column(&[value], field).map_err(|error| Error::schema(format!("a default that does not fit: {error}")))
 }
 
 /// The values as an array of the column's type.
-fn column_of(values: &[&KeyValue], field: &Field) -> Result<ArrayRef> {
+fn to_column(values: &[&KeyValue], field: &Field) -> Result<ArrayRef> {
     let array = plain_array(values)?;
     let unfit = |why: &str| {
         let shown = values.first().map_or_else(String::new, |value| format!("{value} "));

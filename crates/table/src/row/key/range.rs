@@ -14,7 +14,7 @@ pub(crate) struct KeyRange {
 impl KeyRange {
     /// The keys between bounds that are prefixes of keys. A key that begins with an included bound is in the range, and with an excluded
     /// one it is not.
-    pub(crate) fn of_prefixes(low: Bound<Vec<u8>>, high: Bound<Vec<u8>>) -> Self {
+    pub(crate) fn from_prefixes(low: Bound<Vec<u8>>, high: Bound<Vec<u8>>) -> Self {
         let low = match low {
             Bound::Unbounded => Some(Vec::new()),
             Bound::Included(prefix) => Some(prefix),
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn bounds_that_are_prefixes_have_all_keys_that_begin_with_them() {
         let range = |low: Bound<&[u8]>, high: Bound<&[u8]>| {
-            KeyRange::of_prefixes(low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec))
+            KeyRange::from_prefixes(low.map(<[u8]>::to_vec), high.map(<[u8]>::to_vec))
         };
         let within = |range: &KeyRange, key: &[u8]| range.overlaps(key, key);
         let all = range(Bound::Unbounded, Bound::Unbounded);

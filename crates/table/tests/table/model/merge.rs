@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lath_table::{MergeWhen, Merged, WhenMatched, WhenNotMatched};
+use lath_table::{MergeWhen, MergeCounts, WhenMatched, WhenNotMatched};
 
 use super::{History, Model, Test};
 use crate::rows::{RowKey, Values};
@@ -44,7 +44,7 @@ impl History {
         let expected = plan.apply(&mut self.model, rows);
         let found = (merged.inserted, merged.updated, merged.deleted);
         assert_eq!(found, expected, "{:?} after {:?}", plan.when, self.steps);
-        let Merged { inserted, updated, deleted, .. } = merged;
+        let MergeCounts { inserted, updated, deleted, .. } = merged;
         format!("merge, {inserted} inserted, {updated} updated, {deleted} deleted")
     }
 }
