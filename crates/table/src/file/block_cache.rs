@@ -51,7 +51,7 @@ impl CacheEntry {
     }
 }
 
-/// Parts of files within a bound. Those that were not asked for lately go first (the clock algorithm).
+/// Cache of parts of files, of bounded size. The clock algorithm evicts parts that were not used lately.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     shards: Box<[Mutex<Shard>]>,

@@ -10,7 +10,7 @@ use lath_parquet::{BatchFilter, Predicate};
 use crate::error::Result;
 use crate::row::{Upgrade, batch};
 
-/// A condition in two parts: what a file can be asked, and what is asked of the rows that it gives.
+/// A condition in two parts: one that the scan of a file evaluates, and one for the rows that the scan gives.
 #[derive(Debug)]
 pub(crate) struct ColdCondition {
     /// The part that the scan of the file evaluates; statistics and Bloom filters rule out rows.

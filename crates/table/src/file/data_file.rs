@@ -22,7 +22,7 @@ pub(crate) struct DataFile {
     upgrade: Arc<Upgrade>,
     file: DatasetFile,
     keys: Arc<BlockKeys>,
-    /// Whether what is read of it is verified by checksums of its blocks.
+    /// Whether checksums of its blocks verify the bytes that are read.
     is_verified: bool,
     /// Once blocks were asked for.
     blocks: OnceLock<Arc<ColdBlocks>>,
@@ -140,7 +140,7 @@ impl DataFile {
         start..(start + BLOCK_ROWS).min(self.rows)
     }
 
-    /// A scan of what the file has of these columns of its schema, on the caller's thread.
+    /// A scan of these columns of its schema, as far as the file has them, on the caller's thread.
     pub(crate) fn scan(&self, columns: &[usize]) -> Result<Scan> {
         let columns = ColdColumns::new(&self.upgrade, columns);
         let scan = self.file.open()?.scan();
@@ -175,7 +175,7 @@ impl Iterator for NumberedBatches {
     }
 }
 
-/// Columns of a schema, and what a file of the same or an older one has of them.
+/// Columns of a schema, and their places in a file of the same or an older schema.
 #[derive(Debug)]
 pub(crate) struct ColdColumns {
     upgrade: Arc<Upgrade>,

@@ -1,4 +1,4 @@
-//! Where the rows with given keys are in a file.
+//! Locates the rows with given keys in a file.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(crate) type KeyLocation = (usize, u64);
 
 /// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order of rows.
 ///
-/// In a file that is in the order of its keys, fences say which block of rows can have a key, and Bloom filters which keys are in no row
+/// In a file that is in the order of its keys, the block index gives the block that can have a key, and Bloom filters rule out keys that are in no row
 /// group; then the key columns of the remaining blocks are read and compared.
 pub(crate) fn locate(
     cache: &BlockCache,

@@ -143,7 +143,7 @@ impl<'k> Places<'k> {
         slots.map(|place| place - 1).find(|place| self.keys[*place] == key)
     }
 
-    /// Where a key may be: each slot once, from one on that its hash says.
+    /// The slots that a key may have: each once, from the slot of its hash on.
     fn probe_slots(&self, key: &[u8]) -> impl Iterator<Item = usize> + use<> {
         let (hash, mask) = (xxh3_64(key) as usize, self.slots.len() - 1);
         (0..=mask).map(move |step| hash.wrapping_add(step) & mask)

@@ -1,4 +1,4 @@
-//! Whether the parts of a table agree.
+//! Checks that the parts of a table agree.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,13 +29,13 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Whether nothing is wrong.
+    /// Whether there is no problem.
     pub fn is_intact(&self) -> bool {
         self.problems.is_empty()
     }
 }
 
-/// Something that is wrong with a table.
+/// A problem of a table.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -90,7 +90,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Holds everything against each other, for the newest commit and the named snapshots.
+/// Compares all parts with each other, for the newest commit and the named snapshots.
 pub(crate) fn check(engine: &Arc<Engine>) -> Result<CheckReport> {
     // So that no file comes or goes meanwhile.
     let _no_maintenance = engine.lock_maintenance();
@@ -157,7 +157,7 @@ fn check_view(
     }
 }
 
-/// Holds the entries of an index against those that the rows have.
+/// Compares the entries of an index with the entries that the rows have.
 fn check_index(engine: &Arc<Engine>, view: &mut Arc<Commit>, index: &Index, problems: &mut Vec<Problem>) -> Result<()> {
     let expected = entries_of_rows(engine, view, index)?;
     let mut expected = expected.iter();

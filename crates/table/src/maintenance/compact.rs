@@ -1,4 +1,4 @@
-//! Small and much-deleted files become fewer and larger ones, in the order that the table has.
+//! Merges small and much-deleted files to fewer and larger ones in the order of the table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

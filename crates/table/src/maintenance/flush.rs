@@ -1,4 +1,4 @@
-//! Hot rows become files.
+//! Flushes hot rows to files.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -12,7 +12,7 @@ use crate::records::{BlockIndex, BlockKeys, KeyBounds, TreeName};
 use crate::row::key::KeyRange;
 use crate::view::{Engine, View, dead_rows};
 
-/// The number of rows of the view, held against the numbers of entries of its indexes.
+/// The number of rows of the view, checked against the numbers of entries of its indexes.
 ///
 /// # Errors
 /// [`Error::Corrupt`] if an index has another number of entries: then a row is there twice or missing.

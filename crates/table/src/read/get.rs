@@ -1,4 +1,4 @@
-//! One row by its key: what is done for many keys, without sorting, scanning and gathering.
+//! Gets one row by its key, without the sorting, scanning and gathering of a lookup of many keys.
 
 use std::sync::Arc;
 

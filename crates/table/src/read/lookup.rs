@@ -95,7 +95,7 @@ impl SortedKeys {
     }
 }
 
-/// Where the row with a key is.
+/// The place of the row with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// There is no such row.
@@ -106,7 +106,7 @@ pub(crate) enum Place {
     Cold { file: usize, row: u64 },
 }
 
-/// Finds out where the rows with these keys are.
+/// Locates the rows with these keys.
 pub(crate) fn find_places(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<Place>> {
     let mut hot = HotRows::new(Arc::new(HotColumns::new(view.schema(), &[])?));
     find_rows(engine, view, keys, &mut hot)

@@ -1,4 +1,4 @@
-//! Questions: gets, lookups, scans, ranges, counts, changes.
+//! Reads: gets, lookups, scans, ranges, counts, changes.
 
 mod changes;
 mod count;

@@ -17,8 +17,8 @@ use crate::view::{Commit, Engine, View};
 
 /// A table as one commit left it. It does not change while this lives, and neither do its files.
 ///
-/// Taking a snapshot waits for no other operation, and none waits for it. Clones are handles of the same snapshot, and any number of threads can read
-/// from it.
+/// Taking a snapshot waits for no other operation, and none waits for it. Clones are handles of the same snapshot, and any number of
+/// threads can read from it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     engine: Arc<Engine>,

@@ -47,7 +47,7 @@ pub struct FileStatistics {
 }
 
 impl Snapshot {
-    /// Counts rows, files and bytes. As of [`count`](Self::count), no row is read.
+    /// Counts rows, files and bytes. Like [`count`](Self::count), it reads no row.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Snapshot {
     /// ```
     ///
     /// # Errors
-    /// As of [`count`](Self::count).
+    /// As for [`count`](Self::count).
     pub fn statistics(&self) -> Result<TableStatistics> {
         let (_, pinned) = self.parts();
         let (state, schema) = (pinned.state(), View::schema(pinned));

@@ -1,4 +1,4 @@
-//! A commit that stays readable.
+//! Commits, which stay readable while they are held.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::records::{Index, Manifest, State, TreeName, TreeNames};
 use crate::row::TableSchema;
 
-/// A commit, with what is known of it.
+/// A commit with its state, schema, files and indexes.
 #[derive(Debug)]
 pub(crate) struct Commit {
     snapshot: Arc<Snapshot>,
@@ -27,7 +27,7 @@ impl Commit {
         Self::of(engine, engine.store.snapshot()?)
     }
 
-    /// A commit, which has the table unless it was dropped.
+    /// A commit that has the table. If the table was dropped, an error.
     pub(crate) fn of(engine: &Engine, snapshot: impl Into<Arc<Snapshot>>) -> Result<Arc<Self>> {
         let pinned = Self::find(engine, snapshot)?;
         pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })

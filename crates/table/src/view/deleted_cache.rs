@@ -12,7 +12,7 @@ const STATES: usize = 4;
 
 /// The rows of a file that are dead in a commit: masked, or with a key that is hot or deleted.
 ///
-/// A row that is dead stays dead in all later commits, so what is known of one commit is a part of what is true of the next.
+/// A row that is dead stays dead in all later commits, so the entry of one commit is a subset for the next.
 #[derive(Debug, Clone)]
 pub(crate) struct DeadEntry {
     /// The writer that made the commit. A commit of another writer with a higher number need not follow it: after a loss of power, say.
@@ -21,7 +21,7 @@ pub(crate) struct DeadEntry {
     pub(crate) dead: Arc<DeleteMask>,
 }
 
-/// For each file, by its number, what is known of it.
+/// The entries of each file, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct DeadCache {
     files: Mutex<HashMap<u64, Vec<DeadEntry>>>,

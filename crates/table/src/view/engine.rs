@@ -37,7 +37,7 @@ pub(crate) struct Engine {
     pub(crate) options: TableOptions,
     pub(crate) runtime: Runtime,
     pub(crate) dataset: DatasetOptions,
-    /// A number that no other opening has.
+    /// A random number that identifies this opening.
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
     /// Number of times that rows were removed from the hot tree other than by a flush, committed or not.
@@ -105,7 +105,7 @@ impl Engine {
         meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
     }
 
-    /// Where a file of the table is.
+    /// The path of a file of the table.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

@@ -14,7 +14,7 @@ use crate::row::{ByteList, HotValue, StoredRows, TableSchema, ValueColumns, read
 /// The columns of hot rows to decode, in a schema that is not older than any of the rows.
 #[derive(Debug)]
 pub(crate) struct HotColumns {
-    /// Where each column is among those that are decoded: of the key, if it is, and then value columns.
+    /// The place of each column among the decoded ones: first the key, if it is decoded, then value columns.
     places: Vec<usize>,
     has_key: bool,
     values: ValueColumns,
@@ -39,7 +39,7 @@ impl HotColumns {
     }
 }
 
-/// Hot rows as they were in the store, as much of them as is to be decoded.
+/// Encoded hot rows, cut to the columns to decode.
 #[derive(Debug)]
 pub(crate) struct HotRows {
     columns: Arc<HotColumns>,
@@ -59,7 +59,7 @@ impl HotRows {
         self.rows.push(schema, row, &self.columns.values)
     }
 
-    /// Adds up to so many rows from where a cursor is on, below the end of a range. Returns whether rows are left there.
+    /// Adds up to `max_rows` rows from the position of a cursor, below the end of a range. Returns whether rows are left there.
     pub(crate) fn fill(&mut self, cursor: &mut Cursor<'_>, range: &KeyRange, max_rows: usize) -> Result<bool> {
         while let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) {
             if !range.is_below_end(key) {

@@ -44,7 +44,7 @@ impl Signal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }
 
-    /// Waits until there may be something to do, or for so long.
+    /// Waits until there may be something to do, or until the time is over.
     pub(crate) fn wait(&self, timeout: Duration) -> WakeReason {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(state, timeout, |state| !state.is_due && !state.is_over);

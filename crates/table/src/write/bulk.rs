@@ -2,10 +2,10 @@
 //!
 //! A transaction holds the rows that it puts. They are written when it is read, when they take [`flush_bytes`], and when it commits:
 //!
-//! | so many rows | go |
+//! | number of rows | written to |
 //! | --- | --- |
-//! | fewer than [`bulk_rows`] | into the hot tree |
-//! | as many or more | to files, in the order of the table; hot rows and tombstones with these keys are removed, and rows of older files masked |
+//! | fewer than [`bulk_rows`] | the hot tree |
+//! | as many or more | files, in the order of the table; hot rows and tombstones with these keys are removed, and rows of older files masked |
 //!
 //! Files are written and synced before the transaction commits, and removed if it does not. A process that is killed meanwhile leaves files
 //! that no commit names, as a flush does. With indexes or kept changes each batch is written by itself, as the rows that it replaces are
@@ -30,7 +30,7 @@ use crate::records::TreeName;
 use crate::row::{ByteList, batch};
 use crate::view::View;
 
-/// Rows that are gathered and given to a writer at once.
+/// Number of rows that are given to a writer at once.
 const GATHERED_ROWS: usize = 1 << 16;
 
 impl OpenWrite {
@@ -54,7 +54,7 @@ impl OpenWrite {
         if is_followed || is_full { self.write_pending() } else { Ok(()) }
     }
 
-    /// Whether indexes or kept changes follow the rows.
+    /// Whether indexes or the change feed depend on the rows.
     pub(crate) fn is_followed(&self) -> bool {
         !self.indexes().is_empty() || self.state().feed.is_some()
     }
@@ -96,7 +96,7 @@ impl OpenWrite {
     }
 
     /// Removes hot rows and tombstones with the keys of these rows, and masks rows of files that have them. Files that have no row left stay
-    /// until the next flush or merge, as one that goes on may be reading them.
+    /// until the next flush or merge, as a merge in progress may be reading them.
     fn remove_replaced(&mut self, rows: &SortedRows<'_>) -> Result<()> {
         let engine = Arc::clone(self.engine());
         let keys: Vec<&[u8]> = rows.keys().collect();
@@ -120,7 +120,7 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// Those keys of a tree that are among `keys`, which are in ascending order.
+    /// The keys of a tree that are among `keys`, which are in ascending order.
     fn keys_among(&mut self, name: TreeName, keys: &[&[u8]]) -> Result<ByteList> {
         let mut found = ByteList::default();
         let mut view = self.view()?;

@@ -1,4 +1,4 @@
-//! The hot rows of a commit become files, and leave the hot tree.
+//! Moves the hot rows of a commit to files.
 
 use std::sync::Arc;
 

@@ -175,7 +175,7 @@ impl Transaction {
 
 /// The columns of the source that are used.
 struct SourceColumns {
-    /// Those that an update of some columns changes, by their places in the table's schema.
+    /// The columns that an update of some columns changes, by their places in the table's schema.
     updated: Vec<usize>,
     needs_all: bool,
 }
@@ -224,7 +224,7 @@ struct MatchedRow {
     key: usize,
     /// Its row in the source.
     source: u64,
-    /// Its row in what was read of the table.
+    /// Its row among the rows that were read from the table.
     there: u64,
 }
 

@@ -71,7 +71,7 @@ impl OpenWrite {
         })
     }
 
-    /// Writes pending rows and gives what can be read, which they are a part of then.
+    /// Writes pending rows and gives the readable state that contains them.
     pub(crate) fn view(&mut self) -> Result<WriteView<'_>> {
         self.write_pending()?;
         Ok(WriteView { write: self })
@@ -159,7 +159,7 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// Marks what was changed so far.
+    /// Marks the changes so far, to return to.
     pub(crate) fn savepoint(&mut self) -> Result<Savepoint> {
         self.write_pending()?;
         let store = self.transaction.get()?.savepoint()?;
@@ -167,7 +167,7 @@ impl OpenWrite {
         Ok(Savepoint { store, state, schema, manifest, has_changed: self.has_changed, file_count: self.files.len() })
     }
 
-    /// Undoes what was changed since.
+    /// Undoes the changes since a savepoint.
     pub(crate) fn rollback(&mut self, savepoint: Savepoint) -> Result<()> {
         self.transaction.get()?.rollback(&savepoint.store)?;
         self.state = savepoint.state;
@@ -217,7 +217,7 @@ impl OpenWrite {
         self.files.push(files);
     }
 
-    /// From now on the files stay: whether an error of the commit means that it was not made is not always known.
+    /// Keeps the files from now on: an error of the commit does not always mean that it was not made.
     pub(crate) fn keep_files(&mut self) {
         self.files.iter_mut().for_each(NewFiles::keep);
     }

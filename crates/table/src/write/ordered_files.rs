@@ -12,7 +12,7 @@ use super::sorted_files::{NewFiles, SortedFiles};
 use crate::error::{Error, Result};
 use crate::row::{ByteList, RowOrder, batch, interleave_rows, slice_bytes};
 
-/// Rows that are given to a writer at once.
+/// Number of rows that are given to a writer at once.
 const WRITTEN_ROWS: usize = 1 << 16;
 
 /// Writes rows to files in the order of the table.
@@ -25,7 +25,7 @@ pub(crate) enum OrderedFiles {
 }
 
 impl OrderedFiles {
-    /// Rows are sorted in parts of about so many bytes, if files are not in the order of keys.
+    /// If files are not in the order of keys, rows are sorted in parts of about `part_bytes`.
     pub(crate) fn new(files: SortedFiles, part_bytes: u64) -> Self {
         match files.order().cloned() {
             None => Self::ByKey(files),

@@ -13,7 +13,7 @@ use crate::row::{ByteList, interleave_rows, slice_bytes};
 /// Larger batches are cut to so many rows, so that they stay in the processor's cache while they are sorted.
 pub(crate) const MAX_BATCH_ROWS: usize = 1 << 17;
 
-/// Batches of rows, in the order in which they were put: of rows with the same key the last one counts.
+/// Batches of rows in the order in which they were put. If a key repeats, its last row counts.
 #[derive(Debug, Default)]
 pub(crate) struct PendingRows {
     batches: Vec<PendingBatch>,
@@ -119,7 +119,7 @@ impl PendingRows {
 }
 
 impl PendingBatch {
-    /// Puts rows into the order of their keys, and drops those whose key a later one has.
+    /// Sorts rows by their keys, and drops rows whose key a later one has.
     fn sort(&mut self) -> Result<()> {
         if self.is_sorted {
             return Ok(());
@@ -146,7 +146,7 @@ impl PendingBatch {
     }
 }
 
-/// The first eight bytes as a number that is ordered as they are; those that are missing are 0.
+/// The first eight bytes as a number with the same order; missing bytes are 0.
 fn first_bytes(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {
         Some(first) => u64::from_be_bytes(*first),

@@ -15,7 +15,7 @@ use crate::records::{BLOCK_ROWS, BlockKeys, FileEntry, State};
 use crate::row::{ByteList, RowOrder, TableSchema};
 use crate::view::Engine;
 
-/// A file that has its name and is on the disk, and that no commit names yet.
+/// A complete, synced file that no commit names yet.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     pub(crate) entry: FileEntry,
@@ -23,7 +23,7 @@ pub(crate) struct NewFile {
     pub(crate) checksums: BlockChecksums,
 }
 
-/// Writes rows that come in the order of files to files of bounded length.
+/// Writes sorted rows to files of bounded length.
 #[derive(Debug)]
 pub(crate) struct SortedFiles {
     state: State,
@@ -55,7 +55,7 @@ struct Current {
     keys: BlockKeys,
 }
 
-/// A writer that can be shown.
+/// A writer with `Debug`.
 struct WriterOf(ParquetWriter<ChecksummedWriter<AtomicFile>>);
 
 impl std::fmt::Debug for WriterOf {
@@ -196,7 +196,7 @@ impl NewFiles {
         &self.files
     }
 
-    /// A commit names the files, or may do so.
+    /// Keeps the files: a commit names them, or may do so.
     pub(crate) fn keep(&mut self) {
         self.paths.clear();
     }

@@ -71,7 +71,7 @@ impl Transaction {
     /// Puts rows, which replace those with the same keys. If the batch repeats a key, the last row wins. No file is read,
     /// unless the table has indexes or keeps its changes, or so many rows are put that they become files at once
     /// ([`TableOptions::bulk_rows`](crate::TableOptions::bulk_rows)). Rows are written when the transaction is read or committed, or has
-    /// put so many that they have to be: then they are synced to files, of which nothing is left without a commit.
+    /// put so many that they have to be: then they are synced to files, which are removed without a commit.
     ///
     /// # Errors
     /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`], [`Error::NotUnique`].
@@ -316,7 +316,7 @@ impl Transaction {
 }
 
 impl SortedKeys {
-    /// The first row of those given whose key an earlier one has.
+    /// The first given row whose key an earlier one has.
     fn first_duplicate(&self) -> Option<usize> {
         let mut seen = HashSet::new();
         self.places().iter().position(|&place| !seen.insert(place))

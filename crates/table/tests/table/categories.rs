@@ -310,3 +310,33 @@ fn merges_updates_and_added_columns_keep_categories() {
     table.add_column(&Field::new("letter", DataType::Int32, true), None).unwrap();
     assert_eq!(table.count().unwrap(), 14);
 }
+
+#[test]
+fn a_table_that_was_made_before_categories_were_kept_has_its_values_unordered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let table = Table::create(&path, &schema(), &["id"], options()).unwrap();
+    let first = rows(0..10, &SIZES, &COLORS, &COUNTS);
+    table.upsert(&first).unwrap();
+    drop(table);
+    let store = lath_store::Store::open(path.join("table.lath")).unwrap();
+    let mut transaction = store.begin().unwrap();
+    let mut meta = transaction.tree("table/meta").unwrap();
+    let keys: Vec<Vec<u8>> =
+        meta.as_tree().unwrap().prefix(b"categories/").map(|entry| entry.unwrap().0.to_vec()).collect();
+    assert_eq!(keys.len(), 3);
+    keys.iter().for_each(|key| assert!(meta.remove(key).unwrap()));
+    transaction.commit().unwrap();
+    drop(store);
+    let table = Table::open(&path, options()).unwrap();
+    assert_eq!(table.schema().unwrap().field_with_name("size").unwrap().dict_is_ordered(), Some(false));
+    let second = rows(10..20, &["large", "tiny"], &COLORS, &COUNTS);
+    table.upsert(&second).unwrap();
+    for _ in 0..2 {
+        let batches: Vec<_> = table.range::<i64>(..).unwrap().build().unwrap().map(Result::unwrap).collect();
+        let found: Vec<_> = batches.iter().flat_map(|batch| plain(batch.column_by_name("size").unwrap())).collect();
+        let expected: Vec<_> = [&first, &second].iter().flat_map(|batch| plain(batch.column(1))).collect();
+        assert_eq!(found, expected);
+        table.flush().unwrap();
+    }
+}

@@ -190,7 +190,7 @@ pub struct TableBatches<'v> {
     cold: Option<ColdBatches>,
     /// Scans of files that come after `cold`, the next one last.
     waiting: Vec<ColdScan>,
-    /// Of the scans that have begun.
+    /// Progress of the scans that have begun.
     progress: Vec<ScanProgress>,
     hot: HotScan,
     left: u64,

@@ -1,4 +1,4 @@
-//! Where rows come from that are merged: files in the order that is wanted or in another one, and the hot tree.
+//! Sources of a merge: files in the order of the merge or in another one, and the hot tree.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl RowSource {
         self.current.as_ref().is_none_or(|current| current.at == current.len)
     }
 
-    /// Reads on if all rows were handed out. So many columns are wanted, and `codec` encodes what the order goes by.
+    /// Reads on if all rows were handed out. The first `wanted` columns are given, and `codec` encodes the others, which decide the order.
     pub(crate) fn fill(&mut self, view: &mut dyn View, wanted: usize, codec: &KeyCodec) -> Result<()> {
         while !self.is_done && self.is_used_up() {
             self.current = match &mut self.rows {

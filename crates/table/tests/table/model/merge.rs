@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lath_table::{MergeWhen, MergeCounts, WhenMatched, WhenNotMatched};
+use lath_table::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
 
 use super::{History, Model, Test};
 use crate::rows::{RowKey, Values};
