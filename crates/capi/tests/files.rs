@@ -76,7 +76,7 @@ fn a_scan_gives_the_rows_and_columns_that_were_asked_for() {
 }
 
 #[test]
-fn the_schema_and_the_report_can_be_had() {
+fn schema_and_report_are_available() {
     let dataset = open(TRIPS, LATH_UNION_SCHEMAS).unwrap();
     let mut schema = FFI_ArrowSchema::empty();
     // SAFETY: the dataset is open, and there is room for a structure.
@@ -100,7 +100,7 @@ fn the_schema_and_the_report_can_be_had() {
 }
 
 #[test]
-fn what_cannot_be_is_an_error() {
+fn invalid_arguments_are_errors() {
     assert_eq!(open("/nowhere/at/all.parquet", 0), Err(Status::NotFound), "{}", message());
     assert!(message().contains("/nowhere/at/all.parquet"), "{}", message());
     assert_eq!(open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), 0), Err(Status::NotParquet), "{}", message());

@@ -42,7 +42,7 @@ fn encoded(values: &[i64]) -> Vec<u8> {
 }
 
 #[test]
-fn delta_pages_come_back_as_they_were() {
+fn delta_pages_round_trip() {
     for count in [0, 1, 2, 127, 128, 129, 1000, 4097] {
         let values = numbers(count);
         let page = GuardedBytes::ending_at_guard(&encoded(&values));
@@ -58,7 +58,7 @@ fn delta_pages_come_back_as_they_were() {
 }
 
 #[test]
-fn int32_pages_come_back_as_they_were_in_batches() {
+fn int32_pages_round_trip_in_batches() {
     let values: Vec<i32> = numbers(1000).into_iter().map(|value| value as i32).collect();
     let mut page = vec![0; lath_delta_max_encoded_len_i32(values.len())];
     let mut len = 0;
@@ -119,7 +119,7 @@ fn every_prefix_of_a_delta_page_is_an_error_or_the_page() {
 }
 
 #[test]
-fn hashes_are_those_of_xxh64() {
+fn hashes_match_xxh64() {
     let bytes: Vec<u8> = (0..200).map(|byte: u8| byte.wrapping_mul(37)).collect();
     let expected = |bytes: &[u8]| {
         let mut hasher = XxHash64::with_seed(0);
@@ -159,7 +159,7 @@ fn hashes_are_those_of_xxh64() {
 }
 
 #[test]
-fn filters_answer_alike_whatever_way_they_are_asked() {
+fn all_filter_functions_agree() {
     let hashes: Vec<u64> = (0..1000u64).map(|value| value.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
     let mut filter = GuardedBytes::ending_at_guard(&[0; 32 * 32]);
     let len = filter.len();

@@ -29,7 +29,7 @@ fn open(folder: &tempfile::TempDir) -> *mut Store {
 }
 
 #[test]
-fn a_store_has_what_was_committed() {
+fn store_has_committed_entries() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     let mut random = fastrand::Rng::with_seed(3);
@@ -108,7 +108,7 @@ fn a_store_has_what_was_committed() {
 }
 
 #[test]
-fn a_store_answers_by_itself_and_forgets_what_was_aborted() {
+fn store_reads_its_writes_and_discards_aborted_ones() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     let get = |key: &[u8]| {

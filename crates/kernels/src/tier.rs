@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_value_leaves_the_best_tier() {
+    fn unknown_value_keeps_the_best_tier() {
         assert_eq!(choose(&X86, Some("mmx")), Tier::Avx512);
         assert_eq!(choose(&X86, None), Tier::Avx512);
     }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_reads_back_with_and_without_bytes_behind_it() {
+    fn every_length_reads_back_with_and_without_trailing_bytes() {
         for bit in 0..64 {
             for value in [1 << bit, (1_u64 << bit).wrapping_sub(1), u64::MAX >> bit] {
                 for behind in [0, 1, 16] {

@@ -151,11 +151,11 @@ impl Arena {
     /// The node at `reference`: a leaf, an inner node or a root record.
     #[inline]
     pub(crate) fn node(&self, reference: u64) -> Result<Node<'_>> {
-        self.peek(reference).ok_or_else(|| self.why_not(reference))
+        self.peek(reference).ok_or_else(|| self.node_error(reference))
     }
 
     #[cold]
-    fn why_not(&self, reference: u64) -> Error {
+    fn node_error(&self, reference: u64) -> Error {
         match self.peek_head(reference) {
             Some(head) if self.is_damaged(reference, head) => damaged(reference),
             _ => outside(reference),

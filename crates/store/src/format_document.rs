@@ -42,7 +42,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[test]
-fn the_constants_are_those_of_the_code() {
+fn constants_match_the_code() {
     let code = BTreeMap::from([
         ("`VERSION`", u64::from(header::VERSION)),
         ("`UNIT`", UNIT),
@@ -64,7 +64,7 @@ fn the_constants_are_those_of_the_code() {
 }
 
 #[test]
-fn headers_have_their_fields_where_the_document_says() {
+fn headers_match_the_format_document() {
     let root = Root { generation: 12, sequence: 13, catalog: Word::from_bits(14), snapshots: Word::from_bits(15) };
     let version = header::VERSION;
     let header = Header { version, identity: 10, number: 11, root, end: 16, free_map: Some(17), is_clean: true };
@@ -79,7 +79,7 @@ fn headers_have_their_fields_where_the_document_says() {
 }
 
 #[test]
-fn nodes_have_their_fields_where_the_document_says() {
+fn nodes_match_the_format_document() {
     let (fields, common) = layout("node");
     assert_eq!((fields[1].0, common), (CHECKSUM_LEN, CHECKSUM_LEN + 12));
     let mut body = [0; BODY_HEAD];
@@ -107,7 +107,7 @@ fn nodes_have_their_fields_where_the_document_says() {
 }
 
 #[test]
-fn free_maps_have_their_fields_where_the_document_says() {
+fn free_maps_match_the_format_document() {
     let (fields, len) = layout("free map");
     let map = Space::new(FIRST_UNIT, 1000).save([]);
     assert_eq!(map.len(), len + 8, "a header and an entry of the directory");
@@ -116,7 +116,7 @@ fn free_maps_have_their_fields_where_the_document_says() {
 }
 
 #[test]
-fn records_of_the_log_have_their_fields_where_the_document_says() {
+fn log_records_match_the_format_document() {
     let storage = MemoryStorage::new(1 << 20).unwrap();
     let log = Log::open(&storage, 1, header::VERSION).unwrap();
     log.replay(4, |_, _| Ok(())).unwrap();

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_of_a_larger_store_may_become_longer() {
+    fn log_limit_grows_with_store() {
         let limit = |data_bytes: u64| Options::new().log_limit(data_bytes) >> 20;
         assert_eq!([0, 100 << 20, 200 << 20, 500 << 20, 1 << 40].map(limit), [256, 256, 400, 1000, 1024]);
         assert_eq!(Options::new().log_limit_bytes(1 << 16).log_limit(1 << 40), 1 << 16);

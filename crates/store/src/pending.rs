@@ -99,7 +99,7 @@ mod tests {
     use crate::trie::find;
 
     #[test]
-    fn the_last_put_of_a_key_wins_with_empty_keys_and_values() {
+    fn last_put_wins_with_empty_keys_and_values() {
         const LEN: u64 = 1 << 20;
         let mut writer = Writer::new(WriteArena::in_memory(LEN, LEN), Space::new(FIRST_UNIT, LEN / UNIT), 1);
         let mut root = Word::NONE;

@@ -381,7 +381,7 @@ mod tests {
     use crate::storage::MemoryStorage;
 
     #[test]
-    fn a_record_that_cannot_be_replayed_is_an_error_and_opening_ends() {
+    fn opening_fails_on_record_that_cannot_be_replayed() {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 24).unwrap());
         let options = Options::new().background_checkpoints(false);
         let store = options.open_storage(Arc::clone(&storage)).unwrap();

@@ -16,7 +16,7 @@ mod tests {
     use super::lengths;
 
     #[test]
-    fn lengths_ascend_and_hold_every_small_one() {
+    fn lengths_ascend_and_include_every_small_one() {
         let all: Vec<usize> = lengths().collect();
         assert!(all.is_sorted_by(|a, b| a < b));
         assert!((0..=67).all(|len| all.contains(&len)));

@@ -203,7 +203,7 @@ fn each_rule_of_the_format_is_checked() {
 
 /// A header that announces very many values takes no memory, and no time, before its missing offsets are noticed.
 #[test]
-fn a_page_that_promises_too_much_is_an_error() {
+fn page_with_excessive_count_is_an_error() {
     for log_vector_len in [3, 10, 15] {
         let mut page = vec![0, 0, log_vector_len];
         page.extend(i32::MAX.to_le_bytes());
@@ -213,8 +213,8 @@ fn a_page_that_promises_too_much_is_an_error() {
 }
 
 #[test]
-fn damaged_pages_decode_as_the_scalar_tier_has_it_or_fail() {
-    let mut random = Seeded::new("damaged_pages_decode_as_the_scalar_tier_has_it_or_fail");
+fn damaged_pages_decode_as_in_the_scalar_tier_or_fail() {
+    let mut random = Seeded::new("damaged_pages_decode_as_in_the_scalar_tier_or_fail");
     let mut values: Vec<f64> = (0..300).map(|_| f64::from(random.i32(-99_999..99_999)) / 100.0).collect();
     values.splice(40..40, awkward());
     let mut pages = vec![small_page::<f64>()];

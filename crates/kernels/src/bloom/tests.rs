@@ -46,7 +46,7 @@ fn garbage(random: &mut Seeded, answers: usize) -> GuardedSlice<u64> {
 }
 
 #[test]
-fn the_bits_are_those_of_the_specification() {
+fn bits_match_the_specification() {
     let mut random = Seeded::new("the bits are those of the specification");
     Tier::for_each_available(|tier| {
         for block_count in BLOCK_COUNTS {
@@ -69,7 +69,7 @@ fn the_bits_are_those_of_the_specification() {
 }
 
 #[test]
-fn many_keys_are_found_in_a_filter_where_the_specification_finds_them() {
+fn many_keys_in_one_filter_match_the_specification() {
     let mut random = Seeded::new("many keys are found in a filter where the specification finds them");
     for block_count in BLOCK_COUNTS.into_iter().chain([MANY_BLOCKS]) {
         let mut blocks = filled(&mut random, block_count);
@@ -106,7 +106,7 @@ fn many_keys_are_found_in_a_filter_where_the_specification_finds_them() {
 }
 
 #[test]
-fn one_key_is_found_in_many_filters_where_the_specification_finds_it() {
+fn one_key_in_many_filters_matches_the_specification() {
     let mut random = Seeded::new("one key is found in many filters where the specification finds it");
     for count in lengths().filter(|&count| count <= 600) {
         let key = hashes(&mut random, 4)[3 * random.usize(..2)];
@@ -180,7 +180,7 @@ fn check_pairs(random: &mut Seeded, batches: usize, keys: usize) -> usize {
 }
 
 #[test]
-fn pairs_of_keys_and_filters_are_answered_as_by_the_specification() {
+fn pairs_of_keys_and_filters_match_the_specification() {
     let mut random = Seeded::new("pairs of keys and filters are answered as by the specification");
     check_pairs(&mut random, 2, 200);
 }
@@ -188,7 +188,7 @@ fn pairs_of_keys_and_filters_are_answered_as_by_the_specification() {
 /// `just bloom-pairs`
 #[test]
 #[ignore = "minutes, even where it is optimised"]
-fn many_millions_of_pairs_are_answered_as_by_the_specification() {
+fn millions_of_pairs_match_the_specification() {
     let mut random = Seeded::new("many millions of pairs are answered as by the specification");
     let started = std::time::Instant::now();
     let pairs = check_pairs(&mut random, 640, 4096);
@@ -198,7 +198,7 @@ fn many_millions_of_pairs_are_answered_as_by_the_specification() {
 }
 
 #[test]
-fn every_bit_that_is_missing_is_noticed() {
+fn every_missing_bit_is_detected() {
     let mut random = Seeded::new("every bit that is missing is noticed");
     Tier::for_each_available(|tier| {
         for _ in 0..20 {
@@ -235,7 +235,7 @@ fn every_bit_that_is_missing_is_noticed() {
 }
 
 #[test]
-fn what_is_in_the_filter_is_found_and_most_of_the_rest_is_not() {
+fn inserted_keys_are_found_and_most_others_are_not() {
     let mut random = Seeded::new("what is in the filter is found");
     for block_count in BLOCK_COUNTS {
         let inside = hashes(&mut random, 16 * block_count);
@@ -249,7 +249,7 @@ fn what_is_in_the_filter_is_found_and_most_of_the_rest_is_not() {
 }
 
 #[test]
-fn the_block_of_a_hash_is_below_their_number_whatever_that_is() {
+fn block_index_is_below_any_block_count() {
     for count in [1, 2, 3, 1000, 1 << 32, (1 << 32) + 1, usize::MAX] {
         assert_eq!(block_index(0, count), 0);
         assert_eq!(block_index(u64::from(u32::MAX), count), 0);
@@ -261,7 +261,7 @@ fn the_block_of_a_hash_is_below_their_number_whatever_that_is() {
 }
 
 #[test]
-fn what_is_no_whole_number_of_blocks_is_refused() {
+fn partial_blocks_are_refused() {
     for len in [0, 1, 31, 33, 63, 100] {
         let mut bitset = vec![0; len];
         let expected = KernelError::LengthMismatch { expected: len.max(1).next_multiple_of(32), actual: len };
@@ -292,7 +292,7 @@ fn a_bitmap_that_is_too_short_or_too_long_is_refused() {
 /// The check does not change the registers of surrounding code that uses all vector registers.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn a_check_leaves_the_registers_of_the_code_around_it_alone() {
+fn check_preserves_callers_registers() {
     use std::arch::x86_64::{_mm512_add_epi32, _mm512_mullo_epi32, _mm512_reduce_add_epi32, _mm512_set1_epi32};
 
     /// The values in the registers of the check after it, which must be 7 and 9 in each of 16 lanes.

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_length_anywhere_makes_no_sum() {
+    fn negative_length_anywhere_is_refused() {
         for (position, negative) in [(0, -1), (3, i32::MIN), (70_000, -5)] {
             let mut lengths = vec![1; 70_001];
             lengths[position] = negative;

@@ -9,7 +9,7 @@ fn page(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn every_tier_interleaves_as_the_specification_says() {
+fn every_tier_interleaves_as_specified() {
     Tier::for_each_available(|tier| {
         for width in (1..=33).chain([64, 100]) {
             for value_count in [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300] {
@@ -54,7 +54,7 @@ fn a_page_shorter_than_its_streams_is_refused() {
 }
 
 #[test]
-fn values_behind_the_last_are_refused() {
+fn values_past_the_last_are_refused() {
     let mut out = [0; 8];
     let error = decode(&[0; 12], 3, 4, 2, &mut out);
     assert_eq!(error, Err(KernelError::InputTooShort { needed: 16, available: 12 }));
@@ -62,7 +62,7 @@ fn values_behind_the_last_are_refused() {
 }
 
 #[test]
-fn output_that_is_no_multiple_of_the_width_is_refused() {
+fn output_must_be_a_multiple_of_the_width() {
     let mut out = [0; 7];
     let error = decode(&[0; 12], 3, 4, 0, &mut out);
     assert_eq!(error, Err(KernelError::LengthMismatch { expected: 4, actual: 7 }));

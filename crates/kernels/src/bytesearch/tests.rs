@@ -88,7 +88,7 @@ fn sorted_bytes_are_split_where_a_binary_search_splits_them() {
 }
 
 #[test]
-fn what_surrounds_a_range_does_not_matter() {
+fn bytes_around_a_range_are_ignored() {
     let mut random = Seeded::new("bytesearch: what surrounds a range does not matter");
     for around_len in [0, 1, 15, 63, 64, 65, 100, 127, 128, 192, 256, 320] {
         let around = bytes(&mut random, around_len, 1);

@@ -78,7 +78,7 @@ mod tests {
     use super::Comparison;
 
     #[test]
-    fn comparisons_hold_of_orders_as_the_reference_has_it() {
+    fn comparisons_of_orders_match_the_reference() {
         for op in Comparison::ALL {
             for (left, right) in [(1, 2), (2, 2), (2, 1)] {
                 assert_eq!(op.holds(left.cmp(&right)), reference::holds(left, op, right), "{left} {op} {right}");

@@ -244,7 +244,7 @@ fn strings_in_every_layout_compare_by_their_bytes() {
 }
 
 #[test]
-fn strings_that_leave_their_bytes_are_errors_where_they_are_met() {
+fn strings_outside_their_bytes_are_errors_when_read() {
     let mut out = [GARBAGE];
     // Its length and first bytes equal the literal's, and its offset is invalid.
     let mut view = [0; 16];

@@ -165,7 +165,7 @@ fn widths_over_64_are_errors_where_they_matter() {
 }
 
 #[test]
-fn a_count_beyond_the_bytes_is_an_error_not_a_loop() {
+fn count_beyond_the_bytes_is_an_error() {
     // 2^31 − 1 values announced, and one block of width 0.
     let src = [128, 1, 4, 0xff, 0xff, 0xff, 0xff, 7, 2, 0, 0, 0, 0, 0];
     let mut decoder = Decoder::<i64>::new(&src).unwrap();

@@ -131,7 +131,7 @@ fn list_offsets_count_the_elements_before_each_slot() {
 }
 
 #[test]
-fn list_offsets_of_the_module_s_example() {
+fn module_example_gives_its_list_offsets() {
     let repetition = [0, 1, 0, 0, 0];
     let definition = [2, 2, 1, 0, 2];
     let (mut slots, mut elements, mut valid) = ([0], [0], [0]);
@@ -229,7 +229,7 @@ fn lengths_that_disagree_are_refused() {
 }
 
 #[test]
-fn every_tier_counts_levels_on_top_of_what_was_counted() {
+fn every_tier_adds_to_existing_level_counts() {
     Tier::for_each_available(|tier| {
         for level_count in [1, 2, 3, 8, 24, 25, 255, 256] {
             for len in [0, 1, 7, 63, 64, 1000, 8192, 8193, 20_000] {

@@ -217,7 +217,7 @@ fn malformed_runs_are_errors() {
 }
 
 #[test]
-fn a_run_of_the_greatest_length_is_no_loop() {
+fn run_of_greatest_length_ends() {
     let src = [0xfe, 0xff, 0xff, 0xff, 0x0f, 1];
     let mut decoder = Decoder::new(1).unwrap();
     assert_eq!(decoder.skip(&src, usize::MAX), Ok(0x7fff_ffff));

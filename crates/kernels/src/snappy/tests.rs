@@ -102,8 +102,8 @@ fn the_longest_elements_stay_within_slices_of_any_length() {
 
 /// Records of one length, with elements before, among and after them that are almost records.
 #[test]
-fn records_of_one_length_come_back() {
-    let mut random = Seeded::new("records_of_one_length_come_back");
+fn records_of_equal_length_round_trip() {
+    let mut random = Seeded::new("records_of_equal_length_round_trip");
     let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(200).collect();
     for literal_len in 1..=61 {
         for copy_len in 1..=17 {
@@ -135,7 +135,7 @@ fn records_of_one_length_come_back() {
 
 /// A record's copy may reach back to just the output's start, and no further.
 #[test]
-fn the_first_record_may_copy_what_is_before_it_only() {
+fn first_record_copies_only_preceding_bytes() {
     for literal_len in [8, 20, 33, 60] {
         for start_len in 8..=20 {
             for copy_len in 4..=16 {
@@ -210,8 +210,8 @@ fn compressible(random: &mut Seeded, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_the_snap_crate_compresses_comes_back() {
-    let mut random = Seeded::new("what_the_snap_crate_compresses_comes_back");
+fn output_of_snap_crate_decompresses() {
+    let mut random = Seeded::new("output_of_snap_crate_decompresses");
     for len in lengths().chain([5_000, 65_535, 65_536, 65_537, 200_000]) {
         let bytes = compressible(&mut random, len);
         let stream = snap::raw::Encoder::new().compress_vec(&bytes).expect("bytes that can be compressed");
@@ -221,8 +221,8 @@ fn what_the_snap_crate_compresses_comes_back() {
 }
 
 #[test]
-fn changed_and_cut_streams_are_taken_or_refused_as_by_the_reference() {
-    let mut random = Seeded::new("changed_and_cut_streams_are_taken_or_refused_as_by_the_reference");
+fn corrupt_streams_are_accepted_or_refused_as_by_the_reference() {
+    let mut random = Seeded::new("corrupt_streams_are_accepted_or_refused_as_by_the_reference");
     for _ in 0..100 {
         let len = random.usize(1..1500);
         let bytes = compressible(&mut random, len);
@@ -240,8 +240,8 @@ fn changed_and_cut_streams_are_taken_or_refused_as_by_the_reference() {
 }
 
 #[test]
-fn random_bytes_are_taken_or_refused_as_by_the_reference() {
-    let mut random = Seeded::new("random_bytes_are_taken_or_refused_as_by_the_reference");
+fn random_bytes_are_accepted_or_refused_as_by_the_reference() {
+    let mut random = Seeded::new("random_bytes_are_accepted_or_refused_as_by_the_reference");
     for _ in 0..2000 {
         let len = random.usize(..300);
         let elements: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(len).collect();

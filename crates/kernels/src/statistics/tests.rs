@@ -106,7 +106,7 @@ fn every_tier_finds_the_range_of_floats() {
 }
 
 #[test]
-fn zeros_have_the_sign_that_the_order_asks_for() {
+fn zeros_have_the_sign_required_by_the_order() {
     Tier::for_each_available(|_| {
         let bits = |range: Option<(f64, f64)>| range.map(|(min, max)| (min.to_bits(), max.to_bits()));
         for values in [[0.0, -0.0], [0.0, 0.0], [-0.0, -0.0], [f64::NAN, 0.0]] {

@@ -5,7 +5,7 @@ use super::{hash_strings, hash_u8s, hash_u16s, hash_u32s, hash_u64s, hash_u128s,
 use crate::{ByteStrings, KernelError, Tier};
 
 #[test]
-fn published_hashes_are_met() {
+fn hashes_match_published_values() {
     assert_eq!(xxh64(b""), 0xEF46_DB37_51D8_E999);
     assert_eq!(xxh64(b"a"), 0xD24E_C4F1_A98C_6E5B);
     assert_eq!(xxh64(b"abc"), 0x44BC_2CF5_AD77_0999);
@@ -60,7 +60,7 @@ conformance!(values_of_eight_bytes_hash_as_their_bytes hash_u64s u64);
 conformance!(values_of_sixteen_bytes_hash_as_their_bytes hash_u128s u128);
 
 #[test]
-fn strings_hash_one_by_one_from_any_of_them_on() {
+fn strings_hash_from_any_start_index() {
     let data: Vec<u8> = (0..2000).map(|i| (i * 7) as u8).collect();
     let offsets: Vec<i32> = (0..60).map(|i| i * i / 2).collect();
     Tier::for_each_available(|tier| {

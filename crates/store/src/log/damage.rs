@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_was_durable_when_a_later_one_was_written_is_damage() {
+    fn broken_record_that_a_later_one_saw_durable_is_damage() {
         for sequence in 1..=8 {
             for at in start(1, sequence)..start(1, sequence + 1) {
                 let storage = storage();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_were_not_synced_may_be_missing_anywhere() {
+    fn unsynced_records_may_be_missing_anywhere() {
         for sequence in 4..=8 {
             let storage = storage();
             let log = open(&storage, 0).0;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_that_was_synced_last_may_be_missing() {
+    fn last_synced_record_may_be_missing() {
         let storage = storage();
         append(&open(&storage, 0).0, 1..=5, true);
         flip(&storage, 0, start(1, 5));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_first_file_was_durable_if_the_second_was_synced() {
+    fn first_log_file_was_durable_if_second_was_synced() {
         for is_synced in [true, false] {
             let storage = storage();
             let log = open(&storage, 0).0;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_that_were_not_logged_are_no_damage() {
+    fn unlogged_commits_are_not_damage() {
         let storage = storage();
         let log = open(&storage, 0).0;
         append(&log, [1, 2, 4, 5], true);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_an_earlier_use_of_the_file_are_no_later_ones() {
+    fn records_of_an_earlier_use_are_not_read_as_later_ones() {
         let storage = storage();
         let log = open(&storage, 0).0;
         append(&log, 1..=20, true);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_damage_of_commits_that_a_checkpoint_has_is_none() {
+    fn damage_to_checkpointed_commits_is_ignored() {
         let storage = storage();
         append(&open(&storage, 0).0, 1..=5, true);
         flip(&storage, 0, start(1, 2));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_what_was_durable_is_read_as_before() {
+    fn log_without_durable_bound_is_read_as_before() {
         let storage = storage();
         let log = Log::open(&storage, STORE, 1).unwrap();
         log.replay(0, |_, _| Ok(())).unwrap();

@@ -79,7 +79,7 @@ fn storage_with_logs(logs: [&[u8]; 2]) -> MemoryStorage {
 }
 
 #[test]
-fn records_come_back_whatever_their_length_and_parts() {
+fn records_of_all_lengths_and_parts_round_trip() {
     let storage = MemoryStorage::new(4096).unwrap();
     let (log, records) = open(&storage, 100);
     assert!(records.is_empty());
@@ -98,7 +98,7 @@ fn records_come_back_whatever_their_length_and_parts() {
 }
 
 #[test]
-fn a_shortened_log_has_its_records_and_takes_more() {
+fn shortened_log_keeps_its_records_and_accepts_more() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     let len = |index: usize| storage.log(index).unwrap().len().unwrap();
@@ -126,7 +126,7 @@ fn a_shortened_log_has_its_records_and_takes_more() {
 }
 
 #[test]
-fn a_log_is_replayed_before_it_is_written_and_numbers_grow() {
+fn log_is_replayed_before_writes_and_sequence_numbers_increase() {
     let storage = simulated();
     let log = Log::open(&storage, STORE, 1).unwrap();
     assert!(matches!(log.append(1, &[b"x"]), Err(Error::Internal(_))));
@@ -157,7 +157,7 @@ fn replay_begins_after_the_checkpoint() {
 }
 
 #[test]
-fn a_missing_record_ends_the_replay() {
+fn replay_ends_at_missing_record() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     for sequence in [1, 2, 4, 5] {
@@ -219,7 +219,7 @@ fn check_damaged(storage: &MemoryStorage, records: &Records, what: &str, is_whol
 }
 
 #[test]
-fn a_length_that_lies_takes_no_memory() {
+fn false_length_allocates_no_memory() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     append(&log, 1, 10).unwrap();
@@ -256,7 +256,7 @@ fn check_that_the_hole_stays(storage: &SimulatedStorage, random: &mut Rng) {
 }
 
 #[test]
-fn records_behind_a_hole_stay_away_though_cutting_them_off_was_interrupted() {
+fn records_after_hole_stay_ignored_after_interrupted_truncation() {
     let mut random = Seeded::new("records behind a hole stay away");
     let images = Arc::new(Mutex::new(Vec::new()));
     let storage = log_with_a_hole();
@@ -277,7 +277,7 @@ fn records_behind_a_hole_stay_away_though_cutting_them_off_was_interrupted() {
 }
 
 #[test]
-fn records_behind_a_hole_stay_away_after_the_log_was_cleared() {
+fn records_after_hole_stay_ignored_after_log_is_cleared() {
     let mut random = Seeded::new("records behind a hole stay away after clearing");
     let storage = log_with_a_hole();
     let (log, _) = open(&storage, 0);
@@ -292,14 +292,14 @@ fn records_behind_a_hole_stay_away_after_the_log_was_cleared() {
 }
 
 #[test]
-fn the_log_of_another_store_is_not_taken() {
+fn log_of_another_store_is_rejected() {
     let (storage, ..) = small_log();
     let log = Log::open(&storage, STORE + 1, 1).unwrap();
     assert_eq!(log.replay(0, |sequence, _| panic!("took record {sequence}")).unwrap(), 0);
 }
 
 #[test]
-fn a_record_of_another_use_of_the_file_is_not_taken() {
+fn record_of_an_earlier_use_of_the_file_is_rejected() {
     let mut log = Vec::new();
     for (salt, sequence) in [(1, 1), (1, 2), (2, 3)] {
         let head = super::record::Head { store: STORE, salt, sequence, past: None };
@@ -314,7 +314,7 @@ fn a_record_of_another_use_of_the_file_is_not_taken() {
 }
 
 #[test]
-fn files_are_used_in_turn_and_keep_their_length() {
+fn log_files_alternate_and_keep_their_length() {
     let storage = MemoryStorage::new(4096).unwrap();
     let (log, _) = open(&storage, 0);
     assert!(!log.switch().unwrap(), "nothing is logged yet");
@@ -338,7 +338,7 @@ fn files_are_used_in_turn_and_keep_their_length() {
 }
 
 #[test]
-fn a_retired_file_gives_back_what_is_unusually_much() {
+fn retired_log_file_returns_unusually_large_space() {
     let storage = MemoryStorage::new(4096).unwrap();
     let (log, _) = open(&storage, 0);
     log.append(1, &[&vec![1; KEPT_BYTES as usize + 1]]).unwrap();
@@ -348,7 +348,7 @@ fn a_retired_file_gives_back_what_is_unusually_much() {
 }
 
 #[test]
-fn a_cleared_log_is_empty_and_goes_on() {
+fn cleared_log_is_empty_and_accepts_records() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     append(&log, 1, 10).unwrap();
@@ -364,7 +364,7 @@ fn a_cleared_log_is_empty_and_goes_on() {
 }
 
 #[test]
-fn a_failed_write_leaves_no_record_and_the_next_takes_its_place() {
+fn failed_write_leaves_no_record_and_next_replaces_it() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     append(&log, 1, 10).unwrap();
@@ -382,7 +382,7 @@ fn a_failed_write_leaves_no_record_and_the_next_takes_its_place() {
 }
 
 #[test]
-fn what_is_left_to_a_sync_is_written_by_it_or_before_later_records() {
+fn deferred_records_are_written_by_sync_or_before_later_records() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     append(&log, 1, 10).unwrap();
@@ -406,7 +406,7 @@ fn what_is_left_to_a_sync_is_written_by_it_or_before_later_records() {
 }
 
 #[test]
-fn what_is_left_to_a_sync_and_cannot_be_written_poisons_the_log() {
+fn failed_deferred_write_poisons_the_log() {
     for is_synced in [true, false] {
         let storage = simulated();
         let (log, _) = open(&storage, 0);
@@ -422,7 +422,7 @@ fn what_is_left_to_a_sync_and_cannot_be_written_poisons_the_log() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_not_the_end() {
+fn store_recovers_from_full_disk() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     storage.limit_bytes(100_000);
@@ -444,7 +444,7 @@ fn a_full_disk_is_an_error_and_not_the_end() {
 }
 
 #[test]
-fn a_failed_sync_is_the_last() {
+fn no_sync_succeeds_after_a_failed_one() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     let first = append(&log, 1, 10).unwrap();
@@ -460,7 +460,7 @@ fn a_failed_sync_is_the_last() {
 }
 
 #[test]
-fn the_older_file_is_synced_first() {
+fn older_log_file_is_synced_first() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     append(&log, 1, 10).unwrap();

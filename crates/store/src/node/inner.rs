@@ -118,7 +118,7 @@ mod tests {
     use crate::node::edit_inner;
 
     #[test]
-    fn a_byte_goes_to_the_child_behind_as_many_dividers_as_are_not_greater() {
+    fn byte_selects_child_by_count_of_dividers_not_greater() {
         let all_but = |missing: &[u8]| -> Vec<u8> { (0..=255).filter(|byte| !missing.contains(byte)).collect() };
         for dividers in
             [all_but(&[]), all_but(&[0]), all_but(&[7]), all_but(&[255]), all_but(&[0, 255]), vec![1], vec![]]

@@ -392,7 +392,7 @@ mod tests {
     use crate::node::edit_leaf::{LeafWriter, body_len, entry_len};
 
     #[test]
-    fn a_bound_is_behind_all_suffixes_that_are_less() {
+    fn bound_follows_all_lesser_suffixes() {
         let mut random = fastrand::Rng::with_seed(1);
         for round in 0..400 {
             // Few distinct bytes and a common start make heads equal; some suffixes are longer than one byte can
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_entry_is_what_the_entry_is() {
+    fn short_entry_equals_full_entry() {
         let mut random = fastrand::Rng::with_seed(2);
         let value = vec![7; INLINE_MAX];
         for round in 0..300 {

@@ -172,24 +172,24 @@ fn two_readers_and_a_writer<W: Word + Default + Send + Sync + 'static>(commits: 
 }
 
 #[test]
-fn a_pinned_root_is_never_reused() {
+fn pinned_root_is_never_reused() {
     check(|| two_readers_and_a_writer::<Right>(2));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn without_fences_it_would_be() {
+fn model_without_fences_reuses_pinned_root() {
     check(|| two_readers_and_a_writer::<WithoutFences>(2));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn without_the_order_of_stores_it_would_be() {
+fn model_without_store_order_reuses_pinned_root() {
     check(|| two_readers_and_a_writer::<WithoutOrder>(2));
 }
 
 #[test]
-fn a_slot_goes_from_one_reader_to_the_next() {
+fn slot_passes_from_one_reader_to_the_next() {
     check(|| {
         let mut writer = Writer::new(3);
         let store = Arc::new(Store::<Right>::new(2, 3));
@@ -209,7 +209,7 @@ fn a_slot_goes_from_one_reader_to_the_next() {
 }
 
 #[test]
-fn a_dead_pin_is_cleared_once_and_a_living_one_never() {
+fn dead_pin_is_cleared_once_and_live_pin_never() {
     check(|| {
         let mut writer = Writer::new(3);
         let store = Arc::new(Store::<Right>::new(1, 3));

@@ -92,7 +92,7 @@ fn node_index(value: u64) -> u64 {
 }
 
 #[test]
-fn there_is_nothing_to_pin_until_a_root_is_published() {
+fn nothing_can_be_pinned_before_first_publication() {
     let machine = Machine::new(4);
     let readers = machine.start();
     assert_eq!(readers.current(), None);
@@ -111,7 +111,7 @@ fn owners(readers: &Readers) -> Vec<u32> {
 }
 
 #[test]
-fn pins_are_listed_as_long_as_they_live() {
+fn pins_are_listed_while_they_live() {
     let machine = Machine::new(8);
     let (writer, reader) = (machine.start(), machine.start());
     writer.publish(1, 100);
@@ -132,7 +132,7 @@ fn pins_are_listed_as_long_as_they_live() {
 }
 
 #[test]
-fn no_more_than_there_are_slots_can_be_pinned() {
+fn pins_are_limited_by_slots() {
     let machine = Machine::new(5);
     let (a, b) = (machine.start(), machine.start());
     a.publish(7, 0);
@@ -170,7 +170,7 @@ fn slots_are_used_again() {
 }
 
 #[test]
-fn what_a_killed_process_pinned_is_released_once_it_stays() {
+fn pins_of_killed_process_are_released_once_observed() {
     let machine = Machine::new(16);
     let (writer, victim, other) = (machine.start(), machine.start(), machine.start());
     writer.publish(1, 0);
@@ -190,7 +190,7 @@ fn what_a_killed_process_pinned_is_released_once_it_stays() {
 }
 
 #[test]
-fn dead_pins_are_released_at_once_where_that_is_asked_for() {
+fn dead_pins_are_released_at_once_on_request() {
     let machine = Machine::new(16);
     let (writer, victim) = (machine.start(), machine.start());
     writer.publish(1, 0);
@@ -206,7 +206,7 @@ fn dead_pins_are_released_at_once_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_full_table_is_cleared_of_the_dead_before_a_reader_is_refused() {
+fn full_table_drops_dead_readers_before_refusing_one() {
     let machine = Machine::new(4);
     let (writer, victim) = (machine.start(), machine.start());
     writer.publish(1, 0);
@@ -217,7 +217,7 @@ fn a_full_table_is_cleared_of_the_dead_before_a_reader_is_refused() {
 }
 
 #[test]
-fn who_gets_the_number_of_a_killed_process_clears_its_slots() {
+fn new_owner_of_killed_process_number_clears_its_slots() {
     let machine = Machine::new(16);
     let (writer, victim) = (machine.start(), machine.start());
     writer.publish(1, 0);
@@ -235,7 +235,7 @@ fn who_gets_the_number_of_a_killed_process_clears_its_slots() {
 }
 
 #[test]
-fn memory_that_is_too_small_or_of_another_version_is_refused() {
+fn small_memory_or_memory_of_another_version_is_refused() {
     let storage = MemoryStorage::new(1 << 20).unwrap();
     let small = storage.shared(SLOTS_AT + 63).unwrap();
     assert!(matches!(Readers::new(small), Err(Error::Invalid(_))));
@@ -257,7 +257,7 @@ fn write_magic(shared: &dyn SharedMemory, magic: u64) {
 }
 
 #[test]
-fn the_table_has_its_length() {
+fn table_length_is_header_plus_slots() {
     assert_eq!(SHARED_LEN, 256 + SLOTS * 64);
 }
 
@@ -335,13 +335,13 @@ fn readers_never_see_a_freed_node() {
 /// A child pins a root in the file's memory, and is killed.
 #[cfg(unix)]
 #[test]
-fn a_killed_reader_process_lets_go() {
+fn killed_reader_process_releases_its_pins() {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
 
     use crate::storage::FileStorage;
 
-    const NAME: &str = "readers::tests::a_killed_reader_process_lets_go";
+    const NAME: &str = "readers::tests::killed_reader_process_releases_its_pins";
     let open = |path: &std::path::Path| {
         let storage = FileStorage::new(path).unwrap();
         Readers::new(storage.shared(SHARED_LEN).unwrap()).unwrap()
@@ -380,7 +380,7 @@ fn a_killed_reader_process_lets_go() {
 }
 
 #[test]
-fn a_new_writer_waits_for_a_reader_who_is_taking_a_snapshot() {
+fn new_writer_waits_for_reader_taking_snapshot() {
     let machine = Machine::new(16);
     let (writer, reader) = (machine.start(), machine.start());
     writer.publish(7, 64);

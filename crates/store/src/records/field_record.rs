@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_reads_back_and_a_changed_bit_is_noticed() {
+    fn record_round_trips_and_changed_bits_are_detected() {
         let mut bytes = RecordWriter::default().u32(7).bytes(b"name").u64(1 << 40).finish();
         let mut reader = RecordReader::new("it", &bytes).unwrap();
         assert_eq!((reader.u32().unwrap(), reader.text().unwrap(), reader.u64().unwrap()), (7, "name", 1 << 40));

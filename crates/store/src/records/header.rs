@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_could_not_grow_on_are_refused() {
+    fn headers_near_numeric_limits_are_refused() {
         let root = Root::EMPTY;
         let (version, identity) = (VERSION, u64::MAX);
         let header = Header { version, identity, number: LIMIT, root, end: 1 << 40, free_map: None, is_clean: false };

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_clear_bits_are_listed_from_a_length_on() {
+    fn runs_of_clear_bits_of_a_minimum_length_are_listed() {
         const WORDS: usize = 8;
         fn compare<const MIN_LEN: u32>(words: &[u64; WORDS]) {
             let is_clear = |bit: usize| bit < WORDS * 64 && words[bit / 64] >> (bit % 64) & 1 == 0;

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn units_become_free_when_the_last_root_that_needs_them_is_gone() {
+    fn units_are_freed_after_last_root_that_needs_them() {
         let start_seed = lath_testkit::seed();
         for seed in (start_seed..).take(20) {
             println!("seed {seed}");
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_held_for_long_does_not_hold_what_is_born_after_it() {
+    fn old_snapshot_does_not_hold_nodes_born_after_it() {
         let mut space = Space::new(128, 10_000);
         let mut reclaimer = Reclaimer::new();
         let held: Vec<_> = (0..100).map(|_| retired(&mut space, 5)).collect();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_found_by_walking_an_old_root_go_when_it_and_older_ones_are_gone() {
+    fn nodes_of_old_root_are_freed_after_it_and_older_roots() {
         let mut space = Space::new(128, 10_000);
         let mut reclaimer = Reclaimer::new();
         let (old, young) = (retired(&mut space, 3), retired(&mut space, 15));
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     #[cfg(any(feature = "poison", debug_assertions))]
-    fn what_is_released_is_reported_for_overwriting() {
+    fn released_units_are_reported_for_overwriting() {
         let mut space = Space::new(128, 10_000);
         let mut reclaimer = Reclaimer::new();
         let (kept, freed) = (retired(&mut space, 3), retired(&mut space, 15));

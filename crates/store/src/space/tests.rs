@@ -157,7 +157,7 @@ fn random_histories_match_a_vector_of_flags() {
 }
 
 #[test]
-fn a_full_space_grows_and_is_used_up_to_the_last_unit() {
+fn full_space_grows_and_every_unit_is_usable() {
     let mut space = Space::new(128, 128);
     assert_eq!(space.allocate(1), None);
     space.grow(100_000);
@@ -173,7 +173,7 @@ fn a_full_space_grows_and_is_used_up_to_the_last_unit() {
 }
 
 #[test]
-fn values_of_many_regions_lie_in_one_run_and_are_found_again() {
+fn values_spanning_regions_are_contiguous_and_readable() {
     let mut space = Space::new(128, 128);
     let units = 5 * REGION + 77;
     assert_eq!(space.allocate(units), None);
@@ -192,7 +192,7 @@ fn values_of_many_regions_lie_in_one_run_and_are_found_again() {
 }
 
 #[test]
-fn holes_are_reused_long_before_the_file_grows() {
+fn holes_are_reused_long_before_file_grows() {
     let mut space = Space::new(0, 40 * u64::from(REGION));
     let mut nodes = Vec::new();
     while let Some(start) = space.allocate(8) {
@@ -211,7 +211,7 @@ fn holes_are_reused_long_before_the_file_grows() {
 }
 
 #[test]
-fn releasing_twice_is_counted_and_frees_once() {
+fn double_release_is_counted_and_frees_once() {
     let mut space = Space::new(0, 1000);
     let start = space.allocate(8).unwrap();
     space.release(Extent { start, units: 6 });
@@ -221,7 +221,7 @@ fn releasing_twice_is_counted_and_frees_once() {
 }
 
 #[test]
-fn what_a_damaged_node_claims_beyond_the_end_is_not_released() {
+fn references_of_damaged_node_past_the_end_are_not_released() {
     let mut space = Space::new(128, 1000);
     space.release(Extent { start: 990, units: 20 });
     space.release(Extent { start: 0, units: 2 });
@@ -242,7 +242,7 @@ fn partly_used() -> (Space, Vec<u64>) {
 }
 
 #[test]
-fn a_saved_map_loads_regions_when_they_are_touched() {
+fn saved_map_loads_regions_on_first_use() {
     let (mut space, nodes) = partly_used();
     let bytes = space.save([]);
     let mut lazy = Space::lazy(bytes.clone()).unwrap();
@@ -259,7 +259,7 @@ fn a_saved_map_loads_regions_when_they_are_touched() {
 }
 
 #[test]
-fn nodes_that_nothing_will_need_are_saved_as_free() {
+fn unneeded_nodes_are_saved_as_free() {
     let (mut space, nodes) = partly_used();
     let (dead, live) = nodes.split_at(1_000);
     let bytes = space.save(dead.iter().map(|&start| Extent { start, units: 10 }));
@@ -270,7 +270,7 @@ fn nodes_that_nothing_will_need_are_saved_as_free() {
 }
 
 #[test]
-fn damage_to_a_saved_map_is_an_error_or_costs_space_only() {
+fn damage_to_saved_map_is_an_error_or_only_costs_space() {
     let (mut space, nodes) = partly_used();
     let bytes = space.save([]);
     let directory = 24 + 8 * 7;
@@ -306,7 +306,7 @@ fn damage_to_a_saved_map_is_an_error_or_costs_space_only() {
 }
 
 #[test]
-fn what_one_map_has_and_another_lacks_is_listed() {
+fn difference_of_maps_is_listed() {
     let mut space = Space::new(128, 3 * u64::from(REGION));
     let mut other = Space::new(128, 2 * u64::from(REGION));
     let both = Extent { start: 200, units: 50 };

@@ -49,7 +49,7 @@ fn word(shared: &dyn SharedMemory, index: usize) -> &AtomicU64 {
 }
 
 #[test]
-fn data_grows_without_moving_and_keeps_what_was_written() {
+fn data_grows_in_place_and_keeps_contents() {
     for_each_storage(|storage| {
         let data = storage.data().unwrap();
         assert_eq!(data.len(), 0);
@@ -71,7 +71,7 @@ fn data_grows_without_moving_and_keeps_what_was_written() {
 }
 
 #[test]
-fn a_loss_of_power_leaves_the_ranges_that_were_synced() {
+fn power_loss_keeps_synced_ranges() {
     let mut random = Seeded::new("a loss of power leaves the ranges that were synced");
     let mut lost = 0;
     for _ in 0..100 {
@@ -90,7 +90,7 @@ fn a_loss_of_power_leaves_the_ranges_that_were_synced() {
 }
 
 #[test]
-fn data_that_was_shortened_grows_by_zeros() {
+fn shortened_data_grows_by_zeros() {
     for_each_storage(|storage| {
         let data = storage.data().unwrap();
         set_len(&*data, 100_000).unwrap();
@@ -104,7 +104,7 @@ fn data_that_was_shortened_grows_by_zeros() {
 }
 
 #[test]
-fn data_does_not_grow_past_its_capacity() {
+fn data_never_grows_past_capacity() {
     for_each_storage(|storage| {
         let data = storage.data().unwrap();
         set_len(&*data, 4096).unwrap();
@@ -115,7 +115,7 @@ fn data_does_not_grow_past_its_capacity() {
 }
 
 #[test]
-fn logs_read_back_what_was_written_anywhere() {
+fn log_contents_round_trip_at_any_offset() {
     for_each_storage(|storage| {
         for index in 0..2 {
             let log = storage.log(index).unwrap();
@@ -139,7 +139,7 @@ fn logs_read_back_what_was_written_anywhere() {
 }
 
 #[test]
-fn shared_memory_is_shared_and_zero_for_the_first_one() {
+fn shared_memory_is_shared_and_starts_zeroed() {
     for_each_storage(|storage| {
         for _ in 0..2 {
             let first = storage.shared(8192).unwrap();
@@ -156,7 +156,7 @@ fn shared_memory_is_shared_and_zero_for_the_first_one() {
 }
 
 #[test]
-fn one_handle_has_the_writer_lock_until_it_is_dropped() {
+fn writer_lock_is_held_until_handle_is_dropped() {
     for_each_storage(|storage| {
         let first = storage.shared(64).unwrap();
         let second = storage.shared(64).unwrap();
@@ -169,7 +169,7 @@ fn one_handle_has_the_writer_lock_until_it_is_dropped() {
 }
 
 #[test]
-fn a_process_lives_until_its_handle_ends() {
+fn process_counts_as_alive_until_its_handle_is_dropped() {
     for_each_storage(|storage| {
         let first = storage.shared(64).unwrap();
         let second = storage.shared(64).unwrap();

@@ -129,7 +129,7 @@ mod tests {
     use crate::node::{Kind, edit_inner};
 
     #[test]
-    fn children_that_have_more_keys_than_a_word_says_are_counted() {
+    fn children_with_more_keys_than_their_word_holds_are_counted() {
         let many = (1 << 24) - 1;
         for totals in [[1, 2, 3, 4, 5], [7, many, 1, 2, 9], [many + 1, 5, 3, 2 * many, 1], [many - 1, 1, 1, 1, 1 << 40]]
         {

@@ -322,7 +322,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn check_passed(&self) -> Result<()> {
-        if self.passed_units.unsigned_abs() > self.arena.len() / UNIT { Err(endless()) } else { Ok(()) }
+        if self.passed_units.unsigned_abs() > self.arena.len() / UNIT { Err(cycle()) } else { Ok(()) }
     }
 
     /// Makes the cursor count as after the last key until it enters another leaf, which fails if that leaf is damaged.
@@ -396,7 +396,7 @@ fn units(leaf: &Leaf<'_>) -> i64 {
 }
 
 #[cold]
-fn endless() -> Error {
+fn cycle() -> Error {
     Error::corrupt("a tree has more nodes than fit the file, so it contains a cycle")
 }
 
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_in_which_nodes_are_shared_have_no_more_keys_than_the_file_has_room_for() {
+    fn shared_nodes_cannot_claim_more_keys_than_fit_the_file() {
         const DEPTH: u64 = 40;
         let mut arena = arena();
         let leaf = Word::new(FIRST_UNIT, 1);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_to_a_damaged_node_is_at_no_key() {
+    fn cursor_at_damaged_node_has_no_key() {
         let mut arena = arena();
         let leaf = Word::new(FIRST_UNIT, 1);
         let mut writer =
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn going_to_and_fro_is_no_way_at_all() {
+    fn alternating_seeks_set_no_direction() {
         let mut writer = Writer::new(arena(), Space::new(FIRST_UNIT, LEN / UNIT), 1);
         let mut root = Word::NONE;
         // The first bytes lead to trees of different depth, with leaves of different size at their ends.

@@ -63,7 +63,7 @@ impl<'a> Branch<'a> {
     pub(crate) fn at(arena: &'a Arena, reference: u64) -> Result<Self> {
         match arena.peek(reference).and_then(Self::from_node) {
             Some(branch) => Ok(branch),
-            None => Err(trouble(arena, reference)),
+            None => Err(parse_error(arena, reference)),
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Branch<'a> {
 
 /// The error for a node at `reference` that is neither a leaf nor an inner node.
 #[cold]
-fn trouble(arena: &Arena, reference: u64) -> Error {
+fn parse_error(arena: &Arena, reference: u64) -> Error {
     let node = match arena.node(reference) {
         Ok(node) => node,
         Err(error) => return error,

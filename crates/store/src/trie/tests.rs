@@ -191,7 +191,7 @@ fn small_tree() -> (Writer, Word, Vec<u64>) {
 }
 
 #[test]
-fn changing_damaged_nodes_is_an_error_at_worst() {
+fn changing_damaged_nodes_never_panics() {
     type Change = fn(&mut Writer, &mut Word) -> Result<()>;
     let changes: [Change; 4] = [
         |writer, root| small_keys().try_for_each(|key| writer.put(root, &key, &[1; 40], Mode::Replace).map(drop)),
@@ -225,7 +225,7 @@ fn changing_damaged_nodes_is_an_error_at_worst() {
 }
 
 #[test]
-fn leaves_whose_keys_are_in_no_order_are_not_made_anew() {
+fn leaves_with_unsorted_keys_are_not_rewritten() {
     // The common prefix of the first and the last key is longer than the second key, or the two are equal.
     for keys in [["common start 1", "common start 2", "c", "common start 9"], ["aa", "ab", "ab", "aa"]] {
         let mut writer = writer();
@@ -240,7 +240,7 @@ fn leaves_whose_keys_are_in_no_order_are_not_made_anew() {
 }
 
 #[test]
-fn keys_put_together_are_as_if_put_one_by_one() {
+fn batch_put_equals_single_puts() {
     let start_seed = lath_testkit::seed();
     for seed in (start_seed..).take(60) {
         println!("seed {seed}");

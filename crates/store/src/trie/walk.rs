@@ -70,7 +70,7 @@ mod tests {
     use crate::node::{Kind, edit_inner};
 
     #[test]
-    fn a_walk_through_nodes_below_themselves_ends() {
+    fn walk_through_cyclic_nodes_ends() {
         let mut arena = WriteArena::in_memory(1 << 20, 1 << 16);
         let word = Word::new(200, 10);
         let body = arena.fresh(Extent { start: 200, units: 1 }, Kind::Inner, 1).unwrap();

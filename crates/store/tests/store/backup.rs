@@ -34,7 +34,7 @@ fn change(store: &Store, rng: &mut fastrand::Rng) {
 }
 
 #[test]
-fn a_copy_has_what_its_snapshot_has_whatever_is_written_meanwhile() {
+fn copy_equals_its_snapshot_despite_concurrent_writes() {
     let seed = lath_testkit::seed();
     println!("seed {seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -81,7 +81,7 @@ fn a_copy_has_what_its_snapshot_has_whatever_is_written_meanwhile() {
 }
 
 #[test]
-fn a_copy_that_fails_leaves_nothing() {
+fn failed_copy_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let store = Store::open(&path).unwrap();
@@ -111,7 +111,7 @@ fn a_copy_that_fails_leaves_nothing() {
 }
 
 #[test]
-fn a_copy_that_is_cancelled_leaves_nothing_behind() {
+fn cancelled_copy_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     change(&store, &mut fastrand::Rng::with_seed(1));
@@ -129,7 +129,7 @@ fn a_copy_that_is_cancelled_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_a_killed_copy_has_left_goes_with_the_next() {
+fn leftovers_of_killed_copy_are_removed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     change(&store, &mut fastrand::Rng::with_seed(1));

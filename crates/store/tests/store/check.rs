@@ -15,7 +15,7 @@ fn random_key(rng: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 #[test]
-fn a_store_is_sound_at_every_moment_of_random_histories() {
+fn store_is_sound_throughout_random_histories() {
     let first_seed = lath_testkit::seed();
     for seed in (first_seed..).take(6) {
         println!("seed {seed}");
@@ -90,7 +90,7 @@ fn a_store_is_sound_at_every_moment_of_random_histories() {
 }
 
 #[test]
-fn a_reader_of_another_handle_checks_too() {
+fn reader_of_another_handle_verifies_checksums() {
     let store = Options::new().open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();
     transaction.tree("a").unwrap().append((0..5_000u32).map(|i| (i.to_be_bytes(), [7; 30]))).unwrap();
@@ -101,7 +101,7 @@ fn a_reader_of_another_handle_checks_too() {
 }
 
 #[test]
-fn a_check_while_checkpoints_are_made_finds_whole_headers() {
+fn check_during_checkpoints_finds_whole_headers() {
     let store = Options::new().background_checkpoints(false).durability(Durability::Off).open_in_memory().unwrap();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {

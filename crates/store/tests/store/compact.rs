@@ -93,7 +93,7 @@ fn assert_compact(store: &Store, path: &Path) {
 }
 
 #[test]
-fn a_file_gets_about_as_short_as_what_is_in_it() {
+fn compaction_shrinks_file_to_about_its_contents() {
     let mut random = Seeded::new("a file gets about as short as what is in it");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
@@ -143,7 +143,7 @@ fn a_file_gets_about_as_short_as_what_is_in_it() {
 }
 
 #[test]
-fn stores_of_nothing_and_of_one_key_are_compacted_too() {
+fn empty_and_single_key_stores_are_compacted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let store = options().open(&path).unwrap();
@@ -171,7 +171,7 @@ fn stores_of_nothing_and_of_one_key_are_compacted_too() {
 }
 
 #[test]
-fn long_values_are_moved() {
+fn compaction_moves_long_values() {
     const LONG: usize = 100 << 20;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
@@ -191,7 +191,7 @@ fn long_values_are_moved() {
 }
 
 #[test]
-fn readers_read_on_and_space_is_given_back_when_they_have_left() {
+fn readers_continue_and_space_is_freed_after_they_end() {
     let mut random = Seeded::new("readers read on");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
@@ -211,7 +211,7 @@ fn readers_read_on_and_space_is_given_back_when_they_have_left() {
 }
 
 #[test]
-fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
+fn named_snapshots_are_moved_and_keep_sharing_nodes() {
     let mut random = Seeded::new("snapshots kept by name are moved");
     for reopened in [false, true] {
         let folder = tempfile::tempdir().unwrap();
@@ -290,7 +290,7 @@ impl Drop for End<'_> {
 }
 
 #[test]
-fn others_write_meanwhile() {
+fn writers_continue_during_compaction() {
     let mut random = Seeded::new("others write meanwhile");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
@@ -345,7 +345,7 @@ fn others_write_meanwhile() {
 }
 
 #[test]
-fn a_compaction_ends_when_it_is_told_to() {
+fn compaction_can_be_cancelled() {
     let mut random = Seeded::new("a compaction ends when it is told to");
     let store = options().open_in_memory().unwrap();
     let mut entries = some_entries(&mut random, 100_000);

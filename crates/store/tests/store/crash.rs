@@ -261,7 +261,7 @@ fn image_count() -> usize {
 }
 
 #[test]
-fn every_crash_opens_as_a_commit_that_is_not_older_than_the_last_synced() {
+fn every_crash_recovers_last_synced_or_later_commit() {
     let mut random = Seeded::new("every crash opens as a commit");
     let (mut images, start) = (0, Instant::now());
     while images < image_count() {

@@ -307,7 +307,7 @@ fn change_all(image: &Image, part: fn(&mut Image) -> &mut Vec<u8>, allowed: &[Co
 }
 
 #[test]
-fn a_closed_store_with_any_byte_changed_is_found_out_or_right() {
+fn any_changed_byte_of_closed_store_is_detected_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let (store, versions) = build(&path);
@@ -321,7 +321,7 @@ fn a_closed_store_with_any_byte_changed_is_found_out_or_right() {
 }
 
 #[test]
-fn a_killed_store_with_any_byte_changed_is_found_out_or_right() {
+fn any_changed_byte_of_killed_store_is_detected_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let (store, versions) = build(&path);
@@ -340,7 +340,7 @@ fn a_killed_store_with_any_byte_changed_is_found_out_or_right() {
 }
 
 #[test]
-fn a_store_cut_off_anywhere_is_found_out_or_right() {
+fn any_truncation_is_detected_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let (store, versions) = build(&path);

@@ -169,7 +169,7 @@ fn run(random: &mut Rng, tally: &mut Tally) {
 }
 
 #[test]
-fn no_failure_of_the_disk_loses_a_commit() {
+fn disk_failures_lose_no_commit() {
     let mut random = Seeded::new("no failure of the disk loses a commit");
     let mut tally = Tally::default();
     let histories = if std::env::var_os("LATH_FULL").is_some() { 20_000 } else { 400 };
@@ -183,7 +183,7 @@ fn no_failure_of_the_disk_loses_a_commit() {
 
 /// Opening a store on a disk that fails is an error, and once the disk works again nothing is lost.
 #[test]
-fn opening_fails_with_the_disk_and_works_when_it_does() {
+fn opening_fails_and_succeeds_with_the_disk() {
     let mut random = Seeded::new("opening fails with the disk");
     let mut failures = 0;
     for _ in 0..100 {

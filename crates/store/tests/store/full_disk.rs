@@ -157,7 +157,7 @@ fn run(folder: &Path) {
         std::fs::write(&ballast, vec![1; BALLAST_BYTES]).unwrap();
         let seed = random.u64(..);
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "full_disk::a_full_disk_is_an_error_and_loses_nothing", "--nocapture"])
+            .args(["--exact", "full_disk::full_disk_is_an_error_and_loses_nothing", "--nocapture"])
             .env(FOLDER, folder)
             .env(SEED, seed.to_string())
             .stdout(Stdio::piped())
@@ -191,7 +191,7 @@ fn run(folder: &Path) {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_loses_nothing() {
+fn full_disk_is_an_error_and_loses_nothing() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let folder = Path::new(&folder);
         let Ok(seed) = std::env::var(SEED) else { return run(folder) };
@@ -207,7 +207,7 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
         .args(["--map-root-user", "--mount", "sh", "-c", script])
         .arg(folder.path())
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "full_disk::a_full_disk_is_an_error_and_loses_nothing", "--nocapture"])
+        .args(["--exact", "full_disk::full_disk_is_an_error_and_loses_nothing", "--nocapture"])
         .env(FOLDER, folder.path())
         .status();
     match child {

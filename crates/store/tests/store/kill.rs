@@ -135,7 +135,7 @@ fn copy_store(from: &Path, to: &Path) {
 }
 
 #[test]
-fn what_a_killed_process_said_was_committed_is_there() {
+fn commits_acknowledged_by_killed_process_survive() {
     let kills = if std::env::var_os("LATH_FULL").is_some() { 500 } else { 40 };
     let mut random = Seeded::new("what a killed process said was committed is there");
     let (start, mut commits) = (Instant::now(), 0);

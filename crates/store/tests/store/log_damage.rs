@@ -43,7 +43,7 @@ fn last_commit(path: &Path) -> u64 {
 }
 
 #[test]
-fn acknowledged_commits_that_cannot_be_read_are_an_error_that_repair_mends() {
+fn unreadable_acknowledged_commits_are_an_error_until_repair() {
     for checkpoints in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = killed(folder.path(), checkpoints);
@@ -68,7 +68,7 @@ fn acknowledged_commits_that_cannot_be_read_are_an_error_that_repair_mends() {
 }
 
 #[test]
-fn a_sector_of_zeros_anywhere_before_the_last_commit_is_an_error() {
+fn zeroed_sector_before_last_commit_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = killed(folder.path(), false);
     let whole = fs::read(log_path(&path, 0)).unwrap();

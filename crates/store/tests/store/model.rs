@@ -306,7 +306,7 @@ fn length() -> usize {
 }
 
 #[test]
-fn histories_in_memory_are_those_of_the_model() {
+fn histories_in_memory_match_the_model() {
     for seed in seeds(4) {
         let mut model = Model::new(seed);
         let storage = Arc::new(MemoryStorage::new(1 << 28).unwrap());
@@ -330,7 +330,7 @@ fn histories_in_memory_are_those_of_the_model() {
 }
 
 #[test]
-fn histories_in_files_are_those_of_the_model() {
+fn histories_in_files_match_the_model() {
     for seed in seeds(2) {
         let mut model = Model::new(seed);
         let folder = tempfile::tempdir().unwrap();

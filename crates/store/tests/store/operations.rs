@@ -6,7 +6,7 @@ fn number(value: u64) -> [u8; 8] {
 }
 
 #[test]
-fn what_is_committed_is_there_after_reopening() {
+fn commits_survive_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     for round in 0..15u64 {
@@ -30,7 +30,7 @@ fn what_is_committed_is_there_after_reopening() {
 }
 
 #[test]
-fn a_named_snapshot_outlives_what_comes_after_it() {
+fn named_snapshot_survives_later_changes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let store = Store::open(&path).unwrap();
@@ -64,7 +64,7 @@ fn a_named_snapshot_outlives_what_comes_after_it() {
 }
 
 #[test]
-fn a_rollback_undoes_what_came_after_the_savepoint() {
+fn rollback_undoes_changes_after_savepoint() {
     let store = Options::new().open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();
     transaction.tree("a").unwrap().append((0..1000).map(|i| (number(i), b"1"))).unwrap();
@@ -84,7 +84,7 @@ fn a_rollback_undoes_what_came_after_the_savepoint() {
 }
 
 #[test]
-fn a_dropped_transaction_leaves_nothing() {
+fn dropped_transaction_leaves_no_changes() {
     let store = Options::new().open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();
     transaction.tree("a").unwrap().upsert(b"kept", b"1").unwrap();
@@ -100,7 +100,7 @@ fn a_dropped_transaction_leaves_nothing() {
 }
 
 #[test]
-fn a_commit_that_changes_nothing_leaves_nothing() {
+fn commit_without_changes_writes_nothing() {
     let store = Options::new().open_in_memory().unwrap();
     let before = store.stats().unwrap();
     let mut transaction = store.begin().unwrap();
@@ -139,7 +139,7 @@ fn ranges_and_ranks_agree() {
 }
 
 #[test]
-fn puts_that_are_put_off_go_into_the_tree_they_were_meant_for() {
+fn deferred_puts_reach_their_tree() {
     let store = Options::new().open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();
     for name in ["a", "b"] {
@@ -167,7 +167,7 @@ fn puts_that_are_put_off_go_into_the_tree_they_were_meant_for() {
 }
 
 #[test]
-fn a_store_that_is_full_undoes_the_transaction_and_goes_on() {
+fn full_store_undoes_transaction_and_accepts_others() {
     let store = Options::new().capacity_bytes(4 << 20).open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();
     transaction.tree("a").unwrap().append((0..1000).map(|i| (number(i), number(i)))).unwrap();

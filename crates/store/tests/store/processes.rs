@@ -81,7 +81,7 @@ impl Drop for End<'_> {
 }
 
 #[test]
-fn readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes() {
+fn readers_keep_snapshots_when_writer_is_killed_and_replaced() {
     if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
         let store = options().open(path).unwrap();
         for round in 1..1_000_000 {
@@ -96,7 +96,7 @@ fn readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes() {
     let mut reader: Option<Store> = None;
     let mut held: Vec<(u64, Snapshot)> = Vec::new();
     for _ in 0..3 {
-        let name = "readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes";
+        let name = "readers_keep_snapshots_when_writer_is_killed_and_replaced";
         let (mut writer, mut lines) = start(name, &path);
         wait_for(&mut lines, 5);
         let reader = reader.get_or_insert_with(|| options().read_only(true).open(&path).unwrap());
@@ -143,7 +143,7 @@ fn readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes() {
 }
 
 #[test]
-fn a_killed_reader_holds_no_space() {
+fn killed_reader_holds_no_space() {
     if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
         let store = options().read_only(true).open(path).unwrap();
         let snapshot = store.snapshot().unwrap();
@@ -164,7 +164,7 @@ fn a_killed_reader_holds_no_space() {
             report.nodes
         };
         commit(&store, 1);
-        let reader = with_reader.then(|| start("a_killed_reader_holds_no_space", &path));
+        let reader = with_reader.then(|| start("killed_reader_holds_no_space", &path));
         let reader = reader.map(|(reader, mut lines)| {
             wait_for(&mut lines, 1);
             reader
@@ -187,8 +187,8 @@ fn a_killed_reader_holds_no_space() {
 }
 
 #[test]
-fn others_read_while_the_file_gets_shorter_and_longer() {
-    const NAME: &str = "others_read_while_the_file_gets_shorter_and_longer";
+fn readers_continue_while_file_shrinks_and_grows() {
+    const NAME: &str = "readers_continue_while_file_shrinks_and_grows";
     const LAST: u64 = 1 << 40;
     if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
         let store = options().read_only(true).open(path).unwrap();

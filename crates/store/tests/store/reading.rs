@@ -63,7 +63,7 @@ fn killed(path: &Path, with_checkpoint: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 #[test]
-fn a_store_that_nobody_writes_to_is_read_without_a_change_to_its_files() {
+fn idle_store_is_read_without_changes_to_its_files() {
     for (is_closed, with_checkpoint) in [(true, true), (false, true), (false, false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
@@ -101,7 +101,7 @@ fn a_store_that_nobody_writes_to_is_read_without_a_change_to_its_files() {
 }
 
 #[test]
-fn writers_come_beside_a_reader_of_an_idle_store_and_keep_what_it_reads() {
+fn writers_joining_reader_of_idle_store_keep_its_snapshot() {
     for (is_closed, with_checkpoint) in [(true, true), (false, true), (false, false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
@@ -213,12 +213,12 @@ fn readers_of_idle_stores_keep_their_commits_through_any_history() {
 }
 
 #[test]
-fn readers_beside_writers_keep_their_commits_through_any_history() {
+fn readers_next_to_writers_keep_their_commits_through_any_history() {
     (0..6).for_each(|seed| keep_commits_through_sessions(seed, true));
 }
 
 #[test]
-fn a_reader_that_may_not_write_to_the_lock_file_keeps_writers_away() {
+fn reader_without_write_access_to_lock_file_excludes_writers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     killed(&path, true);
@@ -234,7 +234,7 @@ fn a_reader_that_may_not_write_to_the_lock_file_keeps_writers_away() {
 }
 
 #[test]
-fn nothing_is_made_of_a_store_that_is_not_there() {
+fn missing_store_is_not_created() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     for options in [Options::new().read_only(true), Options::new().create(false).read_only(true)] {
@@ -251,7 +251,7 @@ fn nothing_is_made_of_a_store_that_is_not_there() {
 }
 
 #[test]
-fn a_store_whose_data_file_is_gone_while_its_log_has_commits_is_damaged_and_left_as_it_is() {
+fn store_with_log_but_no_data_file_is_damaged_and_left_unchanged() {
     for contents in [None, Some(vec![]), Some(vec![0; 1 << 16])] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
@@ -277,7 +277,7 @@ fn a_store_whose_data_file_is_gone_while_its_log_has_commits_is_damaged_and_left
 }
 
 #[test]
-fn a_log_that_has_all_commits_is_enough_to_repair_a_store_whose_data_file_is_gone() {
+fn complete_log_repairs_store_without_data_file() {
     for is_removed in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
@@ -301,7 +301,7 @@ fn a_log_that_has_all_commits_is_enough_to_repair_a_store_whose_data_file_is_gon
 }
 
 #[test]
-fn a_log_without_the_first_commits_saves_the_others_and_says_so() {
+fn log_without_first_commits_restores_the_rest_and_reports_it() {
     let folder = tempfile::tempdir().unwrap();
     let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
     let store = options().open(folder.path().join("original")).unwrap();
@@ -325,7 +325,7 @@ fn a_log_without_the_first_commits_saves_the_others_and_says_so() {
 }
 
 #[test]
-fn a_copy_is_not_made_over_the_log_of_another_store() {
+fn copy_refuses_path_with_log_of_another_store() {
     let folder = tempfile::tempdir().unwrap();
     let (path, target) = (folder.path().join("store"), folder.path().join("target"));
     killed(&path, true);

@@ -36,7 +36,7 @@ fn count_right(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_sound_store_is_brought_over_whole() {
+fn repair_copies_a_sound_store_whole() {
     let folder = tempfile::tempdir().unwrap();
     let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
     build(&path);
@@ -50,7 +50,7 @@ fn a_sound_store_is_brought_over_whole() {
 }
 
 #[test]
-fn a_repair_that_is_cancelled_leaves_nothing_behind() {
+fn cancelled_repair_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
     build(&path);
@@ -64,7 +64,7 @@ fn a_repair_that_is_cancelled_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_is_lost_with_damaged_nodes_is_told_and_little() {
+fn loss_from_damaged_nodes_is_reported_and_small() {
     let seed = lath_testkit::seed();
     println!("seed {seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -133,7 +133,7 @@ fn entries(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, Vec<u8>> {
 }
 
 #[test]
-fn snapshots_kept_by_name_are_brought_over_as_they_were() {
+fn named_snapshots_are_copied_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let (path, target) = (folder.path().join("killed"), folder.path().join("repaired"));
     let versions = build_versions(&folder.path().join("store"), &path);
@@ -156,7 +156,7 @@ fn snapshots_kept_by_name_are_brought_over_as_they_were() {
 }
 
 #[test]
-fn the_last_checkpoint_is_found_without_headers() {
+fn last_checkpoint_is_found_without_headers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("killed");
     let versions = build_versions(&folder.path().join("store"), &path);
@@ -191,7 +191,7 @@ fn the_last_checkpoint_is_found_without_headers() {
 }
 
 #[test]
-fn headers_of_a_store_that_was_closed_can_be_lost_too() {
+fn closed_store_survives_loss_of_headers() {
     let folder = tempfile::tempdir().unwrap();
     let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
     build(&path);

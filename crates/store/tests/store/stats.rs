@@ -15,7 +15,7 @@ fn held_by(stats: &Stats, by: &Holder) -> u64 {
 }
 
 #[test]
-fn what_is_held_is_told_by_who_holds_it() {
+fn held_space_is_reported_by_holder() {
     let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     rewrite(&store, "a", 0);
     store.checkpoint().unwrap();
@@ -57,7 +57,7 @@ fn what_is_held_is_told_by_who_holds_it() {
 }
 
 #[test]
-fn a_file_is_as_long_as_the_space_that_waits_for_checkpoints_allows() {
+fn file_length_is_bounded_by_space_awaiting_checkpoints() {
     const KEYS: u64 = 300_000;
     let space_of = |checkpoint_space_bytes: u64| {
         let folder = tempfile::tempdir().unwrap();

@@ -52,7 +52,7 @@ fn every_page_decodes_to_what_was_encoded() {
 }
 
 fn check_digits<T: Float + Spec>(tier: Tier) {
-    let mut random = Seeded::new("every_tier_makes_the_integers_of_the_specification");
+    let mut random = Seeded::new("every_tier_encodes_integers_as_specified");
     let edges: Vec<T> = [22, 23, 24, 30, 31, 32, 50, 51, 52, 53, 62, 63, 64]
         .into_iter()
         .flat_map(|power| {
@@ -103,7 +103,7 @@ fn check_digits<T: Float + Spec>(tier: Tier) {
 }
 
 #[test]
-fn every_tier_makes_the_integers_of_the_specification() {
+fn every_tier_encodes_integers_as_specified() {
     Tier::for_each_available(|tier| {
         for _ in 0..4 {
             check_digits::<f32>(tier);
@@ -126,8 +126,8 @@ fn every_tier_encodes_to_the_same_bytes() {
 }
 
 #[test]
-fn values_that_do_not_suit_stay_within_the_announced_length() {
-    let mut random = Seeded::new("values_that_do_not_suit_stay_within_the_announced_length");
+fn unsuitable_values_stay_within_announced_length() {
+    let mut random = Seeded::new("unsuitable_values_stay_within_announced_length");
     for len in [0, 1, 63, 64, 65, 1_024, 1_025, 3_000] {
         let values: Vec<f64> = (0..len).map(|_| f64::from_bits(random.u64(..))).collect();
         let page = encoded(&values, &Candidates::find(&values));

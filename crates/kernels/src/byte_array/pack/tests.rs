@@ -59,7 +59,7 @@ fn strings_come_out_as_lengths_and_as_bytes_and_plain() {
 }
 
 #[test]
-fn strings_that_leave_their_bytes_are_refused() {
+fn strings_outside_their_bytes_are_refused() {
     let data = [b'x'; 100];
     let long =
         |buffer: u32, offset: u32, len: u32| u128::from(len) | (u128::from(buffer) << 64) | (u128::from(offset) << 96);
@@ -100,7 +100,7 @@ fn strings_that_leave_their_bytes_are_refused() {
 }
 
 #[test]
-fn as_many_lengths_as_strings_are_asked_for() {
+fn number_of_lengths_must_match_number_of_strings() {
     let strings = ByteStrings::Offsets32 { data: b"ab", offsets: &[0, 1, 2] };
     let refused = lengths(strings, &mut [0; 3]);
     assert_eq!(refused, Err(KernelError::LengthMismatch { expected: 2, actual: 3 }));

@@ -123,7 +123,7 @@ fn negative_and_huge_lengths_are_refused() {
 }
 
 #[test]
-fn a_position_behind_the_page_is_refused() {
+fn position_past_the_page_is_refused() {
     Tier::for_each_available(|tier| {
         for position in [9, usize::MAX - 3, usize::MAX] {
             assert!(plain_views(&[0; 8], position, 0, &mut [0]).is_err(), "{tier}");

@@ -34,7 +34,7 @@ fn check(strings: &[Vec<u8>], previous: &[u8], tier: Tier) {
 }
 
 #[test]
-fn strings_are_split_where_they_leave_the_one_before() {
+fn strings_are_split_at_their_common_prefix() {
     let mut random = Seeded::new("strings are split where they leave the one before");
     Tier::for_each_available(|tier| {
         for limit in [0, 1, 5, 12, 13, 31, 32, 33, 34, 64, 65, 100, 300] {
@@ -59,7 +59,7 @@ fn strings_are_split_where_they_leave_the_one_before() {
 }
 
 #[test]
-fn what_stands_behind_strings_does_not_count() {
+fn bytes_after_strings_are_ignored() {
     // Both are followed by the same bytes, which belong to neither.
     Tier::for_each_available(|tier| {
         let data = [b'x'; 200];

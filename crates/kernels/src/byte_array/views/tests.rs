@@ -40,7 +40,7 @@ fn every_value_gets_its_view() {
 }
 
 #[test]
-fn values_behind_the_data_are_refused() {
+fn values_past_the_data_are_refused() {
     Tier::for_each_available(|tier| {
         let data = data(20);
         let refused = length_views(&data, 0, &[10, 11], 0, &mut [0; 2]);
@@ -51,7 +51,7 @@ fn values_behind_the_data_are_refused() {
 }
 
 #[test]
-fn lengths_that_are_no_offsets_are_refused_with_their_position() {
+fn lengths_beyond_offset_range_are_refused_with_their_position() {
     Tier::for_each_available(|tier| {
         let data = data(20);
         let refused = length_views(&data, 0, &[1, -1, 2], 0, &mut [0; 3]);

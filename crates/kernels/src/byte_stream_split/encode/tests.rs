@@ -10,7 +10,7 @@ fn bytes(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn every_tier_deals_as_the_specification_says() {
+fn every_tier_splits_streams_as_specified() {
     Tier::for_each_available(|tier| {
         for width in (1..=33).chain([64, 100]) {
             for count in [1, 2, 7, 8, 15, 16, 17, 23, 24, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300, 600] {
@@ -33,7 +33,7 @@ fn every_tier_deals_as_the_specification_says() {
 }
 
 #[test]
-fn streams_a_page_of_memory_apart_are_dealt_as_others() {
+fn streams_one_memory_page_apart_are_split_alike() {
     Tier::for_each_available(|tier| {
         for count in [4096, 8192, 12_288] {
             let values = bytes(8 * count);

@@ -54,7 +54,7 @@ fn ages(random: &mut Seeded, count: usize) -> Vec<u16> {
 }
 
 #[test]
-fn the_first_of_the_least_is_found() {
+fn first_minimum_is_found() {
     let mut random = Seeded::new("slots: the first of the least is found");
     for _ in 0..400 {
         let values = ages(&mut random, 64);
@@ -82,7 +82,7 @@ fn the_first_of_the_least_is_found() {
 }
 
 #[test]
-fn the_ranks_of_every_bitmap_are_its_sums() {
+fn ranks_are_prefix_sums_of_bitmaps() {
     for taken in 0..=u16::MAX {
         assert_eq!(slot_ranks(taken), reference::slot_ranks(taken), "{taken:b}");
     }

@@ -89,7 +89,7 @@ fn zero_and_one_are_values_like_others() {
 }
 
 #[test]
-fn values_made_to_hash_alike_are_refused_and_not_searched_for_ever() {
+fn colliding_values_are_refused_after_bounded_search() {
     // Multiples of the inverse of the hash's factor have products that differ only in their lowest bits.
     let inverse = {
         let mut inverse = 1_u64;
@@ -111,7 +111,7 @@ fn values_made_to_hash_alike_are_refused_and_not_searched_for_ever() {
 }
 
 #[test]
-fn numbers_of_slots_that_are_no_power_of_two_are_refused() {
+fn slot_counts_must_be_powers_of_two() {
     for count in [0, 1, 3, 6, 1000] {
         let mut slots = vec![NumberSlot::<u32>::EMPTY; count];
         assert!(Numbers::new(&mut slots, &mut [0; 4]).is_err(), "{count}");
@@ -127,7 +127,7 @@ fn more_values_than_there_is_room_for_are_refused() {
 }
 
 #[test]
-fn as_many_codes_as_values_are_asked_for() {
+fn number_of_codes_must_match_number_of_values() {
     let mut slots = [NumberSlot::<u32>::EMPTY; 16];
     let mut dictionary = [0; 4];
     let mut table = Numbers::new(&mut slots, &mut dictionary).unwrap();

@@ -97,7 +97,7 @@ fn strings_that_differ_in_one_bit_or_in_length_are_two() {
 }
 
 #[test]
-fn strings_that_leave_their_bytes_are_refused() {
+fn strings_outside_their_bytes_are_refused() {
     let data = [b'x'; 100];
     let long =
         |buffer: u32, offset: u32, len: u32| u128::from(len) | u128::from(buffer) << 64 | u128::from(offset) << 96;
@@ -173,7 +173,7 @@ fn pages_that_do_not_hold_the_strings_are_refused() {
 }
 
 #[test]
-fn a_page_shorter_than_the_slack_takes_nothing() {
+fn page_shorter_than_slack_decodes_nothing() {
     let mut slots = [StringSlot::EMPTY; 4];
     for len in 0..SLACK + 4 {
         let mut page = vec![0; len];

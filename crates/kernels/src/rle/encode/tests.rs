@@ -99,7 +99,7 @@ fn tiers_agree_byte_for_byte() {
 }
 
 #[test]
-fn equal_values_are_one_run_however_many() {
+fn any_number_of_equal_values_is_one_run() {
     Tier::for_each_available(|tier| {
         for count in lengths().filter(|&count| count > 0) {
             for width in [1, 2, 3, 8, 17] {
@@ -125,7 +125,7 @@ fn equal_values_are_one_run_however_many() {
 }
 
 #[test]
-fn runs_are_taken_where_they_pay() {
+fn runs_are_used_where_they_are_shorter() {
     // Random values, then a run that starts within a group, then random values.
     for (width, shortest) in [(1, 32), (2, 16), (3, 16), (4, 8), (8, 8), (9, 8), (32, 8)] {
         for length in [shortest - 1, shortest] {

@@ -18,7 +18,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn committers_come_together() {
+fn committers_form_groups() {
     let group = GroupSync::default();
     let (syncs, next) = (AtomicUsize::new(0), Mutex::new(0));
     let (threads, rounds) = (8, 40);
@@ -47,7 +47,7 @@ fn committers_come_together() {
 }
 
 #[test]
-fn who_was_waited_for_in_vain_is_waited_for_once() {
+fn absent_committer_is_awaited_once() {
     let group = GroupSync::default();
     group.state().expected = 8;
     for sequence in 1..=3 {
@@ -58,7 +58,7 @@ fn who_was_waited_for_in_vain_is_waited_for_once() {
 }
 
 #[test]
-fn the_oftener_nobody_comes_the_more_rounds_go_without_waiting() {
+fn failed_waits_increase_rounds_without_waiting() {
     let group = GroupSync::default();
     let mut waited = Vec::new();
     for sequence in 1..=400 {
@@ -74,7 +74,7 @@ fn the_oftener_nobody_comes_the_more_rounds_go_without_waiting() {
 }
 
 #[test]
-fn all_who_wait_for_a_sync_that_fails_are_told() {
+fn failed_sync_is_reported_to_all_waiters() {
     let group = GroupSync::default();
     let positions: Vec<_> = (1..=4).map(|sequence| appended(&group, sequence)).collect();
     let outcomes: Vec<_> = thread::scope(|scope| {
@@ -93,7 +93,7 @@ fn all_who_wait_for_a_sync_that_fails_are_told() {
 }
 
 #[test]
-fn who_waits_returns_when_a_checkpoint_has_the_record() {
+fn waiter_returns_once_checkpoint_covers_its_record() {
     let group = GroupSync::default();
     let (go_on, may_end) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -118,7 +118,7 @@ fn who_waits_returns_when_a_checkpoint_has_the_record() {
 }
 
 #[test]
-fn who_was_to_keep_the_time_and_need_not_wait_leaves_the_others_to_another() {
+fn timekeeper_that_stops_waiting_hands_over() {
     let group = GroupSync::default();
     // No other thread completes the group, and the timeout is long.
     {

@@ -12,7 +12,7 @@ use crate::storage::tests::{read, set_len, write};
 use crate::storage::{Lengths, Storage};
 
 #[test]
-fn a_reader_sees_that_the_writer_grew_the_file() {
+fn reader_sees_growth_of_file_by_writer() {
     let folder = tempfile::tempdir().unwrap();
     let writer = FileStorage::new(folder.path().join("store")).unwrap();
     let data = writer.data().unwrap();
@@ -26,7 +26,7 @@ fn a_reader_sees_that_the_writer_grew_the_file() {
 }
 
 #[test]
-fn a_grown_file_has_its_space_on_the_disk() {
+fn grown_file_has_allocated_disk_space() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let storage = FileStorage::new(&path).unwrap();
@@ -44,7 +44,7 @@ fn a_grown_file_has_its_space_on_the_disk() {
 }
 
 #[test]
-fn pieces_cover_all_ranges_and_are_neither_long_nor_many() {
+fn pieces_cover_all_ranges_and_are_few_and_short() {
     let mut random = Seeded::new("pieces cover all ranges");
     for _ in 0..1000 {
         let (mut ranges, mut end) = (Vec::new(), 0);
@@ -67,7 +67,7 @@ fn pieces_cover_all_ranges_and_are_neither_long_nor_many() {
 }
 
 #[test]
-fn a_capacity_that_no_machine_has_is_halved() {
+fn capacity_beyond_address_space_is_halved() {
     let folder = tempfile::tempdir().unwrap();
     let storage = FileStorage::new(folder.path().join("store")).unwrap().capacity_bytes(1 << 60);
     let capacity = storage.data().unwrap().capacity();
@@ -95,7 +95,7 @@ fn reading_creates_no_files() {
 }
 
 #[test]
-fn shared_memory_that_nobody_has_is_left_as_it_is() {
+fn unused_shared_memory_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("store-lock");
     fs::write(&lock, vec![9; 100]).unwrap();
@@ -109,7 +109,7 @@ fn shared_memory_that_nobody_has_is_left_as_it_is() {
 }
 
 #[test]
-fn a_private_view_is_written_to_alone_and_keeps_writers_away() {
+fn private_view_is_isolated_and_excludes_writers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     fs::write(&path, vec![7; 5000]).unwrap();
@@ -137,7 +137,7 @@ fn a_private_view_is_written_to_alone_and_keeps_writers_away() {
 }
 
 #[test]
-fn all_names_of_a_store_lead_to_the_same_files() {
+fn links_and_paths_of_a_store_share_its_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     FileStorage::new(&path).unwrap().data().unwrap();
@@ -151,7 +151,7 @@ fn all_names_of_a_store_lead_to_the_same_files() {
 }
 
 #[test]
-fn locks_end_with_their_file_though_a_copy_of_its_descriptor_is_open() {
+fn locks_are_released_despite_open_duplicate_descriptor() {
     let folder = tempfile::tempdir().unwrap();
     let open = || LockedFile::new(fs::File::create(folder.path().join("locked")).unwrap());
     let (locked, other) = (open(), open());
@@ -165,7 +165,7 @@ fn locks_end_with_their_file_though_a_copy_of_its_descriptor_is_open() {
 }
 
 #[test]
-fn a_lock_file_left_longer_or_with_old_contents_is_zeroed() {
+fn lock_file_with_old_length_or_contents_is_zeroed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     fs::write(folder.path().join("store-lock"), vec![9; 100_000]).unwrap();

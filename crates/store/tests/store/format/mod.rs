@@ -111,7 +111,7 @@ fn assert_lives(path: &Path, sequence: u64, newest: &Trees, named: &[(&str, u64,
 }
 
 #[test]
-fn a_cleanly_closed_store_of_each_version_is_read_and_written() {
+fn cleanly_closed_stores_of_each_version_are_read_and_written() {
     for name in [CLEAN, CLEAN_2] {
         let folder = tempfile::tempdir().unwrap();
         let path = copy_fixture(name, folder.path());
@@ -120,7 +120,7 @@ fn a_cleanly_closed_store_of_each_version_is_read_and_written() {
 }
 
 #[test]
-fn a_store_of_each_version_that_was_not_closed_is_recovered() {
+fn unclosed_stores_of_each_version_are_recovered() {
     for name in [KILLED, KILLED_2] {
         let folder = tempfile::tempdir().unwrap();
         let path = copy_fixture(name, folder.path());
@@ -129,7 +129,7 @@ fn a_store_of_each_version_that_was_not_closed_is_recovered() {
 }
 
 #[test]
-fn the_document_is_enough_to_read_a_store() {
+fn format_document_suffices_to_read_store() {
     [CLEAN, CLEAN_2].into_iter().for_each(assert_document_reads_store);
 }
 
@@ -151,7 +151,7 @@ fn assert_document_reads_store(name: &str) {
 }
 
 #[test]
-fn the_document_is_enough_to_read_a_checkpoint_and_its_log() {
+fn format_document_suffices_to_read_checkpoint_and_log() {
     [KILLED, KILLED_2].into_iter().for_each(assert_document_reads_log);
 }
 
