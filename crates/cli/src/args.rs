@@ -21,7 +21,7 @@ use lath_parquet::{Int96Unit, Pruning};
 pub(crate) use catalog::{
     CatalogAddArgs, CatalogArgs, CatalogCommand, CatalogRemoveArgs, CatalogWatchArgs, SearchInputArgs,
 };
-pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, InferRows, TextArgs};
+pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 pub(crate) use keyed_table::{

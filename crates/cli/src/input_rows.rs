@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use lath_parquet::{Error, ParquetFile, Partitions, Strings};
+use lath_text::TextOptions;
 
 use crate::args::{FileArgs, FileFormat, SchemaChoice, TableArgs};
 use crate::background::BackgroundIterator;
@@ -15,7 +16,7 @@ use crate::inputs::Inputs;
 use crate::keyed_input::KeyedInput;
 use crate::progress::Progress;
 use crate::scan::Scan;
-use crate::source::{InputFile, Source, TextOptions, format_of};
+use crate::source::{self, Source, format_of, text_options};
 use crate::table::{Table, scan_failure};
 
 /// Inputs, and how they are read.
@@ -45,7 +46,7 @@ impl InputRows {
         Ok(Self {
             inputs,
             format: files.format,
-            text: TextOptions::of(&files.text)?,
+            text: text_options(&files.text)?,
             scan: Scan::new(&files.decode, Strings::Offsets),
             table: TableArgs { schema: SchemaChoice::First, no_partitions },
             first: None,
@@ -79,10 +80,10 @@ impl InputRows {
             return Err(Failure::Usage(format!("{name}: only Parquet is read from a URL; download the file first")));
         }
         let path = self.inputs.path(index).map(Path::to_owned);
-        let mut input = InputFile::open(path.as_deref(), name.clone())?;
+        let mut input = source::open(path.as_deref(), &name)?;
         let format = match by_name {
             Some(format) => format,
-            None => input.sniff()?.ok_or_else(|| {
+            None => source::sniff(&mut input)?.ok_or_else(|| {
                 Failure::Usage(format!("{name}: unknown format; add --from csv, jsonl, arrow or parquet"))
             })?,
         };
@@ -94,7 +95,7 @@ impl InputRows {
             };
         }
         let position = input.position();
-        let rows = input.read(format, &self.text, self.scan.batch_size, self.first.as_ref())?;
+        let rows = source::read(input, format, &self.text, self.scan.batch_size, self.first.as_ref())?;
         self.first.get_or_insert_with(|| Arc::clone(&rows.schema));
         Ok(OpenInput { rows, position, parquet: None })
     }

@@ -6,7 +6,6 @@ mod background;
 mod catalog;
 mod check;
 mod commands;
-mod date_time_format;
 mod destination;
 mod explain;
 mod failure;

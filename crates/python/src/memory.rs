@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// How many milliseconds freed memory stays with the process before it may be given back.
+/// Milliseconds that freed memory stays with the process before it may be given back.
 const KEPT_MS: c_long = 2000;
 
 /// `mi_option_purge_delay` of `mimalloc.h`, in its versions 2 and 3.

@@ -12,19 +12,17 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
 
-use crate::batch::PyBatch;
-use crate::expression::PyPredicate;
-use crate::key::KeyFields;
-use crate::residual::{Condition, Tester, next_tested};
-use crate::schema::PySchema;
-use crate::store::durability_of;
+use crate::arrow::{PyBatch, PySchema};
+use crate::condition::{Condition, PyPredicate, Tester, next_tested};
+use crate::store::parse_durability;
+use crate::value::KeyFields;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
 use lath_pyo3::progress::Watcher;
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, progress, work};
 
-/// What an open table is called in errors.
+/// The name of an open table in errors.
 const TABLE: &str = "the table";
 
 /// A table with a primary key, in a folder.
@@ -36,20 +34,20 @@ pub(crate) struct PyTable {
     origin: Origin,
 }
 
-/// How a table is opened, by keyword.
+/// The keyword arguments with which a table is opened.
 #[derive(Debug, Default)]
-struct Chosen {
+struct OpenArguments {
     durability: Option<String>,
     background: bool,
     flush_rows: Option<u64>,
     cache_bytes: Option<u64>,
 }
 
-impl Chosen {
+impl OpenArguments {
     fn options(&self) -> PyResult<TableOptions> {
         let mut options = TableOptions::new().background(self.background).runtime(&runtime()?);
         if let Some(durability) = &self.durability {
-            options = options.durability(durability_of(durability)?);
+            options = options.durability(parse_durability(durability)?);
         }
         if let Some(rows) = self.flush_rows {
             options = options.flush_rows(rows);
@@ -78,7 +76,7 @@ impl PyTable {
         cache_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let schema = capsule::schema_in(schema)?;
-        let options = Chosen { durability, background, flush_rows, cache_bytes }.options()?;
+        let options = OpenArguments { durability, background, flush_rows, cache_bytes }.options()?;
         let at = folder.clone();
         let table = work::run_to_end(py, move || Ok(Table::create(&at, &schema, &key, options)?))?;
         Ok(Self::new(table, folder))
@@ -96,7 +94,7 @@ impl PyTable {
         flush_rows: Option<u64>,
         cache_bytes: Option<u64>,
     ) -> PyResult<Self> {
-        let options = Chosen { durability, background, flush_rows, cache_bytes }.options()?;
+        let options = OpenArguments { durability, background, flush_rows, cache_bytes }.options()?;
         let at = folder.clone();
         let table = work::run_to_end(py, move || {
             Ok(if read_only { Table::open_read_only(&at, options)? } else { Table::open(&at, options)? })
@@ -142,13 +140,13 @@ impl PyTable {
     /// Deletes the rows with these keys, if there are any.
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let table = self.table()?;
-        let keys = Wanted::of(keys, &table.snapshot().map_err(Failure::from)?)?;
+        let keys = KeyList::new(keys, &table.snapshot().map_err(Failure::from)?)?;
         work::run(
             py,
             || (),
             || match &keys {
-                Wanted::List(keys) => Ok(table.delete(keys)?),
-                Wanted::Rows(batches) => {
+                KeyList::List(keys) => Ok(table.delete(keys)?),
+                KeyList::Rows(batches) => {
                     let mut transaction = table.begin()?;
                     batches.iter().try_for_each(|batch| transaction.delete(batch))?;
                     Ok(transaction.commit()?)
@@ -230,7 +228,7 @@ impl PyTable {
         self.run(py, move |table| Ok(table.keep_changes(retention)?))
     }
 
-    /// What commits after `since` have changed.
+    /// The changes of rows by the commits after `since`.
     fn changes(&self, since: u64) -> PyResult<PyChanges> {
         self.newest()?.changes(since)
     }
@@ -386,14 +384,14 @@ impl PyTableSnapshot {
 
     fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
         let snapshot = self.snapshot()?;
-        let keys = Wanted::of(keys, snapshot)?;
+        let keys = KeyList::new(keys, snapshot)?;
         let found = work::run(
             py,
             || (),
             || {
                 Ok(match keys {
-                    Wanted::List(keys) => snapshot.get_many(keys)?,
-                    Wanted::Rows(batches) => match &batches[..] {
+                    KeyList::List(keys) => snapshot.get_many(keys)?,
+                    KeyList::Rows(batches) => match &batches[..] {
                         [batch] => snapshot.get_many(batch)?,
                         _ => return Err(Failure::invalid("keys: give them as one batch, or as a list")),
                     },
@@ -422,7 +420,7 @@ impl PyTableSnapshot {
         let limit = limit.unwrap_or(u64::MAX);
         let scan = PyTableScan { snapshot: OfProcess::new(snapshot.clone()), columns, condition, limit, threads };
         if let Some(condition) = r#where.filter(|_| scan.condition.residual.is_some()) {
-            // What the other library refuses is an error here too.
+            // A condition that the other library refuses is an error here too.
             condition.py().detach(|| work::guard(|| scan.start()))?;
         }
         Ok(scan)
@@ -616,7 +614,7 @@ impl PyTableBatches {
     }
 }
 
-/// What commits have changed, as batches.
+/// Changes of rows by commits, as batches.
 #[pyclass(name = "Changes", module = "lath", frozen)]
 pub(crate) struct PyChanges {
     changes: Mutex<OfProcess<Changes>>,
@@ -639,7 +637,7 @@ impl PyChanges {
         Ok(self.changes.lock().unwrap_or_else(PoisonError::into_inner).get(TABLE)?.resume_at())
     }
 
-    /// What is left of the changes as a `pyarrow.Table`.
+    /// The rest of the changes as a `pyarrow.Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.origin.check(TABLE)?;
         let batches = work::run(
@@ -667,15 +665,15 @@ impl PyChanges {
     }
 }
 
-/// Keys that are asked for.
-enum Wanted {
+/// Keys to get or delete.
+enum KeyList {
     List(Vec<Key>),
     /// The key columns of batches.
     Rows(Vec<RecordBatch>),
 }
 
-impl Wanted {
-    fn of(keys: &Bound<'_, PyAny>, snapshot: &Snapshot) -> PyResult<Self> {
+impl KeyList {
+    fn new(keys: &Bound<'_, PyAny>, snapshot: &Snapshot) -> PyResult<Self> {
         if keys.cast::<PyString>().is_ok() || keys.cast::<PyBytes>().is_ok() {
             return Err(PyTypeError::new_err("one key is not a list of keys: write [key]"));
         }

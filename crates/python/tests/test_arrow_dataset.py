@@ -16,7 +16,7 @@ import pytest
 
 import lath
 
-#: What is evaluated for each member of ``pyarrow.dataset.Dataset``. ``view`` is Lath's dataset, ``other`` pyarrow's of the same files, ``few``
+#: Expressions to evaluate for each member of ``pyarrow.dataset.Dataset``. ``view`` is Lath's dataset, ``other`` pyarrow's of the same files, ``few``
 #: a filter that Lath tests, and ``left`` one that is left to pyarrow.
 MEMBERS = {
     "count_rows": "(view.count_rows(), view.count_rows(few)) == (other.count_rows(), other.count_rows(few))",

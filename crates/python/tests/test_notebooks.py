@@ -29,7 +29,7 @@ def test_notebooks_are_kept_without_outputs(path: Path) -> None:
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(("name", "reports"), [("needles", 4), ("tables", 0)])
 def test_notebooks_run(name: str, reports: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # So that the folders that they make are removed with those of the tests.
+    # So that the folders that they make are removed with the folders of the tests.
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     notebook = nbformat.read(REPOSITORY / f"docs/notebooks/{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()

@@ -251,7 +251,7 @@ def test_narrow_floats_are_compared_as_their_library_does(tmp_path: Path) -> Non
                     assert data.count(condition) == height == lazy.filter(condition).collect().height, str(condition)
             assert data.count(pc.field(name).isin([value])) == rows.filter(pc.field(name).isin([value])).num_rows, value
             assert data.count(pl.col(name).is_in([value])) == frame.filter(pl.col(name).is_in([value])).height, value
-    # What is no float of 32 bits alone is left to the library.
+    # A literal that no float of 32 bits is equal to is left to the library.
     assert data.explain(pc.field("narrow") > 0.1).rows_found == 6
     assert data.explain(pc.field("narrow") > 0.5).rows_found == 3 == data.explain(pc.field("wide") > 0.5).rows_found
 

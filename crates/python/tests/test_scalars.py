@@ -217,7 +217,7 @@ def check_columns(data: lath.Dataset, chance: random.Random) -> list[str | None]
         return found
 
     wrong = differs(filter, expected, find)
-    # What Lath refuses is told.
+    # An error says that Lath does not answer; only answers can be wrong.
     return [wrong if wrong is None or "Error: " not in wrong else None]
 
 

@@ -41,6 +41,17 @@ def test_answers_are_those_of_duckdb(query: str, trips: lath.Dataset, trips_tabl
     assert expected
 
 
+def test_text_is_read_as_the_command_reads_it(tmp_path: Path) -> None:
+    rows = "code,mixed,text,day\n007,9007199254740993,\"\",2024-01-31\n010,1.5,,2024-02-01\n"
+    source, converted = tmp_path / "a.csv", tmp_path / "a.parquet"
+    source.write_text(rows)
+    subprocess.run([sys.executable, "-m", "lath", "convert", source, "-o", converted, "--quiet"], check=True)
+    expected = pq.read_table(converted).to_pylist()
+    assert [row["code"] for row in expected] == ["007", "010"]
+    assert lath.sql(f"SELECT * FROM '{source}'").to_arrow().to_pylist() == expected
+    assert lath.sql(f"SELECT * FROM '{converted}'").to_arrow().to_pylist() == expected
+
+
 def test_answers_are_those_of_polars(trips: lath.Dataset, trips_table: pa.Table) -> None:
     frame = pl.DataFrame(trips_table)
     expected = frame.filter(pl.col("minutes") > 20).group_by("from").agg(pl.len().alias("rows")).sort("from")

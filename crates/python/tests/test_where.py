@@ -152,7 +152,7 @@ def test_random_conditions_find_what_pyarrow_finds(trips: lath.Dataset, trips_ta
             return col(name).is_null(), pc.field(name).is_null()
         if kind == 7:
             some = [value for value in chance.choices(names[name], k=chance.randrange(1, 9)) if value is not None]
-            # What compares with null is null for Lath, and false for pyarrow.
+            # A comparison with null is null for Lath, and false for pyarrow.
             both = pc.field(name).isin(some)
             return col(name).isin(some), pc.if_else(pc.field(name).is_null(), pa.scalar(None, pa.bool_()), both)
         if kind == 8:

@@ -333,7 +333,7 @@ def test_categories_keep_their_order_and_those_that_no_row_has(tmp_path: Path, o
     pd.testing.assert_frame_equal(pd.read_parquet(theirs), FRAME)
     pd.testing.assert_frame_equal(pd.read_parquet(ours), FRAME)
     pd.testing.assert_frame_equal(lath.read_table(ours).to_pandas(), FRAME)
-    # What no row has is neither found nor counted.
+    # A value that no row has is neither found nor counted.
     assert lath.open(ours).count("unordered = 'z'") == 0
     for group in range(pq.ParquetFile(ours).num_row_groups):
         statistics = pq.read_metadata(ours).row_group(group).column(1).statistics

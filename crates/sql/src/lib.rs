@@ -45,7 +45,6 @@ pub use error::{Error, Result};
 pub use files::LathTable;
 pub use files::SomeColumns;
 pub use files::{CatalogTable, keyed_table};
-pub use files::{FileRows, ReadError, RowReader};
 pub use progress::QueryProgress;
 pub use session::{Session, SessionBuilder};
 pub use statement::split_statements;

@@ -25,12 +25,13 @@ use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use lath_parquet::{Dataset, Runtime};
 use lath_table::{Database, TableOptions};
+use lath_text::TextFormat;
 use lath_writer::UncommittedFiles;
 
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
-use crate::files::{ExternalTables, LathTable, Locations, ReadParquet, RowReader};
+use crate::files::{ExternalTables, LathTable, Locations, ReadParquet, TextTables};
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
@@ -99,7 +100,6 @@ pub struct SessionBuilder {
     memory_budget_bytes: Option<usize>,
     uncommitted: UncommittedFiles,
     database: Option<DatabaseFolder>,
-    row_reader: Option<Arc<dyn RowReader>>,
 }
 
 /// The folder of a session's database.
@@ -122,15 +122,10 @@ impl Session {
             memory_budget_bytes: None,
             uncommitted: UncommittedFiles::new(),
             database: None,
-            row_reader: None,
         }
     }
 
-    fn with_settings(
-        settings: WriteSettings,
-        database: Option<Database>,
-        row_reader: Option<Arc<dyn RowReader>>,
-    ) -> Result<Self> {
+    fn with_settings(settings: WriteSettings, database: Option<Database>) -> Result<Self> {
         let &WriteSettings { ref runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
             .with_target_partitions(runtime.threads())
@@ -169,6 +164,8 @@ impl Session {
             .with_physical_optimizer_rules(physical_rules(memory_budget_bytes))
             .with_query_planner(Arc::new(SharingPlanner))
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
+            .with_table_factory("CSV".to_owned(), Arc::new(TextTables { format: TextFormat::Csv }))
+            .with_table_factory("JSON".to_owned(), Arc::new(TextTables { format: TextFormat::JsonLines }))
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
                 Arc::new(ReadParquet { runtime: runtime.clone() }),
@@ -188,7 +185,7 @@ impl Session {
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
-        let locations = Arc::new(Locations { runtime: runtime.clone(), row_reader });
+        let locations = Arc::new(Locations { runtime: runtime.clone() });
         let state = SessionStateBuilder::new_from_existing(state)
             .with_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, locations)))
             .build();
@@ -330,12 +327,6 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the reader of row files that are queried by name, such as `'trips.csv.gz'`.
-    pub fn row_reader(mut self, reader: Arc<dyn RowReader>) -> Self {
-        self.row_reader = Some(reader);
-        self
-    }
-
     /// Limits the memory of sorting, joining and grouping. Beyond it, operators spill to disk if they can, and fail otherwise.
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = Some(bytes);
@@ -381,9 +372,9 @@ impl SessionBuilder {
     /// # Errors
     /// If there is no temporary folder to spill to, or the database cannot be opened.
     pub fn build(self) -> Result<Session> {
-        let Self { runtime, memory_budget_bytes, uncommitted, database, row_reader } = self;
+        let Self { runtime, memory_budget_bytes, uncommitted, database } = self;
         let database = database.map(|folder| folder.open(&runtime)).transpose().map_err(table_error)?;
-        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database, row_reader)
+        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database)
     }
 }
 

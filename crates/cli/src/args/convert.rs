@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use arrow_schema::DataType;
 use clap::{Args, ValueEnum};
+use lath_text::{DateTimeFormat, InferRows};
 
 use super::destination::DestinationArgs;
 use super::{DecodeArgs, InputArgs, SortArgs, TableArgs, WriteArgs};
-use crate::date_time_format::DateTimeFormat;
 use crate::type_name::parse_type;
 
 pub(super) const HELP: &str = "\
@@ -107,13 +107,6 @@ pub(crate) enum FileFormat {
     Jsonl,
     /// Arrow IPC, file or stream
     Arrow,
-}
-
-/// The number of rows from which types are inferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InferRows {
-    All,
-    First(usize),
 }
 
 /// The quote character, if there is one.

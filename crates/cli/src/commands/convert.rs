@@ -13,7 +13,7 @@ use crate::inputs::Inputs;
 use crate::output::{Output, RowSink};
 use crate::progress::Progress;
 use crate::scan::{Scan, threads};
-use crate::source::{InputFile, TextOptions};
+use crate::source::{self, text_options};
 use crate::summary::Summary;
 use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     let rows = InputRows {
         inputs,
         format: args.from,
-        text: TextOptions::of(&args.text)?,
+        text: text_options(&args.text)?,
         scan: Scan::new(&args.decode, output.strings(args.decode.strings)),
         table: args.table,
         first: None,
@@ -69,7 +69,7 @@ impl Conversion<'_> {
         for index in 0..inputs.len() {
             let format = match (self.rows.format_of(index), inputs.path(index)) {
                 (None, Some(path)) if fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) => {
-                    InputFile::open(Some(path), inputs.name(index))?.sniff()?
+                    source::sniff(&mut source::open(Some(path), &inputs.name(index))?)?
                 }
                 (format, _) => format,
             };

@@ -8,7 +8,6 @@ use arrow_schema::SchemaRef;
 use lath_parquet::{DatasetOptions, Predicate, Runtime};
 use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session, SomeColumns, keyed_table};
 
-use super::row_reader::TextFiles;
 use crate::args::SearchInputArgs;
 use crate::catalog::{Search, catalog_failure, catalog_path, open_table};
 use crate::failure::{Failure, Result};
@@ -134,8 +133,7 @@ fn with_runtime(
     database: Option<Database<'_>>,
 ) -> Result<(BlockingSession, Runtime)> {
     let runtime = Runtime::builder().threads(threads.unwrap_or_else(cores)).build();
-    let reader = Arc::new(TextFiles);
-    let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted()).row_reader(reader);
+    let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted());
     if let Some(bytes) = memory {
         builder = builder.memory_budget_bytes(bytes);
     }

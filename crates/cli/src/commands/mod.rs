@@ -21,8 +21,6 @@ mod kv;
 mod merge;
 mod meta;
 mod rewrite;
-#[cfg(feature = "sql")]
-mod row_reader;
 mod rows;
 mod schema;
 mod split;

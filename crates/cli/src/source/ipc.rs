@@ -5,19 +5,20 @@ use std::io::{BufReader, Cursor, Read, Seek};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
+use lath_text::TextFile;
 
-use super::{InputFile, Source};
+use super::{Source, text_failure};
 use crate::failure::{Failure, Result};
 
 /// Reads Arrow IPC; the first bytes tell a file from a stream.
-pub(super) fn read(mut input: InputFile) -> Result<Source> {
+pub(super) fn read(mut input: TextFile) -> Result<Source> {
     let name = input.name().to_owned();
-    let is_file = input.peek(6)?.starts_with(b"ARROW1");
+    let is_file = input.peek(6).map_err(text_failure)?.starts_with(b"ARROW1");
     if !is_file {
         let reader = StreamReader::try_new(input.into_bytes(), None).map_err(|error| unreadable(&name, &error))?;
         return Ok(Source { schema: reader.schema(), batches: Box::new(explained(reader, name)) });
     }
-    match input.regular_file()? {
+    match input.regular_file().map_err(text_failure)? {
         Some(file) => of_file(BufReader::new(file), name),
         // A file is read from its end, which a pipe does not allow.
         None => {

@@ -1,27 +1,21 @@
 //! Rows from CSV, JSON lines and Arrow IPC files, as one stream of batches.
 
-mod compression;
-mod csv;
-mod hexadecimal;
-mod input_file;
 mod ipc;
-mod json;
 mod schema_of;
 mod text;
 
-use std::io::BufRead;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use lath_text::{Compression, TextFile, TextFormat, TextOptions};
 
-use crate::args::{FileFormat, TextArgs};
+use crate::args::FileFormat;
 use crate::failure::Result;
-pub(crate) use input_file::InputFile;
-pub(crate) use text::TextOptions;
+pub(crate) use text::{text_failure, text_options};
 
-/// Bytes from a file or from standard input.
-pub(crate) type Bytes = Box<dyn BufRead + Send>;
+/// Bytes by which the format is detected.
+const MAGIC_BYTES: usize = 4 << 10;
 
 /// Batches of one schema.
 pub(crate) struct Source {
@@ -29,39 +23,48 @@ pub(crate) struct Source {
     pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
 }
 
-impl InputFile {
-    /// Reads the input as `format`, which is not Parquet. `before` is the schema of the previous inputs.
-    pub(crate) fn read(
-        self,
-        format: FileFormat,
-        options: &TextOptions,
-        batch_rows: usize,
-        schema: Option<&SchemaRef>,
-    ) -> Result<Source> {
-        match format {
-            FileFormat::Csv => csv::read(self, options, batch_rows, schema),
-            FileFormat::Jsonl => json::read(self, options, batch_rows, schema),
-            FileFormat::Arrow | FileFormat::Parquet => ipc::read(self),
-        }
+/// Opens a file, or standard input if there is no path.
+pub(crate) fn open(path: Option<&Path>, name: &str) -> Result<TextFile> {
+    path.map_or_else(|| TextFile::stdin(name), TextFile::open).map_err(text_failure)
+}
+
+/// Reads a file as `format`, which is not Parquet. `first` is the schema of the first input.
+pub(crate) fn read(
+    file: TextFile,
+    format: FileFormat,
+    options: &TextOptions,
+    batch_rows: usize,
+    first: Option<&SchemaRef>,
+) -> Result<Source> {
+    match format {
+        FileFormat::Csv => text::read(file, TextFormat::Csv, options, batch_rows, first),
+        FileFormat::Jsonl => text::read(file, TextFormat::JsonLines, options, batch_rows, first),
+        FileFormat::Arrow | FileFormat::Parquet => ipc::read(file),
     }
 }
 
-/// The format by the file's extension, without the extension of a compressed file.
+/// The format that the first bytes of a file indicate.
+pub(crate) fn sniff(file: &mut TextFile) -> Result<Option<FileFormat>> {
+    Ok(match file.peek(MAGIC_BYTES).map_err(text_failure)? {
+        [b'P', b'A', b'R', b'1' | b'E', ..] => Some(FileFormat::Parquet),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => Some(FileFormat::Arrow),
+        other if other.trim_ascii_start().first() == Some(&b'{') => Some(FileFormat::Jsonl),
+        _ => None,
+    })
+}
+
+/// The format by the file's extension; a compressed file has one before the last.
 pub(crate) fn format_of(path: &Path) -> Option<FileFormat> {
+    match TextFormat::from_name(path) {
+        Some(TextFormat::Csv) => return Some(FileFormat::Csv),
+        Some(TextFormat::JsonLines) => return Some(FileFormat::Jsonl),
+        None => {}
+    }
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {
-        "gz" | "zst" | "zstd" => format_of(&path.with_extension("")),
         "parquet" => Some(FileFormat::Parquet),
-        "csv" | "tsv" => Some(FileFormat::Csv),
-        "jsonl" | "ndjson" | "json" => Some(FileFormat::Jsonl),
         "arrow" | "arrows" | "feather" | "ipc" => Some(FileFormat::Arrow),
+        compressed if Compression::from_extension(compressed).is_some() => format_of(&path.with_extension("")),
         _ => None,
-    }
-}
-
-impl TextOptions {
-    /// The command line's options for text files.
-    pub(crate) fn of(args: &TextArgs) -> Result<Self> {
-        text::options(args)
     }
 }

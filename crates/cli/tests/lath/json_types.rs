@@ -189,11 +189,14 @@ fn sql_reads_json_to_the_last_digit_too() {
     let both = answer(&format!("SELECT count(*) AS n, count(x) AS x, count(y) AS y FROM '{}'", path("*.jsonl")));
     assert_eq!(both.json_lines(0), [json!({"n": 3, "x": 2, "y": 1})]);
 
-    // Beyond the lines that types are inferred from.
+    // Types are inferred from all lines of a small file, and from the first lines of one that is compressed.
     let mut lines = "{\"a\":1}\n".repeat(20_000);
     lines.push_str("{\"a\":2.5}\n");
-    fs::write(path("d.json"), lines).unwrap();
-    let cut = answer(&format!("SELECT sum(a) FROM '{}'", path("d.json")));
+    fs::write(path("d.json"), &lines).unwrap();
+    let whole = answer(&format!("SELECT sum(a) AS a FROM '{}'", path("d.json")));
+    assert_eq!(whole.json_lines(0), [json!({"a": 20_002.5})]);
+    fs::write(path("d.json.zst"), zstd::encode_all(lines.as_bytes(), 1).unwrap()).unwrap();
+    let cut = answer(&format!("SELECT sum(a) FROM '{}'", path("d.json.zst")));
     assert!(
         cut.code != 0 && cut.stderr.contains("line 20001: field 'a': 2.5 is not a value of Int64"),
         "{} {}",

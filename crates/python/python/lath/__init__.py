@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from lath._statistics import ColumnStatistics, Known, Statistics
     from lath._write import ParquetWriter, Written, write_table
 
-#: What is imported when it is first asked for, and where it is.
+#: Names that are imported when they are first used, with their modules.
 _LATER = {
     "ArrowDataset": "_arrow_dataset",
     "ColumnStatistics": "_statistics",

@@ -48,7 +48,7 @@ def scan_polars(
             needed = names + [name for name in predicate.meta.root_names() if name not in names]
         parts = None if predicate is None else polars_parts(predicate)
         condition = None if parts is None else parts[0]
-        # What is filtered afterwards may need more rows.
+        # A filter that polars applies afterwards may need more rows.
         limit = row_count if predicate is None else None
         scan = dataset.scan(needed, condition, limit, batch_size=batch_size or None)
         left = row_count

@@ -10,7 +10,7 @@ from lath._errors import InvalidError
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-#: Called with the number of rows that are done, and that of all rows, which is ``None`` where it is not known.
+#: Called with the number of rows that are done and the number of all rows, which is ``None`` if it is not known.
 Progress: TypeAlias = "Callable[[int, int | None], object] | bool"
 
 

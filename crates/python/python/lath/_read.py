@@ -128,7 +128,7 @@ def _check(filter: Any) -> None:
         raise InvalidError(f"filters: there is no operator {filter[1]!r}; there are {names}, in and not in")
 
 
-#: What pyarrow raises for values that it does not know. The errors of pyarrow are of these classes, too.
+#: Raised by pyarrow for values that it does not know. The errors of pyarrow are of these classes, too.
 _NO_VALUE_OF_ARROW = (TypeError, ValueError, NotImplementedError, OverflowError)
 
 

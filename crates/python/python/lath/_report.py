@@ -36,7 +36,7 @@ class Report:
     rows_left: int
     rows_tested: int
     rows_found: int
-    #: What each kind of evidence has ruled out.
+    #: Row groups and pages that each kind of evidence has pruned.
     by_statistics: Pruned
     by_bloom_filters: Pruned
     by_dictionaries: Pruned
@@ -44,7 +44,7 @@ class Report:
     #: Bytes that were read, and requests that read them.
     bytes_read: int
     requests: int
-    #: Seconds since the scan began; of its stages, those of all threads together.
+    #: Seconds since the scan began; a stage is summed over all threads.
     seconds: float
     seconds_opening: float
     seconds_pruning: float

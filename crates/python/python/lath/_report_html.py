@@ -65,7 +65,7 @@ def render(report: Report, head: Sequence[str], figures: Iterable[Sequence[str]]
             [(*name, stage.row_groups) for name, stage in stages] + [("left", "left", report.row_groups_left)],
             f"{report.row_groups_left:,} of {report.row_groups:,} left",
         ),
-        # How many pages there are in all is not known: their headers are not read for that.
+        # The number of all pages is not known: their headers are not read for that.
         (
             "pages",
             [(*name, stage.pages) for name, stage in stages],

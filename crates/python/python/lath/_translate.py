@@ -23,7 +23,7 @@ class Untranslatable(Exception):
     """A part of an expression that Lath cannot test."""
 
 
-#: What is raised for values that Lath does not take as literals, and for expressions that nest too deeply.
+#: Raised for values that Lath does not take as literals, and for expressions that nest too deeply.
 _NOT_TAKEN = (TypeError, ValueError, OverflowError, RecursionError, LimitError)
 
 
@@ -111,7 +111,7 @@ def arrow_columns(expression: Any) -> list[str] | None:
 
 
 def _is_of(module: str, name: str, value: Any) -> bool:
-    # What was not imported has no values.
+    # A class that was not imported has no values.
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, getattr(loaded, name))
 
@@ -616,7 +616,7 @@ def _polars_value(node: Any) -> Any:
         return value
     # JSON has no NaN and no infinities, and the bits of floats of 16.
     if type_name in ("Float", "Float32", "Float64") and isinstance(value, (int, float)):
-        # Of 32 bits, the text is the shortest that leads to them.
+        # The text of a float of 32 bits is the shortest that reads back as it.
         return _narrowed(float(value)) if type_name == "Float32" else float(value)
     if type_name in ("Binary", "BinaryOwned"):
         return bytes(value)

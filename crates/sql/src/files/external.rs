@@ -121,7 +121,7 @@ impl TableProviderFactory for ExternalTables {
 }
 
 /// Parses a column name, which DataFusion (55) leaves as it is written, with quotes.
-fn column_name(text: &str) -> String {
+pub(super) fn column_name(text: &str) -> String {
     match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\"\"", "\""),
         None => text.to_lowercase(),
@@ -173,7 +173,7 @@ impl Files {
 }
 
 /// Whether all locations are empty folders or do not exist.
-fn has_no_files(locations: &[String]) -> bool {
+pub(super) fn has_no_files(locations: &[String]) -> bool {
     locations.iter().all(|location| {
         local_path(location).is_some_and(|path| match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_none(),

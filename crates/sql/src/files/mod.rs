@@ -2,17 +2,17 @@
 
 mod catalog_table;
 mod external;
-mod json_table;
 mod location;
 mod read_parquet;
-mod row_files;
 mod some_columns;
 mod table;
+mod text_options;
+mod text_table;
 
 pub use self::catalog_table::{CatalogTable, keyed_table};
 pub(crate) use self::external::ExternalTables;
 pub(crate) use self::location::{Locations, is_location};
 pub(crate) use self::read_parquet::ReadParquet;
-pub use self::row_files::{FileRows, ReadError, RowReader};
 pub use self::some_columns::SomeColumns;
 pub use self::table::LathTable;
+pub(crate) use self::text_table::TextTables;

@@ -16,6 +16,7 @@ mod partitions;
 mod properties;
 mod queries;
 mod table;
+mod text_files;
 mod tpch;
 mod types;
 mod write;

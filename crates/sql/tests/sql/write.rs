@@ -268,7 +268,7 @@ fn files_of_other_formats_are_tables_by_their_names() {
             assert_eq!(sorted(&read), expected, "{name}");
         }
         let refusal = failure(&session, &format!("FROM '{}'", at("nowhere.csv"))).await;
-        assert!(refusal.contains("No files found"), "{refusal}");
+        assert!(refusal.contains("nowhere.csv"), "{refusal}");
         assert_eq!(
             sorted(&answer(&session, "SELECT sqrt(4.0) AS x").await),
             sorted(&answer(&session, "SELECT 2.0 AS x").await)

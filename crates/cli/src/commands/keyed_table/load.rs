@@ -57,7 +57,7 @@ impl Load {
         mut take: impl FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<u64> {
         let stop = GracefulStop::new();
-        self.rows.text = self.rows.text.with_types_of(name, schema);
+        self.rows.text = self.rows.text.with_types_from(name, schema);
         let mut progress = Progress::of_bytes(self.rows.byte_len().unwrap_or(0), false);
         let (mut waiting, mut count) = (Waiting::default(), 0);
         for (index, file) in self.names.iter().enumerate() {

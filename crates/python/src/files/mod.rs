@@ -1,0 +1,19 @@
+//! Parquet files as a dataset: scans, batches, statistics and reports.
+
+mod batches;
+mod dataset;
+mod options;
+mod report;
+mod scan;
+mod statistics;
+
+use pyo3::prelude::*;
+
+/// Adds datasets and their scans to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<batches::PyBatches>()?;
+    module.add_class::<dataset::PyDataset>()?;
+    module.add_class::<scan::PyScan>()?;
+    module.add_function(wrap_pyfunction!(dataset::is_keyed_table, module)?)?;
+    module.add_function(wrap_pyfunction!(dataset::open, module)?)
+}

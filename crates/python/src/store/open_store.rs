@@ -1,0 +1,86 @@
+//! An open store, and how a transaction of it begins.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use lath::store::{Error, Snapshot, Store, Transaction};
+use lath_pyo3::error::{Failure, Kind};
+use lath_pyo3::fork::OfProcess;
+use lath_pyo3::work;
+use pyo3::prelude::*;
+
+/// The name of an open store in errors.
+pub(crate) const STORE: &str = "the store";
+
+/// Interval at which a transaction checks whether another one has ended.
+const WAIT: Duration = Duration::from_millis(1);
+
+/// An open store, which all that is read of it shares.
+pub(crate) struct OpenStore {
+    pub(crate) store: OfProcess<Store>,
+    pub(crate) name: String,
+    /// The thread that has a transaction open, which cannot wait for another.
+    pub(crate) writing: Mutex<Option<ThreadId>>,
+}
+
+impl OpenStore {
+    /// The store, in the process that has opened it.
+    pub(crate) fn store(&self) -> Result<&Store, Failure> {
+        self.store.get(STORE)
+    }
+
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, Failure> {
+        self.store()?.snapshot().map_err(|error| self.failure(error))
+    }
+
+    /// Begins a transaction. Ctrl-C ends waiting for another one.
+    pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<Transaction> {
+        let store = self.store()?;
+        if *self.writing.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id()) {
+            let message = "this thread has a transaction open, which this would wait for: use that, or end it first";
+            return Err(Failure::invalid(message).into());
+        }
+        let wrap = |error| Failure::store(&self.name, error);
+        loop {
+            match py.detach(|| store.try_begin()) {
+                Ok(free) => {
+                    drop(free);
+                    // Waits for a checkpoint, if that is due.
+                    return Ok(py.detach(|| store.begin()).map_err(wrap)?);
+                }
+                Err(Error::Busy) => {
+                    py.check_signals()?;
+                    py.detach(|| thread::sleep(WAIT));
+                }
+                Err(error) => return Err(wrap(error).into()),
+            }
+        }
+    }
+
+    /// Makes one change of one tree a commit.
+    pub(crate) fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Transaction) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let mut transaction = self.begin(py)?;
+        let changed = py.detach(|| {
+            work::guard(|| {
+                let changed = change(&mut transaction).map_err(|error| self.failure(error))?;
+                transaction.commit().map_err(|error| self.failure(error))?;
+                Ok(changed)
+            })
+        });
+        Ok(changed?)
+    }
+
+    pub(crate) fn failure(&self, error: Error) -> Failure {
+        Failure::store(&self.name, error)
+    }
+}
+
+/// The failure of a transaction that has ended.
+pub(crate) fn ended() -> Failure {
+    Failure::new(Kind::Invalid, "the transaction has ended: begin another")
+}

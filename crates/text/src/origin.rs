@@ -1,0 +1,32 @@
+//! Where the types of columns come from.
+
+/// The number of rows from which types are inferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InferRows {
+    /// All rows of a file.
+    All,
+    /// The first rows of a file.
+    First(usize),
+}
+
+impl InferRows {
+    pub(crate) fn max_rows(self) -> usize {
+        match self {
+            Self::All => usize::MAX,
+            Self::First(rows) => rows,
+        }
+    }
+}
+
+/// Why a column has its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// It was inferred from these rows.
+    Inferred(InferRows),
+    /// [`TextOptions::types`] or [`TextOptions::columns`] have it.
+    Given,
+    /// The schema of this name has it: [`TextOptions::types_of`].
+    SchemaOf(String),
+    /// The first of several files has it.
+    FirstFile,
+}
