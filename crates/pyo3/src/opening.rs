@@ -10,6 +10,14 @@ use pyo3::prelude::*;
 
 use crate::capsule;
 
+/// The argument `wait`: how many seconds to wait for other processes.
+///
+/// # Errors
+/// `ValueError` for a number that is negative, not finite or too large.
+pub fn wait_duration(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(format!("wait={seconds}: {error}")))
+}
+
 /// One location, or several.
 #[derive(Debug, FromPyObject)]
 pub enum Locations {

@@ -11,6 +11,7 @@ use lath::{Dataset, Runtime};
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
 use lath_pyo3::opening::Opening;
+use lath_pyo3::opening::wait_duration;
 use lath_pyo3::{capsule, work};
 use lath_sql::{BlockingSession, Error, Session, Stop, split_statements};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -20,7 +21,7 @@ use pyo3::types::PyTuple;
 use crate::answer::PyAnswer;
 use crate::error::failure;
 
-/// The name of a session in errors.
+/// What a session is called in errors.
 const SESSION: &str = "the session";
 
 /// Tables by name, and settings, that statements share.
@@ -40,19 +41,23 @@ struct Open {
 #[pymethods]
 impl PySession {
     #[new]
-    #[pyo3(signature = (*, memory_limit = None, threads = None, database = None, read_only = false))]
+    #[pyo3(signature = (*, memory_limit = None, threads = None, database = None, read_only = false, wait = None))]
     fn new(
         py: Python<'_>,
         memory_limit: Option<usize>,
         threads: Option<usize>,
         database: Option<PathBuf>,
         read_only: bool,
+        wait: Option<f64>,
     ) -> PyResult<Self> {
         if threads == Some(0) || memory_limit == Some(0) {
             return Err(PyValueError::new_err("threads and memory_limit have to be at least 1"));
         }
         if read_only && database.is_none() {
             return Err(PyValueError::new_err("read_only is about the database: give its folder"));
+        }
+        if wait.is_some() && database.is_none() {
+            return Err(PyValueError::new_err("wait is about the database: give its folder"));
         }
         let runtime = match threads {
             Some(threads) => Runtime::builder().threads(threads).build(),
@@ -66,6 +71,9 @@ impl PySession {
             // A session that was dropped just now may have had it open.
             work::wait_for_drops(py);
             builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
+            if let Some(seconds) = wait {
+                builder = builder.database_wait(wait_duration(seconds)?);
+            }
         }
         let session = work::run_to_end(py, move || {
             let session = builder.build().map_err(Error::from).and_then(BlockingSession::new);
@@ -75,7 +83,7 @@ impl PySession {
         Ok(Self { open: Mutex::new(Some(OfProcess::new(open))), origin: Origin::here() })
     }
 
-    /// Runs the statements of a text and returns the result of the last one.
+    /// Runs the statements of a text; the result is that of the last.
     #[pyo3(signature = (text, /))]
     fn sql(&self, py: Python<'_>, text: &str) -> PyResult<PyAnswer> {
         let Open { session, .. } = self.open()?;
@@ -190,7 +198,7 @@ fn drop_open(open: Option<OfProcess<Open>>) {
     }
 }
 
-/// Begins a statement. Returns whether its rows are not computed yet: changes are made before a result is returned.
+/// Begins a statement, and says whether it answers with rows that were not computed yet: changes are made before a result is given.
 fn run(
     py: Python<'_>,
     session: &Arc<BlockingSession>,
@@ -207,8 +215,8 @@ fn run(
     Ok((PyAnswer::new(answer, Arc::clone(text), stop), has_rows))
 }
 
-/// The rows of a Python object. They are read here, because threads of a query cannot wait for the GIL, which the reader of the result may
-/// hold.
+/// The rows of an object of Python. They are read here, because threads of a query cannot wait for the GIL: who reads the result may
+/// have it.
 fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
     let reader = capsule::reader_in(source)?;
     let schema = reader.schema();
@@ -218,13 +226,13 @@ fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
 }
 
 impl Open {
-    /// Replaces the table that was registered under this name, which stays if that fails.
+    /// Puts a table in the place of another that was registered by this name, which stays if that fails.
     fn replace(&self, name: &str, register: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let context = self.session.session().context();
         let before = context.deregister_table(name).map_err(|error| failure(error.into(), ""))?;
         register().inspect_err(|_| {
             if let Some(before) = before {
-                // The name was in use just before.
+                // It had this name just now.
                 let _ = context.register_table(name, before);
             }
         })
@@ -275,7 +283,7 @@ impl Open {
     }
 }
 
-/// A path as an SQL string literal.
+/// A path as a text of SQL.
 fn location_of(path: &Path) -> Result<String, Failure> {
     let path = path.to_str().ok_or_else(|| {
         Failure::invalid(format!("{}: the path is no Unicode; register a dataset that lath.open gives", path.display()))

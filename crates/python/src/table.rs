@@ -18,6 +18,7 @@ use crate::store::parse_durability;
 use crate::value::KeyFields;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
+use lath_pyo3::opening::wait_duration;
 use lath_pyo3::progress::Watcher;
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, progress, work};
@@ -41,6 +42,7 @@ struct OpenArguments {
     background: bool,
     flush_rows: Option<u64>,
     cache_bytes: Option<u64>,
+    wait: Option<f64>,
 }
 
 impl OpenArguments {
@@ -55,6 +57,9 @@ impl OpenArguments {
         if let Some(bytes) = self.cache_bytes {
             options = options.cache_bytes(bytes);
         }
+        if let Some(seconds) = self.wait {
+            options = options.wait(wait_duration(seconds)?);
+        }
         Ok(options)
     }
 }
@@ -63,7 +68,7 @@ impl OpenArguments {
 impl PyTable {
     /// Creates a table in a folder.
     #[staticmethod]
-    #[pyo3(signature = (folder, schema, key, *, durability = None, background = true, flush_rows = None, cache_bytes = None))]
+    #[pyo3(signature = (folder, schema, key, *, durability = None, background = true, flush_rows = None, cache_bytes = None, wait = None))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn create(
         py: Python<'_>,
@@ -74,9 +79,10 @@ impl PyTable {
         background: bool,
         flush_rows: Option<u64>,
         cache_bytes: Option<u64>,
+        wait: Option<f64>,
     ) -> PyResult<Self> {
         let schema = capsule::schema_in(schema)?;
-        let options = OpenArguments { durability, background, flush_rows, cache_bytes }.options()?;
+        let options = OpenArguments { durability, background, flush_rows, cache_bytes, wait }.options()?;
         let at = folder.clone();
         let table = work::run_to_end(py, move || Ok(Table::create(&at, &schema, &key, options)?))?;
         Ok(Self::new(table, folder))
@@ -84,7 +90,8 @@ impl PyTable {
 
     /// Opens a table.
     #[staticmethod]
-    #[pyo3(signature = (folder, *, read_only = false, durability = None, background = true, flush_rows = None, cache_bytes = None))]
+    #[pyo3(signature = (folder, *, read_only = false, durability = None, background = true, flush_rows = None, cache_bytes = None, wait = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn open(
         py: Python<'_>,
         folder: PathBuf,
@@ -93,8 +100,9 @@ impl PyTable {
         background: bool,
         flush_rows: Option<u64>,
         cache_bytes: Option<u64>,
+        wait: Option<f64>,
     ) -> PyResult<Self> {
-        let options = OpenArguments { durability, background, flush_rows, cache_bytes }.options()?;
+        let options = OpenArguments { durability, background, flush_rows, cache_bytes, wait }.options()?;
         let at = folder.clone();
         let table = work::run_to_end(py, move || {
             Ok(if read_only { Table::open_read_only(&at, options)? } else { Table::open(&at, options)? })

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -209,3 +213,41 @@ TestMapping = pytest.mark.thread_unsafe(Mapping.TestCase)
 TestMapping.settings = settings(
     max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+HOLD = """
+import sys, lath
+held = lath.Store(sys.argv[1]), lath.Table.open(sys.argv[2]), lath.Session(database=sys.argv[3])
+print("open", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_opening_waits_for_another_process(tmp_path: Path) -> None:
+    store, table, database = tmp_path / "store", tmp_path / "table", tmp_path / "database"
+    lath.Store(store)[b"a"] = b"1"
+    lath.Table.create(table, pa.schema([pa.field("id", pa.int64(), nullable=False)]), ["id"]).close()
+    lath.Session(database=database).close()
+    openings: list[Callable[[float], lath.Store | lath.Table | lath.Session]] = [
+        lambda wait: lath.Store(store, wait=wait),
+        lambda wait: lath.Table.open(table, wait=wait),
+        lambda wait: lath.Session(database=database, wait=wait),
+    ]
+    for opening in openings:
+        command = [sys.executable, "-c", HOLD, str(store), str(table), str(database)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+            assert holder.stdout is not None and holder.stdin is not None
+            assert holder.stdout.readline() == "open\n"
+            with pytest.raises(lath.Error, match="process"):
+                opening(0)
+            release = threading.Timer(0.5, holder.communicate, ["\n"])
+            release.start()
+            opened = opening(60)
+            release.join()
+        if not isinstance(opened, lath.Store):
+            opened.close()
+        del opened
+    with pytest.raises(ValueError, match="wait=-1"):
+        lath.Store(store, wait=-1)
+    with pytest.raises(ValueError, match="give its folder"):
+        lath.Session(wait=1)

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::catalog::SchemaProvider;
 use datafusion::catalog::{CatalogProviderList, DynamicFileCatalog};
@@ -107,6 +108,7 @@ pub struct SessionBuilder {
 struct DatabaseFolder {
     path: PathBuf,
     read_only: bool,
+    wait: Option<Duration>,
 }
 
 impl Session {
@@ -357,13 +359,20 @@ impl SessionBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseFolder { path: folder.into(), read_only: false });
+        self.database = Some(DatabaseFolder { path: folder.into(), read_only: false, wait: None });
         self
     }
 
     /// Opens the database in a folder for reading, even while another process writes to it.
     pub fn read_only_database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseFolder { path: folder.into(), read_only: true });
+        self.database = Some(DatabaseFolder { path: folder.into(), read_only: true, wait: None });
+        self
+    }
+
+    /// Sets how long [`build`](Self::build) waits for processes that have the database open in a way that excludes this one, instead of
+    /// [`TableOptions::DEFAULT_WAIT`]. It comes after the folder.
+    pub fn database_wait(mut self, wait: Duration) -> Self {
+        self.database = self.database.map(|database| DatabaseFolder { wait: Some(wait), ..database });
         self
     }
 
@@ -380,7 +389,7 @@ impl SessionBuilder {
 
 impl DatabaseFolder {
     fn open(&self, runtime: &Runtime) -> lath_table::Result<Database> {
-        let options = TableOptions::new().runtime(runtime);
+        let options = TableOptions::new().runtime(runtime).wait(self.wait.unwrap_or(TableOptions::DEFAULT_WAIT));
         if self.read_only {
             return Database::open_read_only(&self.path, options);
         }

@@ -1,8 +1,11 @@
 //! Arguments of `kv`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+
+use super::keyed_table::parse_wait;
 
 /// Commands on an ordered store.
 #[derive(Debug, Subcommand)]
@@ -75,6 +78,9 @@ pub(crate) struct StoreArgs {
     /// The store's file; further files lie next to it
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
+    /// Wait so long for another process that writes to the store, or, before writing, for those that read it while no process writes
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
+    pub(crate) wait: Duration,
 }
 
 /// A store, and the path of its copy.

@@ -2,9 +2,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
+use super::keyed_table::parse_wait;
 use super::write::parse_size;
 use super::{InputArgs, OutputArgs, TableArgs};
 
@@ -60,6 +62,9 @@ pub(crate) struct SqlArgs {
     /// Open the database read-only, even while another process writes to it
     #[arg(long, requires = "database")]
     pub(crate) read_only: bool,
+    /// Wait so long for another process that has the database open in a way that excludes this one [default: 5]
+    #[arg(long, value_name = "SECONDS", requires = "database", value_parser = parse_wait)]
+    pub(crate) wait: Option<Duration>,
     /// Make the files of this catalog, or of the one in this folder, the table "files" [example: lake.catalog]
     #[arg(long, value_name = "FILE")]
     pub(crate) catalog: Option<PathBuf>,

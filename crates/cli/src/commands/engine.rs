@@ -2,11 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lath_parquet::{DatasetOptions, Predicate, Runtime};
-use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session, SomeColumns, keyed_table};
+use lath_sql::{
+    Answer, BlockingSession, CatalogTable, Error, LathTable, Session, SessionBuilder, SomeColumns, keyed_table,
+};
 
 use crate::args::SearchInputArgs;
 use crate::catalog::{Search, catalog_failure, catalog_path, open_table};
@@ -22,11 +25,12 @@ use crate::watch::Watch;
 /// The name of the input files as a table.
 pub(super) const TABLE: &str = "files";
 
-/// The folder of a database, and whether it is only read.
+/// The folder of a database, whether it is only read, and how long other processes are waited for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Database<'a> {
     pub(super) folder: &'a Path,
     pub(super) read_only: bool,
+    pub(super) wait: Option<Duration>,
 }
 
 /// An engine with the requested threads and memory, the tables of a database, and the files of a catalog as [`TABLE`].
@@ -137,8 +141,9 @@ fn with_runtime(
     if let Some(bytes) = memory {
         builder = builder.memory_budget_bytes(bytes);
     }
-    if let Some(Database { folder, read_only }) = database {
+    if let Some(Database { folder, read_only, wait }) = database {
         builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
+        builder = wait.into_iter().fold(builder, SessionBuilder::database_wait);
     }
     let session = builder.build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
     Ok((session, runtime))

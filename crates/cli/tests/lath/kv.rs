@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
-use crate::invocation::{lath, lath_with_input};
+use crate::invocation::{Run, lath, lath_with_input};
 
 fn path_in(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).to_str().unwrap().to_owned()
@@ -232,7 +233,8 @@ fn reading_commands_work_beside_a_writer() {
     let folder = tempfile::tempdir().unwrap();
     let store = build(folder.path(), "store", false);
     let writer = lath_store::Store::open(&store).unwrap();
-    for command in reading_commands(&store) {
+    for mut command in reading_commands(&store) {
+        command.extend(["--wait", "0"]);
         let run = lath(&command);
         if command[1] == "stats" {
             assert!(run.code == 4 && run.stderr.contains("another process has the store open"), "{}", run.stderr);
@@ -268,4 +270,45 @@ fn a_data_file_that_was_emptied_or_removed_is_damage_and_its_log_is_kept() {
         assert!(run.text(3).contains("1 commit replayed from the log"), "{}", run.text(3));
         assert_eq!(lath(["kv", "count", &repaired]).text(0), "2000\n");
     }
+}
+
+#[test]
+#[cfg_attr(not(feature = "sql"), ignore = "there is no `lath sql`")]
+fn a_command_waits_for_another_process_as_long_as_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, database) = (build(folder.path(), "store", false), path_in(&folder, "shop"));
+    let put = |wait: &str| lath(["kv", "put", &store, "key", "value", "--wait", wait]);
+    let create = |wait: &str| {
+        let statement = "CREATE TABLE IF NOT EXISTS t (id BIGINT PRIMARY KEY)";
+        lath(["sql", "--database", &database, "--wait", wait, statement])
+    };
+    assert_eq!(create("0").code, 0);
+    // This process has both open for a while.
+    for changes in [&put as &dyn Fn(&str) -> Run, &create] {
+        let held = (lath_store::Store::open(&store).unwrap(), open_database(&database));
+        let began = Instant::now();
+        let refused = changes("0");
+        assert!(refused.code == 4 && refused.stderr.contains("process"), "{} {}", refused.code, refused.stderr);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        let release = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(500));
+            drop(held);
+        });
+        let waited = changes("60");
+        assert_eq!(waited.code, 0, "{}", waited.stderr);
+        release.join().unwrap();
+    }
+    for (arguments, says) in [
+        (["kv", "count", &store, "--wait", "soon"], "a number of seconds"),
+        (["kv", "count", &store, "--wait", "-1"], "--wait"),
+    ] {
+        let run = lath(arguments);
+        assert!(run.code == 2 && run.stderr.contains(says), "{} {}", run.code, run.stderr);
+    }
+    let alone = lath(["sql", "--wait", "1", "SELECT 1"]);
+    assert!(alone.code == 2 && alone.stderr.contains("--database"), "{} {}", alone.code, alone.stderr);
+}
+
+fn open_database(folder: &str) -> lath_table::Database {
+    lath_table::Database::open(folder, lath_table::TableOptions::new()).unwrap()
 }

@@ -35,13 +35,14 @@ class Session:
         threads: int | None = None,
         database: str | PathLike[str] | None = None,
         read_only: bool = False,
+        wait: float | None = None,
     ) -> None:
         """Opens a session.
 
         ``memory_limit`` bounds, in bytes, the memory of sorting, joining and grouping. Beyond it, sorting and grouping go to disk, and
         joins are a :class:`lath.LimitError`. ``threads`` is one for each core unless told otherwise. ``database`` is a folder whose
         tables with a primary key are found by their names; it is made if it is not there. One process at a time has it open, and any
-        number ``read_only``.
+        number ``read_only``. ``wait`` is how many seconds to wait for a process that excludes this one, 5 unless told otherwise.
         """
     def sql(self, text: str, /) -> Result:
         """Runs the statements of a text, which ``;`` separates. The result is that of the last; those before it may not be queries.

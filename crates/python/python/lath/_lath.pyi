@@ -410,10 +410,12 @@ class Store(Tree):
         durability: _Durability = "sync",
         capacity_bytes: int | None = None,
         log_limit_bytes: int | None = None,
+        wait: float = 0,
     ) -> None:
         """Opens a store, which is created if it does not exist.
 
         ``durability`` says what a commit survives: a loss of power ("sync"), the end of the process ("deferred"), or nothing ("off").
+        ``wait`` is how many seconds to wait for a process that has the store open in a way that excludes this one.
         The store is closed when nothing refers to it, its trees, snapshots and transactions any more.
         """
     def tree(self, name: str) -> Tree:
@@ -482,6 +484,7 @@ class Table:
         background: bool = True,
         flush_rows: int | None = None,
         cache_bytes: int | None = None,
+        wait: float | None = None,
     ) -> Table:
         """Creates a table with the key columns ``key`` in a folder, which is made if it is not there."""
     @staticmethod
@@ -493,8 +496,12 @@ class Table:
         background: bool = True,
         flush_rows: int | None = None,
         cache_bytes: int | None = None,
+        wait: float | None = None,
     ) -> Table:
-        """Opens a table. One process at a time has it open for writing, and any number ``read_only``."""
+        """Opens a table. One process at a time has it open for writing, and any number ``read_only``.
+
+        ``wait`` is how many seconds to wait for a process that has the table open in a way that excludes this one, 5 unless told otherwise.
+        """
     @property
     def schema(self) -> Schema: ...
     @property

@@ -12,6 +12,7 @@ use super::open_store::{OpenStore, STORE, ended};
 use super::tree::{PyTree, Source};
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::OfProcess;
+use lath_pyo3::opening::wait_duration;
 use lath_pyo3::work;
 
 /// Keys in order, in a file.
@@ -25,7 +26,7 @@ impl PyStore {
     #[new]
     #[pyo3(signature = (
         path, *, tree = "main", create = true, read_only = false, durability = "sync", capacity_bytes = None,
-        log_limit_bytes = None
+        log_limit_bytes = None, wait = 0.0
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn new(
@@ -37,8 +38,10 @@ impl PyStore {
         durability: &str,
         capacity_bytes: Option<u64>,
         log_limit_bytes: Option<u64>,
+        wait: f64,
     ) -> PyResult<PyClassInitializer<Self>> {
         let mut options = Options::new().create(create).read_only(read_only).durability(parse_durability(durability)?);
+        options = options.wait(wait_duration(wait)?);
         if let Some(bytes) = capacity_bytes {
             options = options.capacity_bytes(bytes);
         }

@@ -1,6 +1,8 @@
 //! `kv check`, `stats`, `compact`, `backup` and `repair`: operations on a whole store.
 
 use std::fmt::Write;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lath_store::{Error, HeldSpace, Holder};
 
@@ -31,11 +33,15 @@ pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
 }
 
 pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
-    let stats = open_for_reading(args)?.stats().map_err(|error| match error {
-        // Only the process that writes knows its free space.
-        Error::ReadOnly => store_failure(Error::Busy),
-        other => store_failure(other),
-    })?;
+    let started = Instant::now();
+    let stats = loop {
+        match open_for_reading(args)?.stats() {
+            // Only the process that writes knows its free space.
+            Err(Error::ReadOnly) if waits(args, started) => {}
+            Err(Error::ReadOnly) => return Err(store_failure(Error::Busy)),
+            other => break other.map_err(store_failure)?,
+        }
+    };
     let mut text = String::new();
     let mut line = |what: &str, value: String| {
         // Writing to a string does not fail.
@@ -54,6 +60,13 @@ pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
         line("held", describe(held));
     }
     crate::commands::print(&text)
+}
+
+/// Waits a little for another process; `false` once the time for that is over.
+fn waits(args: &StoreArgs, started: Instant) -> bool {
+    let left = args.wait.saturating_sub(started.elapsed());
+    thread::sleep(left.min(Duration::from_millis(10)));
+    !left.is_zero()
 }
 
 fn describe(held: &HeldSpace) -> String {
@@ -110,7 +123,13 @@ pub(super) fn backup(args: &CopyArgs) -> Result<Outcome> {
 
 pub(super) fn repair(args: &CopyArgs) -> Result<Outcome> {
     let stop = GracefulStop::new();
-    let report = lath_store::repair_with(&args.store.store, &args.target, |_| stop.poll()).map_err(store_failure)?;
+    let started = Instant::now();
+    let report = loop {
+        match lath_store::repair_with(&args.store.store, &args.target, |_| stop.poll()) {
+            Err(Error::Busy) if stop.poll().is_continue() && waits(&args.store, started) => {}
+            other => break other.map_err(store_failure)?,
+        }
+    };
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
     let target = args.target.display();
     let _ = writeln!(text, "{target}: {} keys copied", grouped(report.keys));

@@ -40,13 +40,13 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
 
 /// Opens a store, and creates it only if `create` is set.
 fn open(args: &StoreArgs, create: bool) -> Result<Store> {
-    let options = Options::new().create(create);
+    let options = Options::new().create(create).wait(args.wait);
     if create { options.open(&args.store).map_err(store_failure) } else { open_existing(args, &options) }
 }
 
 /// Opens a store for reading, while another process may write. No file is created or changed.
 fn open_for_reading(args: &StoreArgs) -> Result<Store> {
-    open_existing(args, &Options::new().create(false).read_only(true))
+    open_existing(args, &Options::new().create(false).read_only(true).wait(args.wait))
 }
 
 fn open_existing(args: &StoreArgs, options: &Options) -> Result<Store> {
@@ -65,7 +65,7 @@ fn store_failure(error: Error) -> Failure {
         Error::Internal(_) => Failure::Internal(error.to_string()),
         Error::Cancelled => Failure::Interrupted,
         Error::Busy => {
-            Failure::Io("another process has the store open for writing; try again when it has ended".to_owned())
+            Failure::Io("another process has the store open for writing; wait longer for it with --wait".to_owned())
         }
         other => Failure::Usage(other.to_string()),
     }

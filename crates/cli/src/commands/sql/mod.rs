@@ -20,7 +20,8 @@ use crate::output::Output;
 /// Runs the statements one after the other and writes their rows, or starts a prompt.
 pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
     let session = || {
-        let database = args.database.as_deref().map(|folder| Database { folder, read_only: args.read_only });
+        let (read_only, wait) = (args.read_only, args.wait);
+        let database = args.database.as_deref().map(|folder| Database { folder, read_only, wait });
         engine::session(args.engine.threads.map(usize::from), args.engine.memory, database, args.catalog.as_deref())
     };
     if args.text.is_none() && args.file.is_none() && io::stdin().is_terminal() {
