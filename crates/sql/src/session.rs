@@ -41,9 +41,9 @@ use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, MapAccess, Multisets, NestedExtremes, NestedOrder,
-    OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets,
+    NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets,
     StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function, merge_join_columns,
-    null_safe_rules, uuid_function, whole_number_functions, with_output_names,
+    null_safe_rules, typed_as_function, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::write::{CopyTarget, WriteSettings, option_text};
@@ -182,6 +182,7 @@ impl Session {
             state.register_udf(Arc::new(function))?;
         }
         state.register_udf(Arc::new(uuid_function()))?;
+        state.register_udf(Arc::new(typed_as_function()))?;
         state.register_udf(Arc::new(map_extract_function()))?;
         state.register_function_rewrite(map_access)?;
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
@@ -407,6 +408,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));
     rules.push(Arc::new(ListNumbers));
+    rules.push(Arc::new(NullLists));
     rules.push(Arc::new(NestedExtremes::new()));
     rules.push(Arc::new(DistinctLists::new()));
     rules.push(Arc::new(ComparedIntervals::new()));

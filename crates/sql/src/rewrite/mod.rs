@@ -3,6 +3,7 @@
 //! | module | what it changes |
 //! | --- | --- |
 //! | `at_time_zone` | `AT TIME ZONE` is no cast |
+//! | `cast_names` | expressions that differ in casts only have different names |
 //! | `casts` | timestamps without a zone are in UTC where they meet ones with a zone; numbers are rounded to integers |
 //! | `change_sources` | `UPDATE … FROM` and `DELETE … USING` |
 //! | `common_types` | numbers that are compared have a type that holds all of them |
@@ -23,6 +24,7 @@
 //! | `maps` | values of maps by keys of any type |
 //! | `octet_length` | byte strings have a length, too |
 //! | `nested_order` | lists and structs with nulls inside have one order everywhere |
+//! | `null_lists` | lists of columns of nulls |
 //! | `null_safe_joins` | equalities are not keys of null-safe joins |
 //! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
@@ -86,8 +88,10 @@ pub(crate) use values::CommonTypes;
 pub(crate) use values::ExactDivision;
 pub(crate) use values::ListNumbers;
 pub(crate) use values::NestedOrder;
+pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
+pub(crate) use values::typed_as_function;
 pub(crate) use values::uuid_function;
 pub(crate) use values::{MapAccess, map_extract_function};
 pub(crate) use values::{PlainPlaces, whole_number_functions};

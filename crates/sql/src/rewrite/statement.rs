@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use crate::dialect::normal;
 use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
-use crate::rewrite::values::{inner_values, lists, numbers, patterns, types};
+use crate::rewrite::values::{cast_names, inner_values, lists, numbers, patterns, types};
 use crate::rewrite::{change_sources, field_access, output};
 use crate::statement::explained;
 
@@ -50,6 +50,11 @@ impl VisitorMut for Rewriter {
         if let SetExpr::Values(values) = query.body.as_mut() {
             numbers::unify_values(values);
         }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<ParserError> {
+        cast_names::rewrite(query);
         ControlFlow::Continue(())
     }
 

@@ -1,11 +1,10 @@
 //! Writes one file for each value of the partition columns.
 
-use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::partition::partition;
 use arrow_schema::{DataType, SchemaRef};
@@ -20,12 +19,11 @@ const MAX_NAME_BYTES: usize = 255;
 /// Writes rows that come partition by partition, or one file if there are no partition columns.
 pub(super) struct PartitionedFiles {
     files: AtomicFiles,
-    /// The folder of all files.
-    folder: PathBuf,
     /// The subfolder of all files.
     below: PathBuf,
     /// The name of every file.
     name: String,
+    schema: SchemaRef,
     file_schema: SchemaRef,
     of_file: Vec<usize>,
     partition_by: Vec<usize>,
@@ -68,9 +66,9 @@ impl PartitionedFiles {
         let name = format!("part-{:016x}.parquet", fastrand::u64(..));
         let mut files = Self {
             files: AtomicFiles::create_with(folder, &name, uncommitted)?,
-            folder: folder.join(&below),
             below,
             name,
+            schema: Arc::clone(schema),
             file_schema: Arc::new(schema.project(&of_file).map_err(invalid)?),
             of_file,
             partition_by,
@@ -103,15 +101,21 @@ impl PartitionedFiles {
 
     /// Finishes all files and gives them their final names.
     pub(super) fn finish(mut self) -> Result<()> {
-        match self.open.take() {
-            Some(open) => commit(open.writer)?,
-            // Without rows there are no files, but the folder is there, as it is with rows.
-            None => {
-                let what = |error| format!("{} cannot be created: {error}", self.folder.display());
-                fs::create_dir_all(&self.folder).map_err(|error| Error::Invalid { what: what(error) })?;
-            }
+        // Without rows, a file without rows says which columns there would be.
+        if self.open.is_none() && !self.below.as_os_str().is_empty() {
+            let directory = self.null_directory()?;
+            self.turn_to(directory)?;
+        }
+        if let Some(open) = self.open.take() {
+            commit(open.writer)?;
         }
         self.files.commit()
+    }
+
+    /// The directory of rows that are null in all columns to partition by.
+    fn null_directory(&self) -> Result<PathBuf> {
+        let fields = self.partition_by.iter().map(|&column| self.schema.field(column));
+        fields.map(|field| directory_name(field.name(), &new_null_array(field.data_type(), 1), 0)).collect()
     }
 
     fn append(&mut self, rows: &RecordBatch) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Rewrites literals, casts, common types and scalar functions of numbers, texts, lists and maps.
 
+pub(crate) mod cast_names;
 mod casts;
 mod common_types;
 mod decimals;
@@ -10,6 +11,7 @@ mod list_numbers;
 pub(crate) mod lists;
 mod maps;
 mod nested_order;
+mod null_lists;
 pub(crate) mod numbers;
 mod octet_length;
 pub(crate) mod patterns;
@@ -17,6 +19,7 @@ mod rounding;
 pub(crate) mod types;
 mod uuid;
 
+pub(crate) use self::cast_names::typed_as_function;
 pub(crate) use self::casts::StandardCasts;
 pub(crate) use self::common_types::CommonTypes;
 pub(crate) use self::decimals::places;
@@ -24,6 +27,7 @@ pub(crate) use self::division::ExactDivision;
 pub(crate) use self::list_numbers::ListNumbers;
 pub(crate) use self::maps::{MapAccess, map_extract_function};
 pub(crate) use self::nested_order::NestedOrder;
+pub(crate) use self::null_lists::NullLists;
 pub(crate) use self::octet_length::OctetLength;
 pub(crate) use self::rounding::{PlainPlaces, whole_number_functions};
 pub(crate) use self::types::call;
