@@ -123,7 +123,7 @@ pub(crate) fn read_some(bytes: Bytes) {
     let places = [row_count / 3, row_count / 2, row_count / 8 * 7];
     let ranges = places.map(|row| row..row.saturating_add(3).min(row_count));
     if ranges.windows(2).all(|pair| pair[0].end <= pair[1].start) {
-        read_all(file.scan().row_ranges(ranges.to_vec()));
+        read_all(file.scan().rows(ranges.to_vec()));
     }
 }
 

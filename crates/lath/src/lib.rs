@@ -85,7 +85,7 @@
 //! writer.write(&batch)?;
 //! let summary = writer.finish()?;
 //! assert_eq!(summary.rows, 3);
-//! assert_eq!(ParquetFile::open(&path)?.scan().lookup("id", [2]).count()?, 1);
+//! assert_eq!(ParquetFile::open(&path)?.scan().predicate(column("id").is_in([2])).count()?, 1);
 //! # Ok(())
 //! # }
 //! ```

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
@@ -66,12 +66,6 @@ impl FooterCache {
         Self {
             shared: Arc::new(CacheParts { budget_bytes, state: RwLock::default(), clock: AtomicU64::new(0), filters }),
         }
-    }
-
-    /// The default cache, which all datasets share unless they are given another.
-    pub fn global() -> Self {
-        static CACHE: OnceLock<FooterCache> = OnceLock::new();
-        CACHE.get_or_init(|| Self::new(Self::DEFAULT_BUDGET_BYTES)).clone()
     }
 
     /// Number of cached footers.

@@ -20,11 +20,6 @@ impl Connections {
     pub fn new() -> Self {
         Self
     }
-
-    /// No connection.
-    pub fn of_process() -> Self {
-        Self
-    }
 }
 
 /// An object in the listing of a store.

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 
@@ -63,12 +63,6 @@ impl FilePool {
             // This only saves time: if the limit does not allow it, the table grows as files are opened.
             let _ = descriptor_table::make_room(count);
         }
-    }
-
-    /// The pool that everything in the process shares unless it is given another, of [`FilePool::default_size`].
-    pub fn of_process() -> Arc<Self> {
-        static POOL: OnceLock<Arc<FilePool>> = OnceLock::new();
-        Arc::clone(POOL.get_or_init(|| Arc::new(Self::new(Self::default_size()))))
     }
 
     /// Three quarters of the descriptors that the process may open.

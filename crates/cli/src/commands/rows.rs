@@ -5,6 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::iter;
 use std::ops::Range;
 
+use lath_parquet::RowSelection;
+
 use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
 use crate::failure::{Outcome, Result};
 use crate::inputs::Inputs;
@@ -146,7 +148,7 @@ impl<'a> Stream<'a> {
                 // The rows are of the chosen row groups already.
                 let scan = Scan { row_groups: None, ..self.scan };
                 rows.retain(|(_, ranges)| !ranges.is_empty());
-                self.table.scan(&scan)?.file_rows(rows)
+                self.table.scan(&scan)?.rows(RowSelection::in_files(rows))
             }
             None => self.table.scan(&self.scan)?,
         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use arrow_schema::SchemaRef;
-use lath_parquet::{ParquetFile, Strings};
+use lath_parquet::{ParquetFile, RowSelection, Strings};
 use lath_writer::WriteSummary;
 
 use crate::args::{Format, SplitArgs};
@@ -92,7 +92,7 @@ impl Splitting<'_> {
         let (write, threads, like) = (&self.args.write, self.scan.threads, self.files.first());
         let request = ParquetRequest { write, sorted_by: &[], threads, like, keeps_rows: false };
         let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(request)?;
-        let scan = self.table.scan(&self.scan)?.file_rows(part.row_ranges());
+        let scan = self.table.scan(&self.scan)?.rows(RowSelection::in_files(part.row_ranges()));
         let batches = scan.build().map_err(scan_failure)?;
         let mut rows = output.open(&batches.schema())?;
         for batch in BackgroundIterator::new(batches) {

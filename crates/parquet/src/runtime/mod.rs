@@ -71,32 +71,10 @@ impl Runtime {
         }
     }
 
-    /// The default runtime.
+    /// The default runtime: one for the whole process, with the only shared caches and pools.
     pub fn global() -> Self {
         static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-        let make = || {
-            Self::of(
-                Self::builder(),
-                FooterCache::global(),
-                FilePool::of_process(),
-                KnownSchemas::global(),
-                Connections::of_process(),
-            )
-        };
-        RUNTIME.get_or_init(make).clone()
-    }
-
-    fn of(
-        builder: RuntimeBuilder,
-        footers: FooterCache,
-        files: Arc<FilePool>,
-        schemas: Arc<KnownSchemas>,
-        connections: Connections,
-    ) -> Self {
-        let RuntimeBuilder { threads, memory_budget_bytes, computes_filters, spawn, .. } = builder;
-        let memory = Arc::new(MemoryBudget::new(memory_budget_bytes));
-        let shared = Resources { threads, memory, footers, files, schemas, connections, computes_filters, spawn };
-        Self { shared: Arc::new(shared) }
+        RUNTIME.get_or_init(|| Self::builder().with_schemas(KnownSchemas::global())).clone()
     }
 
     /// Default number of threads of a scan.
@@ -213,8 +191,21 @@ impl RuntimeBuilder {
 
     /// Builds the runtime.
     pub fn build(self) -> Runtime {
-        let (footers, files) = (FooterCache::new(self.cache_bytes), Arc::new(FilePool::new(self.open_files)));
-        Runtime::of(self, footers, files, Arc::default(), Connections::new())
+        self.with_schemas(Arc::default())
+    }
+
+    fn with_schemas(self, schemas: Arc<KnownSchemas>) -> Runtime {
+        let shared = Resources {
+            threads: self.threads,
+            memory: Arc::new(MemoryBudget::new(self.memory_budget_bytes)),
+            footers: FooterCache::new(self.cache_bytes),
+            files: Arc::new(FilePool::new(self.open_files)),
+            schemas,
+            connections: Connections::new(),
+            computes_filters: self.computes_filters,
+            spawn: self.spawn,
+        };
+        Runtime { shared: Arc::new(shared) }
     }
 }
 

@@ -34,7 +34,7 @@ pub use builder::Scan;
 pub use dynamic::DynamicFilter;
 pub use monitor::{Cancel, ScanProgress, ScanReport, ScanTimes};
 pub use row_reader::RowReader;
-pub use rows::DeleteMask;
+pub use rows::{DeleteMask, RowSelection};
 pub use run::{ScanBatches, ScanStream};
 pub use steps::{Need, PlanStep, ScanPlanner};
 pub use task::{ScanPlan, ScanTask};

@@ -162,7 +162,7 @@ fn requests_that_cannot_be_served_say_why() {
         (file.scan().select(["nowhere"]).build(), "nowhere"),
         (file.scan().row_groups(vec![3]).build(), "3"),
         (file.scan().batch_size(0).build(), "batch"),
-        (file.scan().row_ranges(vec![5..9, 0..3]).build(), "sorted"),
+        (file.scan().rows(vec![5..9, 0..3]).build(), "sorted"),
     ];
     for (outcome, word) in asks {
         let error = outcome.unwrap_err();

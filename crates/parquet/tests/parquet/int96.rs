@@ -129,7 +129,7 @@ fn a_timestamp_in_a_list_is_an_error_at_the_row_of_the_list() {
         let file = open(&bytes, Int96Unit::Nanoseconds);
         let path = |row_group, row| ("at.list.element".to_owned(), row_group, row);
         for batch_size in [7, 100, 8192] {
-            let read = |rows| file.scan().batch_size(batch_size).rows(rows).build().and_then(collect);
+            let read = |rows: std::ops::Range<u64>| file.scan().batch_size(batch_size).rows(rows).build().and_then(collect);
             assert_eq!(place(read(0..2000)), path(0, 700), "dictionary: {dictionary}");
             assert_eq!(place(read(699..2000)), path(0, 700), "dictionary: {dictionary}");
             assert_eq!(place(read(701..2000)), path(1, 300), "dictionary: {dictionary}");
@@ -145,9 +145,9 @@ fn rows_without_such_a_timestamp_are_read() {
         let file = open(&file(dictionary, false), Int96Unit::Nanoseconds);
         let rows = |(_, batches): crate::reading::Table| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
         let ranges = [0..700, 701..1300, 1301..2000];
-        let read = file.scan().row_ranges(ranges.clone()).build().and_then(collect).unwrap();
+        let read = file.scan().rows(ranges.clone()).build().and_then(collect).unwrap();
         assert_eq!(rows(read), 1998, "dictionary: {dictionary}");
-        let read = file.scan().dictionary_columns(["at"]).row_ranges(ranges).build().and_then(collect).unwrap();
+        let read = file.scan().dictionary_columns(["at"]).rows(ranges).build().and_then(collect).unwrap();
         assert_eq!(rows(read), 1998, "dictionary: {dictionary}");
         for (predicate, expected) in
             [("id NOT IN (300, 700)", 1996), ("id = 701", 2), ("id < 600 AND id <> 300", 1198), ("id > 750", 498)]
@@ -303,7 +303,7 @@ fn a_literal_that_nanoseconds_cannot_hold_finds_rows_unless_one_has_such_a_times
             }
             let expected: Vec<i32> =
                 (0..100).filter(|&id| if is_null(id) { finds_nulls } else { finds_values }).collect();
-            let near = file.scan().filter(predicate).unwrap().row_ranges([0..100, 1000..1100]);
+            let near = file.scan().filter(predicate).unwrap().rows([0..100, 1000..1100]);
             assert_eq!(ids(near).unwrap(), [&expected[..], &expected].concat(), "{context}");
         }
     }

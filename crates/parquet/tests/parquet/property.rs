@@ -125,7 +125,7 @@ impl Choice {
             builder = builder.row_groups(row_groups.clone());
         }
         if let Some(row_ranges) = &self.row_ranges {
-            builder = builder.row_ranges(row_ranges.clone());
+            builder = builder.rows(row_ranges.clone());
         }
         let chosen = |name: &&String| match &self.columns {
             None => true,

@@ -21,7 +21,9 @@ use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 use futures_core::Stream;
-use lath_parquet::{Cancel, Dataset, Error, ParquetFile, Predicate, Pruning, Scan, ScanBatches, Strings};
+use lath_parquet::{
+    Cancel, Dataset, Error, ParquetFile, Predicate, Pruning, RowSelection, Scan, ScanBatches, Strings, column,
+};
 use lath_testkit::Seeded;
 use lath_testkit::random::{FileShape, RandomFile};
 use parquet::arrow::ArrowWriter;
@@ -368,9 +370,9 @@ fn chosen_row_groups_and_ranges_are_the_only_ones_looked_at() {
     };
     assert_eq!(numbers(file.scan().row_groups([3, 1])), (3000..4000).chain(1000..2000).collect::<Vec<_>>());
     let ranges = [5..7, 999..1001, 4999..9999];
-    assert_eq!(numbers(file.scan().row_ranges(ranges.clone())), [5, 6, 999, 1000, 4999]);
-    assert_eq!(numbers(file.scan().row_ranges(ranges.clone()).filter("key = 6").unwrap()), [6]);
-    assert_eq!(file.scan().row_ranges(ranges).filter("number > 6").unwrap().count().unwrap(), 3);
+    assert_eq!(numbers(file.scan().rows(ranges.clone())), [5, 6, 999, 1000, 4999]);
+    assert_eq!(numbers(file.scan().rows(ranges.clone()).filter("key = 6").unwrap()), [6]);
+    assert_eq!(file.scan().rows(ranges).filter("number > 6").unwrap().count().unwrap(), 3);
     assert!(matches!(file.scan().row_groups([5]).count(), Err(Error::Invalid { .. })));
 }
 
@@ -388,7 +390,7 @@ fn rows_of_single_files_are_the_only_ones_looked_at() {
     let expected: Vec<i64> = (4400..4500).chain([5, 6, 999, 1000]).chain(2990..3000).collect();
     for threads in [1, 2] {
         for by_column in [false, true] {
-            let scan = dataset.scan().file_rows(ranges.clone()).threads(threads).by_column(by_column);
+            let scan = dataset.scan().rows(RowSelection::in_files(ranges.clone())).threads(threads).by_column(by_column);
             let mut batches = scan.clone().row_number_column("row").build().unwrap();
             let found = rows_and_numbers(batches);
             assert_eq!(found, (expected.clone(), expected.clone()), "{threads} threads, by column: {by_column}");
@@ -399,11 +401,11 @@ fn rows_of_single_files_are_the_only_ones_looked_at() {
             assert_eq!(scan.count().unwrap(), 114);
         }
     }
-    let found = dataset.scan().file_rows(ranges).filter("number > 999 AND number < 4410").unwrap();
+    let found = dataset.scan().rows(RowSelection::in_files(ranges)).filter("number > 999 AND number < 4410").unwrap();
     let found = rows_and_numbers(found.row_number_column("row").build().unwrap());
     assert_eq!(found.0, (4400..4410).chain([1000]).chain(2990..3000).collect::<Vec<_>>());
-    assert!(dataset.scan().file_rows([(4, vec![])]).build().unwrap_err().to_string().contains("no file 4"));
-    let unsorted = dataset.scan().file_rows([(0, vec![5..6, 3..4])]).build().unwrap_err();
+    assert!(dataset.scan().rows(RowSelection::in_files([(4, vec![])])).build().unwrap_err().to_string().contains("no file 4"));
+    let unsorted = dataset.scan().rows(RowSelection::in_files([(0, vec![5..6, 3..4])])).build().unwrap_err();
     assert!(unsorted.to_string().contains("sorted"), "{unsorted}");
 }
 
@@ -417,7 +419,7 @@ fn threads_that_share_columns_give_the_same_rows() {
         let expected = &all[..all.len().min(usize::try_from(limit).unwrap_or(usize::MAX))];
         assert_eq!(rows_and_numbers(scan.build().unwrap()), (expected.to_vec(), expected.to_vec()));
     }
-    let scan = numbered(4500).scan().row_groups([3, 1]).row_ranges([1500..1502, 3000..3002]);
+    let scan = numbered(4500).scan().row_groups([3, 1]).rows([1500..1502, 3000..3002]);
     let scan = scan.select(["row", "number"]).row_number_column("row").threads(2).by_column(true);
     assert_eq!(rows_and_numbers(scan.build().unwrap()).0, [3000, 3001, 1500, 1501]);
     let none = dataset.scan().select(Vec::<String>::new()).threads(2).by_column(true);
@@ -446,11 +448,11 @@ fn keys_are_looked_up_and_rows_sought() {
         let found = collect(scan.select(["number"]).build().unwrap()).unwrap();
         found.column(0).as_primitive::<Int64Type>().values().to_vec()
     };
-    assert_eq!(numbers(file.lookup("number", [4999, 7, 12_345])), [7, 4999]);
-    assert_eq!(numbers(file.lookup("text", ["a text for row 000002500"])), [2500]);
-    assert_eq!(numbers(file.seek(4990).lookup("key", [0])), [4991, 4998]);
-    assert_eq!(numbers(file.seek(4997)), [4997, 4998, 4999]);
-    assert_eq!(file.seek(5000).count().unwrap(), 0);
+    assert_eq!(numbers(file.scan().predicate(column("number").is_in([4999, 7, 12_345]))), [7, 4999]);
+    assert_eq!(numbers(file.scan().predicate(column("text").is_in(["a text for row 000002500"]))), [2500]);
+    assert_eq!(numbers(file.scan().rows(4990..).predicate(column("key").is_in([0]))), [4991, 4998]);
+    assert_eq!(numbers(file.scan().rows(4997..)), [4997, 4998, 4999]);
+    assert_eq!(file.scan().rows(5000..).count().unwrap(), 0);
 }
 
 #[test]
@@ -595,7 +597,7 @@ fn damaged_bytes_are_an_error_or_other_rows_but_no_panic() {
             continue;
         };
         let start = random.u64(1..2000);
-        if let Ok(batches) = file.scan().row_ranges(vec![0..1, start..start + 20]).build() {
+        if let Ok(batches) = file.scan().rows(vec![0..1, start..start + 20]).build() {
             let _ = batches.collect::<Result<Vec<_>, _>>();
         }
         let text =

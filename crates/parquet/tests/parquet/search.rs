@@ -60,7 +60,7 @@ fn literal(column: &str, word: &str) -> String {
 /// The ids of the rows that a scan of some rows finds.
 fn found(random: &mut fastrand::Rng, file: &ParquetFile, condition: &str, from: u64) -> Vec<i64> {
     let pruning = if random.bool() { Pruning::default() } else { Pruning::none() };
-    let scan = file.scan().filter(condition).unwrap().select(["id"]).pruning(pruning).seek(from);
+    let scan = file.scan().filter(condition).unwrap().select(["id"]).pruning(pruning).rows(from..);
     let batches = scan.threads(random.usize(1..3)).batch_size([5, 100, 8192][random.usize(..3)]).build().unwrap();
     let ids = batches.map(|batch| batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec());
     ids.collect::<Vec<_>>().concat()

@@ -144,7 +144,7 @@ fn pages_of_rows_that_are_found_are_read_alone() {
     // Rows by their numbers.
     let (requests, sent) = (server.requests().len(), server.sent());
     let read =
-        dataset.files()[0].open().unwrap().scan().row_ranges(vec![250_000..250_005, 250_005..250_010]).build().unwrap();
+        dataset.files()[0].open().unwrap().scan().rows(vec![250_000..250_005, 250_005..250_010]).build().unwrap();
     let rows: Vec<RecordBatch> = read.map(|batch| batch.unwrap()).collect();
     assert_eq!(rows, [expected(&file).slice(250_000, 10)]);
     let (requests, sent) = (server.requests().len() - requests, server.sent() - sent);

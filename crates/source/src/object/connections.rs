@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::client::Client;
 use super::runtime::RequestThreads;
@@ -26,12 +26,6 @@ impl Connections {
     /// No connection yet.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The connections that everything in the process shares unless it is given others.
-    pub fn of_process() -> Self {
-        static CONNECTIONS: OnceLock<Connections> = OnceLock::new();
-        CONNECTIONS.get_or_init(Self::new).clone()
     }
 
     /// The client for `key`, made by `make` if there is none.

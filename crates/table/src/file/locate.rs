@@ -57,7 +57,7 @@ pub(crate) fn locate(
     } else {
         block_ranges(file, fences.find_blocks(candidates.iter().copied()).flatten())
     };
-    let scan = file.scan(codec.columns())?.row_ranges(ranges);
+    let scan = file.scan(codec.columns())?.rows(ranges);
     let mut found = Vec::new();
     let mut next = 0;
     for batch in file.numbered(scan, codec.columns())? {
@@ -118,7 +118,7 @@ pub(crate) fn lower_bound(file: &DataFile, fences: &BlockIndex, key: &[u8]) -> R
 pub(crate) fn keys_of_rows(file: &DataFile, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
     let codec = file.schema().key();
     let mut keys = Vec::with_capacity(rows.len());
-    let scan = file.scan(codec.columns())?.row_ranges(single_rows(rows));
+    let scan = file.scan(codec.columns())?.rows(single_rows(rows));
     for batch in file.numbered(scan, codec.columns())? {
         let (columns, _) = batch?;
         keys.extend(codec.encode(&columns)?.iter().map(|row| row.data().to_vec()));
@@ -136,7 +136,7 @@ pub(crate) fn columns_of_rows(
     if rows.chunk_by(|a, b| a / BLOCK_ROWS == b / BLOCK_ROWS).count() <= MAX_CACHED_BLOCKS {
         return Ok(vec![(rows.len(), columns_of_blocks(cache, file, rows, columns)?)]);
     }
-    let scan = file.scan(columns)?.row_ranges(single_rows(rows));
+    let scan = file.scan(columns)?.rows(single_rows(rows));
     file.numbered(scan, columns)?.map(|batch| batch.map(|(columns, rows)| (rows.len(), columns))).collect()
 }
 

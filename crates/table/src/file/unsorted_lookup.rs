@@ -60,7 +60,7 @@ impl DataFile {
             }
             return Ok(found);
         }
-        let scan = self.scan(codec.columns())?.row_ranges(block_ranges(self, blocks.into_iter()));
+        let scan = self.scan(codec.columns())?.rows(block_ranges(self, blocks.into_iter()));
         let places = Places::of(keys);
         for batch in self.numbered(scan, codec.columns())? {
             let (columns, rows) = batch?;

@@ -77,7 +77,7 @@ fn count_unsorted(file: &DataFile, bounds: &KeyBounds, range: &KeyRange, dead: &
         return Ok(count);
     }
     let codec = file.schema().key();
-    let scan = file.scan(codec.columns())?.row_ranges(block_ranges(file, partly.into_iter()));
+    let scan = file.scan(codec.columns())?.rows(block_ranges(file, partly.into_iter()));
     for batch in file.numbered(scan.deleted([(0, dead.clone())]), codec.columns())? {
         let (columns, _) = batch?;
         count += codec.encode(&columns)?.iter().filter(|key| range.contains(key.data())).count() as u64;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use lath_predicate::Literal;
 
 use super::{Scan, Source};
 use crate::dataset::Dataset;
@@ -80,26 +79,6 @@ impl ParquetFile {
     /// A scan of the file.
     pub fn scan(&self) -> Scan {
         Scan::from_file(self.clone())
-    }
-
-    /// Finds the rows that have one of `values` in the column at `path`.
-    ///
-    /// ```no_run
-    /// # fn main() -> lath_parquet::Result<()> {
-    /// let file = lath_parquet::ParquetFile::open("trips.parquet")?;
-    /// for batch in file.lookup("id", [17, 4711]).select(["id", "price"]).build()? {
-    ///     println!("{} rows", batch?.num_rows());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn lookup<V: Into<Literal>>(&self, path: &str, values: impl IntoIterator<Item = V>) -> Scan {
-        self.scan().lookup(path, values)
-    }
-
-    /// Finds the rows from number `row` on, counted from 0.
-    pub fn seek(&self, row: u64) -> Scan {
-        self.scan().seek(row)
     }
 }
 

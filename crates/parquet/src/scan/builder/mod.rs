@@ -1,11 +1,10 @@
 mod entry;
 mod run;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use lath_predicate::{Literal, Predicate, column};
+use lath_predicate::Predicate;
 
 use super::dynamic::DynamicFilter;
 use super::task::ScanTask;
@@ -18,7 +17,7 @@ use crate::runtime::{Runtime, threads_or_cores};
 use crate::scan::columns::VirtualColumns;
 use crate::scan::monitor::Cancel;
 use crate::scan::planner::Query;
-use crate::scan::rows::DeleteMask;
+use crate::scan::rows::{DeleteMask, RowSelection};
 use crate::scan::run::Settings;
 
 /// Builder of a scan: which rows of files to find, and which columns to read.
@@ -88,8 +87,8 @@ impl Scan {
         }
     }
 
-    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`]. If `filter`, `predicate` and `lookup` are
-    /// called several times, all conditions must hold.
+    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`]. If `filter` and `predicate` are called several
+    /// times, all conditions must hold.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the text is not understood.
@@ -98,6 +97,16 @@ impl Scan {
     }
 
     /// Finds only rows for which `predicate` is true, in addition to other conditions.
+    ///
+    /// ```no_run
+    /// # fn main() -> lath_parquet::Result<()> {
+    /// use lath_parquet::{ParquetFile, column};
+    ///
+    /// let file = ParquetFile::open("trips.parquet")?;
+    /// println!("{} rows", file.scan().predicate(column("id").is_in([17, 4711])).count()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn predicate(mut self, predicate: Predicate) -> Self {
         let predicate = match self.query.predicate.take() {
             Some(before) => before.and(predicate),
@@ -105,16 +114,6 @@ impl Scan {
         };
         self.query.predicate = (predicate != Predicate::TRUE).then_some(predicate);
         self
-    }
-
-    /// Finds only rows that have one of `values` in the column at `path`, in addition to other conditions.
-    pub fn lookup<V: Into<Literal>>(self, path: &str, values: impl IntoIterator<Item = V>) -> Self {
-        self.predicate(column(path).is_in(values))
-    }
-
-    /// Scans only the rows of every file from number `row` on, counted from 0.
-    pub fn seek(self, row: u64) -> Self {
-        self.rows(row..u64::MAX)
     }
 
     /// Reads only these columns or nested fields, named by dotted path; a path includes everything below it. Columns come in the
@@ -158,22 +157,10 @@ impl Scan {
         self
     }
 
-    /// Scans only these rows of every file, numbered from 0 over the whole file; the part past the end is ignored.
-    pub fn rows(self, rows: Range<u64>) -> Self {
-        self.row_ranges([rows])
-    }
-
-    /// Scans only the rows of every file in these ranges, which have to be sorted and must not overlap. Rows are numbered
-    /// from 0 over the whole file.
-    pub fn row_ranges(mut self, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
-        self.query.row_ranges = Some(ranges.into_iter().collect());
-        self
-    }
-
-    /// Scans only some rows of some files, and opens no other files: for each file, by its index in [`Dataset::files`], ranges as in
-    /// [`Scan::row_ranges`], which they replace.
-    pub fn file_rows(mut self, rows: impl IntoIterator<Item = (usize, Vec<Range<u64>>)>) -> Self {
-        self.query.file_rows = Some(rows.into_iter().collect());
+    /// Scans only rows with these numbers, counted from 0 over a whole file: a range (`10..20`, `10..`) or several ranges of every file, or
+    /// the ranges of some files ([`RowSelection::in_files`]). A second call replaces the rows of the first.
+    pub fn rows(mut self, rows: impl Into<RowSelection>) -> Self {
+        self.query.rows = Some(rows.into());
         self
     }
 

@@ -1,6 +1,5 @@
 //! Turns the options of a scan into its work.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Scan, Source};
@@ -11,6 +10,7 @@ use crate::scan::columns::{Target, VirtualColumns};
 use crate::scan::monitor::Counters;
 use crate::scan::plan_all::plan_all;
 use crate::scan::planner::{Planner, Query};
+use crate::scan::rows::RowSelection;
 use crate::scan::run::{Job, ScanBatches, ScanStream, Work};
 use crate::scan::steps::ScanPlanner;
 use crate::scan::task::{How, ScanPlan, ScanTask};
@@ -93,7 +93,7 @@ impl Scan {
     /// The work of scanning a dataset, its target, and the number of files.
     fn dataset_work(&self, dataset: Dataset) -> Result<(Work, Arc<Target>, usize)> {
         let file_count = dataset.files().len();
-        let last_with_rows = self.query.file_rows.as_ref().and_then(BTreeMap::last_key_value).map(|(&last, _)| last);
+        let last_with_rows = self.query.rows.as_ref().and_then(RowSelection::last_file);
         let last_with_deletes = self.query.deleted.last_key_value().map(|(&last, _)| last);
         if let Some(last) = last_with_rows.max(last_with_deletes).filter(|&last| last >= file_count) {
             return Err(Error::invalid(format!(
@@ -131,11 +131,10 @@ impl Scan {
     /// The work of running tasks, their target, and the number of files.
     fn tasks_work(&self, tasks: &[ScanTask]) -> Result<(Work, Arc<Target>, usize)> {
         let Some(first) = tasks.first() else { return Err(Error::internal("no tasks")) };
-        let Query { predicate, pruning: _, row_groups, row_ranges, file_rows, deleted, layout, leaves } = &self.query;
+        let Query { predicate, pruning: _, row_groups, rows, deleted, layout, leaves } = &self.query;
         let selects = predicate.is_some()
             || row_groups.is_some()
-            || row_ranges.is_some()
-            || file_rows.is_some()
+            || rows.is_some()
             || !deleted.is_empty()
             || leaves.is_some()
             || self.paths.is_some()

@@ -51,13 +51,12 @@ impl Planner {
 
     /// Whether rows of a file are selected.
     pub(super) fn is_wanted(&self, file: usize) -> bool {
-        self.query.file_rows.as_ref().is_none_or(|rows| rows.contains_key(&file))
+        self.query.rows.as_ref().is_none_or(|rows| rows.includes(file))
     }
 
     /// The selected rows of a file; `None` for all rows.
     pub(super) fn row_ranges(&self, file: usize) -> Option<&[Range<u64>]> {
-        let own = self.query.file_rows.as_ref().and_then(|rows| rows.get(&file));
-        own.or(self.query.row_ranges.as_ref()).map(Vec::as_slice)
+        self.query.rows.as_ref().map(|rows| rows.ranges(file))
     }
 
     /// The selected rows of each row group of a file, in the order of the selected row groups.

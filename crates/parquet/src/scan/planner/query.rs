@@ -1,13 +1,12 @@
 //! The query of a scan.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use lath_predicate::Predicate;
 
 use crate::prune::Pruning;
-use crate::scan::rows::DeleteMask;
+use crate::scan::rows::{DeleteMask, RowSelection};
 use crate::schema::ArrowLayout;
 
 /// The rows that a scan reads from files, and the layout of their columns.
@@ -16,9 +15,8 @@ pub(in crate::scan) struct Query {
     pub(in crate::scan) predicate: Option<Predicate>,
     pub(in crate::scan) pruning: Pruning,
     pub(in crate::scan) row_groups: Option<Vec<usize>>,
-    pub(in crate::scan) row_ranges: Option<Vec<Range<u64>>>,
-    /// By file number; files without an entry are not opened.
-    pub(in crate::scan) file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
+    /// The selected rows; files without selected rows are not opened.
+    pub(in crate::scan) rows: Option<RowSelection>,
     /// Deleted rows by file number.
     pub(in crate::scan) deleted: BTreeMap<usize, Arc<DeleteMask>>,
     pub(in crate::scan) layout: ArrowLayout,

@@ -14,7 +14,7 @@ impl Planner {
     pub(super) fn rule_out(&self, files: Range<usize>, planning: &mut Planning) -> Vec<bool> {
         let none = vec![false; files.len()];
         let is_whole =
-            self.query.row_groups.is_none() && self.query.row_ranges.is_none() && self.query.file_rows.is_none();
+            self.query.row_groups.is_none() && self.query.rows.is_none();
         let plans_singly = files.len() < 2 || self.plans.plans_singly.load(Ordering::Relaxed);
         if plans_singly || !is_whole || !self.query.pruning.bloom || self.cancel.is_cancelled() {
             return none;

@@ -8,6 +8,7 @@ mod window;
 
 pub use deletes::DeleteMask;
 pub(in crate::scan) use mask::Mask;
+pub use selection::RowSelection;
 pub(in crate::scan) use selection::{RowGroupRows, split_selection};
 pub(in crate::scan) use truth::Truth;
 pub(in crate::scan) use window::{DecodeRanges, Window, Windows};

@@ -1,8 +1,86 @@
-//! Rows selected by number, for each row group.
+//! Rows selected by number, for each file and row group.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
+use std::ops::{Range, RangeFrom};
 
 use crate::error::{Error, Result};
+
+/// The rows of files that a scan reads, by number: see [`Scan::rows`](crate::Scan::rows).
+///
+/// Rows are numbered from 0 over a whole file. Ranges must be sorted and must not overlap; parts past the end of a file are ignored.
+///
+/// ```
+/// use lath_parquet::RowSelection;
+///
+/// // Of every file: rows 10 to 19; rows from 10; two ranges.
+/// let selections: [RowSelection; 3] = [(10..20).into(), (10..).into(), [0..5, 10..20].into()];
+/// // Of file 2 only.
+/// let rows = RowSelection::in_files([(2, vec![0..5, 10..20])]);
+/// # drop((selections, rows));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowSelection(Ranges);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Ranges {
+    EveryFile(Vec<Range<u64>>),
+    ByFile(BTreeMap<usize, Vec<Range<u64>>>),
+}
+
+impl RowSelection {
+    /// Rows of some files, by their index in [`Dataset::files`](crate::Dataset::files). A scan does not open other files.
+    pub fn in_files(rows: impl IntoIterator<Item = (usize, Vec<Range<u64>>)>) -> Self {
+        Self(Ranges::ByFile(rows.into_iter().collect()))
+    }
+
+    /// Whether the selection has rows of a file.
+    pub(in crate::scan) fn includes(&self, file: usize) -> bool {
+        match &self.0 {
+            Ranges::EveryFile(_) => true,
+            Ranges::ByFile(files) => files.contains_key(&file),
+        }
+    }
+
+    /// The ranges in a file.
+    pub(in crate::scan) fn ranges(&self, file: usize) -> &[Range<u64>] {
+        match &self.0 {
+            Ranges::EveryFile(ranges) => ranges,
+            Ranges::ByFile(files) => files.get(&file).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// The largest index of a file, if files are selected.
+    pub(in crate::scan) fn last_file(&self) -> Option<usize> {
+        match &self.0 {
+            Ranges::EveryFile(_) => None,
+            Ranges::ByFile(files) => files.last_key_value().map(|(&last, _)| last),
+        }
+    }
+}
+
+impl From<Range<u64>> for RowSelection {
+    fn from(rows: Range<u64>) -> Self {
+        vec![rows].into()
+    }
+}
+
+impl From<RangeFrom<u64>> for RowSelection {
+    fn from(rows: RangeFrom<u64>) -> Self {
+        (rows.start..u64::MAX).into()
+    }
+}
+
+impl From<Vec<Range<u64>>> for RowSelection {
+    fn from(ranges: Vec<Range<u64>>) -> Self {
+        Self(Ranges::EveryFile(ranges))
+    }
+}
+
+impl<const N: usize> From<[Range<u64>; N]> for RowSelection {
+    fn from(ranges: [Range<u64>; N]) -> Self {
+        ranges.to_vec().into()
+    }
+}
 
 /// The selected rows of one row group: sorted, disjoint, non-empty ranges counted from the row group's first row.
 #[derive(Debug, Clone, PartialEq, Eq)]

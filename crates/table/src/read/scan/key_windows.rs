@@ -103,7 +103,7 @@ impl KeyWindows {
         if blocks.is_empty() {
             return Ok(Vec::new());
         }
-        let mut scan = self.file.scan(codec.columns())?.row_ranges(blocks).deleted([(0, (*self.dead).clone())]);
+        let mut scan = self.file.scan(codec.columns())?.rows(blocks).deleted([(0, (*self.dead).clone())]);
         if let Some(predicate) = &self.predicate {
             scan = scan.predicate(predicate.clone());
         }
@@ -137,7 +137,7 @@ impl KeyWindows {
         let mut by_number: Vec<usize> = (0..rows.len()).collect();
         by_number.sort_unstable_by_key(|&at| rows[at].1);
         let numbers: Vec<u64> = by_number.iter().map(|&at| rows[at].1).collect();
-        let scan = self.file.scan(&self.columns)?.row_ranges(single_rows(&numbers));
+        let scan = self.file.scan(&self.columns)?.rows(single_rows(&numbers));
         let mut batches: Vec<Vec<ArrayRef>> = Vec::new();
         // For each row, its batch and its place there.
         let mut order = vec![(0, 0); rows.len()];

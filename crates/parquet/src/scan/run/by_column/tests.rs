@@ -42,7 +42,7 @@ fn columns_that_threads_share_come_in_order() {
                 for ranges in [vec![whole.clone()], gaps.to_vec()] {
                     let read =
                         file.scan().select(columns.clone()).strings(Strings::Offsets).threads(threads).by_column(true);
-                    let read = read.batch_size(batch_size).row_ranges(ranges.clone()).build().unwrap();
+                    let read = read.batch_size(batch_size).rows(ranges.clone()).build().unwrap();
                     let schema = read.schema();
                     let batches: Vec<RecordBatch> = read.map(Result::unwrap).collect();
                     assert!(batches.iter().all(|batch| batch.num_rows() <= batch_size));
