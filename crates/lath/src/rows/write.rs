@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_read_back_as_they_were() {
+    fn rows_round_trip() {
         let folder = tempfile::tempdir().unwrap();
         for count in [0, 1, 20_000] {
             let path = folder.path().join("rows.parquet");

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use lath_table::{Durability, Table, TableOptions};
 
 #[test]
-fn hot_rows_become_files_and_old_files_go_by_themselves() {
+fn hot_rows_are_flushed_and_old_files_removed_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table");
     let batch = |rows: std::ops::Range<i64>, value: i64| {

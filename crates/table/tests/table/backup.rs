@@ -84,7 +84,7 @@ fn a_backup_has_one_commit_of_a_table_that_is_written_to() {
 }
 
 #[test]
-fn commits_and_changes_of_a_backup_go_on_behind_those_of_the_table() {
+fn commits_and_changes_of_a_backup_continue_after_the_tables() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path().join("table"), &batch(&[]).schema(), &["id"], options()).unwrap();
     table.keep_changes(ChangeRetention::new()).unwrap();
@@ -165,7 +165,7 @@ fn a_database_is_backed_up_with_all_its_tables() {
 }
 
 #[test]
-fn what_a_killed_backup_has_left_is_no_table_and_the_next_one_removes_it() {
+fn leftovers_of_killed_backup_are_no_table_and_are_removed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path().join("table"), &batch(&[]).schema(), &["id"], options()).unwrap();
     table.upsert(&batch(&[(1, 1), (2, 2)])).unwrap();
@@ -197,7 +197,7 @@ fn what_a_killed_backup_has_left_is_no_table_and_the_next_one_removes_it() {
 }
 
 #[test]
-fn what_a_killed_export_has_left_does_not_refuse_the_next_one() {
+fn leftovers_of_killed_export_do_not_block_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path().join("table"), &batch(&[]).schema(), &["id"], options()).unwrap();
     table.upsert(&batch(&[(1, 1)])).unwrap();

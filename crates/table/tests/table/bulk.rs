@@ -129,7 +129,7 @@ fn a_transaction_reads_what_it_has_put() {
 }
 
 #[test]
-fn files_of_a_transaction_that_is_dropped_go() {
+fn files_of_dropped_transaction_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let table = table(folder.path());
     table.upsert(&batch((0..100).map(|id| (id, 1)))).unwrap();

@@ -86,7 +86,7 @@ fn a_transaction_has_one_change_of_a_row() {
 }
 
 #[test]
-fn old_changes_go_by_commits_and_by_rows() {
+fn old_changes_are_removed_by_commits_and_by_rows() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path(), &batch(&[]).schema(), &["id"], options()).unwrap();
     let sequences = |table: &Table| -> Vec<u64> {

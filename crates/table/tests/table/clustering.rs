@@ -190,7 +190,7 @@ fn rows_of_files_are_sorted_by_the_columns_and_then_by_the_key() {
 }
 
 #[test]
-fn another_order_is_that_of_files_that_are_written_from_then_on() {
+fn new_order_applies_to_files_written_later() {
     let folder = tempfile::tempdir().unwrap();
     let table = create(folder.path(), &[]);
     let all = rows(9000);

@@ -179,7 +179,7 @@ fn files_stay_as_long_as_a_snapshot_can_reach_them() {
 }
 
 #[test]
-fn what_a_transaction_has_done_is_undone_with_it() {
+fn aborted_transaction_undoes_its_changes() {
     let folder = tempfile::tempdir().unwrap();
     let table = table(folder.path());
     table.upsert(&batch([(1, 1), (2, 2), (3, 3)])).unwrap();
@@ -197,7 +197,7 @@ fn what_a_transaction_has_done_is_undone_with_it() {
 }
 
 #[test]
-fn what_a_damaged_table_lacks_is_reported() {
+fn losses_of_damaged_table_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let table = table(folder.path());
     table.upsert(&batch((0..ROWS).map(|id| (id, id)))).unwrap();

@@ -29,7 +29,7 @@ fn batch(ids: Vec<Option<i64>>, names: Vec<Option<&str>>) -> RecordBatch {
 }
 
 #[test]
-fn what_breaks_a_constraint_changes_nothing() {
+fn constraint_violations_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path(), &schema(), &["id"], options()).unwrap();
     table.upsert(&batch(vec![Some(1), Some(2)], vec![Some("a"), Some("b")])).unwrap();

@@ -178,7 +178,7 @@ fn images_and_threads() -> (usize, usize) {
 }
 
 #[test]
-fn every_loss_of_power_leaves_a_commit_that_is_not_older_than_the_last_synced() {
+fn every_power_loss_recovers_last_synced_or_later_commit() {
     let random = Seeded::new("every loss of power leaves a commit of the table");
     let (seed, start) = (random.seed(), Instant::now());
     let (images, threads) = images_and_threads();

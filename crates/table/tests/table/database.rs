@@ -66,7 +66,7 @@ struct History {
 }
 
 #[test]
-fn databases_do_as_maps_of_maps_do() {
+fn databases_match_maps_of_maps() {
     let cases = std::env::var("LATH_CASES").map_or(8, |cases| cases.parse().unwrap());
     let mut seeds = Seeded::new("databases do as maps of maps do");
     for case in 0..cases {

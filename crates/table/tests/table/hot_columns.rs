@@ -67,7 +67,7 @@ fn project(all: &RecordBatch, columns: &[&str]) -> RecordBatch {
 }
 
 #[test]
-fn some_columns_are_those_of_a_scan_of_all() {
+fn scan_of_some_columns_equals_them_in_full_scan() {
     let folder = tempfile::tempdir().unwrap();
     let table = table(folder.path(), 3000);
     let all = read(&table, None, None, 1);

@@ -60,7 +60,7 @@ fn hold(result: lath_table::Result<()>, may: bool, what: &str) {
 }
 
 #[test]
-fn unique_indexes_forbid_what_maps_say_they_forbid() {
+fn unique_indexes_match_maps() {
     let mut random = Seeded::new("unique indexes forbid what maps say they forbid");
     let mut refused = 0;
     for _ in 0..6 {
@@ -134,7 +134,7 @@ fn unique_indexes_forbid_what_maps_say_they_forbid() {
 }
 
 #[test]
-fn an_index_is_made_of_the_rows_that_are_there() {
+fn new_index_contains_existing_rows() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::create(folder.path(), options()).unwrap();
     let table = database.create_table("a", &batch(&[]).schema(), &["id"]).unwrap();

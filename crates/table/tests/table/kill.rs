@@ -163,7 +163,7 @@ fn run_and_kill(path: &Path, seed: u64, delay: Duration) -> i64 {
 }
 
 #[test]
-fn what_a_killed_process_said_was_committed_is_there_and_no_file_stays() {
+fn commits_acknowledged_by_killed_process_survive_and_no_stray_file_stays() {
     let kills = if std::env::var_os("LATH_FULL").is_some() { 500 } else { 20 };
     let mut random = Seeded::new("what a killed process said was committed is there and no file stays");
     let folder = tempfile::tempdir().unwrap();

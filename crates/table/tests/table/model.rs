@@ -92,7 +92,7 @@ struct History {
 }
 
 #[test]
-fn tables_do_as_maps_do() {
+fn tables_match_maps() {
     let cases = std::env::var("LATH_CASES").map_or(9, |cases| cases.parse().unwrap());
     let mut seeds = Seeded::new("tables do as maps do");
     for case in 0..cases {

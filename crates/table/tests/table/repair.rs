@@ -66,7 +66,7 @@ fn all_ids() -> Vec<i64> {
 }
 
 #[test]
-fn an_index_gets_its_entries_again() {
+fn repair_rebuilds_index_entries() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     damage(folder.path(), |transaction| {
@@ -81,7 +81,7 @@ fn an_index_gets_its_entries_again() {
 }
 
 #[test]
-fn what_is_known_of_a_file_is_read_from_it() {
+fn file_facts_are_read_from_the_file() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     damage(folder.path(), |transaction| {
@@ -120,7 +120,7 @@ fn the_later_of_a_hot_row_and_its_deletion_stays() {
 }
 
 #[test]
-fn changes_that_cannot_be_read_begin_anew() {
+fn unreadable_changes_restart_the_history() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     damage(folder.path(), |transaction| {
@@ -137,7 +137,7 @@ fn changes_that_cannot_be_read_begin_anew() {
 }
 
 #[test]
-fn what_cannot_be_mended_stays_in_the_report() {
+fn unrepairable_problems_stay_in_the_report() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let names = || std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());

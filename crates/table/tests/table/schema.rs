@@ -155,7 +155,7 @@ fn files_have_the_numbers_of_columns() {
 }
 
 #[test]
-fn a_column_with_the_name_of_a_dropped_one_is_another() {
+fn column_named_like_a_dropped_one_is_new() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path(), &batch(["id", "a"], 0..1).schema(), &["id"], options()).unwrap();
     table.upsert(&batch(["id", "a"], 0..3)).unwrap();
@@ -224,7 +224,7 @@ fn numbers_are_widened_exactly_and_conditions_see_the_new_type() {
 }
 
 #[test]
-fn what_cannot_be_changed_is_refused_and_changes_nothing() {
+fn invalid_schema_changes_are_refused_and_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let table = Table::create(folder.path(), &batch(["id", "a"], 0..1).schema(), &["id"], options()).unwrap();
     table.upsert(&batch(["id", "a"], 0..100)).unwrap();

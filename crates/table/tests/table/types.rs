@@ -65,7 +65,7 @@ fn values(numbers: &Int64Array, data_type: &DataType) -> ArrayRef {
 }
 
 #[test]
-fn every_type_comes_back_as_it_was() {
+fn every_type_round_trips() {
     // As many as 8 bits hold, so that no cast makes nulls.
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..ROWS));
     let numbers: Int64Array = (0..ROWS).map(|row| (row % 7 > 0).then_some(row * 31 % 120)).collect();
@@ -131,7 +131,7 @@ fn every_type_with_an_order_can_be_a_key() {
 }
 
 #[test]
-fn what_parquet_has_no_place_for_is_refused() {
+fn values_without_parquet_representation_are_refused() {
     let interval = DataType::Interval(IntervalUnit::MonthDayNano);
     let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("span", interval, true)]);
     let folder = tempfile::tempdir().unwrap();

@@ -62,7 +62,7 @@ fn count_errors(folder: &Path, what: &str) -> usize {
 }
 
 #[test]
-fn a_get_of_a_damaged_byte_is_an_error_wherever_it_is() {
+fn get_of_any_damaged_byte_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let paths = build(folder.path());
     let whole = fs::read(&paths[0]).unwrap();
