@@ -16,7 +16,7 @@ use crate::inputs::Inputs;
 use crate::keyed_input::KeyedInput;
 use crate::progress::Progress;
 use crate::scan::Scan;
-use crate::source::{self, Source, format_of, text_options};
+use crate::source::{self, Source, file_format, text_options};
 use crate::table::{Table, scan_failure};
 
 /// Inputs, and how they are read.
@@ -54,8 +54,8 @@ impl InputRows {
     }
 
     /// The format of an input, if it is known before the input is read.
-    pub(crate) fn format_of(&self, index: usize) -> Option<FileFormat> {
-        let by_name = self.format.or_else(|| self.inputs.path(index).and_then(format_of));
+    pub(crate) fn known_format(&self, index: usize) -> Option<FileFormat> {
+        let by_name = self.format.or_else(|| self.inputs.path(index).and_then(file_format));
         by_name.or_else(|| self.inputs.is_remote(index).then_some(FileFormat::Parquet))
     }
 
@@ -72,7 +72,7 @@ impl InputRows {
             return Ok(OpenInput { rows, position: Arc::default(), parquet: None });
         }
         let name = self.inputs.name(index);
-        let by_name = self.format_of(index);
+        let by_name = self.known_format(index);
         if by_name == Some(FileFormat::Parquet) {
             return self.open_parquet(index);
         }

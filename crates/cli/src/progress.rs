@@ -61,7 +61,7 @@ impl Progress {
     }
 
     /// Progress towards `total` bytes.
-    pub(crate) fn of_bytes(total: u64, hidden: bool) -> Self {
+    pub(crate) fn new_bytes(total: u64, hidden: bool) -> Self {
         Self::of(Unit::Bytes, total, hidden)
     }
 

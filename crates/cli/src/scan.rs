@@ -38,7 +38,7 @@ impl Scan {
     }
 
     /// The row groups of `file` to read; `None` for all.
-    pub(crate) fn row_groups_of(&self, file: &ParquetFile, name: &str) -> Result<Option<Vec<usize>>> {
+    pub(crate) fn chosen_row_groups(&self, file: &ParquetFile, name: &str) -> Result<Option<Vec<usize>>> {
         let Some(list) = &self.row_groups else { return Ok(None) };
         let count = file.metadata().row_group_count();
         match list.resolve(count) {
@@ -50,7 +50,7 @@ impl Scan {
     }
 
     /// Row numbers of the chosen row groups of `file`, ascending.
-    pub(crate) fn row_ranges_of(&self, file: &ParquetFile, name: &str) -> Result<Vec<Range<u64>>> {
+    pub(crate) fn chosen_row_ranges(&self, file: &ParquetFile, name: &str) -> Result<Vec<Range<u64>>> {
         let mut end = 0;
         let groups = file.metadata().row_counts().iter().map(|rows| {
             let start = end;
@@ -58,14 +58,14 @@ impl Scan {
             start..end
         });
         let groups: Vec<_> = groups.collect();
-        Ok(match self.row_groups_of(file, name)? {
+        Ok(match self.chosen_row_groups(file, name)? {
             Some(chosen) => chosen.into_iter().map(|index| groups[index].clone()).collect(),
             None => groups,
         })
     }
 
     /// A scan of one file with all options but the columns and row groups set.
-    pub(crate) fn of_file(&self, file: &ParquetFile) -> lath_parquet::Scan {
+    pub(crate) fn file_scan(&self, file: &ParquetFile) -> lath_parquet::Scan {
         file.scan()
             .batch_size(self.batch_size)
             .threads(self.threads)

@@ -15,7 +15,7 @@ type Name<'a> = Cow<'a, [u8]>;
 
 /// A repeated name.
 #[derive(Debug, PartialEq)]
-struct Repeated<'a> {
+struct RepeatedName<'a> {
     /// The position of the repetition, in bytes from the start of the text.
     at: usize,
     name: Name<'a>,
@@ -26,12 +26,12 @@ struct Repeated<'a> {
 /// # Errors
 /// [`Error::RepeatedName`] for the first one.
 pub fn check_names(text: &[u8], line: u64) -> Result<()> {
-    let Some(Repeated { at, name }) = repeated(text) else { return Ok(()) };
+    let Some(RepeatedName { at, name }) = repeated(text) else { return Ok(()) };
     let line = line + memchr::memchr_iter(b'\n', &text[..at]).count() as u64;
     Err(Error::RepeatedName { line, name: String::from_utf8_lossy(&name).into_owned() })
 }
 
-fn repeated(text: &[u8]) -> Option<Repeated<'_>> {
+fn repeated(text: &[u8]) -> Option<RepeatedName<'_>> {
     let mut depths: Vec<Depth<'_>> = Vec::new();
     let (mut depth, mut objects, mut at) = (0, 0, 0);
     while let Some(len) = text[at..].iter().position(|byte| matches!(byte, b'"' | b'{' | b'}')) {
@@ -61,7 +61,7 @@ fn repeated(text: &[u8]) -> Option<Repeated<'_>> {
                 let name = || name(&text[start..end], has_escapes);
                 let place = depth.checked_sub(1)?;
                 if !depths[place].add(name()) {
-                    return Some(Repeated { at: start, name: name() });
+                    return Some(RepeatedName { at: start, name: name() });
                 }
             }
         }

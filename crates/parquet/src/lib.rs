@@ -60,8 +60,8 @@ pub use other_format::OtherFormat;
 pub use prune::{PruneReport, PrunedCounts, Pruning};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
-    Cancel, DeleteMask, DynamicFilter, Need, PlanStep, RowReader, RowSelection, Scan, ScanBatches, ScanPlan, ScanPlanner,
-    ScanProgress, ScanReport, ScanStream, ScanTask, ScanTimes,
+    Cancel, DeleteMask, DynamicFilter, Need, PlanStep, RowReader, RowSelection, Scan, ScanBatches, ScanPlan,
+    ScanPlanner, ScanProgress, ScanReport, ScanStream, ScanTask, ScanTimes,
 };
 pub use schema::{PARQUET_TYPE_KEY, Projection};
 pub use sorting::SortingColumn;

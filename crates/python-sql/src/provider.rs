@@ -34,18 +34,18 @@ pub(crate) fn table_provider<'py>(
     session: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let py = session.py();
-    let codec = codec_of(session)?;
+    let codec = session_codec(session)?;
     let threads = threads()?;
     let runtime = runtime()?;
     let options = opening.options(py)?.runtime(&runtime);
     let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
-    let provider = Hosted { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
+    let provider = HostedDataset { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
     let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(provider), true, Some(threads), codec);
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
 }
 
 /// The codec of conditions that a session passes.
-fn codec_of(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtensionCodec> {
+fn session_codec(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtensionCodec> {
     const METHOD: &str = "__datafusion_logical_extension_codec__";
     let capsule = match session.getattr_opt(METHOD)? {
         Some(method) => method.call1((session,))?,
@@ -84,12 +84,12 @@ fn threads() -> Result<Handle, Failure> {
 
 /// A dataset that is used within another library's runtime.
 #[derive(Debug)]
-struct Hosted {
+struct HostedDataset {
     table: LathTable,
     threads: Handle,
 }
 
-impl TableProvider for Hosted {
+impl TableProvider for HostedDataset {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
     }
@@ -118,17 +118,17 @@ impl TableProvider for Hosted {
         Self: 'async_trait,
     {
         let work = self.table.scan(state, projection, filters, limit);
-        Box::pin(Entered { threads: &self.threads, work })
+        Box::pin(InRuntime { threads: &self.threads, work })
     }
 }
 
 /// Work that runs on the threads of this library wherever it is polled, because threads of another library have a different runtime.
-struct Entered<'a, T> {
+struct InRuntime<'a, T> {
     threads: &'a Handle,
     work: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
 }
 
-impl<T> Future for Entered<'_, T> {
+impl<T> Future for InRuntime<'_, T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {

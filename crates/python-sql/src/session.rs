@@ -127,7 +127,7 @@ impl PySession {
             let folder: PathBuf = source.getattr("folder")?.extract()?;
             work::run_to_end(py, open.into_work(name, move |open, name| open.attach(name, &folder)))?;
         } else if source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")? {
-            let rows = rows_of(py, source)?;
+            let rows = source_rows(py, source)?;
             open.replace(name, || open.register_rows(name, rows))?;
         } else if let Ok(location) = source.extract::<PathBuf>() {
             work::run_to_end(py, open.into_work(name, move |open, name| open.register_location(name, &location)))?;
@@ -217,7 +217,7 @@ fn run(
 
 /// The rows of an object of Python. They are read here, because threads of a query cannot wait for the GIL: who reads the result may
 /// have it.
-fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
+fn source_rows(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
     let reader = capsule::reader_in(source)?;
     let schema = reader.schema();
     let batches = work::run_to_end(py, move || Ok(reader.collect::<Result<Vec<RecordBatch>, _>>()?))?;
@@ -259,7 +259,7 @@ impl Open {
     }
 
     fn try_attach(&self, name: &str, folder: &Path) -> Result<Result<(), Error>, Failure> {
-        let folder = location_of(folder)?;
+        let folder = path_text(folder)?;
         let statement = format!(
             "CREATE EXTERNAL TABLE {} STORED AS LATH LOCATION {folder} OPTIONS (read_only true)",
             TableReference::from(name).to_quoted_string()
@@ -277,14 +277,14 @@ impl Open {
                 }
             }
             let view = TableReference::from(name).to_quoted_string();
-            let statement = format!("CREATE TEMPORARY VIEW {view} AS SELECT * FROM {}", location_of(location)?);
+            let statement = format!("CREATE TEMPORARY VIEW {view} AS SELECT * FROM {}", path_text(location)?);
             self.session.run(&statement).map(drop).map_err(|error| failure(error, ""))
         })
     }
 }
 
 /// A path as a text of SQL.
-fn location_of(path: &Path) -> Result<String, Failure> {
+fn path_text(path: &Path) -> Result<String, Failure> {
     let path = path.to_str().ok_or_else(|| {
         Failure::invalid(format!("{}: the path is no Unicode; register a dataset that lath.open gives", path.display()))
     })?;

@@ -64,7 +64,7 @@ impl Bound {
     }
 
     /// The minimum and maximum of `array`; `None` if it has no value, or if its type has no order.
-    pub(super) fn range_of(array: &dyn Array) -> Option<(Self, Self)> {
+    pub(super) fn value_range(array: &dyn Array) -> Option<(Self, Self)> {
         fn integers<T: ArrowNumericType>(
             array: &PrimitiveArray<T>,
             wide: fn(T::Native) -> i256,

@@ -8,7 +8,7 @@ use lath_format::{BoundaryOrder, ColumnOrder};
 use super::bloom::{FilterCheck, FilterSource};
 use super::bound::Bound;
 use super::leaf::{descend, leaf_paths};
-use super::observed::Observed;
+use super::observed::ObservedValues;
 use super::{Finding, Kind, size_statistics};
 use crate::page_index::{FileInfo, PageEntry, column_index, pages};
 
@@ -20,7 +20,7 @@ pub(super) struct LeafCheck<'a> {
     nullable: bool,
     ordered: bool,
     pages: Option<Vec<PageEntry<'a>>>,
-    observed_pages: Vec<Observed>,
+    observed_pages: Vec<ObservedValues>,
     probe: Option<FilterCheck>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn leaf_checks<'m>(
     let file = metadata.metadata;
     let checks = leaves.iter().filter_map(|&column| {
         let pages = pages(metadata, row_group, column).filter(|pages| are_in_order(pages));
-        let observed_pages = vec![Observed::default(); pages.as_ref().map_or(1, Vec::len)];
+        let observed_pages = vec![ObservedValues::default(); pages.as_ref().map_or(1, Vec::len)];
         let order = file.column_order(column);
         Some(LeafCheck {
             column,
@@ -121,7 +121,7 @@ impl LeafCheck<'_> {
 
     pub(super) fn compare(&self, metadata: FileInfo<'_>, row_group: usize, findings: &mut Vec<Finding>) {
         let place = self.place(row_group);
-        let mut whole = Observed::default();
+        let mut whole = ObservedValues::default();
         for observed in &self.observed_pages {
             whole.merge(observed.clone());
         }
@@ -178,7 +178,7 @@ impl LeafCheck<'_> {
 
     fn compare_bounds(
         &self,
-        observed: &Observed,
+        observed: &ObservedValues,
         (min, max): (Option<&[u8]>, Option<&[u8]>),
         (min_is_exact, max_is_exact): (bool, bool),
         source: &str,

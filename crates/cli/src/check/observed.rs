@@ -9,7 +9,7 @@ use super::leaf::Leaf;
 
 /// Counts and bounds of some values.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Observed {
+pub(super) struct ObservedValues {
     /// Values and nulls, as the file's `num_values` counts them.
     pub(super) entries: u64,
     /// Nulls among the values, without entries that stand for a null or empty list.
@@ -24,14 +24,14 @@ pub(super) struct Observed {
     pub(super) string_bytes: Option<u64>,
 }
 
-impl Observed {
+impl ObservedValues {
     /// Adds the values of `leaf`. `ordered` says whether its values have an order.
     pub(super) fn add(&mut self, leaf: &Leaf, ordered: bool) -> Result<(), ArrowError> {
         self.merge(Self {
             entries: leaf.values.len() as u64 + leaf.missing,
             nulls: leaf.values.logical_null_count() as u64,
             missing: leaf.missing,
-            range: if ordered { Bound::range_of(&leaf.values) } else { None },
+            range: if ordered { Bound::value_range(&leaf.values) } else { None },
             def_levels: leaf.def_levels.clone(),
             rep_levels: leaf.rep_levels.clone(),
             string_bytes: string_bytes(&leaf.values),

@@ -5,7 +5,7 @@
 use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::PhysicalType;
 
-use super::observed::Observed;
+use super::observed::ObservedValues;
 use crate::page_index::{FileInfo, column_index};
 
 /// The size statistics of a column chunk or a page.
@@ -19,7 +19,7 @@ struct DeclaredSizes<'a> {
 pub(super) fn compare_chunk(
     metadata: FileInfo<'_>,
     (row_group, column): (usize, usize),
-    observed: &Observed,
+    observed: &ObservedValues,
     report: impl FnMut(String),
 ) {
     let Ok(chunk) = metadata.metadata.chunk(row_group, column) else { return };
@@ -36,7 +36,7 @@ pub(super) fn compare_chunk(
 pub(super) fn compare_page(
     metadata: FileInfo<'_>,
     (row_group, column, page): (usize, usize, usize),
-    observed: &Observed,
+    observed: &ObservedValues,
     report: impl FnMut(String),
 ) {
     let index = column_index(metadata, row_group, column);
@@ -50,7 +50,7 @@ pub(super) fn compare_page(
 }
 
 impl DeclaredSizes<'_> {
-    fn compare(&self, observed: &Observed, column: &ColumnDescriptor, mut report: impl FnMut(String)) {
+    fn compare(&self, observed: &ObservedValues, column: &ColumnDescriptor, mut report: impl FnMut(String)) {
         let mut compare_levels = |name: &str, claimed: Option<&[i64]>, counted: &[u64], max: i16| {
             // If nested columns are read by the compatibility rules, the data's levels differ from the schema's.
             let is_counted = counted.len() == usize::try_from(max).unwrap_or(0) + 1;

@@ -42,7 +42,7 @@ fn disorder(file: &ParquetFile, row_group: usize, chosen: &[usize], scan: &Scan)
     if read.is_empty() {
         return Ok(None);
     }
-    let batches = scan.of_file(file).select_leaves(read.iter().copied()).row_groups([row_group]).build()?;
+    let batches = scan.file_scan(file).select_leaves(read.iter().copied()).row_groups([row_group]).build()?;
     // Names may repeat; numbers do not.
     let field = |(leaf, field): (&usize, &Arc<Field>)| Field::clone(field).with_name(leaf.to_string());
     let schema = Arc::new(Schema::new(read.iter().zip(batches.schema().fields()).map(field).collect::<Vec<_>>()));

@@ -121,7 +121,7 @@ impl Task<'_> {
     ) -> Result<Result<(), Error>> {
         let &CheckInput { file, name, metadata, bytes, scan } = subject;
         let leaves = columns.iter().flat_map(|column| column.leaves.clone());
-        let batches = match scan.of_file(file).select_leaves(leaves).row_groups([self.row_group]).build() {
+        let batches = match scan.file_scan(file).select_leaves(leaves).row_groups([self.row_group]).build() {
             Ok(batches) => batches,
             Err(error) => return Ok(Err(error)),
         };

@@ -46,7 +46,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
                 }
             }
             Ok((_, findings)) => {
-                outcome = findings.iter().map(|finding| outcome_of(finding.kind)).fold(outcome, worse);
+                outcome = findings.iter().map(|finding| outcome_for(finding.kind)).fold(outcome, worse);
                 findings.iter().map(|finding| format!("{name}: {}\n", printable(finding.to_string()))).collect()
             }
             // The other files are checked too.
@@ -69,7 +69,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn outcome_of(kind: Kind) -> Outcome {
+fn outcome_for(kind: Kind) -> Outcome {
     match kind {
         Kind::Mismatch => Outcome::Nothing,
         Kind::Encrypted => Outcome::Encrypted,

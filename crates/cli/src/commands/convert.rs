@@ -67,7 +67,7 @@ impl Conversion<'_> {
     fn is_all_parquet(&self) -> Result<bool> {
         let inputs = &self.rows.inputs;
         for index in 0..inputs.len() {
-            let format = match (self.rows.format_of(index), inputs.path(index)) {
+            let format = match (self.rows.known_format(index), inputs.path(index)) {
                 (None, Some(path)) if fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) => {
                     source::sniff(&mut source::open(Some(path), &inputs.name(index))?)?
                 }
@@ -108,7 +108,7 @@ impl Conversion<'_> {
         let locations: Vec<&str> = names.iter().map(String::as_str).collect();
         let options = DatasetOptions::new().partitions(!self.args.table.no_partitions);
         let partitions = Partitions::of(&locations, &options).map_err(scan_failure)?;
-        let mut progress = Progress::of_bytes(summary.bytes_before.unwrap_or(0), output.is_terminal());
+        let mut progress = Progress::new_bytes(summary.bytes_before.unwrap_or(0), output.is_terminal());
         let mut sink: Option<(Box<dyn RowSink>, SchemaRef)> = None;
         for (index, name) in names.iter().enumerate() {
             let input = self.rows.open(index)?;

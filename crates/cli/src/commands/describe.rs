@@ -41,7 +41,7 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
         Some(paths) => paths.iter().map(|path| ColumnPath::find(path, schema, "--columns")).collect::<Result<_>>()?,
         None => schema.fields().iter().map(ColumnPath::of).collect(),
     };
-    let leaves: Vec<Leaf> = columns.into_iter().flat_map(leaves_of).collect();
+    let leaves: Vec<Leaf> = columns.into_iter().flat_map(nested_leaves).collect();
     let (threads, memory) = (args.engine.threads.map(usize::from), args.engine.memory);
     let (session, rows) = table.session_and_rows(threads, memory)?;
     // One query over very many columns takes more time than queries over some of them.
@@ -165,16 +165,16 @@ enum Kind {
     Other,
 }
 
-fn leaves_of(column: ColumnPath) -> Vec<Leaf> {
+fn nested_leaves(column: ColumnPath) -> Vec<Leaf> {
     match column.fields() {
-        Some(fields) => fields.into_iter().flat_map(leaves_of).collect(),
-        None => vec![Leaf { kind: kind_of(column.field.data_type()), column }],
+        Some(fields) => fields.into_iter().flat_map(nested_leaves).collect(),
+        None => vec![Leaf { kind: figure_kind(column.field.data_type()), column }],
     }
 }
 
-fn kind_of(data_type: &DataType) -> Kind {
+fn figure_kind(data_type: &DataType) -> Kind {
     match data_type {
-        DataType::Dictionary(_, value) => kind_of(value),
+        DataType::Dictionary(_, value) => figure_kind(value),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Kind::Bytes,
         DataType::FixedSizeBinary(_) | DataType::Boolean => Kind::Ordered,

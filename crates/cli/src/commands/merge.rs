@@ -54,7 +54,8 @@ fn merge(args: &MergeArgs, mut inputs: Inputs, scan: &Scan) -> Result<()> {
         summary.add_input(&file);
         progress.grow(file.row_count());
         let all_rows = std::iter::once(0..u64::MAX).collect();
-        sources.push(table.scan(&scan)?.rows(RowSelection::in_files([(index, all_rows)])).build().map_err(scan_failure)?);
+        sources
+            .push(table.scan(&scan)?.rows(RowSelection::in_files([(index, all_rows)])).build().map_err(scan_failure)?);
     }
     let Some(schema) = sources.first().map(ScanBatches::schema) else { return Ok(()) };
     summary.add_partitions(table.partitions(), &schema, None);

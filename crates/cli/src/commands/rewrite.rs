@@ -142,8 +142,8 @@ impl Rewriting<'_> {
             let name = table.name(index);
             summary.add_input(file);
             let all = || (0..file.metadata().row_group_count()).collect();
-            let row_groups = self.scan.row_groups_of(file, name)?.unwrap_or_else(all);
-            let rows = self.scan.row_ranges_of(file, name)?;
+            let row_groups = self.scan.chosen_row_groups(file, name)?.unwrap_or_else(all);
+            let rows = self.scan.chosen_row_ranges(file, name)?;
             progress.grow(rows.iter().map(|rows| rows.end - rows.start).sum());
             for (row_group, rows) in row_groups.into_iter().zip(rows) {
                 copied.row_group(file, name, row_group)?;

@@ -23,7 +23,7 @@ pub(super) fn head(args: &RowsArgs) -> Result<Outcome> {
     if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
         return write_keyed(&keyed, &args.read, &args.output, Some(iter::once(0..args.rows).collect()));
     }
-    let stream = Stream::of_few_rows(args)?;
+    let stream = Stream::open_for_few_rows(args)?;
     let mut left = args.rows;
     let mut rows = Vec::new();
     for index in 0..stream.table.len() {
@@ -44,7 +44,7 @@ pub(super) fn tail(args: &RowsArgs) -> Result<Outcome> {
         let rows = iter::once(count.saturating_sub(args.rows)..count).collect();
         return write_keyed(&keyed, &args.read, &args.output, Some(rows));
     }
-    let stream = Stream::of_few_rows(args)?;
+    let stream = Stream::open_for_few_rows(args)?;
     let mut left = args.rows;
     let mut rows = Vec::new();
     for index in (0..stream.table.len()).rev() {
@@ -68,7 +68,7 @@ pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
         let rows = drawn.into_iter().map(|row| row..row + 1).collect();
         return write_keyed(&keyed, &args.read, &args.output, Some(rows));
     }
-    let stream = Stream::of_few_rows(args)?;
+    let stream = Stream::open_for_few_rows(args)?;
     let mut files = Vec::new();
     let mut total = 0;
     for index in 0..stream.table.len() {
@@ -130,7 +130,7 @@ impl<'a> Stream<'a> {
     }
 
     /// As [`open`](Self::open), for few rows: one thread, because starting more would take longer than they save.
-    fn of_few_rows(args: &'a RowsArgs) -> Result<Self> {
+    fn open_for_few_rows(args: &'a RowsArgs) -> Result<Self> {
         let mut stream = Self::open(&args.inputs, &args.read, &args.output)?;
         stream.scan.threads = args.read.decode.threads.map_or(1, usize::from);
         Ok(stream)
@@ -138,7 +138,7 @@ impl<'a> Stream<'a> {
 
     /// Row numbers of the chosen row groups of a file.
     fn row_ranges(&self, index: usize) -> Result<Vec<Range<u64>>> {
-        self.scan.row_ranges_of(&self.table.file(index)?, self.table.name(index))
+        self.scan.chosen_row_ranges(&self.table.file(index)?, self.table.name(index))
     }
 
     /// Writes `rows`, given by file, or all chosen rows.

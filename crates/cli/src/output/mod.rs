@@ -63,7 +63,7 @@ impl<'a> Output<'a> {
         let path = path.filter(|path| *path != Path::new("-"));
         let format = match (format, path) {
             (Some(format), _) => format,
-            (None, Some(path)) => format_of(path)?,
+            (None, Some(path)) => format_by_extension(path)?,
             (None, None) if io::stdout().is_terminal() => Format::Table,
             (None, None) => Format::Jsonl,
         };
@@ -197,7 +197,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
 }
 
-fn format_of(path: &Path) -> Result<Format> {
+fn format_by_extension(path: &Path) -> Result<Format> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
         "parquet" => Ok(Format::Parquet),

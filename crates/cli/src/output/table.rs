@@ -63,7 +63,7 @@ impl TableSink {
 
 impl RowSink for TableSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let rows = cells_of(batch, &self.options, self.target.name())?;
+        let rows = row_cells(batch, &self.options, self.target.name())?;
         let mut text = String::new();
         for cells in rows {
             match &self.layout {
@@ -101,7 +101,7 @@ impl RowSink for TableSink {
 }
 
 /// The cells of each row.
-pub(super) fn cells_of(batch: &RecordBatch, options: &EncoderOptions, name: &str) -> Result<Vec<Vec<Cell>>> {
+pub(super) fn row_cells(batch: &RecordBatch, options: &EncoderOptions, name: &str) -> Result<Vec<Vec<Cell>>> {
     let failed = |error| Failure::encoding(name, error);
     let batch = in_utc(batch).map_err(failed)?;
     let schema = batch.schema();

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::RowSink;
 use super::json::encoder_options;
 use super::layout::printable;
-use super::table::cells_of;
+use super::table::row_cells;
 use crate::failure::{Failure, Result};
 use crate::quantity::{grouped, plural};
 use crate::target::Target;
@@ -45,7 +45,7 @@ impl RowSink for VerticalSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let (dim, bold, plain) = if self.colour { ("\x1b[2m", "\x1b[1m", "\x1b[0m") } else { ("", "", "") };
         let mut text = String::new();
-        for cells in cells_of(batch, &self.options, self.target.name())? {
+        for cells in row_cells(batch, &self.options, self.target.name())? {
             self.row_count += 1;
             text.push_str(&format!("{dim}─ row {} ─{plain}\n", grouped(self.row_count)));
             for (name, cell) in self.names.iter().zip(&cells) {

@@ -14,7 +14,7 @@ pub(crate) const UTC: &str = "+00:00";
 /// The batch with every time zone replaced by UTC; the instants do not change.
 pub(crate) fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = batch.schema();
-    let fields: Vec<_> = schema.fields().iter().map(of_field).collect();
+    let fields: Vec<_> = schema.fields().iter().map(field_in_utc).collect();
     if fields.iter().zip(schema.fields()).all(|(new, old)| new.data_type() == old.data_type()) {
         return Ok(batch.clone());
     }
@@ -28,19 +28,19 @@ pub(crate) fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
 }
 
-fn of_field(field: &Arc<Field>) -> Arc<Field> {
-    Arc::new(field.as_ref().clone().with_data_type(of_type(field.data_type())))
+fn field_in_utc(field: &Arc<Field>) -> Arc<Field> {
+    Arc::new(field.as_ref().clone().with_data_type(type_in_utc(field.data_type())))
 }
 
-fn of_type(data_type: &DataType) -> DataType {
+fn type_in_utc(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Timestamp(unit, Some(_)) => DataType::Timestamp(*unit, Some(UTC.into())),
-        DataType::List(child) => DataType::List(of_field(child)),
-        DataType::LargeList(child) => DataType::LargeList(of_field(child)),
-        DataType::FixedSizeList(child, length) => DataType::FixedSizeList(of_field(child), *length),
-        DataType::Map(entries, sorted) => DataType::Map(of_field(entries), *sorted),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(of_field).collect()),
-        DataType::Dictionary(key, value) => DataType::Dictionary(key.clone(), Box::new(of_type(value))),
+        DataType::List(child) => DataType::List(field_in_utc(child)),
+        DataType::LargeList(child) => DataType::LargeList(field_in_utc(child)),
+        DataType::FixedSizeList(child, length) => DataType::FixedSizeList(field_in_utc(child), *length),
+        DataType::Map(entries, sorted) => DataType::Map(field_in_utc(entries), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(field_in_utc).collect()),
+        DataType::Dictionary(key, value) => DataType::Dictionary(key.clone(), Box::new(type_in_utc(value))),
         other => other.clone(),
     }
 }

@@ -19,18 +19,18 @@ pub(super) fn read(mut input: TextFile) -> Result<Source> {
         return Ok(Source { schema: reader.schema(), batches: Box::new(explained(reader, name)) });
     }
     match input.regular_file().map_err(text_failure)? {
-        Some(file) => of_file(BufReader::new(file), name),
+        Some(file) => open_source(BufReader::new(file), name),
         // A file is read from its end, which a pipe does not allow.
         None => {
             let mut all = Vec::new();
             let read = input.into_bytes().read_to_end(&mut all);
             read.map_err(|error| Failure::Io(format!("{name}: cannot read: {error}")))?;
-            of_file(Cursor::new(all), name)
+            open_source(Cursor::new(all), name)
         }
     }
 }
 
-fn of_file(file: impl Read + Seek + Send + 'static, name: String) -> Result<Source> {
+fn open_source(file: impl Read + Seek + Send + 'static, name: String) -> Result<Source> {
     let reader = FileReader::try_new(file, None).map_err(|error| unreadable(&name, &error))?;
     Ok(Source { schema: reader.schema(), batches: Box::new(explained(reader, name)) })
 }

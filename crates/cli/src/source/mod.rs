@@ -1,7 +1,7 @@
 //! Rows from CSV, JSON lines and Arrow IPC files, as one stream of batches.
 
+mod file_schema;
 mod ipc;
-mod schema_of;
 mod text;
 
 use std::path::Path;
@@ -54,7 +54,7 @@ pub(crate) fn sniff(file: &mut TextFile) -> Result<Option<FileFormat>> {
 }
 
 /// The format by the file's extension; a compressed file has one before the last.
-pub(crate) fn format_of(path: &Path) -> Option<FileFormat> {
+pub(crate) fn file_format(path: &Path) -> Option<FileFormat> {
     match TextFormat::from_name(path) {
         Some(TextFormat::Csv) => return Some(FileFormat::Csv),
         Some(TextFormat::JsonLines) => return Some(FileFormat::Jsonl),
@@ -64,7 +64,7 @@ pub(crate) fn format_of(path: &Path) -> Option<FileFormat> {
     match extension.as_str() {
         "parquet" => Some(FileFormat::Parquet),
         "arrow" | "arrows" | "feather" | "ipc" => Some(FileFormat::Arrow),
-        compressed if Compression::from_extension(compressed).is_some() => format_of(&path.with_extension("")),
+        compressed if Compression::from_extension(compressed).is_some() => file_format(&path.with_extension("")),
         _ => None,
     }
 }

@@ -22,15 +22,15 @@ pub(super) struct Columns(Vec<Change>);
 #[derive(Debug)]
 struct Change {
     path: String,
-    before: Option<Stored>,
-    after: Option<Stored>,
+    before: Option<ChunkTotals>,
+    after: Option<ChunkTotals>,
     /// The encodings that the writer chose, with reasons; empty if chunks were copied.
     chosen: Vec<ChosenEncoding>,
 }
 
 /// Totals of column chunks.
 #[derive(Debug, Default)]
-struct Stored {
+struct ChunkTotals {
     compressed_bytes: u64,
     uncompressed_bytes: u64,
     codecs: BTreeSet<String>,
@@ -57,7 +57,7 @@ impl Columns {
         }
     }
 
-    fn add(&mut self, metadata: &FileMetaData, side: fn(&mut Change) -> &mut Stored) {
+    fn add(&mut self, metadata: &FileMetaData, side: fn(&mut Change) -> &mut ChunkTotals) {
         for (index, column) in metadata.schema_descr().columns().iter().enumerate() {
             let stored = side(self.change(&column.path().string()));
             for chunk in (0..metadata.row_group_count()).filter_map(|row_group| metadata.chunk(row_group, index).ok()) {
@@ -111,7 +111,7 @@ impl Columns {
 
 impl Change {
     fn cells(&self, has_before: bool) -> Vec<Cell> {
-        let size = |stored: &Option<Stored>| match stored {
+        let size = |stored: &Option<ChunkTotals>| match stored {
             Some(stored) => Cell::from(bytes(stored.compressed_bytes)),
             None => Cell { text: "–".to_owned(), null: true },
         };
@@ -166,14 +166,14 @@ impl Change {
             .collect();
         json!({
             "path": self.path,
-            "before": self.before.as_ref().map(Stored::json),
-            "after": self.after.as_ref().map(Stored::json),
+            "before": self.before.as_ref().map(ChunkTotals::json),
+            "after": self.after.as_ref().map(ChunkTotals::json),
             "chosen": chosen,
         })
     }
 }
 
-impl Stored {
+impl ChunkTotals {
     fn json(&self) -> Value {
         json!({
             "compressed_bytes": self.compressed_bytes,

@@ -4,7 +4,7 @@ use lath_format::schema::is_at_or_below;
 use lath_parquet::{Error, ParquetFile, Projection};
 use lath_writer::{ParquetWriter, WriteOptions, WriteSummary};
 
-use super::footer_keys::{self, Kept, Outcome};
+use super::footer_keys::{self, KeptContent, Outcome};
 use crate::failure::{Failure, Result};
 use crate::target::Target;
 
@@ -61,7 +61,7 @@ fn adapted_keys(
     let names = || file.schema().fields().iter().map(|field| field.name().clone());
     let kept_names: Vec<String> = names().filter(is_chosen).collect();
     let lacks_columns = kept_names.len() < names().count();
-    let kept = Kept { columns: &kept_names, lacks_columns, has_same_rows: keeps_rows, keeps_range: false };
+    let kept = KeptContent { columns: &kept_names, lacks_columns, has_same_rows: keeps_rows, keeps_range: false };
     let keys = file.metadata().key_value_metadata().into_iter();
     keys.filter_map(|pair| Some((footer_keys::adapt(&pair.key, pair.value.as_deref()?, kept)?, pair.key))).fold(
         options,

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 /// The columns and rows that a file keeps from the source of its keys.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct KeptContent<'a> {
     /// The names of its columns.
     pub(crate) columns: &'a [String],
     /// Whether columns were removed.
@@ -39,7 +39,7 @@ pub(crate) struct Kept<'a> {
 /// ```
 pub fn adapt_footer_key(key: &str, value: &str, columns: &[String]) -> (Option<String>, Option<String>) {
     let lacks_columns = field_names(value).iter().any(|name| !columns.contains(name));
-    let kept = Kept { columns, lacks_columns, has_same_rows: false, keeps_range: true };
+    let kept = KeptContent { columns, lacks_columns, has_same_rows: false, keeps_range: true };
     match adapt(key, value, kept) {
         None => (Some(value.to_owned()), None),
         Some((Outcome::Changed(value), note)) => (Some(value), Some(note)),
@@ -62,7 +62,7 @@ pub(crate) enum Outcome {
 }
 
 /// Adapts `key` with `value`. Returns the result and a note; `None` if it stays.
-pub(crate) fn adapt(key: &str, value: &str, kept: Kept<'_>) -> Option<(Outcome, String)> {
+pub(crate) fn adapt(key: &str, value: &str, kept: KeptContent<'_>) -> Option<(Outcome, String)> {
     if !kept.lacks_columns && kept.has_same_rows {
         return None;
     }
@@ -88,8 +88,8 @@ fn dropped(key: &str, why: &str) -> (Outcome, String) {
 fn edited(
     key: &str,
     value: &str,
-    kept: Kept<'_>,
-    edit: fn(&mut Map<String, Value>, Kept<'_>) -> Option<Vec<String>>,
+    kept: KeptContent<'_>,
+    edit: fn(&mut Map<String, Value>, KeptContent<'_>) -> Option<Vec<String>>,
 ) -> Option<(Outcome, String)> {
     let Ok(Value::Object(mut object)) = serde_json::from_str(value) else {
         return Some(dropped(key, "cannot be understood"));
@@ -107,7 +107,7 @@ fn edited(
     }
 }
 
-fn geo(object: &mut Map<String, Value>, kept: Kept<'_>) -> Option<Vec<String>> {
+fn geo(object: &mut Map<String, Value>, kept: KeptContent<'_>) -> Option<Vec<String>> {
     let mut without = Vec::new();
     let primary = object.get("primary_column").and_then(Value::as_str);
     if primary.is_some_and(|primary| !kept.columns.iter().any(|column| column == primary)) {
@@ -134,7 +134,7 @@ fn geo(object: &mut Map<String, Value>, kept: Kept<'_>) -> Option<Vec<String>> {
     (!columns.is_empty()).then_some(without)
 }
 
-fn pandas(object: &mut Map<String, Value>, kept: Kept<'_>) -> Option<Vec<String>> {
+fn pandas(object: &mut Map<String, Value>, kept: KeptContent<'_>) -> Option<Vec<String>> {
     let mut without = Vec::new();
     let is_there = |name: Option<&str>| name.is_none_or(|name| kept.columns.iter().any(|column| column == name));
     if let Some(index) = object.get_mut("index_columns").and_then(Value::as_array_mut) {
@@ -160,7 +160,7 @@ fn pandas(object: &mut Map<String, Value>, kept: Kept<'_>) -> Option<Vec<String>
     Some(without)
 }
 
-fn spark(object: &mut Map<String, Value>, kept: Kept<'_>) -> Option<Vec<String>> {
+fn spark(object: &mut Map<String, Value>, kept: KeptContent<'_>) -> Option<Vec<String>> {
     let mut without = Vec::new();
     let fields = object.get_mut("fields")?.as_array_mut()?;
     fields.retain(|field| {
@@ -190,7 +190,7 @@ mod tests {
 
     fn adapted(key: &str, value: &str, columns: &[&str], lacks_columns: bool, has_same_rows: bool) -> Option<Outcome> {
         let columns: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
-        adapt(key, value, Kept { columns: &columns, lacks_columns, has_same_rows, keeps_range: false })
+        adapt(key, value, KeptContent { columns: &columns, lacks_columns, has_same_rows, keeps_range: false })
             .map(|(outcome, _)| outcome)
     }
 

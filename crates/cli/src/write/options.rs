@@ -4,7 +4,7 @@ use arrow_schema::Schema;
 use lath_parquet::{ParquetFile, SortingColumn};
 use lath_writer::{BloomFilter, ColumnOptions, Profile, ValueEncoding, WriteOptions};
 
-use super::footer_keys::{self, Kept, Outcome};
+use super::footer_keys::{self, KeptContent, Outcome};
 use crate::args::{Choice, ProfileName, WriteArgs};
 use crate::failure::{Failure, Result};
 
@@ -68,7 +68,7 @@ pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Re
     let lacks_columns =
         like.map_or(!keeps_rows, |file| file.schema().fields().iter().any(|field| !columns.contains(field.name())));
     let has_same_rows = keeps_rows && sorted_by.is_empty();
-    let kept = Kept { columns: &columns, lacks_columns, has_same_rows, keeps_range: false };
+    let kept = KeptContent { columns: &columns, lacks_columns, has_same_rows, keeps_range: false };
     for (key, value) in notes {
         let value = match footer_keys::adapt(key, value, kept) {
             None => value.clone(),

@@ -129,7 +129,8 @@ fn a_timestamp_in_a_list_is_an_error_at_the_row_of_the_list() {
         let file = open(&bytes, Int96Unit::Nanoseconds);
         let path = |row_group, row| ("at.list.element".to_owned(), row_group, row);
         for batch_size in [7, 100, 8192] {
-            let read = |rows: std::ops::Range<u64>| file.scan().batch_size(batch_size).rows(rows).build().and_then(collect);
+            let read =
+                |rows: std::ops::Range<u64>| file.scan().batch_size(batch_size).rows(rows).build().and_then(collect);
             assert_eq!(place(read(0..2000)), path(0, 700), "dictionary: {dictionary}");
             assert_eq!(place(read(699..2000)), path(0, 700), "dictionary: {dictionary}");
             assert_eq!(place(read(701..2000)), path(1, 300), "dictionary: {dictionary}");

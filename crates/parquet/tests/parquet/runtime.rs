@@ -7,7 +7,9 @@ use std::{fs, thread};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetOptions, FileVersion, KnownFooters, OpenOptions, ParquetFile, Runtime, Scan, column};
+use lath_parquet::{
+    Dataset, DatasetOptions, FileVersion, KnownFooters, OpenOptions, ParquetFile, Runtime, Scan, column,
+};
 use lath_writer::{ColumnOptions, ParquetWriter, WriteOptions};
 
 use crate::scan::{collect, numbered_bytes};
@@ -186,7 +188,13 @@ fn footers_that_are_known_are_not_read_again() {
 #[test]
 fn conditions_add_up() {
     let file = ParquetFile::from_bytes(numbered_bytes(2000)).unwrap();
-    let scan = file.scan().filter("number < 100").unwrap().predicate(column("key").is_in([1, 2])).filter("number >= 50").unwrap();
+    let scan = file
+        .scan()
+        .filter("number < 100")
+        .unwrap()
+        .predicate(column("key").is_in([1, 2]))
+        .filter("number >= 50")
+        .unwrap();
     let expected = (50..100).filter(|row| row % 5 > 0 && [1, 2].contains(&(row % 7))).count();
     assert_eq!(scan.count().unwrap(), expected as u64);
 }

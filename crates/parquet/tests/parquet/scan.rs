@@ -390,7 +390,8 @@ fn rows_of_single_files_are_the_only_ones_looked_at() {
     let expected: Vec<i64> = (4400..4500).chain([5, 6, 999, 1000]).chain(2990..3000).collect();
     for threads in [1, 2] {
         for by_column in [false, true] {
-            let scan = dataset.scan().rows(RowSelection::in_files(ranges.clone())).threads(threads).by_column(by_column);
+            let scan =
+                dataset.scan().rows(RowSelection::in_files(ranges.clone())).threads(threads).by_column(by_column);
             let mut batches = scan.clone().row_number_column("row").build().unwrap();
             let found = rows_and_numbers(batches);
             assert_eq!(found, (expected.clone(), expected.clone()), "{threads} threads, by column: {by_column}");
@@ -404,7 +405,15 @@ fn rows_of_single_files_are_the_only_ones_looked_at() {
     let found = dataset.scan().rows(RowSelection::in_files(ranges)).filter("number > 999 AND number < 4410").unwrap();
     let found = rows_and_numbers(found.row_number_column("row").build().unwrap());
     assert_eq!(found.0, (4400..4410).chain([1000]).chain(2990..3000).collect::<Vec<_>>());
-    assert!(dataset.scan().rows(RowSelection::in_files([(4, vec![])])).build().unwrap_err().to_string().contains("no file 4"));
+    assert!(
+        dataset
+            .scan()
+            .rows(RowSelection::in_files([(4, vec![])]))
+            .build()
+            .unwrap_err()
+            .to_string()
+            .contains("no file 4")
+    );
     let unsorted = dataset.scan().rows(RowSelection::in_files([(0, vec![5..6, 3..4])])).build().unwrap_err();
     assert!(unsorted.to_string().contains("sorted"), "{unsorted}");
 }

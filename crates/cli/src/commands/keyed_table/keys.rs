@@ -18,7 +18,7 @@ impl<'s> KeyFields<'s> {
     /// The key that a text stands for: values of the first key columns, separated by commas if the key has several columns.
     pub(super) fn parse(&self, text: &str) -> Result<Key> {
         if let [field] = self.0[..] {
-            return Ok(Key::new([value_of(text, field)]));
+            return Ok(Key::new([parse_key_value(text, field)]));
         }
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
         let mut records = reader.records();
@@ -31,7 +31,7 @@ impl<'s> KeyFields<'s> {
         let fields = self.0.iter().map(Some).chain(std::iter::repeat(None));
         // Values beyond the columns are an error of the table.
         let value = |(value, field): (&str, Option<&&Field>)| match field {
-            Some(field) => value_of(value, field),
+            Some(field) => parse_key_value(value, field),
             None => KeyValue::Text(value.to_owned()),
         };
         Ok(Key::new(record.iter().zip(fields).map(value)))
@@ -39,7 +39,7 @@ impl<'s> KeyFields<'s> {
 }
 
 /// A text as a value of a column; one of a type that Arrow cannot parse is left to it.
-fn value_of(text: &str, field: &Field) -> KeyValue {
+fn parse_key_value(text: &str, field: &Field) -> KeyValue {
     let uuid = is_uuid(field).then(|| parse_hex(&text.replace('-', ""))).flatten();
     uuid.map_or_else(|| KeyValue::Text(text.to_owned()), KeyValue::Bytes)
 }

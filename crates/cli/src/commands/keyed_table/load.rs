@@ -58,14 +58,14 @@ impl Load {
     ) -> Result<u64> {
         let stop = GracefulStop::new();
         self.rows.text = self.rows.text.with_types_from(name, schema);
-        let mut progress = Progress::of_bytes(self.rows.byte_len().unwrap_or(0), false);
+        let mut progress = Progress::new_bytes(self.rows.byte_len().unwrap_or(0), false);
         let (mut waiting, mut count) = (Waiting::default(), 0);
         for (index, file) in self.names.iter().enumerate() {
             let input = match self.first.take() {
                 Some(first) => first,
                 None => self.rows.open(index)?,
             };
-            let own_types = with_types_of(schema, &input.rows.schema);
+            let own_types = with_file_types(schema, &input.rows.schema);
             let alignment = Alignment::from_source(&own_types, &input.rows.schema, &self.partitions.values(index));
             let alignment = alignment.map_err(|error| differs(file, name, error))?;
             input.each_batch(&mut progress, |batch| {
@@ -101,7 +101,7 @@ impl Load {
 }
 
 /// The schema of a table with those types of numbers and times that a file has, which are cast where nothing is lost.
-fn with_types_of(schema: &SchemaRef, file: &Schema) -> SchemaRef {
+fn with_file_types(schema: &SchemaRef, file: &Schema) -> SchemaRef {
     let is_simple = |data_type: &DataType| data_type.is_primitive() || data_type.is_null();
     let field = |field: &FieldRef| match file.field_with_name(field.name()) {
         Ok(own) if is_simple(own.data_type()) && is_simple(field.data_type()) => {

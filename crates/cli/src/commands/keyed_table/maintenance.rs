@@ -147,7 +147,7 @@ fn as_text(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -
     text
 }
 
-pub(super) fn snapshot_of(args: &SnapshotArgs) -> Result<Outcome> {
+pub(super) fn run_snapshot(args: &SnapshotArgs) -> Result<Outcome> {
     match &args.name {
         None => {
             let names = open_for_reading(&args.table)?.snapshot_names().map_err(table_failure)?;

@@ -28,6 +28,6 @@ pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
         KeyedTable::Export(args) => maintenance::export(args),
         KeyedTable::Stats(args) => maintenance::stats(args),
         KeyedTable::Changes(args) => changes::run(args),
-        KeyedTable::Snapshot(args) => maintenance::snapshot_of(args),
+        KeyedTable::Snapshot(args) => maintenance::run_snapshot(args),
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn scan(args: &TableScanArgs) -> Result<Outcome> {
         let batches = scan.build().map_err(table_failure)?;
         write(&output, &batches.schema(), batches)
     } else {
-        let batches = scan_of(args, &snapshot, predicate).build().map_err(table_failure)?;
+        let batches = start_scan(args, &snapshot, predicate).build().map_err(table_failure)?;
         write(&output, &batches.schema(), batches)
     }
 }
@@ -87,7 +87,7 @@ pub(super) fn count(args: &TableCountArgs) -> Result<Outcome> {
 }
 
 fn explain_scan(args: &TableScanArgs, snapshot: &Snapshot, predicate: Option<Predicate>) -> Result<Outcome> {
-    let batches = scan_of(args, snapshot, predicate).build().map_err(table_failure)?;
+    let batches = start_scan(args, snapshot, predicate).build().map_err(table_failure)?;
     explain_batches(batches, matches!(args.output.format, Some(Format::Json | Format::Jsonl)))
 }
 
@@ -107,7 +107,7 @@ pub(in crate::commands) fn explain_batches(mut batches: TableBatches<'_>, is_jso
     Ok(if found == 0 { Outcome::Nothing } else { Outcome::Done })
 }
 
-fn scan_of(args: &TableScanArgs, snapshot: &Snapshot, predicate: Option<Predicate>) -> TableScan<'static> {
+fn start_scan(args: &TableScanArgs, snapshot: &Snapshot, predicate: Option<Predicate>) -> TableScan<'static> {
     let scan = unordered(snapshot, predicate).limit(args.limit.unwrap_or(u64::MAX));
     match &args.select {
         Some(columns) => scan.select(columns),

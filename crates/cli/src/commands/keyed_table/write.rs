@@ -106,7 +106,7 @@ fn delete_keys(table: &Table, transaction: &mut Transaction, args: &TableDeleteA
     let name = table.folder().display().to_string();
     let mut rows = InputRows::for_table(inputs, &args.files, true)?;
     rows.text = rows.text.with_types_from(&name, snapshot.schema());
-    let mut progress = Progress::of_bytes(rows.byte_len().unwrap_or(0), false);
+    let mut progress = Progress::new_bytes(rows.byte_len().unwrap_or(0), false);
     for index in 0..rows.inputs.len() {
         // Whatever other columns the file has.
         rows.open(index)?.each_batch(&mut progress, |batch| transaction.delete(batch).map_err(table_failure))?;

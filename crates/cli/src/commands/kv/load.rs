@@ -29,7 +29,7 @@ pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
     for path in &args.files {
         let form = match args.format {
             Some(form) => form,
-            None => form_of(path)?,
+            None => entry_format(path)?,
         };
         let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
         let input: Box<dyn Read> = if path == Path::new("-") {
@@ -49,7 +49,7 @@ pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-pub(super) fn form_of(path: &Path) -> Result<EntryFileFormat> {
+pub(super) fn entry_format(path: &Path) -> Result<EntryFileFormat> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok(EntryFileFormat::Csv),
         Some("jsonl" | "ndjson" | "json") => Ok(EntryFileFormat::Jsonl),

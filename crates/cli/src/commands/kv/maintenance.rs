@@ -85,7 +85,7 @@ pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
     let stop = GracefulStop::new();
     let store = open(args, false)?;
     let before = length().map_err(explain_length)?;
-    let mut progress = Progress::of_bytes(0, false);
+    let mut progress = Progress::new_bytes(0, false);
     let (mut done, mut expected) = (0, 0);
     let report = store.compact_with(|now| {
         progress.grow(now.expected_bytes.saturating_sub(expected));

@@ -189,7 +189,7 @@ fn trees(args: &TreesArgs) -> Result<Outcome> {
 fn dump(args: &DumpArgs) -> Result<Outcome> {
     let format = match (args.format, &args.output) {
         (Some(format), _) => format,
-        (None, Some(path)) => load::form_of(path)?,
+        (None, Some(path)) => load::entry_format(path)?,
         (None, None) => EntryFileFormat::Jsonl,
     };
     let format = match format {

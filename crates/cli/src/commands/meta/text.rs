@@ -88,7 +88,7 @@ fn row_groups(subject: &Subject) -> String {
                     column.map_or_else(|| "?".to_owned(), |column| printable(schema.column(column).path().string()));
                 if sorting.descending { format!("{path} descending") } else { path }
             });
-            let start = row_group.columns().flatten().map(start_of).min().unwrap_or(0);
+            let start = row_group.columns().flatten().map(first_page_offset).min().unwrap_or(0);
             vec![
                 row_group.index().to_string().into(),
                 grouped(row_group.num_rows()).into(),
@@ -341,7 +341,7 @@ fn uncompressed_size(row_group: RowGroup<'_>) -> u64 {
 }
 
 /// Offset of the first page of a chunk.
-fn start_of(chunk: ColumnChunk<'_>) -> u64 {
+fn first_page_offset(chunk: ColumnChunk<'_>) -> u64 {
     let dictionary = chunk.dictionary_page_offset().filter(|offset| *offset > 0);
     dictionary.unwrap_or(u64::MAX).min(chunk.data_page_offset())
 }

@@ -13,8 +13,7 @@ impl Planner {
     /// than planning them one by one.
     pub(super) fn rule_out(&self, files: Range<usize>, planning: &mut Planning) -> Vec<bool> {
         let none = vec![false; files.len()];
-        let is_whole =
-            self.query.row_groups.is_none() && self.query.rows.is_none();
+        let is_whole = self.query.row_groups.is_none() && self.query.rows.is_none();
         let plans_singly = files.len() < 2 || self.plans.plans_singly.load(Ordering::Relaxed);
         if plans_singly || !is_whole || !self.query.pruning.bloom || self.cancel.is_cancelled() {
             return none;

@@ -4,7 +4,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
 
-use super::shared::Shared;
+use super::shared::SharedPlan;
 use super::{Names, columns};
 
 /// The distinct values of the outer columns that a subquery uses.
@@ -75,13 +75,13 @@ impl<'a> Domain<'a> {
 
 /// Makes a plan return the same rows each time it is read.
 pub(super) fn repeatable(plan: LogicalPlan) -> Result<LogicalPlan> {
-    Ok(if is_repeatable(&plan)? { plan } else { Shared::plan(plan) })
+    Ok(if is_repeatable(&plan)? { plan } else { SharedPlan::plan(plan) })
 }
 
 /// Whether a plan returns the same rows each time. It may not if a random value or `LIMIT` selects them, or if values depend on the order
 /// of rows, which differs between runs: numbers of rows with equal keys, lists, sums of floats.
 fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
-    if Shared::of_plan(plan).is_some() {
+    if SharedPlan::from_plan(plan).is_some() {
         return Ok(true);
     }
     let mut is_volatile = false;

@@ -48,7 +48,7 @@ fn name_casts<O: VisitMut>(select: &mut Select, mut order_by: Option<&mut O>) {
     }
     visit(select, order_by.as_deref_mut(), &mut texts);
     if texts.are_ambiguous {
-        visit(select, order_by, &mut Named::default());
+        visit(select, order_by, &mut CastNames::default());
     }
 }
 
@@ -107,11 +107,11 @@ impl VisitorMut for Texts {
 }
 
 #[derive(Default)]
-struct Named {
+struct CastNames {
     depth: usize,
 }
 
-impl VisitorMut for Named {
+impl VisitorMut for CastNames {
     type Break = ();
 
     fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {

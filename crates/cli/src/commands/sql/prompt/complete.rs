@@ -95,7 +95,7 @@ impl<'a> Completer<'a> {
             before.rfind(|c| !is_part(c)).map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8));
         let typed = &before[start..];
         if let Some((owner, field)) = typed.rsplit_once('.') {
-            let fields = self.fields_of(text, owner);
+            let fields = self.owned_names(text, owner);
             let names = fields.into_iter().filter(|name| begins(name, field)).map(|name| written(&name));
             return Offer { start: start + owner.len() + 1, words: sorted(names) };
         }
@@ -117,18 +117,18 @@ impl<'a> Completer<'a> {
     fn fields(&mut self, text: &str) -> Vec<(String, Option<String>)> {
         let mut found = Vec::new();
         for named in tables(text) {
-            let Some(schema) = self.columns_of(&named.table) else { continue };
+            let Some(schema) = self.table_schema(&named.table) else { continue };
             found.extend(schema.fields().iter().map(|field| (field.name().clone(), named.alias.clone())));
         }
         found
     }
 
     /// The columns of a table or an alias, or the fields of a column, that is called `owner`.
-    fn fields_of(&mut self, text: &str, owner: &str) -> Vec<String> {
+    fn owned_names(&mut self, text: &str, owner: &str) -> Vec<String> {
         let names = |fields: &Fields| fields.iter().map(|field| field.name().clone()).collect::<Vec<_>>();
         let is_owner = |name: &str| name.eq_ignore_ascii_case(owner);
         for named in tables(text) {
-            let Some(schema) = self.columns_of(&named.table) else { continue };
+            let Some(schema) = self.table_schema(&named.table) else { continue };
             if is_owner(&named.table) || named.alias.as_deref().is_some_and(is_owner) {
                 return names(schema.fields());
             }
@@ -140,7 +140,7 @@ impl<'a> Completer<'a> {
         Vec::new()
     }
 
-    fn columns_of(&mut self, table: &str) -> Option<SchemaRef> {
+    fn table_schema(&mut self, table: &str) -> Option<SchemaRef> {
         // Asking an object store would take long, and cannot be stopped.
         if table.contains("://") && !table.starts_with("file://") {
             return None;

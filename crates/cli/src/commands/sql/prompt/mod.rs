@@ -19,7 +19,7 @@ use rustyline::error::ReadlineError;
 use self::command::{Command, is_command, is_shown};
 use self::complete::Completer;
 use self::editor::{SqlEditor, editor};
-use self::pager::Paged;
+use self::pager::PagedOutput;
 use super::answer::check;
 use super::mistake::failed_in;
 use crate::args::{Format, SqlArgs};
@@ -227,7 +227,7 @@ impl<'a> Prompt<'a> {
     fn target(&self) -> Result<Target> {
         match terminal_size::terminal_size_of(io::stdout()) {
             Some((width, height)) if self.has_pager && height.0 > 0 => {
-                Ok(Target::shown(Paged::new(usize::from(height.0), usize::from(width.0))))
+                Ok(Target::shown(PagedOutput::new(usize::from(height.0), usize::from(width.0))))
             }
             _ => Target::stdout(),
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Writes to the terminal, or to a pager as soon as it is known that the screen is too small.
-pub(super) struct Paged {
+pub(super) struct PagedOutput {
     state: State,
     rows: usize,
     width: usize,
@@ -24,7 +24,7 @@ enum State {
     Terminal,
 }
 
-impl Paged {
+impl PagedOutput {
     /// Creates the output for a screen of this size.
     pub(super) fn new(rows: usize, width: usize) -> Self {
         Self { state: State::Held { text: Vec::new(), lines: 0, column: 0 }, rows, width: width.max(1) }
@@ -40,7 +40,7 @@ impl Paged {
     }
 }
 
-impl Write for Paged {
+impl Write for PagedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.state {
             State::Held { text, lines, column } => {
@@ -81,7 +81,7 @@ impl Write for Paged {
     }
 }
 
-impl Drop for Paged {
+impl Drop for PagedOutput {
     fn drop(&mut self) {
         let _ = self.flush();
         if let State::Pager(child) = &mut self.state {

@@ -4,7 +4,7 @@ use super::tokens::{Kind, Token, tokens};
 
 /// A table, and the name that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedTable {
     /// As it would be looked up, without quotes.
     pub(super) table: String,
     pub(super) alias: Option<String>,
@@ -39,7 +39,7 @@ const AFTER: [&str; 22] = [
 ];
 
 /// The tables after FROM, JOIN and the like.
-pub(super) fn tables(text: &str) -> Vec<Named> {
+pub(super) fn tables(text: &str) -> Vec<NamedTable> {
     let all = tokens(text);
     let tokens: Vec<&Token> = all.iter().filter(|token| !matches!(token.kind, Kind::Blank | Kind::Comment)).collect();
     let part = |at: usize| tokens.get(at).map_or("", |token| &text[token.range.clone()]);
@@ -60,7 +60,7 @@ pub(super) fn tables(text: &str) -> Vec<Named> {
             let is_name = tokens.get(at).is_some_and(|token| matches!(token.kind, Kind::Word | Kind::Name));
             let alias = (is_name && !is_word(at, &AFTER)).then(|| unquoted(part(at)));
             at += usize::from(alias.is_some());
-            tables.push(Named { table, alias });
+            tables.push(NamedTable { table, alias });
             if part(at) != "," {
                 break;
             }

@@ -14,7 +14,7 @@ use datafusion::prelude::coalesce;
 
 use super::columns;
 use super::domain::Domain;
-use super::shared::Shared;
+use super::shared::SharedPlan;
 
 /// A plan that computes results for all values of a domain, whose columns are `domain`. It has the columns of the original plan under their
 /// names, and may have others.
@@ -74,7 +74,7 @@ pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>
             let plan = plan.unnest_columns_with_options(unnest.exec_columns.clone(), options)?.build()?;
             Ok(DomainPlan { plan, domain: input.domain })
         }
-        other if Shared::of_plan(other).is_some() => not_impl_err!(
+        other if SharedPlan::from_plan(other).is_some() => not_impl_err!(
             "a subquery within a subquery depends on rows that LIMIT or a random value has chosen for each outer row: \
              put the rows of the outer query that it uses into a table first, and join to it"
         ),

@@ -27,12 +27,12 @@ static NEXT_ID: AtomicUsize = AtomicUsize::new(0);
 
 /// A plan whose rows are computed once for all nodes with the same id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Hash)]
-pub(super) struct Shared {
+pub(super) struct SharedPlan {
     id: usize,
     input: LogicalPlan,
 }
 
-impl Shared {
+impl SharedPlan {
     /// Wraps a plan, so that it can be used in several places.
     pub(super) fn plan(input: LogicalPlan) -> LogicalPlan {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
@@ -40,7 +40,7 @@ impl Shared {
     }
 
     /// The plan as a shared one, if it is.
-    pub(super) fn of_plan(plan: &LogicalPlan) -> Option<&Self> {
+    pub(super) fn from_plan(plan: &LogicalPlan) -> Option<&Self> {
         match plan {
             LogicalPlan::Extension(extension) => extension.node.as_any().downcast_ref::<Self>(),
             _ => None,
@@ -48,7 +48,7 @@ impl Shared {
     }
 }
 
-impl UserDefinedLogicalNodeCore for Shared {
+impl UserDefinedLogicalNodeCore for SharedPlan {
     fn name(&self) -> &str {
         "Shared"
     }
@@ -81,7 +81,7 @@ impl UserDefinedLogicalNodeCore for Shared {
 pub(super) fn without_single_readers(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut readers: HashMap<usize, usize> = HashMap::new();
     plan.apply_with_subqueries(|node| {
-        if let Some(shared) = Shared::of_plan(node) {
+        if let Some(shared) = SharedPlan::from_plan(node) {
             *readers.entry(shared.id).or_default() += 1;
         }
         Ok(TreeNodeRecursion::Continue)
@@ -89,7 +89,7 @@ pub(super) fn without_single_readers(plan: LogicalPlan) -> Result<LogicalPlan> {
     if readers.values().all(|&count| count > 1) {
         return Ok(plan);
     }
-    let plan = plan.transform_up_with_subqueries(|node| match Shared::of_plan(&node) {
+    let plan = plan.transform_up_with_subqueries(|node| match SharedPlan::from_plan(&node) {
         Some(shared) if readers.get(&shared.id) == Some(&1) => Ok(Transformed::yes(shared.input.clone())),
         _ => Ok(Transformed::no(node)),
     })?;
@@ -125,7 +125,7 @@ impl ExtensionPlanner for Sharing {
         _: &dyn Session,
         _: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(shared) = node.as_any().downcast_ref::<Shared>() else { return Ok(None) };
+        let Some(shared) = node.as_any().downcast_ref::<SharedPlan>() else { return Ok(None) };
         let [input] = inputs else { return internal_err!("shared rows have one input") };
         let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = Arc::clone(known.entry(shared.id).or_default());

@@ -21,11 +21,11 @@ pub(super) struct SharedRows {
 
 struct Generation {
     number: u64,
-    kept: Kept,
+    kept: KeptRowsFuture,
 }
 
 /// The rows, when they have been computed.
-pub(super) type Kept = SharedFuture<BoxFuture<'static, Result<Arc<KeptRows>, SharedError>>>;
+pub(super) type KeptRowsFuture = SharedFuture<BoxFuture<'static, Result<Arc<KeptRows>, SharedError>>>;
 
 /// An error that several readers return.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl SharedRows {
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
-    ) -> Result<Kept> {
+    ) -> Result<KeptRowsFuture> {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(generation) = newest.as_ref().filter(|generation| generation.number == number) {
             return Ok(generation.kept.clone());

@@ -12,7 +12,7 @@ use lath_parquet::ParquetFile;
 use crate::failure::{Failure, Result};
 
 /// The Arrow schema of a Parquet or Arrow IPC file.
-pub(super) fn schema_of(path: &Path) -> Result<SchemaRef> {
+pub(super) fn file_schema(path: &Path) -> Result<SchemaRef> {
     let name = path.display().to_string();
     let mut magic = [0; 6];
     let mut file = File::open(path).map_err(|error| Failure::reaching(path, &error))?;
