@@ -41,7 +41,7 @@ use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, MapAccess, Multisets, NestedExtremes, NestedOrder,
-    NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets,
+    OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets,
     StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function, merge_join_columns,
     null_safe_rules, typed_as_function, uuid_function, whole_number_functions, with_output_names,
 };
@@ -408,7 +408,6 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.insert(0, Arc::new(Unnesting));
     rules.insert(0, Arc::new(Multisets));
     rules.push(Arc::new(ListNumbers));
-    rules.push(Arc::new(NullLists));
     rules.push(Arc::new(NestedExtremes::new()));
     rules.push(Arc::new(DistinctLists::new()));
     rules.push(Arc::new(ComparedIntervals::new()));

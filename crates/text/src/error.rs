@@ -39,9 +39,9 @@ pub enum Error {
         /// The column.
         column: String,
         /// The text of the value.
-        value: String,
+        value: Box<str>,
         /// A description of valid values.
-        expected: String,
+        expected: Box<str>,
         /// Why the column has its type.
         origin: Origin,
         /// Whether values of the type are dates or times, which may have other formats.

@@ -1,6 +1,7 @@
 //! `describe`: the values of each column in figures, by queries over some of them at a time.
 
 use std::collections::HashMap;
+use std::iter;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +48,7 @@ pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
     // One query over very many columns takes more time than queries over some of them.
     let leaves_a_query = if leaves.len() <= ONE_QUERY_LEAVES { ONE_QUERY_LEAVES } else { LEAVES_A_QUERY };
     let parts: Vec<Range<usize>> = match leaves.len() {
-        0 => vec![0..0],
+        0 => iter::once(0..0).collect(),
         count => (0..count).step_by(leaves_a_query).map(|at| at..count.min(at + leaves_a_query)).collect(),
     };
     let figures = if let [part] = parts.as_slice() {

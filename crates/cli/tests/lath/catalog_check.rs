@@ -27,7 +27,9 @@ fn a_check_says_what_of_a_catalog_is_not_true_any_more() {
     fs::remove_file(Path::new(data).join("b.parquet")).unwrap();
     write(&Path::new(data).join("d.parquet"), "{\"k\":4}");
     let text = check(1);
-    for expected in ["a.parquet: has changed", "b.parquet: is not there", "d.parquet: is new", "lath catalog refresh"] {
+    for expected in
+        ["a.parquet: has changed", "b.parquet: no longer exists", "d.parquet: is new", "lath catalog refresh"]
+    {
         assert!(text.contains(expected), "{expected}: {text}");
     }
     assert_eq!(text.lines().count(), 4);

@@ -103,7 +103,7 @@ fn sql_reads_the_rows_of_the_table() {
         ("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'FOLDER'", "STORED AS LATH"),
         ("COPY (SELECT 1 AS id) TO 'FOLDER/new.parquet'", "would not belong to it"),
         ("DELETE FROM 'FOLDER' WHERE id = 9", "read-only"),
-        ("SELECT * FROM read_parquet('FOLDER', file_name => true)", "neither file_name"),
+        ("SELECT * FROM read_parquet('FOLDER', file_name => true)", "file_name and row_number are not supported"),
     ] {
         let run = sql(text);
         assert!(run.code == 2 && run.stderr.contains(expected), "{text}: {} {}", run.code, run.stderr);

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use datafusion::common::parsers::CompressionTypeVariant;
 use datafusion::common::{Result, plan_err};
 use lath_text::{Compression, DateTimeFormat, InferRows, TextFormat, TextOptions};
 
@@ -123,13 +122,9 @@ impl FileOptions {
         }
     }
 
-    /// The compression of files that DataFusion writes.
-    pub(super) fn written_compression(&self) -> CompressionTypeVariant {
-        match self.compression.flatten() {
-            None => CompressionTypeVariant::UNCOMPRESSED,
-            Some(Compression::Gzip) => CompressionTypeVariant::GZIP,
-            Some(Compression::Zstd) => CompressionTypeVariant::ZSTD,
-        }
+    /// Whether the files are said to be compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compression.flatten().is_some()
     }
 }
 

@@ -11,6 +11,7 @@ use arrow_select::take::take;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::config::{CsvOptions, JsonOptions};
+use datafusion::common::parsers::CompressionTypeVariant;
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
@@ -259,7 +260,10 @@ impl TextFiles {
 
     /// The format in which DataFusion writes files that are read with these options.
     fn written_format(&self) -> Result<Arc<dyn FileFormat>> {
-        let compression = self.options.written_compression();
+        if self.options.is_compressed() {
+            return plan_err!("rows are not written with the option compression; compress the files afterwards");
+        }
+        let compression = CompressionTypeVariant::UNCOMPRESSED;
         if self.format == TextFormat::JsonLines {
             let options = JsonOptions { compression, ..JsonOptions::default() };
             return Ok(Arc::new(JsonFormat::default().with_options(options)));

@@ -24,7 +24,6 @@
 //! | `maps` | values of maps by keys of any type |
 //! | `octet_length` | byte strings have a length, too |
 //! | `nested_order` | lists and structs with nulls inside have one order everywhere |
-//! | `null_lists` | lists of columns of nulls |
 //! | `null_safe_joins` | equalities are not keys of null-safe joins |
 //! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
@@ -88,7 +87,6 @@ pub(crate) use values::CommonTypes;
 pub(crate) use values::ExactDivision;
 pub(crate) use values::ListNumbers;
 pub(crate) use values::NestedOrder;
-pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
 pub(crate) use values::typed_as_function;

@@ -138,21 +138,6 @@ pub(crate) fn schema_key(version: u32) -> Vec<u8> {
     [SCHEMA_PREFIX, &version.to_be_bytes()].concat()
 }
 
-/// Prefix of the keys of categories in [`TreeName::Meta`].
-pub(crate) const CATEGORIES_PREFIX: &[u8] = b"categories/";
-
-/// The key of the categories of a column in [`TreeName::Meta`].
-pub(crate) fn categories_key(column: u32) -> Vec<u8> {
-    [CATEGORIES_PREFIX, &column.to_be_bytes()].concat()
-}
-
-/// The number of the column whose categories have this key; `None` if the key is another one.
-pub(crate) fn categories_column(key: &[u8]) -> Result<Option<u32>> {
-    let Some(column) = key.strip_prefix(CATEGORIES_PREFIX) else { return Ok(None) };
-    let column = column.try_into().map_err(|_| Error::corrupt("the number of a column has not four bytes"))?;
-    Ok(Some(u32::from_be_bytes(column)))
-}
-
 /// Prefix of the keys of indexes in [`TreeName::Meta`], before their names.
 pub(crate) const INDEX_PREFIX: &[u8] = b"index/";
 

@@ -15,9 +15,8 @@ pub(crate) use self::block_keys::{BlockKeys, KeyBounds};
 pub(crate) use self::change::{Change, ChangeKind};
 pub(crate) use self::index::{Index, IndexEntry, row_key};
 pub(crate) use self::layout::{
-    CATEGORIES_PREFIX, DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, STATE_KEY,
-    State, TABLES, TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, categories_column, categories_key, file_key,
-    file_number, mask_key, schema_key, table_number,
+    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TABLES,
+    TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, file_key, file_number, mask_key, schema_key, table_number,
 };
 pub(crate) use self::manifest::Manifest;
 pub(crate) use self::named_snapshots::{all_trees, named_snapshots, snapshot_named};

@@ -24,9 +24,23 @@ use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 use lath_store::{RecordReader, RecordWriter, Tree, TreeMut};
 
-use super::schema::{array_from_bytes, array_to_bytes};
+use super::array_bytes::{array_from_bytes, array_to_bytes};
 use crate::error::{Error, Result};
-use crate::records::{CATEGORIES_PREFIX, categories_column, categories_key};
+
+/// Prefix of the keys of categories in the tree of meta data.
+const CATEGORIES_PREFIX: &[u8] = b"categories/";
+
+/// The key of the categories of a column in the tree of meta data.
+fn categories_key(column: u32) -> Vec<u8> {
+    [CATEGORIES_PREFIX, &column.to_be_bytes()].concat()
+}
+
+/// The number of the column whose categories have this key; `None` if the key is another one.
+fn categories_column(key: &[u8]) -> Result<Option<u32>> {
+    let Some(column) = key.strip_prefix(CATEGORIES_PREFIX) else { return Ok(None) };
+    let column = column.try_into().map_err(|_| Error::corrupt("the number of a column has not four bytes"))?;
+    Ok(Some(u32::from_be_bytes(column)))
+}
 
 /// Maximum bytes of the categories of an unordered column. A column with more is a compressed text column, and not an enumeration: its files
 /// would each begin with a dictionary that few of their rows use.

@@ -1,5 +1,6 @@
 //! Rows and keys as bytes.
 
+mod array_bytes;
 mod byte_list;
 mod canonical_floats;
 mod categories;

@@ -12,6 +12,7 @@ use lath_parquet::Strings;
 use lath_store::{RecordReader, RecordWriter};
 use lath_writer::parquet_schema;
 
+use super::array_bytes::{array_from_bytes, array_to_bytes};
 use super::canonical_floats::FloatKeys;
 use super::categories::{Categories, ColumnCategories, Growth, with_category_order};
 use super::conform::conform_column;
@@ -409,24 +410,6 @@ pub(crate) fn with_id(field: &Field, id: u32) -> Field {
     let mut metadata = field.metadata().clone();
     metadata.insert(FIELD_ID.to_owned(), id.to_string());
     field.clone().with_metadata(metadata)
-}
-
-/// An array as an Arrow IPC stream.
-pub(super) fn array_to_bytes(array: &ArrayRef) -> Result<Vec<u8>> {
-    let batch = RecordBatch::try_from_iter_with_nullable([("default", Arc::clone(array), true)])?;
-    let mut ipc = Vec::new();
-    let mut writer = StreamWriter::try_new(&mut ipc, batch.schema_ref())?;
-    writer.write(&batch)?;
-    writer.finish()?;
-    drop(writer);
-    Ok(ipc)
-}
-
-pub(super) fn array_from_bytes(bytes: &[u8]) -> Result<ArrayRef> {
-    match StreamReader::try_new(bytes, None)?.next().transpose()? {
-        Some(batch) if batch.num_columns() == 1 => Ok(Arc::clone(batch.column(0))),
-        _ => Err(Error::corrupt("a record has not one column of values")),
-    }
 }
 
 /// A batch, also of no columns.

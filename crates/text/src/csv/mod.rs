@@ -187,8 +187,8 @@ impl Batches {
             file: self.format.name.clone(),
             line: texts.line(row, index),
             column: column.field.name().clone(),
-            value: texts.columns[index].value(row).to_owned(),
-            expected: column.description(),
+            value: texts.columns[index].value(row).into(),
+            expected: column.description().into(),
             origin: origin.clone(),
             is_temporal: column.field.data_type().is_temporal(),
         }

@@ -105,7 +105,7 @@ fn nothing_is_written_into_the_folder_of_a_table() {
     let (_guard, path) = lake();
     for name in ["keyed/new.parquet", "keyed", "delta/day=3/new.parquet", "iceberg/data/new.parquet"] {
         let checked = FolderFormat::check_written(&path.join(name));
-        assert!(checked.is_err_and(|error| error.to_string().contains("would be no part")), "{name}");
+        assert!(checked.is_err_and(|error| error.to_string().contains("would not belong to it")), "{name}");
     }
     for name in ["plain/new.parquet", "new.parquet", "new"] {
         FolderFormat::check_written(&path.join(name)).unwrap();

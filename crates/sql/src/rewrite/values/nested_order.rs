@@ -52,12 +52,12 @@ impl NestedOrder {
             Expr::BinaryExpr(BinaryExpr { left, op: op @ (Lt | LtEq | Gt | GtEq), right })
                 if has_key(&left, schema) && has_key(&right, schema) =>
             {
-                Transformed::yes(Expr::BinaryExpr(BinaryExpr { left: self.key(left), op, right: self.key(right) }))
+                Transformed::yes(Expr::BinaryExpr(BinaryExpr { left: self.key(*left), op, right: self.key(*right) }))
             }
             Expr::Between(Between { expr, negated, low, high })
                 if has_key(&expr, schema) && has_key(&low, schema) && has_key(&high, schema) =>
             {
-                let (expr, low, high) = (self.key(expr), self.key(low), self.key(high));
+                let (expr, low, high) = (self.key(*expr), self.key(*low), self.key(*high));
                 Transformed::yes(Expr::Between(Between { expr, negated, low, high }))
             }
             Expr::AggregateFunction(mut function) => {
@@ -83,12 +83,12 @@ impl NestedOrder {
         if !has_key(&by.expr, schema) {
             return false;
         }
-        by.expr = *self.key(Box::new(by.expr.clone()));
+        by.expr = self.key.call(vec![by.expr.clone()]);
         true
     }
 
-    fn key(&self, value: Box<Expr>) -> Box<Expr> {
-        Box::new(self.key.call(vec![*value]))
+    fn key(&self, value: Expr) -> Box<Expr> {
+        Box::new(self.key.call(vec![value]))
     }
 }
 
