@@ -79,7 +79,7 @@ fn child() {
 /// Writes once in a process that cannot make files longer than `blocks` times 512 bytes.
 fn write_limited(path: &Path, setup: &str, blocks: u64) -> Output {
     let script =
-        format!("ulimit -c 0; {setup} ulimit -f {blocks}; exec \"$0\" --exact write_atomic::child --nocapture");
+        format!("ulimit -c 0; {setup} ulimit -f {blocks}; exec \"$0\" --exact atomic::child --nocapture");
     Command::new("sh")
         .arg("-c")
         .arg(script)
@@ -127,7 +127,7 @@ fn a_process_that_is_killed_at_any_time_leaves_one_file_or_the_other() {
     let mut latest = 0;
     for _ in 0..40 {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "write_atomic::child"])
+            .args(["--exact", "atomic::child"])
             .env(TARGET, &path)
             .env(REPEATS, "1000000")
             .stdout(Stdio::null())

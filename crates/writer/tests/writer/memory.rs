@@ -59,7 +59,7 @@ mod linux {
             let child = Command::new(std::env::current_exe().unwrap())
                 .args([
                     "--exact",
-                    "write_memory::linux::four_hundred_skewed_columns_keep_within_the_budget",
+                    "memory::linux::four_hundred_skewed_columns_keep_within_the_budget",
                     "--nocapture",
                 ])
                 .env("LATH_MEASURE_MEMORY", budget.to_string())
