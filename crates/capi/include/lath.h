@@ -808,7 +808,8 @@ void lath_dataset_free(struct lath_dataset *dataset);
  # Safety
  `dataset` comes from `lath_dataset_open`; `schema` points to room for a structure, whose old contents are ignored.
  */
-lath_status lath_dataset_schema(const struct lath_dataset *dataset, struct ArrowSchema *schema);
+lath_status lath_dataset_schema(const struct lath_dataset *dataset,
+                                struct ArrowSchema *schema);
 
 /*
  The number of rows that satisfy a condition, or of all rows if `filter` is null. Reads only what is needed: for all
