@@ -23,9 +23,9 @@ impl InferRows {
 pub enum Origin {
     /// It was inferred from these rows.
     Inferred(InferRows),
-    /// [`TextOptions::types`] or [`TextOptions::columns`] have it.
+    /// [`types`](crate::TextOptions::types) or [`columns`](crate::TextOptions::columns) of the options have it.
     Given,
-    /// The schema of this name has it: [`TextOptions::types_of`].
+    /// The schema of this name has it: [`types_of`](crate::TextOptions::types_of).
     SchemaOf(String),
     /// The first of several files has it.
     FirstFile,

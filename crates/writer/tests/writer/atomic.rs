@@ -78,8 +78,7 @@ fn child() {
 
 /// Writes once in a process that cannot make files longer than `blocks` times 512 bytes.
 fn write_limited(path: &Path, setup: &str, blocks: u64) -> Output {
-    let script =
-        format!("ulimit -c 0; {setup} ulimit -f {blocks}; exec \"$0\" --exact atomic::child --nocapture");
+    let script = format!("ulimit -c 0; {setup} ulimit -f {blocks}; exec \"$0\" --exact atomic::child --nocapture");
     Command::new("sh")
         .arg("-c")
         .arg(script)

@@ -57,11 +57,7 @@ mod linux {
         }
         let measure = |budget: usize| {
             let child = Command::new(std::env::current_exe().unwrap())
-                .args([
-                    "--exact",
-                    "memory::linux::four_hundred_skewed_columns_keep_within_the_budget",
-                    "--nocapture",
-                ])
+                .args(["--exact", "memory::linux::four_hundred_skewed_columns_keep_within_the_budget", "--nocapture"])
                 .env("LATH_MEASURE_MEMORY", budget.to_string())
                 .output()
                 .unwrap();
