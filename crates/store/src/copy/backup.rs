@@ -30,7 +30,7 @@ impl Snapshot {
     /// Like [`backup`](Self::backup), but calls `progress` between transactions, which may stop the copy.
     ///
     /// # Errors
-    /// The same as [`backup`](Self::backup), and [`Error::Cancelled`] if `progress` stops the copy.
+    /// The same as [`backup`](Self::backup), and [`Error::Cancelled`](crate::Error::Cancelled) if `progress` stops the copy.
     pub fn backup_with(
         &self,
         path: impl AsRef<Path>,
