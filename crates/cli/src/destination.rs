@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
-use crate::inputs::Inputs;
+use crate::input::inputs::Inputs;
 
 /// Refuses `output` if it is one of the inputs, or if it exists and `--force` was not given. Devices and pipes are always
 /// accepted, because they hold nothing that could be lost.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lath_parquet::{PrunedCounts, ScanReport};
 use serde_json::json;
 
-use crate::quantity::{bytes, grouped};
+use crate::console::quantity::{bytes, grouped};
 
 /// The report as JSON, on one line.
 pub(crate) fn as_json(report: &ScanReport) -> String {

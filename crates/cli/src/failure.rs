@@ -7,7 +7,7 @@ use std::path::Path;
 use arrow_schema::ArrowError;
 use lath_parquet::{Error, Location, OtherFormat};
 
-use crate::terminal::wants_colour;
+use crate::console::terminal::wants_colour;
 
 /// The result of a step of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;

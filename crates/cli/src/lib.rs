@@ -2,36 +2,23 @@
 //! which other writers share.
 
 mod args;
-mod background;
-mod catalog;
 mod check;
 mod commands;
+mod console;
 mod destination;
 mod explain;
 mod failure;
 mod generate;
-mod input_rows;
-mod inputs;
+mod input;
 mod interrupt;
-mod keyed_input;
+mod metadata;
 mod output;
-mod page_index;
-mod parquet_type;
-mod progress;
-mod quantity;
 mod random;
-mod scan;
 mod source;
 mod split_plan;
-mod statistic;
 mod summary;
-mod table;
-mod table_failure;
-mod table_folder;
 mod target;
-mod terminal;
 mod type_name;
-mod watch;
 mod write;
 
 use std::ffi::OsString;

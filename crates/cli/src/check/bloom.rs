@@ -12,7 +12,7 @@ use lath_kernels::bloom;
 use lath_kernels::xxhash::xxh64;
 use lath_parquet::{Error, ParquetFile};
 
-use crate::statistic::{Statistic, is_decimal};
+use crate::metadata::statistic::{Statistic, is_decimal};
 
 /// The file that Bloom filters are read from.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use half::f16;
 use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::{LogicalType, PhysicalType};
 
-use crate::statistic::{Statistic, big_endian, is_decimal, is_unsigned};
+use crate::metadata::statistic::{Statistic, big_endian, is_decimal, is_unsigned};
 
 /// A value that can be compared.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use super::bound::Bound;
 use super::leaf::{descend, leaf_paths};
 use super::observed::ObservedValues;
 use super::{Finding, Kind, size_statistics};
-use crate::page_index::{FileInfo, PageEntry, column_index, pages};
+use crate::metadata::page_index::{FileInfo, PageEntry, column_index, pages};
 
 /// Sums up a leaf's data: by page, where the page index has the pages' first rows.
 pub(super) struct LeafCheck<'a> {

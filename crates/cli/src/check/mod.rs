@@ -20,10 +20,10 @@ use lath_parquet::ParquetFile;
 
 pub(crate) use bloom::FilterSource;
 
+use crate::console::progress::Progress;
 use crate::failure::Result;
-use crate::page_index::FileInfo;
-use crate::progress::Progress;
-use crate::scan::Scan;
+use crate::input::scan::Scan;
+use crate::metadata::page_index::FileInfo;
 
 /// A problem in a file.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::PhysicalType;
 
 use super::observed::ObservedValues;
-use crate::page_index::{FileInfo, column_index};
+use crate::metadata::page_index::{FileInfo, column_index};
 
 /// The size statistics of a column chunk or a page.
 struct DeclaredSizes<'a> {

@@ -8,7 +8,7 @@ use lath_parquet::{Error, ParquetFile, SortingColumn};
 use lath_writer::RowOrder;
 
 use super::{Finding, Kind};
-use crate::scan::Scan;
+use crate::input::scan::Scan;
 
 /// Compares the rows of each row group with its sorting columns, as far as they are among the leaf columns `chosen`. Decoding errors are
 /// left to the checks of columns.

@@ -9,8 +9,8 @@ use super::bloom::FilterSource;
 use super::leaf_check::{LeafCheck, leaf_checks};
 use super::{Finding, Kind};
 use crate::failure::{Failure, Result};
-use crate::page_index::FileInfo;
-use crate::scan::Scan;
+use crate::input::scan::Scan;
+use crate::metadata::page_index::FileInfo;
 
 /// Small column chunks are read together, because planning a read takes time for each column of the file. These are the maximum
 /// bytes of the chunks of a task, and the maximum values of a batch.

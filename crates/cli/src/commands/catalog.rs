@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use lath_catalog::{AddOptions, Catalog, Changes};
 
 use crate::args::{CatalogAddArgs, CatalogArgs, CatalogCommand, CatalogRemoveArgs, CatalogWatchArgs};
-use crate::catalog::{catalog_failure, catalog_path};
+use crate::console::quantity::{bytes, grouped, plural};
 use crate::failure::{Failure, Outcome, Result};
+use crate::input::catalog::{catalog_failure, catalog_path};
 use crate::interrupt::GracefulStop;
 use crate::output::layout::printable;
-use crate::quantity::{bytes, grouped, plural};
 
 /// Interval at which signals are checked between two refreshes.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);

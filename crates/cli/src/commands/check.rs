@@ -8,15 +8,15 @@ use super::keyed_table::describe;
 use super::meta::chosen_columns;
 use crate::args::CheckArgs;
 use crate::check::{FilterSource, Finding, Kind, check};
+use crate::console::progress::Progress;
+use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
-use crate::keyed_input::KeyedInput;
+use crate::input::inputs::Inputs;
+use crate::input::keyed_input::KeyedInput;
+use crate::input::scan::Scan;
+use crate::input::table_failure::table_failure;
+use crate::metadata::page_index::FileInfo;
 use crate::output::layout::printable;
-use crate::page_index::FileInfo;
-use crate::progress::Progress;
-use crate::quantity::plural;
-use crate::scan::Scan;
-use crate::table_failure::table_failure;
 use crate::target::Target;
 
 /// Prints the problems of each file.

@@ -6,17 +6,17 @@ use arrow_schema::SchemaRef;
 use lath_parquet::{Alignment, DatasetOptions, Partitions};
 
 use crate::args::{ConvertArgs, FileFormat, SchemaChoice};
-use crate::background::BackgroundIterator;
+use crate::console::progress::Progress;
+use crate::console::watch::Watch;
 use crate::failure::{Failure, Outcome, Result};
-use crate::input_rows::{InputRows, differs, table_schema};
-use crate::inputs::Inputs;
+use crate::input::background::BackgroundIterator;
+use crate::input::input_rows::{InputRows, differs, table_schema};
+use crate::input::inputs::Inputs;
+use crate::input::scan::{Scan, threads};
+use crate::input::table::{Table, scan_failure};
 use crate::output::{Output, RowSink};
-use crate::progress::Progress;
-use crate::scan::{Scan, threads};
 use crate::source::{self, text_options};
 use crate::summary::Summary;
-use crate::table::{Table, scan_failure};
-use crate::watch::Watch;
 use crate::write::ParquetRequest;
 use crate::{destination, summary};
 

@@ -12,15 +12,15 @@ use lath_sql::{
 };
 
 use crate::args::SearchInputArgs;
-use crate::catalog::{Search, catalog_failure, catalog_path, open_table};
+use crate::console::watch::Watch;
 use crate::failure::{Failure, Result};
+use crate::input::catalog::{Search, catalog_failure, catalog_path, open_table};
+use crate::input::keyed_input::KeyedInput;
+use crate::input::scan::cores;
+use crate::input::table::{Table, scan_failure};
+use crate::input::table_failure::table_failure;
 use crate::interrupt;
-use crate::keyed_input::KeyedInput;
 use crate::output::Output;
-use crate::scan::cores;
-use crate::table::{Table, scan_failure};
-use crate::table_failure::table_failure;
-use crate::watch::Watch;
 
 /// The name of the input files as a table.
 pub(super) const TABLE: &str = "files";

@@ -7,13 +7,13 @@ use arrow_schema::{ArrowError, SchemaRef};
 use clap::ValueEnum;
 
 use crate::args::{DestinationArgs, EventsArgs, Format, Generate, TpchArgs, WriteArgs};
-use crate::background::BackgroundIterator;
+use crate::console::progress::Progress;
 use crate::failure::{Failure, Outcome, Result};
 use crate::generate::events::Events;
 use crate::generate::tpch::Table;
+use crate::input::background::BackgroundIterator;
+use crate::input::scan::cores;
 use crate::output::Output;
-use crate::progress::Progress;
-use crate::scan::cores;
 use crate::summary::Summary;
 use crate::target::OutputFiles;
 use crate::write::ParquetRequest;

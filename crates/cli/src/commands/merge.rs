@@ -6,15 +6,15 @@ use lath_parquet::{Error, RowSelection, ScanBatches, Strings};
 use lath_writer::MergedBatches;
 
 use crate::args::{Format, MergeArgs};
-use crate::background::BackgroundIterator;
 use crate::commands::rewrite::Rewriting;
+use crate::console::progress::Progress;
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
+use crate::input::background::BackgroundIterator;
+use crate::input::inputs::Inputs;
+use crate::input::scan::Scan;
+use crate::input::table::{Table, scan_failure};
 use crate::output::Output;
-use crate::progress::Progress;
-use crate::scan::Scan;
 use crate::summary::Summary;
-use crate::table::{Table, scan_failure};
 use crate::write::ParquetRequest;
 use crate::{destination, summary};
 

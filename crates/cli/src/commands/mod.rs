@@ -2,19 +2,9 @@
 
 mod catalog;
 mod check;
-#[cfg(feature = "sql")]
-mod column_path;
 mod convert;
-mod count;
-#[cfg(feature = "sql")]
-mod count_by;
-#[cfg(feature = "sql")]
-mod describe;
 #[cfg(feature = "sql")]
 mod engine;
-mod find;
-#[cfg(feature = "sql")]
-mod find_ordered;
 mod generate;
 mod keyed_table;
 mod kv;
@@ -23,6 +13,7 @@ mod meta;
 mod rewrite;
 mod rows;
 mod schema;
+mod search;
 mod split;
 #[cfg(feature = "sql")]
 mod sql;
@@ -40,15 +31,15 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Schema(args) => schema::run(&args),
         Command::Meta(args) => meta::run(&args),
-        Command::Count(args) => count::run(&args),
+        Command::Count(args) => search::count::run(&args),
         Command::Head(args) => rows::head(&args),
         Command::Tail(args) => rows::tail(&args),
         Command::Sample(args) => rows::sample(&args),
         Command::Cat(args) => rows::cat(&args),
         Command::Check(args) => check::run(&args),
-        Command::Find(args) => find::run(&args),
+        Command::Find(args) => search::find::run(&args),
         #[cfg(feature = "sql")]
-        Command::Describe(args) => describe::run(&args),
+        Command::Describe(args) => search::describe::run(&args),
         #[cfg(feature = "sql")]
         Command::Sql(args) => sql::run(&args),
         Command::Rewrite(args) => rewrite::run(&args),

@@ -8,15 +8,15 @@ use std::ops::Range;
 use lath_parquet::RowSelection;
 
 use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
+use crate::console::watch::Watch;
 use crate::failure::{Outcome, Result};
-use crate::inputs::Inputs;
-use crate::keyed_input::KeyedInput;
+use crate::input::inputs::Inputs;
+use crate::input::keyed_input::KeyedInput;
+use crate::input::scan::Scan;
+use crate::input::table::{Table, scan_failure};
+use crate::input::table_failure::table_failure;
 use crate::output::Output;
 use crate::random::Random;
-use crate::scan::Scan;
-use crate::table::{Table, scan_failure};
-use crate::table_failure::table_failure;
-use crate::watch::Watch;
 
 /// Shows the first rows.
 pub(super) fn head(args: &RowsArgs) -> Result<Outcome> {

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::print;
 use crate::args::SchemaArgs;
+use crate::console::quantity::plural;
 use crate::failure::{Outcome, Result};
-use crate::inputs::Inputs;
-use crate::keyed_input::KeyedInput;
+use crate::input::inputs::Inputs;
+use crate::input::keyed_input::KeyedInput;
+use crate::metadata::parquet_type::schema_json;
 use crate::output::layout::printable;
-use crate::parquet_type::schema_json;
-use crate::quantity::plural;
 
 /// Prints the schema of every file, once for files that have the same.
 pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {

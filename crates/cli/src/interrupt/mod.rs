@@ -24,7 +24,7 @@ use lath_writer::UncommittedFiles;
 #[cfg(unix)]
 use self::signals::Signals;
 #[cfg(unix)]
-use crate::progress;
+use crate::console::progress;
 
 static UNCOMMITTED: LazyLock<UncommittedFiles> = LazyLock::new(UncommittedFiles::new);
 

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::terminal::Terminal;
+use crate::console::terminal::Terminal;
 
 const GAP: usize = 2;
 /// Minimum width of a truncated column.

@@ -28,10 +28,10 @@ pub(crate) use zone::UTC;
 pub(crate) use zone::in_utc;
 
 use crate::args::{CsvArgs, Format, OutputArgs, StringLayout, TextArgs, WriteArgs};
+use crate::console::terminal::Terminal;
 use crate::failure::{Failure, Result};
-use crate::scan::cores;
+use crate::input::scan::cores;
 use crate::target::Target;
-use crate::terminal::Terminal;
 use crate::write::{ParquetRequest, write_options};
 
 /// A destination of rows of one schema.

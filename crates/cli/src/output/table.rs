@@ -13,10 +13,10 @@ use super::cell::{CellFormatter, is_indivisible, is_numeric};
 use super::json::encoder_options;
 use super::layout::{Cell, Column, Layout, printable};
 use super::zone::in_utc;
+use crate::console::quantity::{grouped, plural};
+use crate::console::terminal::Terminal;
 use crate::failure::{Failure, Result};
-use crate::quantity::{grouped, plural};
 use crate::target::Target;
-use crate::terminal::Terminal;
 
 /// Number of rows by which the widths of the columns are chosen.
 const SAMPLE_ROWS: usize = 1000;

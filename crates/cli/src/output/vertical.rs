@@ -12,10 +12,10 @@ use super::RowSink;
 use super::json::encoder_options;
 use super::layout::printable;
 use super::table::row_cells;
+use crate::console::quantity::{grouped, plural};
+use crate::console::terminal::Terminal;
 use crate::failure::{Failure, Result};
-use crate::quantity::{grouped, plural};
 use crate::target::Target;
-use crate::terminal::Terminal;
 
 /// Rows with a line for each value, which is never cut.
 pub(super) struct VerticalSink {

@@ -7,8 +7,8 @@ use lath_text::{Error, InferRows, Origin, Setting, TextFile, TextFormat, TextOpt
 use super::Source;
 use super::file_schema::file_schema;
 use crate::args::TextArgs;
+use crate::console::quantity::plural;
 use crate::failure::{Failure, Result};
-use crate::quantity::plural;
 
 /// The command line's options for text files.
 pub(crate) fn text_options(args: &TextArgs) -> Result<TextOptions> {

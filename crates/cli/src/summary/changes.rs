@@ -8,7 +8,7 @@ use lath_format::schema::{print_schema, write_path};
 use lath_parquet::ParquetFile;
 use lath_writer::WriteSummary;
 
-use crate::quantity::plural;
+use crate::console::quantity::plural;
 
 /// Maximum number of names in a line; the others are counted.
 const MAX_NAMES: usize = 5;

@@ -7,9 +7,9 @@ use lath_writer::{ChosenEncoding, WriteSummary};
 use serde_json::{Value, json};
 
 use super::percent;
+use crate::console::quantity::{bytes, plural};
+use crate::console::terminal::Terminal;
 use crate::output::layout::{Cell, Column, Layout, printable};
-use crate::quantity::{bytes, plural};
-use crate::terminal::Terminal;
 
 /// Maximum number of columns in the table.
 const MAX_COLUMNS: usize = 100;

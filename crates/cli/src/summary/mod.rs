@@ -18,11 +18,11 @@ use self::changes::Changes;
 use self::columns::Columns;
 use self::partitions::Partitions;
 use crate::args::ReportArgs;
+use crate::console::quantity::{bytes, plural};
+use crate::console::terminal::Terminal;
 use crate::failure::{Failure, Result};
 use crate::output::layout::printable;
-use crate::quantity::{bytes, plural};
 use crate::target::Target;
-use crate::terminal::Terminal;
 
 /// The inputs and outputs of a command.
 #[derive(Debug)]

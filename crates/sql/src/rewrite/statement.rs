@@ -13,7 +13,8 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use crate::dialect::normal;
 use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
-use crate::rewrite::values::{cast_names, inner_values, lists, numbers, patterns, types};
+use crate::rewrite::values::nested::{inner_values, lists};
+use crate::rewrite::values::{cast_names, numbers, patterns, types};
 use crate::rewrite::{change_sources, field_access, output};
 use crate::statement::explained;
 

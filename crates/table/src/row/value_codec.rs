@@ -14,7 +14,7 @@ use arrow_schema::FieldRef;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::key_codec::{decode_rows, sort_fields};
-use super::one_row;
+use super::row_format::one_row;
 use crate::error::{Error, Result};
 
 const HEAD_LEN: usize = 12;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
-use super::row_columns::RowColumns;
+use super::row_format::row_columns::RowColumns;
 use super::schema::TableSchema;
 use super::upgrade::decode_values;
 use super::value_codec::ValueCodec;

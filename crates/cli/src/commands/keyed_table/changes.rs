@@ -5,8 +5,8 @@ use lath_table::{ChangeRetention, Error};
 use super::open::{open, open_for_reading};
 use crate::args::ChangesArgs;
 use crate::failure::{Failure, Outcome, Result};
+use crate::input::table_failure::table_failure;
 use crate::output::Output;
-use crate::table_failure::table_failure;
 
 pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
     if let Some(rows) = args.keep {

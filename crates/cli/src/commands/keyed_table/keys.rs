@@ -4,7 +4,7 @@ use arrow_schema::{Field, Schema};
 use lath_table::{Key, KeyValue, Snapshot};
 
 use crate::failure::{Failure, Result};
-use crate::inputs::parse_hex;
+use crate::input::inputs::parse_hex;
 use crate::output::is_uuid;
 
 /// The columns of a table's key.

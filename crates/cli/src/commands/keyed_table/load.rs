@@ -10,12 +10,12 @@ use lath_parquet::{Alignment, DatasetOptions, Partitions};
 use lath_table::conform_batch;
 
 use crate::args::RowArgs;
+use crate::console::progress::Progress;
 use crate::failure::{Failure, Result};
-use crate::input_rows::{InputRows, OpenInput, differs, table_schema};
-use crate::inputs::Inputs;
+use crate::input::input_rows::{InputRows, OpenInput, differs, table_schema};
+use crate::input::inputs::Inputs;
+use crate::input::table::scan_failure;
 use crate::interrupt::GracefulStop;
-use crate::progress::Progress;
-use crate::table::scan_failure;
 
 /// Files with rows for a table.
 pub(super) struct Load {

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::open::{open, open_for_reading, snapshot};
 use crate::args::{KeyedTableArgs, SnapshotArgs, TableCopyArgs, TableExportArgs, TableStatsArgs};
 use crate::commands::print;
+use crate::console::quantity::{bytes, grouped, plural};
 use crate::failure::{Outcome, Result};
-use crate::quantity::{bytes, grouped, plural};
-use crate::table_failure::table_failure;
+use crate::input::table_failure::table_failure;
 
 pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
     let table = open(args)?;

@@ -4,7 +4,7 @@ use lath_table::{Database, Error, Snapshot, Table, TableOptions};
 
 use crate::args::{KeyedTableArgs, TableReadArgs};
 use crate::failure::{Failure, Result};
-use crate::table_failure::table_failure;
+use crate::input::table_failure::table_failure;
 
 /// Options for opening a table.
 pub(super) fn options(args: &KeyedTableArgs) -> TableOptions {

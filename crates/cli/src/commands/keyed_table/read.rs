@@ -14,8 +14,8 @@ use crate::args::{Format, KeyRangeArgs, TableCountArgs, TableGetArgs, TableScanA
 use crate::commands::print;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
+use crate::input::table_failure::table_failure;
 use crate::output::Output;
-use crate::table_failure::table_failure;
 
 pub(super) fn get(args: &TableGetArgs) -> Result<Outcome> {
     let snapshot = snapshot(&args.read)?;

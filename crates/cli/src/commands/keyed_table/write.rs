@@ -11,12 +11,12 @@ use super::load::Load;
 use super::open::{open, options};
 use crate::args::{CreateArgs, TableDeleteArgs, UpsertArgs};
 use crate::commands::print;
+use crate::console::progress::Progress;
+use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
-use crate::input_rows::InputRows;
-use crate::inputs::Inputs;
-use crate::progress::Progress;
-use crate::quantity::plural;
-use crate::table_failure::table_failure;
+use crate::input::input_rows::InputRows;
+use crate::input::inputs::Inputs;
+use crate::input::table_failure::table_failure;
 
 pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     let mut load = Load::new(&args.rows)?;

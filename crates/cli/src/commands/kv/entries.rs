@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, Write};
 
 use crate::args::EntryFormat;
+use crate::console::terminal::Terminal;
 use crate::failure::{Failure, Result};
 use crate::output::layout::{Cell, Column, Layout, printable};
 use crate::target::Target;
-use crate::terminal::Terminal;
 
 /// Number of rows by which the widths of a table are chosen.
 const MEASURED: usize = 1000;

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::bytes_format::parse_bytes;
 use super::{open, store_failure};
 use crate::args::{EntryFileFormat, LoadArgs};
+use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
-use crate::quantity::plural;
 
 pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
     let store = open(&args.tree.store, true)?;

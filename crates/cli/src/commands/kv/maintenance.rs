@@ -8,10 +8,10 @@ use lath_store::{Error, HeldSpace, Holder};
 
 use super::{open, open_for_reading, store_failure};
 use crate::args::{CopyArgs, StoreArgs};
+use crate::console::progress::Progress;
+use crate::console::quantity::{bytes, grouped, plural};
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
-use crate::progress::Progress;
-use crate::quantity::{bytes, grouped, plural};
 
 pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
     let report = open_for_reading(args)?.check().map_err(store_failure)?;

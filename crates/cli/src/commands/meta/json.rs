@@ -5,9 +5,9 @@ use lath_format::{BoundaryOrder, ColumnChunk, Encoding, IndexLocation, PageEncod
 use serde_json::{Map, Value, json};
 
 use super::Subject;
-use crate::page_index::{FileInfo, column_index, pages};
-use crate::parquet_type::{logical_type, physical_type, schema_json};
-use crate::statistic::Statistic;
+use crate::metadata::page_index::{FileInfo, column_index, pages};
+use crate::metadata::parquet_type::{logical_type, physical_type, schema_json};
+use crate::metadata::statistic::Statistic;
 
 /// The file as one JSON object.
 pub(super) fn describe(subject: &Subject) -> Value {
@@ -154,7 +154,7 @@ fn describe_pages(info: FileInfo<'_>, row_group: usize, index: usize) -> Option<
     let value =
         |bytes: Option<&[u8]>| bytes.and_then(|bytes| Statistic::decode(bytes, column)).map(|value| value.json());
     let pages = pages(info, row_group, index)?;
-    let describe = |page: &crate::page_index::PageEntry<'_>| {
+    let describe = |page: &crate::metadata::page_index::PageEntry<'_>| {
         let bounds = page.bounds.as_ref();
         json!({
             "offset": page.offset,

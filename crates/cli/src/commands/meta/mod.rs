@@ -11,8 +11,8 @@ use super::print;
 use super::schema::json_text;
 use crate::args::MetaArgs;
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
-use crate::page_index::FileInfo;
+use crate::input::inputs::Inputs;
+use crate::metadata::page_index::FileInfo;
 
 /// A file, and the parts of it to show.
 struct Subject {

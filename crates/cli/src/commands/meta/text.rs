@@ -5,12 +5,12 @@ use lath_format::{ColumnChunk, RowGroup};
 
 use super::Subject;
 
+use crate::console::quantity::{bytes, grouped};
+use crate::console::terminal::Terminal;
+use crate::metadata::page_index::pages;
+use crate::metadata::parquet_type::{logical_type, physical_type};
+use crate::metadata::statistic::Statistic;
 use crate::output::layout::{Cell, Column, Layout, printable};
-use crate::page_index::pages;
-use crate::parquet_type::{logical_type, physical_type};
-use crate::quantity::{bytes, grouped};
-use crate::statistic::Statistic;
-use crate::terminal::Terminal;
 
 /// Maximum number of row groups in the table.
 const MAX_ROW_GROUPS: usize = 20;

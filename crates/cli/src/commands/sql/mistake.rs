@@ -3,8 +3,8 @@
 use lath_sql::Error;
 
 use crate::commands::engine::failed;
+use crate::console::terminal::Terminal;
 use crate::failure::Failure;
-use crate::terminal::Terminal;
 
 /// Width of lines if the terminal's is unknown.
 const WIDTH: usize = 110;

@@ -24,12 +24,12 @@ use super::answer::check;
 use super::mistake::failed_in;
 use crate::args::{Format, SqlArgs};
 use crate::commands::engine::{failed, quoted, watch};
+use crate::console::quantity::plural;
+use crate::console::terminal::{Terminal, wants_colour};
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::Interactive;
 use crate::output::Output;
-use crate::quantity::plural;
 use crate::target::Target;
-use crate::terminal::{Terminal, wants_colour};
 
 const PROMPT: &str = "lath> ";
 

@@ -16,18 +16,18 @@ use lath_parquet::Predicate;
 use lath_sql::{BlockingSession, LathTable};
 
 use super::column_path::ColumnPath;
-use super::engine::{InputTable, TABLE, failed, register_columns, watch};
 use crate::args::DescribeArgs;
+use crate::commands::engine::{InputTable, TABLE, failed, register_columns, watch};
+use crate::console::progress::Progress;
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
-use crate::keyed_input::KeyedInput;
+use crate::input::inputs::Inputs;
+use crate::input::keyed_input::KeyedInput;
+use crate::input::scan::cores;
+use crate::input::table::Table;
 use crate::output::{CellFormatter, Output, encoder_options, in_utc};
-use crate::progress::Progress;
-use crate::scan::cores;
-use crate::table::Table;
 
 /// Writes a row for each column.
-pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
+pub(in crate::commands) fn run(args: &DescribeArgs) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
     let predicate = predicate.unwrap_or(Predicate::TRUE);

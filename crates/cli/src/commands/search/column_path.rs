@@ -5,26 +5,26 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema};
 use lath_format::schema::{PathMatch, find_path};
 
-use super::engine::quoted;
+use crate::commands::engine::quoted;
 use crate::failure::{Failure, Result};
 
 /// A column, or a field of structs in it.
 #[derive(Debug, Clone)]
-pub(super) struct ColumnPath {
+pub(in crate::commands) struct ColumnPath {
     /// Its names, from the outside to the inside.
     names: Vec<String>,
-    pub(super) field: FieldRef,
+    pub(in crate::commands) field: FieldRef,
 }
 
 impl ColumnPath {
     /// A column of a schema.
-    pub(super) fn of(field: &FieldRef) -> Self {
+    pub(in crate::commands) fn of(field: &FieldRef) -> Self {
         Self { names: vec![field.name().clone()], field: Arc::clone(field) }
     }
 
     /// Finds a column by its path: a column whose name is the whole path, or else names with dots between them, which are literal in double
     /// quotes. If no name is equal, a single one that differs only in case matches.
-    pub(super) fn find(path: &str, schema: &Schema, option: &str) -> Result<Self> {
+    pub(in crate::commands) fn find(path: &str, schema: &Schema, option: &str) -> Result<Self> {
         let no_column = || {
             let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
             Failure::Usage(format!("{option}: there is no column {path:?}; there are {}", names.join(", ")))
@@ -42,7 +42,7 @@ impl ColumnPath {
     }
 
     /// The fields of this struct; `None` if it is something else.
-    pub(super) fn fields(&self) -> Option<Vec<Self>> {
+    pub(in crate::commands) fn fields(&self) -> Option<Vec<Self>> {
         let DataType::Struct(fields) = self.field.data_type() else { return None };
         let of_field = |field: &FieldRef| {
             let names = self.names.iter().chain([field.name()]).cloned().collect();
@@ -52,22 +52,22 @@ impl ColumnPath {
     }
 
     /// Its names, from the outside to the inside.
-    pub(super) fn names(&self) -> &[String] {
+    pub(in crate::commands) fn names(&self) -> &[String] {
         &self.names
     }
 
     /// The path with dots between the names.
-    pub(super) fn path(&self) -> String {
+    pub(in crate::commands) fn path(&self) -> String {
         self.names.join(".")
     }
 
     /// The name of the column that it is in.
-    pub(super) fn column(&self) -> &str {
+    pub(in crate::commands) fn column(&self) -> &str {
         &self.names[0]
     }
 
     /// The path as an SQL expression.
-    pub(super) fn expression(&self) -> String {
+    pub(in crate::commands) fn expression(&self) -> String {
         let column = quoted(self.column(), '"');
         self.names[1..].iter().fold(column, |of, name| format!("get_field({of}, {})", quoted(name, '\'')))
     }

@@ -8,14 +8,14 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use lath_parquet::Predicate;
 
 use super::column_path::ColumnPath;
-use super::engine::{InputTable, TABLE, failed, quoted, write_answer};
 use crate::args::FindArgs;
-use crate::catalog::Search;
+use crate::commands::engine::{InputTable, TABLE, failed, quoted, write_answer};
 use crate::failure::{Failure, Outcome, Result};
+use crate::input::catalog::Search;
 use crate::output::Output;
 
 /// Writes the rows that are found, by the order in `order`.
-pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
+pub(in crate::commands) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
     let output = Output::new(&args.output)?;
     let search = Search {

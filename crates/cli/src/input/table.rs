@@ -8,8 +8,8 @@ use {lath_parquet::Runtime, lath_sql::LathTable};
 
 use crate::args::{RowGroupList, TableArgs};
 use crate::failure::{Failure, Result};
-use crate::inputs::Inputs;
-use crate::scan::Scan as Options;
+use crate::input::inputs::Inputs;
+use crate::input::scan::Scan as Options;
 
 /// Files that are read as one table.
 pub(crate) struct Table {

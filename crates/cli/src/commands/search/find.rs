@@ -2,21 +2,21 @@
 
 use lath_parquet::Predicate;
 
-use super::keyed_table::read::{explain_batches, unordered, write};
-use super::print;
 use crate::args::{FindArgs, Format};
-use crate::catalog::{Search, open_table};
+use crate::commands::keyed_table::read::{explain_batches, unordered, write};
+use crate::commands::print;
+use crate::console::watch::Watch;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
-use crate::keyed_input::KeyedInput;
+use crate::input::catalog::{Search, open_table};
+use crate::input::keyed_input::KeyedInput;
+use crate::input::scan::Scan;
+use crate::input::table::scan_failure;
+use crate::input::table_failure::table_failure;
 use crate::output::Output;
-use crate::scan::Scan;
-use crate::table::scan_failure;
-use crate::table_failure::table_failure;
-use crate::watch::Watch;
 
 /// Writes the rows that are found, up to the limit.
-pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
+pub(in crate::commands) fn run(args: &FindArgs) -> Result<Outcome> {
     #[cfg(feature = "sql")]
     if let Some(order) = &args.order_by {
         return super::find_ordered::run(args, order);

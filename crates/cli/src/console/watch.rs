@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lath_parquet::ScanProgress;
 
-use crate::progress::Progress;
+use crate::console::progress::Progress;
 
 const INTERVAL: Duration = Duration::from_millis(100);
 

@@ -12,7 +12,7 @@ use lath_parquet::{
 
 use crate::args::{InputArgs, OpenArgs, TableArgs};
 use crate::failure::{Failure, Result};
-use crate::table_folder::is_table_folder;
+use crate::input::table_folder::is_table_folder;
 
 /// The files that a command works on, in order.
 #[derive(Debug)]

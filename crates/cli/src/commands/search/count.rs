@@ -2,22 +2,22 @@
 
 use lath_parquet::Predicate;
 
-use super::keyed_table::read::{explain_batches, unordered};
 use crate::args::CountArgs;
-use crate::catalog::{Search, open_table};
+use crate::commands::keyed_table::read::{explain_batches, unordered};
 use crate::commands::print;
+use crate::console::progress::Progress;
+use crate::console::watch::Watch;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
-use crate::keyed_input::KeyedInput;
-use crate::progress::Progress;
-use crate::scan::Scan;
-use crate::table::scan_failure;
-use crate::table_failure::table_failure;
-use crate::watch::Watch;
+use crate::input::catalog::{Search, open_table};
+use crate::input::inputs::Inputs;
+use crate::input::keyed_input::KeyedInput;
+use crate::input::scan::Scan;
+use crate::input::table::scan_failure;
+use crate::input::table_failure::table_failure;
 
 /// Prints the total number of rows of all files.
-pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
+pub(in crate::commands) fn run(args: &CountArgs) -> Result<Outcome> {
     #[cfg(feature = "sql")]
     {
         if let Some(columns) = &args.by {

@@ -11,9 +11,9 @@ use lath_table::{Key, RangeBatches, Snapshot, Table, TableOptions};
 
 use crate::args::OpenArgs;
 use crate::failure::{Failure, Result};
+use crate::input::table_failure::table_failure;
+use crate::input::table_folder::is_table_folder;
 use crate::source::Source;
-use crate::table_failure::table_failure;
-use crate::table_folder::is_table_folder;
 
 /// A table as its last commit left it.
 pub(crate) struct KeyedInput {

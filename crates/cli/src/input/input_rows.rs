@@ -10,14 +10,14 @@ use lath_parquet::{Error, ParquetFile, Partitions, Strings};
 use lath_text::TextOptions;
 
 use crate::args::{FileArgs, FileFormat, SchemaChoice, TableArgs};
-use crate::background::BackgroundIterator;
+use crate::console::progress::Progress;
 use crate::failure::{Failure, Result};
-use crate::inputs::Inputs;
-use crate::keyed_input::KeyedInput;
-use crate::progress::Progress;
-use crate::scan::Scan;
+use crate::input::background::BackgroundIterator;
+use crate::input::inputs::Inputs;
+use crate::input::keyed_input::KeyedInput;
+use crate::input::scan::Scan;
+use crate::input::table::{Table, scan_failure};
 use crate::source::{self, Source, file_format, text_options};
-use crate::table::{Table, scan_failure};
 
 /// Inputs, and how they are read.
 pub(crate) struct InputRows {

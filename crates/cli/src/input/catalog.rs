@@ -7,8 +7,8 @@ use lath_parquet::{DatasetOptions, OpenOptions, Predicate};
 
 use crate::args::{SearchInputArgs, TableArgs};
 use crate::failure::{Failure, Result};
-use crate::inputs::{Inputs, OpenArguments};
-use crate::table::{Table, scan_failure};
+use crate::input::inputs::{Inputs, OpenArguments};
+use crate::input::table::{Table, scan_failure};
 
 /// The rows and columns that a command searches for.
 #[derive(Debug, Clone)]

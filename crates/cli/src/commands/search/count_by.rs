@@ -3,14 +3,14 @@
 use lath_parquet::Predicate;
 
 use super::column_path::ColumnPath;
-use super::engine::{InputTable, TABLE, failed, quoted, write_answer};
 use crate::args::CountArgs;
-use crate::catalog::Search;
+use crate::commands::engine::{InputTable, TABLE, failed, quoted, write_answer};
 use crate::failure::{Failure, Outcome, Result};
+use crate::input::catalog::Search;
 use crate::output::Output;
 
 /// Writes a row for each group of rows that are equal in the columns at `paths`.
-pub(super) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
+pub(in crate::commands) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
     let predicate = predicate.unwrap_or(Predicate::TRUE);

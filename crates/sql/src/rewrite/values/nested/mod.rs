@@ -1,0 +1,7 @@
+//! Values of lists, maps and structs.
+
+pub(crate) mod inner_values;
+pub(crate) mod list_numbers;
+pub(crate) mod lists;
+pub(crate) mod maps;
+pub(crate) mod nested_order;

@@ -1,0 +1,4 @@
+//! Reads Arrow's row format without its converter.
+
+pub(super) mod one_row;
+pub(super) mod row_columns;
