@@ -49,7 +49,8 @@ pub use huge_pages::HugePages;
 pub use key_filters::{FilterHash, StoredFilter};
 pub use lath_format::Encoding;
 pub use lath_predicate::{
-    BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column, column_named,
+    BatchFilter, Column, ConjunctSupport, Error as PredicateError, ExactType, ExactUnit, Literal, Predicate, Support,
+    column, column_named, with_decimal_type,
 };
 pub use lath_source::{
     BlockChecksums, ByteRanges, ChecksummedWriter, CountingSource, LocalFile, MappedFile, Traffic,

@@ -4,21 +4,15 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BinaryViewBuilder, FixedSizeBinaryBuilder, LargeBinaryBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType,
-    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, StringViewArray, new_null_array};
 use arrow_cast::cast;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use bytes::Bytes;
 use half::f16;
 
 use crate::evaluate::{Integer, bytes_at, float_at, integer_at};
-use crate::value::Value;
+use crate::value::{Value, with_exact_type};
 
 /// The value of an array at an index; `None` for a null, for an index past the end, and for types without a [`Value`].
 pub fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
@@ -38,7 +32,7 @@ pub fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
 }
 
 /// An array of the type with these values; `None` if the type does not have one of them.
-pub(crate) fn to_array(values: &[Option<Value>], data_type: &DataType) -> Option<ArrayRef> {
+pub fn to_array(values: &[Option<Value>], data_type: &DataType) -> Option<ArrayRef> {
     if values.iter().all(Option::is_none) {
         return Some(new_null_array(data_type, values.len()));
     }
@@ -125,33 +119,5 @@ fn integers<T: ArrowPrimitiveType<Native: Integer>>(
 }
 
 fn integer_array(values: &[Option<Value>], data_type: &DataType) -> Option<ArrayRef> {
-    match data_type {
-        DataType::Int8 => integers::<Int8Type>(values, data_type),
-        DataType::Int16 => integers::<Int16Type>(values, data_type),
-        DataType::Int32 => integers::<Int32Type>(values, data_type),
-        DataType::Int64 => integers::<Int64Type>(values, data_type),
-        DataType::UInt8 => integers::<UInt8Type>(values, data_type),
-        DataType::UInt16 => integers::<UInt16Type>(values, data_type),
-        DataType::UInt32 => integers::<UInt32Type>(values, data_type),
-        DataType::UInt64 => integers::<UInt64Type>(values, data_type),
-        DataType::Decimal32(..) => integers::<Decimal32Type>(values, data_type),
-        DataType::Decimal64(..) => integers::<Decimal64Type>(values, data_type),
-        DataType::Decimal128(..) => integers::<Decimal128Type>(values, data_type),
-        DataType::Decimal256(..) => integers::<Decimal256Type>(values, data_type),
-        DataType::Date32 => integers::<Date32Type>(values, data_type),
-        DataType::Date64 => integers::<Date64Type>(values, data_type),
-        DataType::Time32(TimeUnit::Second) => integers::<Time32SecondType>(values, data_type),
-        DataType::Time32(_) => integers::<Time32MillisecondType>(values, data_type),
-        DataType::Time64(TimeUnit::Nanosecond) => integers::<Time64NanosecondType>(values, data_type),
-        DataType::Time64(_) => integers::<Time64MicrosecondType>(values, data_type),
-        DataType::Timestamp(TimeUnit::Second, _) => integers::<TimestampSecondType>(values, data_type),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => integers::<TimestampMillisecondType>(values, data_type),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => integers::<TimestampMicrosecondType>(values, data_type),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => integers::<TimestampNanosecondType>(values, data_type),
-        DataType::Duration(TimeUnit::Second) => integers::<DurationSecondType>(values, data_type),
-        DataType::Duration(TimeUnit::Millisecond) => integers::<DurationMillisecondType>(values, data_type),
-        DataType::Duration(TimeUnit::Microsecond) => integers::<DurationMicrosecondType>(values, data_type),
-        DataType::Duration(TimeUnit::Nanosecond) => integers::<DurationNanosecondType>(values, data_type),
-        _ => None,
-    }
+    with_exact_type!(data_type, T => integers::<T>(values, data_type)?)
 }

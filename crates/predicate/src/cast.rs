@@ -16,7 +16,9 @@ use crate::array::{to_array, value_at};
 use crate::error::{Error, Result};
 use crate::place::{Place, place};
 use crate::syntax::{Literal, SpecialFloat};
-use crate::value::{NANOS_PER_DAY, Number, SqlType, Value, data_type_name, is_uuid, moment, nanos_per, value_type};
+use crate::value::{
+    ExactType, NANOS_PER_DAY, Number, SqlType, Value, data_type_name, is_uuid, moment, nanos_per, value_type,
+};
 
 /// A cast of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +59,7 @@ pub(crate) fn is_identity(from: &Field, to: SqlType) -> bool {
     if from_type == to_type {
         return is_uuid(from) == is_uuid(&target);
     }
-    match (integer_digits(from_type), to) {
+    match (ExactType::new(from_type).and_then(ExactType::digits), to) {
         (Some((whole, scale)), SqlType::Decimal { precision, scale: to_scale }) => {
             i16::from(to_scale) >= scale && i16::from(precision) - i16::from(to_scale) >= whole
         }
@@ -83,22 +85,6 @@ pub(crate) fn is_identity(from: &Field, to: SqlType) -> bool {
             _ => false,
         },
     }
-}
-
-/// The digits of an exact number before and after the point.
-fn integer_digits(data_type: &DataType) -> Option<(i16, i16)> {
-    Some(match data_type {
-        DataType::Int8 | DataType::UInt8 => (3, 0),
-        DataType::Int16 | DataType::UInt16 => (5, 0),
-        DataType::Int32 | DataType::UInt32 => (10, 0),
-        DataType::Int64 => (19, 0),
-        DataType::UInt64 => (20, 0),
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => (i16::from(*precision) - i16::from(*scale), i16::from(*scale)),
-        _ => return None,
-    })
 }
 
 impl Cast {
@@ -224,13 +210,14 @@ pub(crate) fn to_literal(value: &Value, field: &Field) -> Option<Literal> {
         }
         (Value::Bytes(bytes), _) if is_uuid(field) => Literal::Uuid(bytes.as_ref().try_into().ok()?),
         (Value::Bytes(bytes), _) => Literal::Bytes(bytes.to_vec()),
-        (Value::Wide(steps), DataType::Decimal256(_, scale)) => {
-            Literal::Number(Number::from_steps(&steps.to_string(), *scale)?)
+        (Value::Wide(steps), data_type) => {
+            let (_, scale) = ExactType::new(data_type)?.precision_and_scale()?;
+            Literal::Number(Number::from_steps(&steps.to_string(), scale)?)
         }
-        (
-            Value::Int(steps),
-            DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale),
-        ) => Literal::Number(Number::from_steps(&steps.to_string(), *scale)?),
+        (Value::Int(steps), data_type) if data_type.is_decimal() => {
+            let (_, scale) = ExactType::new(data_type)?.precision_and_scale()?;
+            Literal::Number(Number::from_steps(&steps.to_string(), scale)?)
+        }
         (Value::Int(steps), data_type) if data_type.is_integer() => {
             Literal::Number(Number::from_steps(&steps.to_string(), 0)?)
         }

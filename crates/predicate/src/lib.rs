@@ -47,7 +47,7 @@ mod test;
 mod tests;
 mod value;
 
-pub use array::value_at;
+pub use array::{to_array, value_at};
 pub use batch_filter::BatchFilter;
 pub use bind::{BindContext, Constant, Leaf};
 pub use bind::{BoundColumn, BoundPredicate};
@@ -62,4 +62,7 @@ pub use test::{Test, ValueTest};
 pub use value::Pattern;
 pub use value::Timestamp;
 pub use value::ValueSet;
+#[doc(hidden)]
+pub use value::exact_type::decimal_types;
+pub use value::{ExactType, ExactUnit};
 pub use value::{Value, compare_floats};

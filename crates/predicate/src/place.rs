@@ -8,7 +8,7 @@ use bytes::Bytes;
 use half::f16;
 
 use crate::syntax::{Literal, SpecialFloat};
-use crate::value::{Floor, NANOS_PER_DAY, NANOS_PER_SECOND, Number, Value, is_uuid, moment, nanos_per, value_type};
+use crate::value::{ExactType, ExactUnit, Floor, NANOS_PER_DAY, Number, Value, is_uuid, moment, value_type};
 
 /// The place of a literal among the values of a column's type.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,12 +31,11 @@ pub(crate) fn place(literal: &Literal, field: &Field) -> Option<Place> {
         Literal::Boolean(truth) => (data_type == &DataType::Boolean).then_some(Place::At(Value::Boolean(*truth))),
         Literal::Number(number) => match data_type {
             other if other.is_floating() => Some(float(data_type, number)),
-            DataType::Decimal32(_, scale)
-            | DataType::Decimal64(_, scale)
-            | DataType::Decimal128(_, scale)
-            | DataType::Decimal256(_, scale) => Some(among_steps(data_type, number.floor(*scale))),
-            other if other.is_integer() => Some(among_steps(data_type, number.floor(0))),
-            _ => None,
+            _ => match ExactType::new(data_type)?.unit {
+                ExactUnit::One => Some(among_steps(data_type, number.floor(0))),
+                ExactUnit::Decimal { scale, .. } => Some(among_steps(data_type, number.floor(scale))),
+                ExactUnit::Nanos(_) => None,
+            },
         },
         Literal::Float(value) => special_float(*value, data_type),
         Literal::String(text) => string(text, field, data_type),
@@ -130,26 +129,24 @@ pub(crate) fn next_down(value: f64, data_type: &DataType) -> f64 {
 
 /// A point in time, in nanoseconds since 1970, among dates or timestamps.
 fn instant(nanos: i128, data_type: &DataType) -> Option<Place> {
-    let unit = match data_type {
-        DataType::Date32 => NANOS_PER_DAY,
-        DataType::Date64 => NANOS_PER_SECOND / 1000,
-        DataType::Timestamp(unit, _) => nanos_per(*unit),
-        _ => return None,
-    };
-    Some(among_units(nanos, unit, data_type))
+    match data_type {
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => among_units(nanos, data_type),
+        _ => None,
+    }
 }
 
 /// A time of day, in nanoseconds since midnight.
 fn time(nanos: i64, data_type: &DataType) -> Option<Place> {
     match data_type {
-        DataType::Time32(unit) | DataType::Time64(unit) => Some(among_units(nanos.into(), nanos_per(*unit), data_type)),
+        DataType::Time32(_) | DataType::Time64(_) => among_units(nanos.into(), data_type),
         _ => None,
     }
 }
 
-fn among_units(nanos: i128, unit: i128, data_type: &DataType) -> Place {
+fn among_units(nanos: i128, data_type: &DataType) -> Option<Place> {
+    let ExactUnit::Nanos(unit) = ExactType::new(data_type)?.unit else { return None };
     let steps = Some(i256::from_i128(nanos.div_euclid(unit)));
-    among_steps(data_type, Floor { steps, exact: nanos.rem_euclid(unit) == 0, negative: nanos < 0 })
+    Some(among_steps(data_type, Floor { steps, exact: nanos.rem_euclid(unit) == 0, negative: nanos < 0 }))
 }
 
 fn among_steps(data_type: &DataType, floor: Floor) -> Place {
@@ -163,19 +160,6 @@ fn among_steps(data_type: &DataType, floor: Floor) -> Place {
 
 /// The value that the type stores as the integer `steps`; `None` if it cannot.
 fn stored(data_type: &DataType, steps: i256) -> Option<Value> {
-    let range = match data_type {
-        DataType::Decimal256(..) => return Some(Value::Wide(steps)),
-        DataType::Int8 => i8::MIN.into()..=i8::MAX.into(),
-        DataType::Int16 => i16::MIN.into()..=i16::MAX.into(),
-        DataType::UInt8 => 0..=u8::MAX.into(),
-        DataType::UInt16 => 0..=u16::MAX.into(),
-        DataType::UInt32 => 0..=u32::MAX.into(),
-        DataType::UInt64 => 0..=u64::MAX.into(),
-        DataType::Int32 | DataType::Date32 | DataType::Time32(_) | DataType::Decimal32(..) => {
-            i32::MIN.into()..=i32::MAX.into()
-        }
-        DataType::Decimal128(..) => i128::MIN..=i128::MAX,
-        _ => i64::MIN.into()..=i64::MAX.into(),
-    };
+    let Some(range) = ExactType::new(data_type)?.range() else { return Some(Value::Wide(steps)) };
     steps.to_i128().filter(|value| range.contains(value)).map(Value::Int)
 }

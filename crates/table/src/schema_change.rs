@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, TimeUnit};
-use lath_parquet::PARQUET_TYPE_KEY;
+use lath_parquet::{ExactType, ExactUnit, PARQUET_TYPE_KEY};
 use lath_store::Durability;
 
 use crate::error::{Error, Result};
@@ -290,26 +290,11 @@ fn digits(bits: u32, is_signed: bool) -> u8 {
 
 /// The number of bits of integers, and whether they are signed.
 fn integer(data_type: &DataType) -> Option<(u32, bool)> {
-    Some(match data_type {
-        DataType::Int8 => (8, true),
-        DataType::Int16 => (16, true),
-        DataType::Int32 => (32, true),
-        DataType::Int64 => (64, true),
-        DataType::UInt8 => (8, false),
-        DataType::UInt16 => (16, false),
-        DataType::UInt32 => (32, false),
-        DataType::UInt64 => (64, false),
-        _ => return None,
-    })
+    let exact = ExactType::new(data_type)?;
+    (exact.unit == ExactUnit::One).then_some((exact.width as u32 * 8, exact.is_signed))
 }
 
-/// The number of digits of decimals, and how many of these are behind the point.
+/// Precision and scale of a decimal.
 fn decimal(data_type: &DataType) -> Option<(u8, i8)> {
-    Some(match *data_type {
-        DataType::Decimal32(precision, scale) => (precision, scale),
-        DataType::Decimal64(precision, scale) => (precision, scale),
-        DataType::Decimal128(precision, scale) => (precision, scale),
-        DataType::Decimal256(precision, scale) => (precision, scale),
-        _ => return None,
-    })
+    ExactType::new(data_type)?.precision_and_scale()
 }

@@ -8,14 +8,15 @@ use arrow_arith::aggregate::{
     min_binary_view, min_boolean, min_fixed_size_binary, min_string, min_string_view,
 };
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, downcast_integer_array};
+use arrow_array::types::{Decimal128Type, Float16Type, Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, downcast_integer_array, make_array};
 use arrow_array::{ArrowNumericType, PrimitiveArray};
 use arrow_buffer::i256;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use half::f16;
 use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::{LogicalType, PhysicalType};
+use lath_parquet::{ExactType, ExactUnit};
 
 use crate::metadata::statistic::{Statistic, big_endian, is_decimal, is_unsigned};
 
@@ -112,7 +113,7 @@ impl Bound {
                 let array = array.as_fixed_size_binary();
                 bytes(min_fixed_size_binary(array), max_fixed_size_binary(array))
             }
-            other => range_of_stored_integers(other, array),
+            other => stored_range(other, array),
         )
     }
 
@@ -150,34 +151,23 @@ impl Bound {
 }
 
 /// The range of dates, times, timestamps and decimals, by the integers that they are stored as.
-fn range_of_stored_integers(data_type: &DataType, array: &dyn Array) -> Option<(Bound, Bound)> {
-    use arrow_array::types::{
-        Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Time32MillisecondType, Time32SecondType,
-        Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-        TimestampNanosecondType, TimestampSecondType,
-    };
-    fn range<T: ArrowNumericType>(array: &dyn Array) -> Option<(Bound, Bound)>
+fn stored_range(data_type: &DataType, array: &dyn Array) -> Option<(Bound, Bound)> {
+    fn range<T: ArrowNumericType>(array: &dyn Array, data_type: DataType) -> Option<(Bound, Bound)>
     where
         T::Native: Into<i128>,
     {
-        let array = array.as_primitive::<T>();
+        let integers = make_array(array.to_data().into_builder().data_type(data_type).build().ok()?);
+        let integers = integers.as_primitive::<T>();
         let wide = |value: T::Native| Bound::Integer(i256::from_i128(value.into()));
-        Some((wide(min(array)?), wide(max(array)?)))
+        Some((wide(min(integers)?), wide(max(integers)?)))
     }
-    match data_type {
-        DataType::Date32 => range::<Date32Type>(array),
-        DataType::Date64 => range::<Date64Type>(array),
-        DataType::Time32(TimeUnit::Second) => range::<Time32SecondType>(array),
-        DataType::Time32(_) => range::<Time32MillisecondType>(array),
-        DataType::Time64(TimeUnit::Microsecond) => range::<Time64MicrosecondType>(array),
-        DataType::Time64(_) => range::<Time64NanosecondType>(array),
-        DataType::Timestamp(TimeUnit::Second, _) => range::<TimestampSecondType>(array),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => range::<TimestampMillisecondType>(array),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => range::<TimestampMicrosecondType>(array),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => range::<TimestampNanosecondType>(array),
-        DataType::Decimal32(..) => range::<Decimal32Type>(array),
-        DataType::Decimal64(..) => range::<Decimal64Type>(array),
-        DataType::Decimal128(..) => range::<Decimal128Type>(array),
+    let exact = ExactType::new(data_type)?;
+    match (exact.unit, exact.width) {
+        (ExactUnit::One, _) => None,
+        _ if matches!(data_type, DataType::Duration(_)) => None,
+        (_, 4) => range::<Int32Type>(array, DataType::Int32),
+        (_, 8) => range::<Int64Type>(array, DataType::Int64),
+        (_, 16) => range::<Decimal128Type>(array, DataType::Decimal128(38, 0)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use lath_format::schema::PhysicalType;
-use lath_predicate::Timestamp;
+use lath_predicate::{ExactType, Timestamp};
 
 use super::big_endian::{ints_from_big_endian, sign_extended};
 use crate::error::Error;
@@ -58,22 +58,15 @@ impl FixedLayout {
     pub(crate) fn new(physical_type: PhysicalType, type_length: usize, data_type: &DataType) -> Option<Self> {
         use DataType as D;
         match (physical_type, data_type) {
-            (PhysicalType::INT32, D::Int32 | D::UInt32 | D::Date32 | D::Time32(_) | D::Decimal32(..)) => Self::same(4),
+            (PhysicalType::INT32, D::Int32 | D::UInt32 | D::Date32 | D::Time32(_)) => Self::same(4),
             (PhysicalType::INT32, D::Int8 | D::UInt8) => Self::converted(4, 1, keep_low_bytes::<4, 1>),
             (PhysicalType::INT32, D::Int16 | D::UInt16) => Self::converted(4, 2, keep_low_bytes::<4, 2>),
             (PhysicalType::INT32, D::Date64) => Self::converted(4, 8, days_to_millis),
-            (PhysicalType::INT32, D::Int64 | D::Timestamp(..) | D::Decimal64(..)) => {
-                Self::converted(4, 8, widen_i32_i64)
-            }
-            (PhysicalType::INT32, D::Decimal128(..)) => Self::converted(4, 16, widen_i32_i128),
-            (PhysicalType::INT32, D::Decimal256(..)) => Self::converted(4, 32, widen_i32_i256),
+            (PhysicalType::INT32, D::Int64 | D::Timestamp(..)) => Self::converted(4, 8, widen_i32_i64),
             (
                 PhysicalType::INT64,
-                D::Int64 | D::UInt64 | D::Timestamp(..) | D::Time64(_) | D::Duration(_) | D::Date64 | D::Decimal64(..),
+                D::Int64 | D::UInt64 | D::Timestamp(..) | D::Time64(_) | D::Duration(_) | D::Date64,
             ) => Self::same(8),
-            (PhysicalType::INT64, D::Decimal32(..)) => Self::converted(8, 4, keep_low_bytes::<8, 4>),
-            (PhysicalType::INT64, D::Decimal128(..)) => Self::converted(8, 16, widen_i64_i128),
-            (PhysicalType::INT64, D::Decimal256(..)) => Self::converted(8, 32, widen_i64_i256),
             (PhysicalType::INT96, D::Timestamp(unit, _)) => Self::checked(
                 12,
                 8,
@@ -94,18 +87,6 @@ impl FixedLayout {
             (PhysicalType::DOUBLE, D::Float64) => Self::same(8),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::FixedSizeBinary(_)) => Self::same(type_length),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Float16) if type_length == 2 => Self::same(2),
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal32(..)) => {
-                Self::converted(type_length, 4, ints_from_big_endian::<4>)
-            }
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal64(..)) => {
-                Self::converted(type_length, 8, ints_from_big_endian::<8>)
-            }
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal128(..)) => {
-                Self::converted(type_length, 16, ints_from_big_endian::<16>)
-            }
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal256(..)) => {
-                Self::converted(type_length, 32, ints_from_big_endian::<32>)
-            }
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Interval(unit)) if type_length == 12 => match unit {
                 IntervalUnit::YearMonth => {
                     Self::checked(12, 4, interval_months, |stored| interval_misfit(stored, "months"))
@@ -115,6 +96,25 @@ impl FixedLayout {
                 }
                 IntervalUnit::MonthDayNano => Self::checked(12, 16, interval_month_day_nano, interval_overflow),
             },
+            _ => Self::decimals(physical_type, type_length, ExactType::decimal(data_type)?.width),
+        }
+    }
+
+    /// The layout for reading decimals with integers of `width` bytes.
+    fn decimals(physical_type: PhysicalType, type_length: usize, width: usize) -> Option<Self> {
+        match (physical_type, width) {
+            (PhysicalType::INT32, 4) => Self::same(4),
+            (PhysicalType::INT32, 8) => Self::converted(4, 8, widen_i32_i64),
+            (PhysicalType::INT32, 16) => Self::converted(4, 16, widen_i32_i128),
+            (PhysicalType::INT32, 32) => Self::converted(4, 32, widen_i32_i256),
+            (PhysicalType::INT64, 4) => Self::converted(8, 4, keep_low_bytes::<8, 4>),
+            (PhysicalType::INT64, 8) => Self::same(8),
+            (PhysicalType::INT64, 16) => Self::converted(8, 16, widen_i64_i128),
+            (PhysicalType::INT64, 32) => Self::converted(8, 32, widen_i64_i256),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, 4) => Self::converted(type_length, 4, ints_from_big_endian::<4>),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, 8) => Self::converted(type_length, 8, ints_from_big_endian::<8>),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, 16) => Self::converted(type_length, 16, ints_from_big_endian::<16>),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, 32) => Self::converted(type_length, 32, ints_from_big_endian::<32>),
             _ => None,
         }
     }

@@ -24,6 +24,7 @@ use arrow_schema::DataType;
 use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::{PhysicalType, SortOrder, TypeOrder};
 use lath_format::{ColumnOrder, Statistics};
+use lath_predicate::ExactType;
 
 use super::bound::{Bound, Interval};
 use super::domain::Domain;
@@ -90,14 +91,10 @@ impl BoundReader {
             (PhysicalType::FIXED_LEN_BYTE_ARRAY | PhysicalType::BYTE_ARRAY, _) if sort_order == SortOrder::SIGNED => {
                 let len = len.filter(|_| column.physical_type() == PhysicalType::FIXED_LEN_BYTE_ARRAY);
                 let fits = |bytes: usize| len.is_some_and(|len| len <= bytes);
-                match data_type {
-                    DataType::Decimal32(..) => Kind::Decimal { len, range: (!fits(4)).then(range::<i32>) },
-                    DataType::Decimal64(..) => Kind::Decimal { len, range: (!fits(8)).then(range::<i64>) },
-                    DataType::Decimal128(..) => {
-                        Kind::Decimal { len, range: (!fits(16)).then_some(i128::MIN..=i128::MAX) }
-                    }
-                    DataType::Decimal256(..) => Kind::WideDecimal { len },
-                    _ => return None,
+                let exact = ExactType::decimal(data_type)?;
+                match exact.range() {
+                    Some(range) => Kind::Decimal { len, range: (!fits(exact.width)).then_some(range) },
+                    None => Kind::WideDecimal { len },
                 }
             }
             (PhysicalType::FIXED_LEN_BYTE_ARRAY | PhysicalType::BYTE_ARRAY, _)
@@ -275,44 +272,10 @@ fn is_bytes(data_type: &DataType) -> bool {
 
 /// The range of the type, if an integer is read into fewer bytes than it is stored in; `None` for other types.
 fn narrow_range(data_type: &DataType, stored: PhysicalType) -> Option<Option<RangeInclusive<i128>>> {
-    Some(match data_type {
-        DataType::Int8 => Some(range::<i8>()),
-        DataType::Int16 => Some(range::<i16>()),
-        DataType::UInt8 => Some(range::<u8>()),
-        DataType::UInt16 => Some(range::<u16>()),
-        DataType::Int32 | DataType::Date32 | DataType::Time32(_) | DataType::Decimal32(..) | DataType::UInt32 => {
-            let is_unsigned = *data_type == DataType::UInt32;
-            (stored == PhysicalType::INT64).then(|| if is_unsigned { range::<u32>() } else { range::<i32>() })
-        }
-        DataType::Int64
-        | DataType::UInt64
-        | DataType::Date64
-        | DataType::Time64(_)
-        | DataType::Timestamp(..)
-        | DataType::Duration(_)
-        | DataType::Decimal64(..)
-        | DataType::Decimal128(..) => None,
-        _ => return None,
-    })
-}
-
-trait IntegerRange: Into<i128> {
-    const MIN: Self;
-    const MAX: Self;
-}
-
-macro_rules! bounded {
-    ($($integer:ty)*) => {$(
-        impl IntegerRange for $integer {
-            const MIN: Self = <$integer>::MIN;
-            const MAX: Self = <$integer>::MAX;
-        }
-    )*};
-}
-bounded!(i8 i16 i32 i64 u8 u16 u32);
-
-fn range<T: IntegerRange>() -> RangeInclusive<i128> {
-    T::MIN.into()..=T::MAX.into()
+    let exact = ExactType::new(data_type)?;
+    let range = exact.range()?;
+    let stored_width = if stored == PhysicalType::INT32 { 4 } else { 8 };
+    Some((exact.width < stored_width).then_some(range))
 }
 
 /// A big-endian two's complement integer of `len` bytes, or of 1 to 32 bytes.

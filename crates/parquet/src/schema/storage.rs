@@ -4,6 +4,7 @@ use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_K
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
 use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::{ConvertedType, PhysicalType};
+use lath_predicate::ExactType;
 
 use crate::options::{Int96Unit, Strings};
 
@@ -107,25 +108,20 @@ fn settle(data_type: &DataType, descr: &ColumnDescriptor) -> DataType {
             }
             values => values,
         },
-        DataType::Decimal32(precision, scale) => decimal(descr, *precision, *scale, data_type),
-        DataType::Decimal64(precision, scale) => decimal(descr, *precision, *scale, data_type),
-        DataType::Decimal128(precision, scale) => decimal(descr, *precision, *scale, data_type),
-        DataType::Decimal256(precision, scale) => decimal(descr, *precision, *scale, data_type),
-        other => other.clone(),
+        other => match ExactType::decimal(other) {
+            Some(exact) => decimal(descr, exact, data_type),
+            None => other.clone(),
+        },
     }
 }
 
-fn decimal(descr: &ColumnDescriptor, precision: u8, scale: i8, data_type: &DataType) -> DataType {
+fn decimal(descr: &ColumnDescriptor, exact: ExactType, data_type: &DataType) -> DataType {
     let own = (u8::try_from(descr.type_precision()), i8::try_from(descr.type_scale()));
     let (Ok(own_precision), Ok(own_scale)) = own else { return data_type.clone() };
-    let widest = match data_type {
-        DataType::Decimal32(..) => arrow_schema::DECIMAL32_MAX_PRECISION,
-        DataType::Decimal64(..) => arrow_schema::DECIMAL64_MAX_PRECISION,
-        DataType::Decimal128(..) => arrow_schema::DECIMAL128_MAX_PRECISION,
-        _ => arrow_schema::DECIMAL256_MAX_PRECISION,
-    };
     let is_annotated = descr.converted_type() == ConvertedType::DECIMAL;
-    if !is_annotated || (precision, scale) == (own_precision, own_scale) && precision <= widest {
+    if !is_annotated
+        || exact.precision_and_scale() == Some((own_precision, own_scale)) && own_precision <= exact.max_precision()
+    {
         data_type.clone()
     } else if own_precision <= arrow_schema::DECIMAL128_MAX_PRECISION {
         DataType::Decimal128(own_precision, own_scale)

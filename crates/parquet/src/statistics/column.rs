@@ -2,9 +2,8 @@
 
 use arrow_array::{ArrayRef, new_null_array};
 use arrow_schema::{DataType, FieldRef};
-use lath_predicate::Value;
+use lath_predicate::{Value, to_array};
 
-use super::scalar::{scalar, whole_characters};
 use super::{ColumnStatistics, Precision};
 use crate::prune::{Bound, Domain};
 
@@ -109,7 +108,7 @@ impl Edge {
         match self {
             Self::None => Precision::Exact(new_null_array(data_type, 1)),
             Self::Unknown => Precision::Absent,
-            Self::Known { value, is_exact } => Precision::new(scalar(value, data_type), *is_exact),
+            Self::Known { value, is_exact } => Precision::new(to_array(&[Some(value.clone())], data_type), *is_exact),
         }
     }
 }
@@ -127,5 +126,15 @@ impl ColumnStatistics {
             byte_count: Precision::Absent,
             uncompressed_byte_count: Precision::Absent,
         }
+    }
+}
+
+/// The part of a bound of strings that is a string. Writers can shorten bounds within a character.
+fn whole_characters(bytes: &[u8], is_upper: bool) -> Option<&[u8]> {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => Some(bytes),
+        // A prefix is never larger.
+        Err(error) if !is_upper => bytes.get(..error.valid_up_to()),
+        Err(_) => None,
     }
 }

@@ -6,7 +6,6 @@ mod column;
 mod dataset;
 mod file;
 mod page;
-mod scalar;
 #[cfg(test)]
 mod tests;
 

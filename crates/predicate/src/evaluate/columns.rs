@@ -13,7 +13,7 @@ use lath_kernels::compare::Comparison;
 use super::bytes::with_bytes;
 use super::{float, integer};
 use crate::error::{Error, Result};
-use crate::value::{NANOS_PER_DAY, compare_floats, data_type_name, nanos_per};
+use crate::value::{ExactType, ExactUnit, compare_floats, data_type_name};
 
 /// `left op right` for each row; null if one of them is null.
 pub(super) fn compare(left: &ArrayRef, op: Comparison, right: &ArrayRef) -> Result<BooleanArray> {
@@ -85,32 +85,14 @@ fn floats(array: &dyn Array) -> Vec<f64> {
 /// Values that are integers in some unit.
 struct Exact {
     values: Vec<i256>,
-    unit: Unit,
-}
-
-/// The unit of integers.
-#[derive(Clone, Copy)]
-enum Unit {
-    /// 10⁻ˢ.
-    Scale(i8),
-    /// Nanoseconds.
-    Nanos(i128),
+    unit: ExactUnit,
 }
 
 impl Exact {
     fn new(array: &dyn Array) -> Option<Self> {
-        let unit = match array.data_type() {
-            DataType::Decimal32(_, scale)
-            | DataType::Decimal64(_, scale)
-            | DataType::Decimal128(_, scale)
-            | DataType::Decimal256(_, scale) => Unit::Scale(*scale),
-            DataType::Date32 => Unit::Nanos(NANOS_PER_DAY),
-            DataType::Date64 => Unit::Nanos(1_000_000),
-            DataType::Time32(unit)
-            | DataType::Time64(unit)
-            | DataType::Timestamp(unit, _)
-            | DataType::Duration(unit) => Unit::Nanos(nanos_per(*unit)),
-            _ => Unit::Scale(0),
+        let unit = match ExactType::new(array.data_type())?.unit {
+            ExactUnit::One => ExactUnit::Decimal { precision: 0, scale: 0 },
+            unit => unit,
         };
         Some(Self { values: integer::as_i256(array)?, unit })
     }
@@ -118,17 +100,21 @@ impl Exact {
     fn compare(&self, row: usize, other: &Self, other_row: usize) -> Ordering {
         let (left, right) = (self.values[row], other.values[other_row]);
         match (self.unit, other.unit) {
-            (Unit::Nanos(a), Unit::Nanos(b)) => {
+            (ExactUnit::Nanos(a), ExactUnit::Nanos(b)) => {
                 left.wrapping_mul(i256::from_i128(a)).cmp(&right.wrapping_mul(i256::from_i128(b)))
             }
-            (Unit::Scale(a), Unit::Scale(b)) if a < b => scaled(left, b - a, right),
-            (Unit::Scale(a), Unit::Scale(b)) => scaled(right, a - b, left).reverse(),
+            (ExactUnit::Decimal { scale: a, .. }, ExactUnit::Decimal { scale: b, .. }) if a < b => {
+                scaled(left, b - a, right)
+            }
+            (ExactUnit::Decimal { scale: a, .. }, ExactUnit::Decimal { scale: b, .. }) => {
+                scaled(right, a - b, left).reverse()
+            }
             _ => left.cmp(&right),
         }
     }
 
     fn compare_float(&self, row: usize, float: f64) -> Ordering {
-        let scale = if let Unit::Scale(scale) = self.unit { scale } else { 0 };
+        let scale = if let ExactUnit::Decimal { scale, .. } = self.unit { scale } else { 0 };
         crate::value::compare_with_float(self.values[row], scale, float)
     }
 }

@@ -4,21 +4,14 @@ use std::cmp::Ordering;
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType, Int8Type, Int16Type,
-    Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::ArrowPrimitiveType;
 use arrow_buffer::{BooleanBuffer, i256};
-use arrow_schema::{DataType, TimeUnit};
 use lath_kernels::compare::{self, Comparison};
 
 use super::bitmap::{fill_bitmap, find_in_set, uniform};
 use crate::error::Result;
 use crate::test::ValueTest;
-use crate::value::Value;
+use crate::value::{Value, with_exact_type};
 
 /// The native integers of Arrow types.
 pub(crate) trait Integer: Copy + Ord {
@@ -96,44 +89,13 @@ impl Integer for i256 {
 
 /// Evaluates `$body` with the values of arrays of the same integer type, for every integer type; `None` for other arrays.
 macro_rules! with_integers {
-    ($first:expr => $first_values:ident $(, $array:expr => $values:ident)*; $body:expr) => {{
-        macro_rules! of {
-            ($t:ty) => {{
-                let $first_values: &[<$t as ArrowPrimitiveType>::Native] = $first.as_primitive::<$t>().values();
-                $(let $values: &[<$t as ArrowPrimitiveType>::Native] = $array.as_primitive::<$t>().values();)*
-                Some($body)
-            }};
-        }
-        match $first.data_type() {
-            DataType::Int8 => of!(Int8Type),
-            DataType::Int16 => of!(Int16Type),
-            DataType::Int32 => of!(Int32Type),
-            DataType::Int64 => of!(Int64Type),
-            DataType::UInt8 => of!(UInt8Type),
-            DataType::UInt16 => of!(UInt16Type),
-            DataType::UInt32 => of!(UInt32Type),
-            DataType::UInt64 => of!(UInt64Type),
-            DataType::Decimal32(..) => of!(Decimal32Type),
-            DataType::Decimal64(..) => of!(Decimal64Type),
-            DataType::Decimal128(..) => of!(Decimal128Type),
-            DataType::Decimal256(..) => of!(Decimal256Type),
-            DataType::Date32 => of!(Date32Type),
-            DataType::Date64 => of!(Date64Type),
-            DataType::Time32(TimeUnit::Second) => of!(Time32SecondType),
-            DataType::Time32(_) => of!(Time32MillisecondType),
-            DataType::Time64(TimeUnit::Nanosecond) => of!(Time64NanosecondType),
-            DataType::Time64(_) => of!(Time64MicrosecondType),
-            DataType::Timestamp(TimeUnit::Second, _) => of!(TimestampSecondType),
-            DataType::Timestamp(TimeUnit::Millisecond, _) => of!(TimestampMillisecondType),
-            DataType::Timestamp(TimeUnit::Microsecond, _) => of!(TimestampMicrosecondType),
-            DataType::Timestamp(TimeUnit::Nanosecond, _) => of!(TimestampNanosecondType),
-            DataType::Duration(TimeUnit::Second) => of!(DurationSecondType),
-            DataType::Duration(TimeUnit::Millisecond) => of!(DurationMillisecondType),
-            DataType::Duration(TimeUnit::Microsecond) => of!(DurationMicrosecondType),
-            DataType::Duration(TimeUnit::Nanosecond) => of!(DurationNanosecondType),
-            _ => None,
-        }
-    }};
+    ($first:expr => $first_values:ident $(, $array:expr => $values:ident)*; $body:expr) => {
+        with_exact_type!($first.data_type(), T => {
+            let $first_values: &[<T as ArrowPrimitiveType>::Native] = $first.as_primitive::<T>().values();
+            $(let $values: &[<T as ArrowPrimitiveType>::Native] = $array.as_primitive::<T>().values();)*
+            $body
+        })
+    };
 }
 
 /// A bit for each value; `None` if the test or the array is of another type.

@@ -11,7 +11,7 @@ use crate::bind::{BindContext, Resolution, resolve};
 use crate::cast::is_identity;
 use crate::predicate::Predicate;
 use crate::syntax::{Condition, Literal, Operand};
-use crate::value::{Number, SqlType, is_uuid, list_element, parse_date, value_type};
+use crate::value::{ExactType, Number, SqlType, is_uuid, list_element, parse_date, value_type};
 
 /// The relation between the rows that a filter finds and the rows for which SQL is true.
 #[non_exhaustive]
@@ -186,13 +186,9 @@ fn is_cast_as_in_sql(from: &Field, to: SqlType) -> bool {
         (from_type, SqlType::Float { bits: 32 | 64 }) if from_type.is_integer() => true,
         (DataType::Float16, SqlType::Float { .. }) | (DataType::Float32, SqlType::Float { bits: 64 }) => true,
         // Some engines round, others truncate.
-        (
-            DataType::Decimal32(_, scale)
-            | DataType::Decimal64(_, scale)
-            | DataType::Decimal128(_, scale)
-            | DataType::Decimal256(_, scale),
-            SqlType::Decimal { scale: to_scale, .. },
-        ) => to_scale >= *scale,
+        (from_type, SqlType::Decimal { scale: to_scale, .. }) if from_type.is_decimal() => ExactType::new(from_type)
+            .and_then(ExactType::precision_and_scale)
+            .is_some_and(|(_, scale)| to_scale >= scale),
         (DataType::Timestamp(..) | DataType::Date32 | DataType::Date64, SqlType::Date) => true,
         (from_type, SqlType::Text) => from_type.is_integer() || is_uuid(from),
         _ => false,

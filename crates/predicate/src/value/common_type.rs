@@ -2,6 +2,8 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
+use super::exact_type::ExactType;
+
 /// A type that holds the values of both types in order; `None` if they do not compare. If one of them is an integer or a decimal, `Float64` stands
 /// for an exact comparison. `Null` means that one column has only nulls.
 pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType> {
@@ -43,14 +45,7 @@ fn common_number(left: &DataType, right: &DataType) -> DataType {
     if left.is_integer() && right.is_integer() && (signed(left) == signed(right)) {
         return if signed(left) { DataType::Int64 } else { DataType::UInt64 };
     }
-    // Digits before and after the point.
-    let digits = |data_type: &DataType| match data_type {
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => (i16::from(*precision) - i16::from(*scale), i16::from(*scale)),
-        _ => (20, 0),
-    };
+    let digits = |data_type: &DataType| ExactType::decimal(data_type).and_then(ExactType::digits).unwrap_or((20, 0));
     let ((left_whole, left_scale), (right_whole, right_scale)) = (digits(left), digits(right));
     let scale = left_scale.max(right_scale).max(0);
     let precision = (left_whole.max(right_whole).max(0) + scale).clamp(1, 76);

@@ -1,6 +1,7 @@
 //! Values, patterns and types, in the order of predicates.
 
 mod common_type;
+pub(crate) mod exact_type;
 pub(crate) mod moment;
 mod number;
 mod pattern;
@@ -14,8 +15,10 @@ use arrow_buffer::i256;
 use bytes::Bytes;
 
 pub(crate) use self::common_type::common_type;
+pub(crate) use self::exact_type::with_exact_type;
+pub use self::exact_type::{ExactType, ExactUnit};
 pub use self::moment::Timestamp;
-pub(crate) use self::moment::{NANOS_PER_DAY, NANOS_PER_SECOND, nanos_per, parse_date};
+pub(crate) use self::moment::{NANOS_PER_DAY, nanos_per, parse_date};
 pub(crate) use self::number::{Floor, Number, compare_with_float};
 pub use self::pattern::Pattern;
 pub(crate) use self::pattern::with_backslash_escapes;

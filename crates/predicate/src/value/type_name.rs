@@ -2,6 +2,8 @@
 
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
 
+use super::exact_type::ExactType;
+
 /// Whether the bytes of a column are UUIDs.
 pub(crate) fn is_uuid(field: &Field) -> bool {
     field.data_type() == &DataType::FixedSizeBinary(16) && field.extension_type_name() == Some("arrow.uuid")
@@ -43,6 +45,9 @@ pub(crate) fn data_type_name(data_type: &DataType) -> String {
         TimeUnit::Microsecond => "microseconds",
         TimeUnit::Nanosecond => "nanoseconds",
     };
+    if let Some((precision, scale)) = ExactType::new(data_type).and_then(ExactType::precision_and_scale) {
+        return format!("a decimal({precision}, {scale})");
+    }
     match data_type {
         DataType::Null => "a column of nulls".to_owned(),
         DataType::Boolean => "a boolean".to_owned(),
@@ -57,10 +62,6 @@ pub(crate) fn data_type_name(data_type: &DataType) -> String {
         DataType::Float16 => "a 16-bit float".to_owned(),
         DataType::Float32 => "a 32-bit float".to_owned(),
         DataType::Float64 => "a 64-bit float".to_owned(),
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => format!("a decimal({precision}, {scale})"),
         DataType::Date32 | DataType::Date64 => "a date".to_owned(),
         DataType::Time32(unit) | DataType::Time64(unit) => format!("a time in {}", unit_name(unit)),
         DataType::Timestamp(unit, None) => format!("a timestamp in {} without time zone", unit_name(unit)),

@@ -90,9 +90,7 @@ fn add_kinds(data_type: &DataType, kinds: &mut Vec<&'static str>) {
     match data_type {
         DataType::Float16 | DataType::Float32 => kinds.push("narrow float"),
         DataType::Float64 => kinds.push("float"),
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
-            kinds.push("decimal");
-        }
+        decimal if decimal.is_decimal() => kinds.push("decimal"),
         DataType::Int64 | DataType::UInt64 => kinds.push("long"),
         DataType::Date32 | DataType::Date64 | DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => {
             kinds.push("coarse time");

@@ -1,5 +1,6 @@
 //! Values of Python as keys of tables, in the types of the key columns.
 
+use lath::ExactType;
 use lath::arrow::array::{Array, Decimal128Array, Int32Array, Int64Array, make_array};
 use lath::arrow::schema::{DataType, Field, Schema, TimeUnit};
 use lath::table::{Key, KeyValue};
@@ -99,9 +100,8 @@ fn key_value(value: &Bound<'_, PyAny>, data_type: Option<&DataType>) -> PyResult
     if let Some(moment) = to_moment(value)? {
         return moment.in_type(value, data_type);
     }
-    if let Some(DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale)) =
-        data_type
-        && let Some(number) = unscaled(value, *scale)?
+    if let Some((_, scale)) = data_type.and_then(precision_and_scale)
+        && let Some(number) = unscaled(value, scale)?
     {
         return exact(value, data_type, number);
     }
@@ -294,13 +294,17 @@ fn nanos_per_unit(unit: TimeUnit) -> i128 {
     }
 }
 
+/// Precision and scale of a decimal of at most 38 digits.
+fn precision_and_scale(data_type: &DataType) -> Option<(u8, i8)> {
+    ExactType::new(data_type).filter(|exact| exact.width <= 16)?.precision_and_scale()
+}
+
 /// A number as a value of the type that stores it so.
 fn exact(value: &Bound<'_, PyAny>, data_type: Option<&DataType>, number: i128) -> PyResult<KeyValue> {
     let Some(data_type) = data_type else { return Ok(KeyValue::Integer(number)) };
     let no_such = || unfit(value, &data_type.to_string());
-    if let DataType::Decimal32(precision, _) | DataType::Decimal64(precision, _) | DataType::Decimal128(precision, _) =
-        data_type
-        && 10_i128.checked_pow((*precision).into()).is_some_and(|end| number.abs() >= end)
+    if let Some((precision, _)) = precision_and_scale(data_type)
+        && 10_i128.checked_pow(precision.into()).is_some_and(|end| number.abs() >= end)
     {
         return Err(no_such());
     }

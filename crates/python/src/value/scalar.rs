@@ -3,14 +3,15 @@
 use lath::arrow::array::cast::AsArray;
 use lath::arrow::array::types::DecimalType;
 use lath::arrow::array::types::{
-    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
-    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Date64Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+    DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use lath::arrow::array::{Array, PrimitiveArray};
 use lath::arrow::schema::{DataType, TimeUnit};
+use lath::with_decimal_type;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -47,10 +48,6 @@ pub(crate) fn value<'py>(py: Python<'py>, array: &dyn Array, index: usize) -> Py
         DataType::LargeBinary => PyBytes::new(py, array.as_binary::<i64>().value(index)).into_any(),
         DataType::BinaryView => PyBytes::new(py, array.as_binary_view().value(index)).into_any(),
         DataType::FixedSizeBinary(_) => PyBytes::new(py, array.as_fixed_size_binary().value(index)).into_any(),
-        DataType::Decimal32(..) => decimal::<Decimal32Type>(py, array, index)?,
-        DataType::Decimal64(..) => decimal::<Decimal64Type>(py, array, index)?,
-        DataType::Decimal128(..) => decimal::<Decimal128Type>(py, array, index)?,
-        DataType::Decimal256(..) => decimal::<Decimal256Type>(py, array, index)?,
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             let key = dictionary.normalized_keys()[index];
@@ -90,7 +87,10 @@ pub(crate) fn value<'py>(py: Python<'py>, array: &dyn Array, index: usize) -> Py
             };
             return Ok(micros.and_then(|micros| moment::delta(py, micros)).map(Bound::into_any));
         }
-        _ => return Ok(None),
+        other => match with_decimal_type!(other, T, _precision, _scale => decimal::<T>(py, array, index)?) {
+            Some(value) => value,
+            None => return Ok(None),
+        },
     };
     Ok(Some(value))
 }

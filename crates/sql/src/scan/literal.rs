@@ -37,10 +37,7 @@ pub(crate) fn literal(value: &ScalarValue) -> Option<Literal> {
         ScalarValue::TimestampMillisecond(Some(value), _) => Literal::timestamp_micros(value.checked_mul(1000)?),
         ScalarValue::TimestampMicrosecond(Some(value), _) => Literal::timestamp_micros(*value),
         ScalarValue::TimestampNanosecond(Some(value), _) => Literal::timestamp_nanos(*value),
-        ScalarValue::Decimal32(..)
-        | ScalarValue::Decimal64(..)
-        | ScalarValue::Decimal128(..)
-        | ScalarValue::Decimal256(..) => {
+        decimal if decimal.data_type().is_decimal() => {
             let text = value.cast_to(&DataType::Utf8).ok()?;
             let ScalarValue::Utf8(Some(text)) = text else { return None };
             text.parse().ok()?

@@ -11,7 +11,7 @@ use datafusion::physical_expr::expressions::{
     Literal as LiteralExpr, NotExpr,
 };
 use datafusion::scalar::ScalarValue;
-use lath_parquet::{Column, Literal, Predicate, column_named};
+use lath_parquet::{Column, ExactType, Literal, Predicate, column_named};
 
 use super::literal::literal;
 use crate::rewrite::CANONICAL_FLOAT;
@@ -133,18 +133,7 @@ pub(crate) fn uncanonical(expr: &Arc<dyn PhysicalExpr>) -> &Arc<dyn PhysicalExpr
 
 /// The digits of a number type before and after the point.
 fn places(data_type: &DataType) -> Option<(i16, i16)> {
-    Some(match data_type {
-        DataType::Int8 | DataType::UInt8 => (3, 0),
-        DataType::Int16 | DataType::UInt16 => (5, 0),
-        DataType::Int32 | DataType::UInt32 => (10, 0),
-        DataType::Int64 => (19, 0),
-        DataType::UInt64 => (20, 0),
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => (i16::from(*precision) - i16::from(*scale), i16::from(*scale)),
-        _ => return None,
-    })
+    ExactType::new(data_type)?.digits()
 }
 
 /// The path of names to the column or nested field that an expression is.

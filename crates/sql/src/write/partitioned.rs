@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::partition::partition;
 use arrow_schema::{DataType, SchemaRef};
-use lath_parquet::{Error, Result, partition_directory, text_partition_directory};
+use lath_parquet::{Error, ExactType, Result, partition_directory, text_partition_directory};
 use lath_writer::{AtomicFile, AtomicFiles, ParquetWriter, UncommittedFiles, WriteOptions};
 
 use super::file::commit;
@@ -154,7 +154,7 @@ fn is_partition_type(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_partition_type(values),
         DataType::Timestamp(_, zone) => zone.is_none(),
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => true,
+        decimal if decimal.is_decimal() => ExactType::new(decimal).is_some_and(|exact| exact.width <= 16),
         DataType::Boolean | DataType::Date32 | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         other => other.is_integer(),
     }

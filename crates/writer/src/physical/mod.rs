@@ -15,7 +15,7 @@ use lath_format::schema::PhysicalType;
 pub(super) use strings::Strings;
 
 use convert::{Misfit, Narrow};
-use lath_parquet::{Error, Result};
+use lath_parquet::{Error, ExactType, Result};
 
 /// Values of a column in the layout of its physical type; shares the batch's memory if it has that layout.
 #[derive(Debug, Clone)]
@@ -190,20 +190,22 @@ impl Conversion {
             (D::Int16, P::INT32) => number(convert::Source::I16),
             (D::UInt8, P::INT32) => number(convert::Source::U8),
             (D::UInt16, P::INT32) => number(convert::Source::U16),
-            (D::Int32 | D::UInt32 | D::Date32 | D::Time32(_) | D::Decimal32(..), P::INT32) | (D::Float32, P::FLOAT) => {
-                Some(Step::Same32)
-            }
-            (
-                D::Int64 | D::UInt64 | D::Date64 | D::Time64(_) | D::Timestamp(..) | D::Duration(_) | D::Decimal64(..),
-                P::INT64,
-            )
+            (D::Int32 | D::UInt32 | D::Date32 | D::Time32(_), P::INT32) | (D::Float32, P::FLOAT) => Some(Step::Same32),
+            (D::Int64 | D::UInt64 | D::Date64 | D::Time64(_) | D::Timestamp(..) | D::Duration(_), P::INT64)
             | (D::Float64, P::DOUBLE) => Some(Step::Same64),
             (D::Timestamp(unit, _), P::INT96) => Some(Step::Int96(*unit)),
             (D::Date64, P::INT32) => number(convert::Source::Millis),
-            (D::Decimal32(..), _) => number(convert::Source::I32),
-            (D::Decimal64(..), _) => number(convert::Source::I64),
-            (D::Decimal128(..), _) => number(convert::Source::I128),
-            (D::Decimal256(..), _) => number(convert::Source::I256),
+            (decimal, _) if decimal.is_decimal() => {
+                match (ExactType::new(decimal).map_or(0, |exact| exact.width), physical) {
+                    (4, P::INT32) => Some(Step::Same32),
+                    (8, P::INT64) => Some(Step::Same64),
+                    (4, _) => number(convert::Source::I32),
+                    (8, _) => number(convert::Source::I64),
+                    (16, _) => number(convert::Source::I128),
+                    (32, _) => number(convert::Source::I256),
+                    _ => None,
+                }
+            }
             (D::Float16, P::FIXED_LEN_BYTE_ARRAY) if length == 2 => Some(Step::SameFixed(2)),
             (D::FixedSizeBinary(width), P::FIXED_LEN_BYTE_ARRAY) if usize::try_from(*width) == Ok(length) => {
                 Some(Step::SameFixed(length))

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use lath_format::schema::{ConvertedType, PhysicalType, Repetition};
 use lath_format::schema::{SchemaDescriptor, Type, TypePtr};
-use lath_parquet::Result;
 use lath_parquet::internal::{
     Node, NodeKind, guard, has_same_annotation, is_stored_alike, nodes, stored_type, without_stored_type,
     without_unknown_types,
 };
+use lath_parquet::{ExactType, Result};
 
 use crate::physical::Conversion;
 
@@ -141,13 +141,7 @@ fn is_read_alike(ty: &Type, read_as: &DataType, written: &DataType) -> bool {
 }
 
 fn digits(data_type: &DataType) -> Option<(u8, i8)> {
-    match data_type {
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => Some((*precision, *scale)),
-        _ => None,
-    }
+    ExactType::new(data_type)?.precision_and_scale()
 }
 
 /// The type of the values of a dictionary or of runs, else the type itself.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit,
 };
+use lath_predicate::ExactType;
 
 use super::lists::{list_element, with_element};
 use crate::schema::{PARQUET_TYPE_KEY, without_stored_type};
@@ -129,26 +130,21 @@ fn is_dictionary_value(data_type: &DataType) -> bool {
 /// As [`widen`], for types without nested types, which are tried in both orders.
 fn widen_leaf(left: &DataType, right: &DataType) -> Option<DataType> {
     use DataType::{
-        Binary, BinaryView, Date32, Date64, Decimal32, Decimal64, Decimal128, Duration, FixedSizeBinary, Float16,
-        Float32, Float64, LargeBinary, LargeUtf8, Time32, Time64, Timestamp, Utf8, Utf8View,
+        Binary, BinaryView, Date32, Date64, Duration, FixedSizeBinary, Float16, Float32, Float64, LargeBinary,
+        LargeUtf8, Time32, Time64, Timestamp, Utf8, Utf8View,
     };
     if let (Some(left), Some(right)) = (Integer::of(left), Integer::of(right)) {
         return left.widen(right);
     }
-    if let (Some(integer), Some((precision, scale, _))) = (Integer::of(left), decimal(right)) {
-        return widen_decimals((integer.digits(), 0), (precision, scale));
+    if let (Some(integer), Some(decimal)) = (Integer::of(left), ExactType::decimal(right)) {
+        return widen_decimals((integer.digits(), 0), decimal.precision_and_scale()?);
     }
-    if let (Some((precision, scale, _)), Some((other_precision, other_scale, _))) = (decimal(left), decimal(right)) {
-        let wide = widen_decimals((precision, scale), (other_precision, other_scale))?;
+    if let (Some(one), Some(other)) = (ExactType::decimal(left), ExactType::decimal(right)) {
+        let wide = widen_decimals(one.precision_and_scale()?, other.precision_and_scale()?)?;
         // The wider of the two is kept if it can hold both.
-        let (bound, kept) = match (left, right) {
-            (Decimal32(..), Decimal32(..)) => (9, Decimal32 as fn(u8, i8) -> DataType),
-            (Decimal32(..) | Decimal64(..), Decimal32(..) | Decimal64(..)) => (18, Decimal64 as _),
-            (DataType::Decimal256(..), _) | (_, DataType::Decimal256(..)) => (76, DataType::Decimal256 as _),
-            _ => (38, Decimal128 as _),
-        };
-        let (precision, scale, _) = decimal(&wide)?;
-        return Some(if precision <= bound { kept(precision, scale) } else { wide });
+        let kept = if one.width >= other.width { one } else { other };
+        let (precision, scale) = ExactType::decimal(&wide)?.precision_and_scale()?;
+        return Some(if precision <= kept.max_precision() { kept.to_decimal(precision, scale) } else { wide });
     }
     if let (Some(integer), Float16 | Float32 | Float64) = (Integer::of(left), right) {
         // An integer is exact within the bits of the mantissa.
@@ -241,17 +237,6 @@ impl Integer {
             (true, ..=63) => DataType::Int64,
             (true, _) => DataType::Decimal128(20, 0),
         })
-    }
-}
-
-/// Precision, scale and largest precision of a decimal type.
-fn decimal(data_type: &DataType) -> Option<(u8, i8, u8)> {
-    match *data_type {
-        DataType::Decimal32(precision, scale) => Some((precision, scale, 9)),
-        DataType::Decimal64(precision, scale) => Some((precision, scale, 18)),
-        DataType::Decimal128(precision, scale) => Some((precision, scale, DECIMAL128_MAX_PRECISION)),
-        DataType::Decimal256(precision, scale) => Some((precision, scale, DECIMAL256_MAX_PRECISION)),
-        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arrow types of BYTE_ARRAY values.
 
 use arrow_schema::DataType;
+use lath_predicate::ExactType;
 
 /// Form of the values in Arrow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +22,7 @@ impl ByteArrayOutput {
             DataType::Utf8View | DataType::BinaryView => Some(Self::Views),
             DataType::Utf8 | DataType::Binary => Some(Self::Offsets32),
             DataType::LargeUtf8 | DataType::LargeBinary => Some(Self::Offsets64),
-            DataType::Decimal32(..) => Some(Self::Decimal { width: 4 }),
-            DataType::Decimal64(..) => Some(Self::Decimal { width: 8 }),
-            DataType::Decimal128(..) => Some(Self::Decimal { width: 16 }),
-            DataType::Decimal256(..) => Some(Self::Decimal { width: 32 }),
-            _ => None,
+            _ => ExactType::decimal(data_type).map(|decimal| Self::Decimal { width: decimal.width }),
         }
     }
 }

@@ -14,7 +14,7 @@ use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::PhysicalType;
 use lath_kernels::compare::Comparison;
 use lath_kernels::{ByteStrings, xxhash};
-use lath_predicate::{Value, ValueTest, byte_strings};
+use lath_predicate::{ExactType, Value, ValueTest, byte_strings};
 
 use super::super::bounds::value_type;
 
@@ -52,10 +52,9 @@ impl KeyKind {
             (PhysicalType::BYTE_ARRAY, _) if data_type.is_string() || data_type.is_binary() => Self::Bytes,
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Float16) if len == Some(2) => Self::Float16,
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::FixedSizeBinary(_)) => Self::Fixed(len?),
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal32(..)) if len? <= 4 => Self::BigEndian(len?),
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal64(..)) if len? <= 8 => Self::BigEndian(len?),
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal128(..)) if len? <= 16 => Self::BigEndian(len?),
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal256(..)) if len? <= 32 => Self::BigEndian(len?),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, _) if ExactType::decimal(data_type)?.width >= len? => {
+                Self::BigEndian(len?)
+            }
             _ => return None,
         })
     }
@@ -256,19 +255,7 @@ impl Keys {
     }
 }
 
+/// Whether values are integers of at most 16 bytes.
 fn is_integer(data_type: &DataType) -> bool {
-    use DataType as D;
-    data_type.is_integer()
-        || matches!(
-            data_type,
-            D::Date32
-                | D::Date64
-                | D::Time32(_)
-                | D::Time64(_)
-                | D::Timestamp(..)
-                | D::Duration(_)
-                | D::Decimal32(..)
-                | D::Decimal64(..)
-                | D::Decimal128(..)
-        )
+    ExactType::new(data_type).is_some_and(|exact| exact.width <= 16)
 }

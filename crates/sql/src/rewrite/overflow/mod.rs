@@ -24,6 +24,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{AggregateUDF, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
 use datafusion::optimizer::AnalyzerRule;
+use lath_parquet::ExactType;
 
 use arithmetic::Arithmetic;
 use decimal::DecimalOperation;
@@ -125,12 +126,7 @@ pub(super) fn may_overflow(call: &ScalarFunction, schema: &DFSchema) -> bool {
 
 /// Whether arithmetic of an expression's type can overflow silently.
 fn can_overflow(expr: &Expr, schema: &DFSchema) -> bool {
-    expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer() || is_decimal(&data_type))
-}
-
-fn is_decimal(data_type: &DataType) -> bool {
-    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
-    matches!(data_type, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..))
+    expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer() || data_type.is_decimal())
 }
 
 /// The SQL name of a type.
@@ -144,10 +140,9 @@ fn sql_name(data_type: &DataType) -> String {
         DataType::UInt16 => "SMALLINT UNSIGNED".to_owned(),
         DataType::UInt32 => "INT UNSIGNED".to_owned(),
         DataType::UInt64 => "BIGINT UNSIGNED".to_owned(),
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => format!("DECIMAL({precision}, {scale})"),
-        other => other.to_string(),
+        other => match ExactType::new(other).and_then(ExactType::precision_and_scale) {
+            Some((precision, scale)) => format!("DECIMAL({precision}, {scale})"),
+            None => other.to_string(),
+        },
     }
 }

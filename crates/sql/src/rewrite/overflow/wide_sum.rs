@@ -11,6 +11,7 @@ use arrow_schema::DataType;
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::error::DataFusionError;
+use lath_parquet::ExactType;
 
 use super::decimal::{DIGITS_END, decimal_text};
 use super::sql_name;
@@ -107,6 +108,10 @@ pub(super) fn add_array<T: Addend>(values: &PrimitiveArray<T>, target: &Target) 
     if wraps { Err(target.overflow(None)) } else { Ok(Some(sum)) }
 }
 
+fn precision_and_scale(data_type: &DataType) -> Option<(u8, i8)> {
+    ExactType::new(data_type).and_then(ExactType::precision_and_scale)
+}
+
 /// The type of a sum, and its expression as text for errors.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
@@ -117,23 +122,16 @@ pub(super) struct Target {
 impl Target {
     /// The type of partial sums: decimals with the maximum precision.
     pub(super) fn state_type(data_type: &DataType) -> DataType {
-        match data_type {
-            DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale) => {
-                DataType::Decimal128(38, *scale)
-            }
-            _ => DataType::Decimal128(38, 0),
-        }
+        DataType::Decimal128(38, precision_and_scale(data_type).map_or(0, |(_, scale)| scale))
     }
 
     /// Converts a sum to its final type.
     pub(super) fn to_result<T: Addend>(&self, sum: i128) -> Result<T::Native> {
-        let fits = match self.data_type {
-            DataType::Decimal32(precision, _)
-            | DataType::Decimal64(precision, _)
-            | DataType::Decimal128(precision, _) => {
+        let fits = match precision_and_scale(&self.data_type) {
+            Some((precision, _)) => {
                 sum.unsigned_abs() < 10_u128.checked_pow(u32::from(precision)).unwrap_or(DIGITS_END)
             }
-            _ => true,
+            None => true,
         };
         match T::Native::try_from(sum) {
             Ok(sum) if fits => Ok(sum),
@@ -160,12 +158,12 @@ impl Target {
 
     pub(super) fn overflow(&self, sum: Option<i128>) -> DataFusionError {
         let (expression, type_name) = (&self.expression, sql_name(&self.data_type));
-        let (value, advice) = match (&self.data_type, sum) {
-            (DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale), sum) => {
-                let value = sum.map(|sum| decimal_text(sum, *scale));
+        let (value, advice) = match precision_and_scale(&self.data_type) {
+            Some((_, scale)) => {
+                let value = sum.map(|sum| decimal_text(sum, scale));
                 (value, "cast the values to fewer digits, or to DOUBLE")
             }
-            (_, sum) => (sum.map(|sum| sum.to_string()), "cast the values to DECIMAL(38, 0)"),
+            None => (sum.map(|sum| sum.to_string()), "cast the values to DECIMAL(38, 0)"),
         };
         let value = value.map(|value| format!(" ({value})")).unwrap_or_default();
         exec_datafusion_err!("{expression} does not fit {type_name}{value}; {advice}")

@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use datafusion::scalar::ScalarValue;
+use lath_parquet::ExactType;
 
 /// Maximum digits of DataFusion's common types.
 const NARROW_DIGITS: i16 = 38;
@@ -56,19 +57,6 @@ fn expr_places(expr: &Expr, schema: &DFSchema) -> Option<Option<(i16, i16)>> {
 
 /// The digits of a number type before and after the point.
 pub(crate) fn places(data_type: &DataType) -> Option<(i16, i16)> {
-    Some(match data_type {
-        DataType::Int8 | DataType::UInt8 => (3, 0),
-        DataType::Int16 | DataType::UInt16 => (5, 0),
-        DataType::Int32 | DataType::UInt32 => (10, 0),
-        DataType::Int64 => (19, 0),
-        DataType::UInt64 => (20, 0),
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => {
-            let (precision, scale) = (i16::from(*precision), i16::from(*scale));
-            (precision - scale, scale.max(0))
-        }
-        _ => return None,
-    })
+    let (whole, scale) = ExactType::new(data_type)?.digits()?;
+    Some((whole, scale.max(0)))
 }
