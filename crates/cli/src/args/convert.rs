@@ -63,7 +63,7 @@ pub(crate) struct TextArgs {
     pub(crate) types: Vec<(String, DataType)>,
     /// Take the types of columns from this Parquet or Arrow IPC file
     #[arg(long, value_name = "FILE", help_heading = "CSV and JSON lines")]
-    pub(crate) file_schema: Option<PathBuf>,
+    pub(crate) schema_of: Option<PathBuf>,
     /// Delimiter of CSV input [default: detected]
     #[arg(long, value_name = "CHARACTER", help_heading = "CSV", value_parser = parse_delimiter)]
     pub(crate) delimiter: Option<u8>,

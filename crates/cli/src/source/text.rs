@@ -15,7 +15,7 @@ pub(crate) fn text_options(args: &TextArgs) -> Result<TextOptions> {
     if args.delimiter.is_some() && args.delimiter == args.quote.0 {
         return Err(Failure::Usage("--delimiter and --quote have to differ".to_owned()));
     }
-    let types_of = args.file_schema.as_deref().map(|path| Ok((path.display().to_string(), file_schema(path)?)));
+    let types_of = args.schema_of.as_deref().map(|path| Ok((path.display().to_string(), file_schema(path)?)));
     Ok(TextOptions {
         infer_rows: args.infer_rows,
         types: args.types.clone(),
