@@ -121,7 +121,7 @@ def test_a_report_says_what_was_pruned(keyed: Path) -> None:
     assert report.by_bloom_filters.row_groups > 20
     text = str(report)
     assert text.splitlines()[0].split() == ["files", "row", "groups", "pages", "rows", "time"]
-    assert "pruned by Bloom filters" in text and text.splitlines()[-1].endswith("of all threads together")
+    assert "pruned by Bloom filters" in text and text.splitlines()[-1].endswith("are summed over all threads")
     assert "<td" in report._repr_html_() and report.as_dict()["by_bloom_filters"]["row_groups"] > 20
     scan = data.find(f"key = {key}")
     assert scan.report is None
