@@ -1,5 +1,6 @@
 //! The input files as one table.
 
+#[cfg(feature = "sql")]
 use arrow_schema::SchemaRef;
 use lath_catalog::{Catalog, Selection};
 use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
@@ -60,6 +61,7 @@ impl Table {
     }
 
     /// The columns.
+    #[cfg(feature = "sql")]
     pub(crate) fn schema(&self) -> &SchemaRef {
         self.dataset.schema()
     }
