@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the packages that a release is made of, in CycloneDX 1.6: name, version, licence, source and checksum, and who depends on whom.
+"""Prints the packages that a release is made of, in CycloneDX 1.6: name, version, licence, source and checksum, and
+their dependencies.
 
     scripts/sbom.py > lath.cdx.json
 """
@@ -14,7 +15,7 @@ PUBLISHED = ("lath-cli", "lath-capi", "lath-python", "lath-python-sql")
 
 
 def normal_dependencies(node):
-    """The packages that are compiled into a package, without those of its tests and build scripts."""
+    """Returns the packages that are compiled into a package, without the dependencies of its tests and build scripts."""
     return [dependency["pkg"] for dependency in node["deps"] if any(kind["kind"] is None for kind in dependency["dep_kinds"])]
 
 
