@@ -10,8 +10,7 @@ use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
-use datafusion::common::config::{CsvOptions, JsonOptions};
-use datafusion::common::parsers::CompressionTypeVariant;
+use datafusion::common::config::CsvOptions;
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
@@ -263,10 +262,8 @@ impl TextFiles {
         if self.options.is_compressed() {
             return plan_err!("rows are not written with the option compression; compress the files afterwards");
         }
-        let compression = CompressionTypeVariant::UNCOMPRESSED;
         if self.format == TextFormat::JsonLines {
-            let options = JsonOptions { compression, ..JsonOptions::default() };
-            return Ok(Arc::new(JsonFormat::default().with_options(options)));
+            return Ok(Arc::new(JsonFormat::default()));
         }
         let TextOptions { delimiter, quote, escape, header, nulls, date_formats, decimal_point, .. } =
             &self.options.text;
@@ -284,7 +281,6 @@ impl TextFiles {
             delimiter: delimiter.unwrap_or(b','),
             quote,
             null_value: nulls.first().cloned(),
-            compression,
             ..CsvOptions::default()
         };
         Ok(Arc::new(CsvFormat::default().with_options(options)))
