@@ -21,10 +21,7 @@ struct Node {
     sorted: [u8; 320],
     bytes: [u8; 320],
     count: usize,
-    numbers: [u32; 16],
-    ages: [u16; 64],
     key: u8,
-    wanted: u32,
 }
 
 /// xorshift64.
@@ -47,15 +44,9 @@ fn nodes(least: usize, most: usize) -> Vec<Node> {
         bytes.fill_with(|| random.next() as u8);
         let mut sorted = bytes;
         sorted[16..16 + count].sort_unstable();
-        let mut numbers = [0; 16];
-        numbers.fill_with(|| random.next() as u32);
-        let mut ages = [0; 64];
-        ages.fill_with(|| random.next() as u16);
-        // Most of the searched keys and numbers are present.
+        // Most of the searched keys are present.
         let key = bytes[16 + random.next() as usize % (count + count / 4 + 1).min(300)];
-        let at = random.next() as usize % 20;
-        let wanted = numbers.get(at).copied().unwrap_or(1);
-        Node { sorted, bytes, count, numbers, ages, key, wanted }
+        Node { sorted, bytes, count, key }
     };
     (0..NODES).map(|_| node()).collect()
 }
@@ -121,10 +112,6 @@ pub fn run(record: &mut Record) {
         rows.add("upper_bound_within", lengths, |node| {
             bytesearch::upper_bound_within(&node.sorted, 16, node.count, node.key) as u64
         });
-        rows.add("upper_bound_padded", lengths, |node| {
-            let blocks = &node.sorted[16..].as_chunks().0[..node.count.div_ceil(64).min(4)];
-            bytesearch::upper_bound_padded(blocks, node.count, node.key) as u64
-        });
         rows.add("partition_point (std)", lengths, |node| {
             node.sorted[16..16 + node.count].partition_point(|&byte| byte < node.key) as u64
         });
@@ -136,30 +123,8 @@ pub fn run(record: &mut Record) {
         rows.add("find_byte_mask_within", lengths, |node| {
             bytesearch::find_byte_mask_within(&node.bytes, 16, node.count, node.key).trailing_zeros().into()
         });
-        rows.add("find_byte_mask_padded", lengths, |node| {
-            let block = node.bytes[16..].first_chunk().unwrap_or(&[0; 64]);
-            bytesearch::find_byte_mask_padded(block, node.count, node.key).trailing_zeros().into()
-        });
         rows.add("position (std)", lengths, |node| {
             node.bytes[16..16 + node.count].iter().position(|&byte| byte == node.key).unwrap_or(64) as u64
-        });
-    }
-    rows.add("find_u32x16", [16, 16], |node| bytesearch::find_u32x16(&node.numbers, node.wanted) as u64);
-    rows.add("min_index_32", [32, 32], |node| {
-        node.ages.first_chunk().map_or(0, |ages| bytesearch::min_index_32(ages) as u64)
-    });
-    rows.add("min_index_64", [64, 64], |node| bytesearch::min_index_64(&node.ages) as u64);
-    rows.add("slot_ranks", [16, 16], |node| {
-        let ranks = bytesearch::slot_ranks(node.ages[0]);
-        u64::from(ranks[usize::from(node.key & 15)])
-    });
-    for lengths in [[1, 16], [16, 16], [17, 64], [64, 64], [128, 128]] {
-        rows.add("remap_branches", lengths, |node| {
-            let table = node.bytes.first_chunk().unwrap_or(&[0; 16]);
-            let mut out = [0; 256];
-            let copied = bytesearch::remap_branches(&node.bytes[16..16 + node.count], table, &mut out[..node.count]);
-            // The last bytes, so that nothing is optimized away.
-            u64::from(black_box(&out)[node.count - 1]) + u64::from(copied.is_err())
         });
     }
     tier.select();

@@ -64,10 +64,6 @@ avx2! {
         }
     }
 
-    pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
-        mask_of_window(comparison, &Window { block, before: 0, len: len.min(BLOCK_LEN) as u32 }, key)
-    }
-
     pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         match bytes.len() {
             0..=BLOCK_LEN => mask(comparison, bytes, key).count_ones() as usize,
@@ -80,18 +76,6 @@ avx2! {
         match window(bytes, start, len) {
             Some(window) if len <= BLOCK_LEN => mask_of_window(comparison, &window, key).count_ones() as usize,
             _ => count(comparison, scalar::within(bytes, start, len), key),
-        }
-    }
-
-    pub(super) fn count_padded<C: Comparison>(
-        comparison: C,
-        blocks: &[[u8; BLOCK_LEN]],
-        len: usize,
-        key: u8,
-    ) -> usize {
-        match blocks.first() {
-            Some(block) if len <= BLOCK_LEN => mask_padded(comparison, block, len, key).count_ones() as usize,
-            _ => count(comparison, scalar::within(blocks.as_flattened(), 0, len), key),
         }
     }
 

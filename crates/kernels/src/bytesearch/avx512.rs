@@ -27,11 +27,6 @@ avx512! {
         mask(comparison, scalar::within(bytes, start, len), key)
     }
 
-    pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
-        let there = _bzhi_u64(u64::MAX, len.min(BLOCK_LEN) as u32);
-        matches(comparison, there, load(block), key)
-    }
-
     pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         match bytes.len() {
             0..=BLOCK_LEN => mask(comparison, bytes, key).count_ones() as usize,
@@ -42,18 +37,6 @@ avx512! {
 
     pub(super) fn count_within<C: Comparison>(comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> usize {
         count(comparison, scalar::within(bytes, start, len), key)
-    }
-
-    pub(super) fn count_padded<C: Comparison>(
-        comparison: C,
-        blocks: &[[u8; BLOCK_LEN]],
-        len: usize,
-        key: u8,
-    ) -> usize {
-        match blocks.first() {
-            Some(block) if len <= BLOCK_LEN => mask_padded(comparison, block, len, key).count_ones() as usize,
-            _ => count(comparison, scalar::within(blocks.as_flattened(), 0, len), key),
-        }
     }
 
     /// Counts in four registers, whatever the length. Registers that would reach past the end start a register before

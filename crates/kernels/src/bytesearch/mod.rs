@@ -1,5 +1,4 @@
-//! Search in the short arrays of tree nodes: the position of a byte among sorted ones, the bytes that equal one, and
-//! other operations on small nodes.
+//! Search in the short arrays of tree nodes: the position of a byte among sorted ones, and the bytes that equal one.
 //!
 //! ```text
 //! bytes              03 17 17 40 A2            lower_bound(17) = 1    upper_bound(17) = 3
@@ -9,11 +8,10 @@
 //! A bound is the number of bytes less than (or at most) the key. In sorted bytes, that is the index at which the key
 //! would be inserted before (or after) its equals. In unsorted ones, it is still that number.
 //!
-//! Each function has three forms. One takes only the bytes; it may read no others, so its end depends on their number.
+//! Each function has two forms. One takes only the bytes; it may read no others, so its end depends on their number.
 //! One takes them with the surrounding bytes ([`find_byte_mask_within`] and so on): a node of 64 bytes or more is read
-//! at one address, without a branch on the position and number of the bytes; use it if these vary from node to node.
-//! One takes blocks of 64, the last of which is padded. The ordered store calls [`upper_bound_within`] and
-//! [`find_byte_mask_within`]; the other forms are for nodes of other layouts, and nothing in Lath calls them.
+//! at one address, without a branch on the position and number of the bytes; use it if these vary from node to node,
+//! as they do in the ordered store.
 //!
 //! The functions take a few nanoseconds, so one comparison at each call selects the tier.
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
@@ -58,7 +56,6 @@ mod comparison;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
-mod slots;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod window;
 
@@ -67,12 +64,10 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
-pub use slots::{find_u32x16, min_index_32, min_index_64, remap_branches, slot_ranks};
-
 use comparison::{AtMost, Below, Comparison, Equal};
 
 /// Bytes of a block, and the number of bits in a mask.
-pub const BLOCK_LEN: usize = 64;
+const BLOCK_LEN: usize = 64;
 
 /// The number of bytes of `sorted` that are less than `key`.
 #[inline]
@@ -98,18 +93,6 @@ pub fn upper_bound_within(bytes: &[u8], start: usize, len: usize, key: u8) -> us
     count_within(AtMost, bytes, start, len, key)
 }
 
-/// Like [`lower_bound`], for the first `len` bytes of the blocks, or all if there are fewer; the rest may be anything.
-#[inline]
-pub fn lower_bound_padded(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize {
-    count_padded(Below, blocks, len, key)
-}
-
-/// Like [`upper_bound`], for the first `len` bytes of the blocks, or all if there are fewer; the rest may be anything.
-#[inline]
-pub fn upper_bound_padded(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize {
-    count_padded(AtMost, blocks, len, key)
-}
-
 /// A mask of the first 64 bytes that equal `needle`: bit `i` is set if byte `i` does.
 #[inline]
 pub fn find_byte_mask(bytes: &[u8], needle: u8) -> u64 {
@@ -123,21 +106,11 @@ pub fn find_byte_mask_within(bytes: &[u8], start: usize, len: usize, needle: u8)
     mask_within(Equal, bytes, start, len, needle)
 }
 
-/// A mask of the bytes that equal `needle` among the first `len` bytes of a block: bit `i` is set if byte `i` does.
-#[inline]
-pub fn find_byte_mask_padded(block: &[u8; BLOCK_LEN], len: usize, needle: u8) -> u64 {
-    mask_padded(Equal, block, len, needle)
-}
-
 short_functions! {
     mask, mask_at_any[C: Comparison](comparison: C, bytes: &[u8], key: u8) -> u64;
     mask_within, mask_within_at_any[C: Comparison](
         comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> u64;
-    mask_padded, mask_padded_at_any[C: Comparison](
-        comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64;
     count, count_at_any[C: Comparison](comparison: C, bytes: &[u8], key: u8) -> usize;
     count_within, count_within_at_any[C: Comparison](
         comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> usize;
-    count_padded, count_padded_at_any[C: Comparison](
-        comparison: C, blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize;
 }

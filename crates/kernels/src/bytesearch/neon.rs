@@ -38,10 +38,6 @@ neon! {
         }
     }
 
-    pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
-        mask_of_block(comparison, block, key) & lowest(len.min(BLOCK_LEN) as u32)
-    }
-
     pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         let keys = vdupq_n_u8(key);
         let (vectors, tail) = bytes.as_chunks::<WIDTH>();
@@ -61,18 +57,6 @@ neon! {
             mask_within(comparison, bytes, start, len, key).count_ones() as usize
         } else {
             count(comparison, scalar::within(bytes, start, len), key)
-        }
-    }
-
-    pub(super) fn count_padded<C: Comparison>(
-        comparison: C,
-        blocks: &[[u8; BLOCK_LEN]],
-        len: usize,
-        key: u8,
-    ) -> usize {
-        match blocks.first() {
-            Some(block) if len <= BLOCK_LEN => mask_padded(comparison, block, len, key).count_ones() as usize,
-            _ => count(comparison, scalar::within(blocks.as_flattened(), 0, len), key),
         }
     }
 

@@ -26,10 +26,6 @@ pub(super) fn mask_within<C: Comparison>(comparison: C, bytes: &[u8], start: usi
     mask(comparison, within(bytes, start, len), key)
 }
 
-pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
-    mask(comparison, within(block, 0, len), key)
-}
-
 /// Counts in bytes, so that a vector has as many counters as bytes; a byte can hold the count of a block.
 pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
     let count = |block: &[u8]| block.iter().map(|&byte| u8::from(holds(comparison, byte, key))).sum::<u8>();
@@ -38,10 +34,6 @@ pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usiz
 
 pub(super) fn count_within<C: Comparison>(comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> usize {
     count(comparison, within(bytes, start, len), key)
-}
-
-pub(super) fn count_padded<C: Comparison>(comparison: C, blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize {
-    count_within(comparison, blocks.as_flattened(), 0, len, key)
 }
 
 /// The part of a range that lies within the bytes.

@@ -1,8 +1,8 @@
 use lath_testkit::{GuardedBytes, Seeded};
 
 use super::{
-    BLOCK_LEN, find_byte_mask, find_byte_mask_padded, find_byte_mask_within, lower_bound, lower_bound_padded,
-    lower_bound_within, reference, upper_bound, upper_bound_padded, upper_bound_within,
+    BLOCK_LEN, find_byte_mask, find_byte_mask_within, lower_bound, lower_bound_within, reference, upper_bound,
+    upper_bound_within,
 };
 use crate::Tier;
 
@@ -108,30 +108,6 @@ fn bytes_around_a_range_are_ignored() {
                 }
             });
         }
-    }
-}
-
-#[test]
-fn padding_does_not_matter() {
-    let mut random = Seeded::new("bytesearch: padding does not matter");
-    for block_count in 0..=5 {
-        let bytes = bytes(&mut random, block_count * BLOCK_LEN, 1);
-        let bytes = GuardedBytes::ending_at_guard(&bytes);
-        let blocks = bytes.as_chunks::<BLOCK_LEN>().0;
-        Tier::for_each_available(|tier| {
-            for len in (0..=block_count * BLOCK_LEN + 2).chain([usize::MAX]) {
-                let values = reference::within(&bytes, 0, len);
-                for key in [0, 85, 86, 255] {
-                    let context = format!("{tier}, key {key}, {len} of {block_count} blocks");
-                    assert_eq!(lower_bound_padded(blocks, len, key), reference::lower_bound(values, key), "{context}");
-                    assert_eq!(upper_bound_padded(blocks, len, key), reference::upper_bound(values, key), "{context}");
-                    if let [block] = blocks {
-                        let mask = reference::find_byte_mask(values, key);
-                        assert_eq!(find_byte_mask_padded(block, len, key), mask, "{context}");
-                    }
-                }
-            }
-        });
     }
 }
 
