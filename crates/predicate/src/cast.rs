@@ -211,11 +211,11 @@ pub(crate) fn to_literal(value: &Value, field: &Field) -> Option<Literal> {
         (Value::Bytes(bytes), _) if is_uuid(field) => Literal::Uuid(bytes.as_ref().try_into().ok()?),
         (Value::Bytes(bytes), _) => Literal::Bytes(bytes.to_vec()),
         (Value::Wide(steps), data_type) => {
-            let (_, scale) = ExactType::new(data_type)?.precision_and_scale()?;
+            let (_, scale) = ExactType::decimal_digits(data_type)?;
             Literal::Number(Number::from_steps(&steps.to_string(), scale)?)
         }
         (Value::Int(steps), data_type) if data_type.is_decimal() => {
-            let (_, scale) = ExactType::new(data_type)?.precision_and_scale()?;
+            let (_, scale) = ExactType::decimal_digits(data_type)?;
             Literal::Number(Number::from_steps(&steps.to_string(), scale)?)
         }
         (Value::Int(steps), data_type) if data_type.is_integer() => {

@@ -243,7 +243,7 @@ fn check_is_not_clustered(changing: &OpenWrite, column: usize) -> Result<()> {
 fn is_wider(from: &DataType, to: &DataType) -> bool {
     use DataType::{Float16, Float32, Float64, Time32, Time64};
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-    match (integer(from), decimal(from), integer(to), decimal(to)) {
+    match (integer(from), ExactType::decimal_digits(from), integer(to), ExactType::decimal_digits(to)) {
         (Some((bits, is_signed)), _, Some((to_bits, to_signed)), _) => {
             return to_bits > bits && (to_signed || !is_signed);
         }
@@ -292,9 +292,4 @@ fn digits(bits: u32, is_signed: bool) -> u8 {
 fn integer(data_type: &DataType) -> Option<(u32, bool)> {
     let exact = ExactType::new(data_type)?;
     (exact.unit == ExactUnit::One).then_some((exact.width as u32 * 8, exact.is_signed))
-}
-
-/// Precision and scale of a decimal.
-fn decimal(data_type: &DataType) -> Option<(u8, i8)> {
-    ExactType::new(data_type)?.precision_and_scale()
 }

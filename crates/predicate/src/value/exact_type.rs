@@ -157,6 +157,11 @@ impl ExactType {
         Self::new(data_type).filter(|exact| matches!(exact.unit, ExactUnit::Decimal { .. }))
     }
 
+    /// Precision and scale of `data_type`, if it is a decimal.
+    pub fn decimal_digits(data_type: &DataType) -> Option<(u8, i8)> {
+        Self::new(data_type)?.precision_and_scale()
+    }
+
     /// Precision and scale of a decimal.
     pub fn precision_and_scale(self) -> Option<(u8, i8)> {
         match self.unit {

@@ -45,7 +45,7 @@ pub(crate) fn data_type_name(data_type: &DataType) -> String {
         TimeUnit::Microsecond => "microseconds",
         TimeUnit::Nanosecond => "nanoseconds",
     };
-    if let Some((precision, scale)) = ExactType::new(data_type).and_then(ExactType::precision_and_scale) {
+    if let Some((precision, scale)) = ExactType::decimal_digits(data_type) {
         return format!("a decimal({precision}, {scale})");
     }
     match data_type {

@@ -130,7 +130,9 @@ fn is_read_alike(ty: &Type, read_as: &DataType, written: &DataType) -> bool {
         }
         (read_as, written) if is_binary(read_as) => is_binary(written),
         (read_as, written) if is_string(read_as) => is_string(written),
-        (D::Decimal128(..) | D::Decimal256(..), written) => digits(read_as) == digits(written),
+        (D::Decimal128(..) | D::Decimal256(..), written) => {
+            ExactType::decimal_digits(read_as) == ExactType::decimal_digits(written)
+        }
         (D::Timestamp(..), D::Timestamp(..)) if ty.get_physical_type() == PhysicalType::INT96 => true,
         (D::Timestamp(unit, zone), D::Timestamp(other_unit, other_zone)) => {
             unit == other_unit && zone.is_some() == other_zone.is_some()
@@ -138,10 +140,6 @@ fn is_read_alike(ty: &Type, read_as: &DataType, written: &DataType) -> bool {
         (D::Date32, D::Date64) => true,
         (read_as, written) => read_as == written,
     }
-}
-
-fn digits(data_type: &DataType) -> Option<(u8, i8)> {
-    ExactType::new(data_type)?.precision_and_scale()
 }
 
 /// The type of the values of a dictionary or of runs, else the type itself.

@@ -140,7 +140,7 @@ fn sql_name(data_type: &DataType) -> String {
         DataType::UInt16 => "SMALLINT UNSIGNED".to_owned(),
         DataType::UInt32 => "INT UNSIGNED".to_owned(),
         DataType::UInt64 => "BIGINT UNSIGNED".to_owned(),
-        other => match ExactType::new(other).and_then(ExactType::precision_and_scale) {
+        other => match ExactType::decimal_digits(other) {
             Some((precision, scale)) => format!("DECIMAL({precision}, {scale})"),
             None => other.to_string(),
         },

@@ -108,10 +108,6 @@ pub(super) fn add_array<T: Addend>(values: &PrimitiveArray<T>, target: &Target) 
     if wraps { Err(target.overflow(None)) } else { Ok(Some(sum)) }
 }
 
-fn precision_and_scale(data_type: &DataType) -> Option<(u8, i8)> {
-    ExactType::new(data_type).and_then(ExactType::precision_and_scale)
-}
-
 /// The type of a sum, and its expression as text for errors.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
@@ -122,12 +118,12 @@ pub(super) struct Target {
 impl Target {
     /// The type of partial sums: decimals with the maximum precision.
     pub(super) fn state_type(data_type: &DataType) -> DataType {
-        DataType::Decimal128(38, precision_and_scale(data_type).map_or(0, |(_, scale)| scale))
+        DataType::Decimal128(38, ExactType::decimal_digits(data_type).map_or(0, |(_, scale)| scale))
     }
 
     /// Converts a sum to its final type.
     pub(super) fn to_result<T: Addend>(&self, sum: i128) -> Result<T::Native> {
-        let fits = match precision_and_scale(&self.data_type) {
+        let fits = match ExactType::decimal_digits(&self.data_type) {
             Some((precision, _)) => {
                 sum.unsigned_abs() < 10_u128.checked_pow(u32::from(precision)).unwrap_or(DIGITS_END)
             }
@@ -158,7 +154,7 @@ impl Target {
 
     pub(super) fn overflow(&self, sum: Option<i128>) -> DataFusionError {
         let (expression, type_name) = (&self.expression, sql_name(&self.data_type));
-        let (value, advice) = match precision_and_scale(&self.data_type) {
+        let (value, advice) = match ExactType::decimal_digits(&self.data_type) {
             Some((_, scale)) => {
                 let value = sum.map(|sum| decimal_text(sum, scale));
                 (value, "cast the values to fewer digits, or to DOUBLE")
