@@ -46,12 +46,12 @@ impl ChangeRetention {
 }
 
 impl Table {
-    /// Has commits from the next one on write down what they change, for [`Snapshot::changes`](crate::Snapshot::changes), or sets how long
-    /// that is kept. The table remembers it when it is opened again.
+    /// Starts the change feed, which [`Snapshot::changes`](crate::Snapshot::changes) reads: every later commit records its changes. If the
+    /// table has a feed, this sets how long changes are kept. The setting is stored in the table.
     ///
-    /// A change is written in the transaction that makes it, so that it is there if and only if the commit is. It costs a record with the
-    /// whole new row beside the hot row, and each key that is put or deleted is looked for, to tell inserts from updates: without changes
-    /// an upsert reads no file.
+    /// A change is recorded in the transaction that makes it, so the feed has it if and only if the transaction commits. Each change costs
+    /// a second copy of the new row in the store, and a lookup of its key, which tells an insert from an update. Without a change feed, an
+    /// upsert reads no file.
     ///
     /// ```
     /// # use std::sync::Arc;

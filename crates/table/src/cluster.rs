@@ -10,14 +10,14 @@ use crate::view::View;
 use crate::write::OpenWrite;
 
 impl Table {
-    /// Has files that are written from now on sorted by these columns, and by the key within equal values; by the key alone if there are
-    /// none. Scans with a condition on the first of the columns then read the row groups and pages that can have such rows, whatever the
-    /// keys are: the statistics of Parquet rule out the others.
+    /// Sorts new files by these columns, then by the key. Without columns, they are sorted by the key alone. Scans with a condition on the
+    /// first of the columns then read only the row groups and pages that can have matching rows, whatever their keys: Parquet's statistics
+    /// rule out the others.
     ///
-    /// Rows are still found by their keys: in a file that is not in the order of its keys, Bloom filters say which row groups may have a
-    /// key, and their key columns are read. [`range`](Snapshot::range) reads such a file several times, to bring rows into the order of
-    /// their keys. Files that are there keep their order until compaction writes them anew with others. Many rows are sorted in parts of
-    /// [`flush_bytes`](crate::TableOptions::flush_bytes), each of which becomes a file, and compaction merges these.
+    /// Rows are still found by their keys: in a file that is not in key order, Bloom filters rule out row groups, and the key columns of
+    /// the others are read. [`range`](Snapshot::range) reads such a file several times to return rows in key order. Existing files keep
+    /// their order until compaction merges them. Large numbers of rows are sorted in parts of
+    /// [`flush_bytes`](crate::TableOptions::flush_bytes), each of which becomes a file; compaction merges these files.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -16,13 +16,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub enum Error {
-    /// Other processes have the table open in a way that excludes this one: one writes, or some read what no process writes to.
+    /// Other processes have the table open in a way that excludes this one: one writes to it, or some read it while no process
+    /// writes to it.
     InUse {
         /// The folder.
         folder: PathBuf,
-        /// Those that have the table open, as far as the system tells.
+        /// The processes that have the table open, as far as the operating system reports them.
         users: Vec<StoreUser>,
-        /// The time for which opening waited for them.
+        /// How long opening waited for them.
         waited: Duration,
     },
     /// The store with the hot rows and the list of files failed.
@@ -97,11 +98,11 @@ pub enum Error {
         /// The folder of the table.
         folder: PathBuf,
     },
-    /// The table does not keep its changes, or has not kept those that were asked for.
+    /// The table has no change feed, or no longer keeps the requested changes.
     NoChanges {
-        /// The sequence after which changes were asked for.
+        /// The sequence after which changes were requested.
         since: u64,
-        /// The changes after this sequence and later ones are there; `None` if the table keeps no changes.
+        /// The changes after this sequence are kept; `None` if the table has no change feed.
         kept_since: Option<u64>,
     },
     /// No table can have this schema or key.
@@ -161,7 +162,7 @@ pub enum Error {
         /// The maximum.
         limit: usize,
     },
-    /// A key that was asked for does not fit the key columns.
+    /// A requested key does not fit the key columns.
     Key {
         /// The problem, and how to solve it.
         what: String,

@@ -1,4 +1,4 @@
-//! Indexes are created and dropped.
+//! Creates and drops indexes.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ pub struct IndexInfo {
 }
 
 impl Table {
-    /// Creates an index of columns over the rows that are there, and keeps it with all changes from then on, in the transaction that makes
-    /// them. In a unique index no two rows have the same values, unless one of them is null.
+    /// Creates an index of columns over all existing rows. Every later change updates it in the same transaction. In a unique index no two
+    /// rows have the same values, unless one of them is null.
     ///
     /// With an index, an upsert or delete reads the indexed columns of the rows that it replaces: it looks for each key, also in files, and
     /// reads a page per indexed column and row that is found in a file. Creating one holds the write transaction and its entries in memory.

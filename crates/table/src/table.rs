@@ -133,7 +133,7 @@ impl Table {
         Self::start(engine, true)
     }
 
-    /// Opens a table for reading, also beside a process that writes to it: snapshots see its commits.
+    /// Opens a table for reading, even while another process writes to it: new snapshots see that process's commits.
     ///
     /// # Errors
     /// [`Error::NoTable`] if there is none.
@@ -340,10 +340,10 @@ impl Table {
         flush::flush(&self.engine)
     }
 
-    /// Merges small files of about the same size, and files of which a twentieth of the rows or more is deleted, until nothing is to be merged:
-    /// more than is worth its writing in the background ([`merge_files`](TableOptions::merge_files),
-    /// [`deleted_percent`](TableOptions::deleted_percent)). Those that are not in the [order](Self::cluster_by) of new files are sorted first.
-    /// Others read and write meanwhile.
+    /// Merges small files of about the same size, and rewrites files in which a twentieth of the rows or more is deleted, until there is
+    /// nothing left to merge. This merges more than the background thread, which merges only if the gain is worth the writing
+    /// ([`merge_files`](TableOptions::merge_files), [`deleted_percent`](TableOptions::deleted_percent)). Files that are not in the
+    /// [order](Self::cluster_by) of new files are sorted first. Other threads and processes can read and write during the merge.
     ///
     /// # Errors
     /// Whatever goes wrong while reading and writing. Merges that were completed stay.

@@ -136,8 +136,8 @@ fn sync_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Settles what was dropped before the backup: the copied store counts its commits anew, so that the stamps say nothing any more, and only
-/// named snapshots of the backup need anything that was dropped.
+/// Removes the records of dropped files and tables from a backup, except the ones that its named snapshots need. These get stamp 0: the
+/// copied store counts its commits from the start again, so the old stamps mean nothing.
 fn settle_dropped(path: &Path) -> Result<()> {
     let store = lath_store::Options::new().create(false).open(path)?;
     let snapshot = store.snapshot()?;

@@ -35,10 +35,10 @@ const NAME_LEN: usize = 255;
 
 /// Several tables in one folder and one store, so that one transaction can change them together.
 ///
-/// A table of a database does all that a [`Table`] of its own folder does, and its files are in a folder of its own within the
-/// database. Commits of all tables go through one log, one after the other. One process at a time has a database open for writing, and any
-/// number of others [read-only](Self::open_read_only). Each table has a background thread of its own, if the
-/// [options](TableOptions::background) ask for it. Handles are cheap to clone.
+/// A table of a database supports everything that a standalone [`Table`] does; its files are in a subfolder of the database. Commits of all
+/// tables go through one log, one after the other. One process at a time can have a database open for writing, and any number of others can
+/// open it [read-only](Self::open_read_only). Each table has its own background thread unless the [options](TableOptions::background)
+/// disable it. Handles are cheap to clone.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -115,7 +115,7 @@ impl Database {
         }
     }
 
-    /// Opens a database for reading, also beside a process that writes to it: snapshots see its commits.
+    /// Opens a database for reading, even while another process writes to it: new snapshots see that process's commits.
     ///
     /// # Errors
     /// [`Error::NoDatabase`] if there is none.

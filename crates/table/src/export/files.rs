@@ -38,14 +38,14 @@ pub struct ExportedWithDeletes {
 }
 
 impl Snapshot {
-    /// Exports the files of the table as they are, which writes little of a large table: to `data/` in `folder`, which is made if it is not
-    /// there. Rows of the store become a file beside them. For each file with rows that were deleted or replaced since there is one of
-    /// position deletes in `deletes/`, as the [Iceberg specification] has them: the columns `file_path` and `pos`, in this order.
+    /// Exports the table's own files to `data/` in `folder`, without writing their rows again. The folder is created if it does not exist.
+    /// Rows of the store are written to one more file in `data/`. For each file with deleted or replaced rows, a file in `deletes/` lists
+    /// their positions, as the [Iceberg specification] defines position deletes: the columns `file_path` and `pos`, in this order.
     ///
-    /// `file_path` begins with `location`, where the folder will be: `s3://lake/orders`. `None` is for a folder that stays where it is: its
-    /// absolute path. Files of the table become hard links where the file system has them, so exported files must not be changed in place.
-    /// Files from before the last change of the schema are written anew, since other readers do not know the defaults of columns.
-    /// All files appear together.
+    /// `file_path` begins with `location`, the place to which the folder will be moved, for example `s3://lake/orders`. With `None`, it
+    /// begins with the absolute path of the folder. If the file system supports hard links, the table's files are linked instead of copied,
+    /// so exported files must not be changed in place. Files from before the last schema change are rewritten, because other readers do not
+    /// know the defaults of columns. All files appear together.
     ///
     /// ```
     /// # use std::sync::Arc;

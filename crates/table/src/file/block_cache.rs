@@ -12,7 +12,7 @@ use crate::row::ByteList;
 /// Parts of the cache, each with a lock and an equal share of the room.
 const SHARDS: usize = 8;
 
-/// Bytes that an entry takes beside its content.
+/// Overhead of an entry, in bytes.
 const ENTRY_BYTES: usize = 128;
 
 /// The content of a part of a file.
@@ -58,7 +58,7 @@ pub(crate) struct BlockCache {
 }
 
 impl BlockCache {
-    /// A cache of so many bytes.
+    /// A cache of at most `max_bytes`.
     pub(crate) fn new(max_bytes: u64) -> Self {
         let room = usize::try_from(max_bytes).unwrap_or(usize::MAX) / SHARDS;
         Self { shards: (0..SHARDS).map(|_| Mutex::new(Shard::new(room))).collect() }
@@ -97,7 +97,7 @@ struct Slot {
     part: PartOfFile,
     cached: CacheEntry,
     bytes: usize,
-    /// Whether it was asked for since the hand last passed.
+    /// Whether it was read since the clock hand last passed it.
     is_used: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A file as it is read for single rows: Bloom filters by row group and columns by block, kept in the cache.
+//! Cached reads of single rows of a file: Bloom filters by row group, and columns by block.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ struct KeyFilter {
 }
 
 impl ColdBlocks {
-    /// The file with strings in this form. The Bloom filters of these columns, the first of the key, are asked.
+    /// Opens a file, with strings in this form. `key` has the leading key columns, whose Bloom filters lookups probe.
     pub(crate) fn open(file: ParquetFile, strings: Strings, key: &[FieldRef]) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let reader = RowReader::new(file.clone(), strings)?;
@@ -105,7 +105,7 @@ impl ColdBlocks {
     }
 }
 
-/// Keys for which filters are asked.
+/// Keys to probe the filters for.
 pub(crate) struct Probe<'b> {
     blocks: &'b ColdBlocks,
     /// For each filter, the hashes of all keys.

@@ -53,7 +53,7 @@ impl RestOfCondition {
         Ok(Self { filter, columns, upgrade: Arc::clone(upgrade) })
     }
 
-    /// True, false or null for each of so many rows with these arrays of [`columns`](Self::columns).
+    /// Evaluates the condition to true, false or null for each of `row_count` rows; `arrays` are their [`columns`](Self::columns).
     pub(crate) fn evaluate(&self, arrays: Vec<ArrayRef>, row_count: usize) -> Result<BooleanArray> {
         let fields = Arc::new(self.upgrade.to().arrow().project(&self.columns)?);
         Ok(self.filter.evaluate(&batch(&fields, arrays, row_count)?)?)

@@ -24,7 +24,7 @@ pub(crate) struct DataFile {
     keys: Arc<BlockKeys>,
     /// Whether checksums of its blocks verify the bytes that are read.
     is_verified: bool,
-    /// Once blocks were asked for.
+    /// Set at the first read of a block.
     blocks: OnceLock<Arc<ColdBlocks>>,
 }
 

@@ -11,10 +11,11 @@ use crate::error::{Error, Result};
 use crate::records::{BLOCK_ROWS, BlockIndex, BlockKeys, FileEntry};
 use crate::row::interleave_rows;
 
-/// With more keys than this, blocks are read without asking Bloom filters first: most of a file's blocks have one of them.
+/// With more keys than this, blocks are read without probing Bloom filters first: most blocks of a file then have one of
+/// the keys.
 pub(crate) const MAX_PROBED_KEYS: usize = 1 << 16;
 
-/// Up to so many blocks are read one by one and cached. More are scanned, which caches nothing.
+/// Up to this number of blocks is read one by one and cached. More blocks are scanned without caching.
 pub(crate) const MAX_CACHED_BLOCKS: usize = 64;
 
 /// A key and where it is: its place among the keys that were looked for, and its row in the file.

@@ -1,6 +1,7 @@
-//! A folder that is being filled: if that is interrupted, the next one to fill it begins anew.
+//! A folder that is being filled by a copy. If the copy is interrupted, the next copy into the folder starts over.
 //!
-//! A file says that what is in the folder is of no use yet. The store gets its name last, so that there is no table before.
+//! A marker file says that the contents are incomplete. The store is renamed to its final name last, so the folder is no
+//! table before that.
 
 use std::fs;
 use std::io;
@@ -8,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The file that is there until the folder is complete, and what it says.
+/// The marker file, which exists until the folder is complete, and its contents.
 const MARKER: &str = "unfinished-backup";
 const CONTENTS: &[u8] =
     b"A backup was begun here and has not ended. The next one into this folder removes what is here.\n";
 
-/// Name of the store until everything else is there.
+/// Name of the store until all other files are complete.
 const STORE: &str = "unfinished.lath";
 
 /// A folder that is not complete yet.

@@ -132,7 +132,7 @@ impl<'v> RangeScan<'v> {
 pub struct RangeBatches<'v> {
     view: Box<dyn View + 'v>,
     merge: RowMerge,
-    /// The columns that are wanted, and behind them those that only the condition needs.
+    /// The requested columns, followed by columns that only the condition needs.
     read: SchemaRef,
     wanted: usize,
     filter: Option<BatchFilter>,

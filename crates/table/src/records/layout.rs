@@ -187,11 +187,11 @@ pub(crate) struct State {
 /// Retention of the change feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Feed {
-    /// The changes of commits from this stamp on are there.
+    /// Changes are kept of the commit with this stamp and of later ones.
     pub(crate) from: u64,
     /// Maximum number of commits of the store for which changes are kept.
     pub(crate) max_commits: u64,
-    /// Maximum number of changes that are kept; the newest commit keeps all of its own.
+    /// Maximum number of changes that are kept; the newest commit's changes are all kept, even if they are more.
     pub(crate) max_rows: u64,
 }
 
@@ -235,7 +235,7 @@ fn check_format(found: u32) -> Result<()> {
     }
 }
 
-/// Adds the numbers of columns: how many there are, and each.
+/// Writes the count of columns, then the number of each.
 fn put_ids(record: &mut RecordWriter, ids: &[u32]) {
     record.u32(ids.len() as u32);
     for &id in ids {

@@ -31,7 +31,7 @@ type FileRows = (Arc<DataFile>, Arc<DeleteMask>);
 pub(crate) struct ColdScan {
     scan: Scan,
     columns: ColdColumns,
-    /// The columns that the caller wants; behind them are those that the rest of the condition needs.
+    /// The columns that the caller requests, followed by columns that only the rest of the condition needs.
     output: SchemaRef,
     rest: Option<RestOfCondition>,
 }

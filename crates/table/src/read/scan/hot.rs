@@ -23,7 +23,7 @@ const BATCHES_PER_START: usize = 8;
 pub(crate) struct HotScan {
     columns: Arc<HotColumns>,
     filter: Option<BatchFilter>,
-    /// The columns that are wanted, and behind them those that only the condition needs.
+    /// The requested columns, followed by columns that only the condition needs.
     read: SchemaRef,
     /// Strings and binary may be dictionaries here.
     output: SchemaRef,

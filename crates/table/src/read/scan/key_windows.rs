@@ -1,8 +1,8 @@
-//! The rows of a file that is in another order, in the order of their keys.
+//! Reads the rows of a file in key order although the file is sorted by other columns.
 //!
-//! They come in windows: the key columns are read for the least keys that were not given yet, then the rows that have these keys. A window
-//! begins small, since most readers want few rows, and grows up to its share of [`WINDOW_BYTES`], so that a whole file is read as often as it
-//! has windows, and never held in memory.
+//! It reads them in windows. For each window it scans the key columns for the smallest keys that were not returned yet, then reads the rows
+//! with these keys. The first window is small, because most readers want few rows, and later ones grow up to their share of [`WINDOW_BYTES`].
+//! The file is scanned once per window, and is never held in memory as a whole.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ pub(crate) struct KeyWindows {
 type KeyAndRow = (Vec<u8>, u64);
 
 impl KeyWindows {
-    /// The first rows in a range that are not dead and satisfy a condition on the file's own columns, at most so many. It is one of
-    /// `file_count` files that are read at once.
+    /// The first rows in a range that are not dead and satisfy a condition on the file's own columns, limited to `max_rows`. The file is one
+    /// of `file_count` files that are read at the same time.
     pub(crate) fn new(
         file: &Arc<DataFile>,
         dead: &Arc<DeleteMask>,
@@ -93,7 +93,7 @@ impl KeyWindows {
         Ok(Some((keys, columns)))
     }
 
-    /// The rows with the least keys of what is left, at most so many, in the order of their keys.
+    /// At most `count` of the remaining rows, the ones with the smallest keys, in key order.
     fn least_keys(&self, count: usize) -> Result<Vec<KeyAndRow>> {
         let BlockKeys::Bounds(bounds) = self.file.keys() else {
             return Err(Error::internal("a file that is sorted by its keys was read in windows"));

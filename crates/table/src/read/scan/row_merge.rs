@@ -1,4 +1,4 @@
-//! Rows of several sources become one sequence in the order of keys or of files.
+//! Merges the rows of several sources, in the order of keys or of files.
 
 use std::sync::Arc;
 
@@ -44,7 +44,8 @@ impl RowMerge {
         Self { schema, columns, order: Some(order), sources }
     }
 
-    /// The next rows, at most so many; none at the end. `with_keys` asks for the bytes that rows are ordered by.
+    /// The next rows, at most `max_rows`; none at the end. With `with_keys`, the rows come with the bytes that they are
+    /// ordered by.
     pub(crate) fn next(&mut self, view: &mut dyn View, max_rows: usize, with_keys: bool) -> Result<MergedRows> {
         let mut pieces: Vec<Vec<ArrayRef>> = Vec::new();
         let mut order: Vec<(usize, usize)> = Vec::new();

@@ -27,11 +27,11 @@ pub(crate) struct RowSource {
 
 #[derive(Debug)]
 enum SourceRows {
-    /// Batches of a file as it is: the columns that are wanted, and behind them those that decide the order.
+    /// Batches of a file in its own order: the requested columns, followed by the columns of the order.
     InOrder(Box<NumberedBatches>),
     /// The rows of a file in another order.
     Windows(Box<KeyWindows>),
-    /// At most so many rows.
+    /// Hot rows, at most this number.
     Hot(HotCursor, u64),
 }
 
@@ -67,8 +67,8 @@ impl Current {
 }
 
 impl RowSource {
-    /// The first rows of a file in a range that are not dead, at most so many, and of these the ones that satisfy a condition on the file's
-    /// own columns, in the order of their keys. It is one of `file_count` files that are merged.
+    /// The first `max_rows` rows of a file in a range that are not dead, filtered by a condition on the file's own columns, in key order.
+    /// The file is one of `file_count` files that are merged.
     pub(crate) fn by_key(
         file: &Arc<DataFile>,
         dead: &Arc<DeleteMask>,
@@ -90,7 +90,7 @@ impl RowSource {
         }
     }
 
-    /// The rows of a file that are not dead, in the order that the file has.
+    /// The rows of a file that are not dead, in the file's order.
     pub(crate) fn clustered(file: &DataFile, dead: &DeleteMask, columns: &[usize], order: &RowOrder) -> Result<Self> {
         Self::in_order(file, dead, 0..file.rows(), columns, order.codec(), None)
     }
@@ -111,7 +111,7 @@ impl RowSource {
         Ok(Self::new(SourceRows::InOrder(Box::new(file.numbered(scan, &read)?))))
     }
 
-    /// The first rows of the hot tree, at most so many, in the order of their keys.
+    /// The first `max_rows` rows of the hot tree, in key order.
     pub(crate) fn hot(cursor: HotCursor, max_rows: u64) -> Self {
         Self::new(SourceRows::Hot(cursor, max_rows))
     }
