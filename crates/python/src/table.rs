@@ -134,7 +134,7 @@ impl PyTable {
         self.change(py, rows, progress.as_ref(), Transaction::insert)
     }
 
-    /// Changes some columns of rows that are there, and returns how many were changed and how many keys there were not.
+    /// Changes some columns of existing rows. Returns the number of changed rows, and the number of keys without a row.
     fn update(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
         let mut counts = (0, 0);
         self.change(py, rows, None, |transaction, batch| {
@@ -419,7 +419,7 @@ impl PyTableSnapshot {
     ) -> PyResult<PyTableScan> {
         let snapshot = self.snapshot()?;
         let condition = Condition::of(r#where, snapshot.schema())?;
-        // A column that there is not is an error here, and not only when rows are asked for.
+        // A missing column is an error here, before rows are requested.
         for name in columns.iter().flatten() {
             if snapshot.schema().field_with_name(name).is_err() {
                 return Err(Failure::invalid(format!("the table has no column {name:?}")).into());

@@ -1,10 +1,11 @@
-//! One writer, a thread that flushes, compacts and removes files all the time, and eight readers in two processes, for a number of seconds
-//! in which every snapshot must add up.
+//! Runs one writer, a thread that flushes, compacts and removes files all the time, and eight readers in two processes, for a number of
+//! seconds, and checks that every snapshot adds up.
 //!
 //! `cargo run --release -p lath-table --example soak -- 60`
 //!
-//! Money moves between accounts, so that its sum stays. Beside the accounts there are pairs of rows that come and go, and whose amounts
-//! cancel out. Readers add up what a scan finds, hold it against gets, ranges, counts and the index, wait, and add it up again.
+//! The writer moves money between accounts, so the sum of all amounts is constant. It also inserts and deletes pairs of rows whose
+//! amounts cancel out. Readers sum up the rows of a scan, compare the sum with gets, ranges, counts and the index, wait, and sum up
+//! again.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -202,7 +203,7 @@ fn options() -> TableOptions {
         .store_options(lath_store::Options::new().capacity_bytes(8 << 30).log_limit_bytes(4 << 20))
 }
 
-/// The readers of the other process, until it has no standard input any more.
+/// Runs the readers of the other process until its standard input is closed.
 pub(crate) fn read_in_other_process(path: &Path) -> Outcome<u64> {
     let table = Table::open_read_only(path, options())?;
     let is_over = Arc::new(AtomicBool::new(false));
@@ -214,7 +215,7 @@ pub(crate) fn read_in_other_process(path: &Path) -> Outcome<u64> {
     read_all(&table, &is_over, fastrand::u64(..))
 }
 
-/// Writes and reads for so many seconds. `other_process` is the command that reads a table elsewhere; what it was.
+/// Writes and reads for `seconds`, and returns a summary. `other_process` returns the command that reads the table in another process.
 pub(crate) fn soak(seconds: u64, seed: u64, other_process: impl FnOnce(&Path) -> Outcome<Command>) -> Outcome<String> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("table");

@@ -1,4 +1,4 @@
-//! Mending what follows from rows that are there.
+//! Repairs data that can be derived from the rows.
 
 use std::sync::Arc;
 
@@ -25,31 +25,31 @@ pub struct RepairReport {
 }
 
 impl Table {
-    /// Checks the table and mends what follows from rows that are there. No row is lost, nor is one that was deleted there again.
+    /// Checks the table and rebuilds data that can be derived from the rows. It neither loses a row nor brings back a deleted one.
     ///
-    /// | damage | what is done |
+    /// | damage | repair |
     /// | --- | --- |
-    /// | an index does not have the entries that the rows have | its entries are made anew |
-    /// | first, last or masked rows in the entry of a file, or the keys of its blocks, differ from the file and its mask | they are read from these |
-    /// | a key is hot and deleted | the later of the two stays |
-    /// | changes that are kept cannot be read | all of them go, and later ones are kept; a reader is told that it has to read the table anew |
-    /// | a file that no commit names | it is removed, unless another process reads an older commit |
+    /// | an index does not have the entries that the rows have | its entries are rebuilt |
+    /// | first, last or masked rows in the entry of a file, or the keys of its blocks, differ from the file and its mask | they are read from the file and its mask |
+    /// | a key is hot and deleted | the later one wins |
+    /// | the change feed cannot be read | its changes are dropped, and the feed continues with later commits; a reader gets an error that tells it to read the whole table again |
+    /// | a file that no commit names | the file is removed, unless another process reads an older commit |
     ///
-    /// A table without problems is then brought to the present format: files without checksums, of format 4 and before, are written anew, and
-    /// keys of floats are encoded by value, so that both zeros are one key and all NaN are. Where two keys would become one, they stay as they
-    /// are, and the report names them.
+    /// A table without problems is then upgraded to the current format: files without checksums (format 4 and before) are rewritten, and float
+    /// keys are encoded by value, so that both zeros are one key, and so are all NaNs. If two keys would become one, they stay as they are,
+    /// and the report names them.
     ///
-    /// A file that is missing or cannot be read, a damaged store, and keys with two rows cannot be mended: use a [backup](Self::backup), and
-    /// for the store [`lath_store::repair`]. Named snapshots and snapshots that were taken before stay as they are.
+    /// Missing or unreadable files, a damaged store, and keys with two rows cannot be repaired: use a [backup](Self::backup), and for the
+    /// store [`lath_store::repair`]. Named snapshots, and snapshots that were taken before the repair, do not change.
     ///
     /// # Errors
-    /// What keeps the table from being read or written, and [`Error::Store`] for a table that was opened read-only.
+    /// Any error that prevents reading or writing the table, and [`Error::Store`] for a table that was opened read-only.
     pub fn repair(&self) -> Result<RepairReport> {
         let engine = self.engine();
         let _no_maintenance = engine.lock_maintenance();
         let mut now = check_locked(engine)?;
         let mut found: Vec<Problem> = Vec::new();
-        // Indexes can be checked once files are right, for one.
+        // Indexes, for example, can only be checked after files are repaired.
         while let Some(new) = new_problems(&now, &found) {
             found.extend(new);
             mend(engine, &now.problems)?;
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-/// Brings a table without problems to the present format, as far as rows go.
+/// Upgrades the rows of a table without problems to the current format.
 fn modernize(engine: &Arc<Engine>, now: &mut CheckReport) -> Result<()> {
     match use_float_values(engine) {
         Err(error @ (Error::EqualKeys { .. } | Error::NotUnique { .. })) => {
@@ -73,13 +73,13 @@ fn modernize(engine: &Arc<Engine>, now: &mut CheckReport) -> Result<()> {
     rewrite_unverified(engine)
 }
 
-/// The problems that were not found before; `None` if there are none.
+/// Problems that the last check did not find; `None` if there are none.
 fn new_problems(report: &CheckReport, found: &[Problem]) -> Option<Vec<Problem>> {
     let new: Vec<Problem> = report.problems.iter().filter(|problem| !found.contains(problem)).cloned().collect();
     (!new.is_empty()).then_some(new)
 }
 
-/// Mends what can be mended, in one commit.
+/// Repairs what can be repaired, in one commit.
 fn mend(engine: &Arc<Engine>, problems: &[Problem]) -> Result<()> {
     let mut changing = OpenWrite::begin(engine)?;
     let files: Vec<&String> = problems
@@ -106,25 +106,25 @@ fn mend(engine: &Arc<Engine>, problems: &[Problem]) -> Result<()> {
     Ok(())
 }
 
-/// Makes the entry of a file say what the file and its mask have, if the file can be read and is sorted.
+/// Updates the entry of a file to match the file and its mask, if the file can be read and is sorted.
 fn mend_file(changing: &mut OpenWrite, name: &str) -> Result<()> {
     let engine = Arc::clone(changing.engine());
     let entry = changing.manifest().files().iter().find(|entry| entry.name == name).cloned();
     let Some(entry) = entry else { return Ok(()) };
     let mask = read_mask(&mut changing.view()?, entry.number)?;
     let schema = Arc::clone(changing.schema());
-    // Checksums that cannot be read are made anew below.
+    // Checksums that cannot be read are computed again below.
     let checksums = engine.checksums(&mut changing.view()?, &entry);
     let known = checksums.as_ref().ok().cloned().flatten();
     let file = DataFile::without_keys(&engine.folder, &entry, &schema, known, &engine.dataset);
-    // A file that cannot be read stays a problem of the report.
+    // A file that cannot be read stays a problem in the report.
     let Ok(Some(FileKeys { min, max, blocks })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
         return Ok(());
     };
     if mask.iter().last().is_some_and(|row| row >= entry.rows) {
         return Ok(());
     }
-    // Pages have checksums of their own, by which the rows were right; what else the file has is as it was when it was read.
+    // The checksums of the pages verified the rows; everything else in the file is as it was when it was read.
     let is_checksummed = entry.is_checksummed && checksums.is_ok();
     let mended = FileEntry { masked: mask.len(), min, max, is_checksummed, ..FileEntry::clone(&entry) };
     changing.replace_file(mended, &blocks.to_bytes())
@@ -139,7 +139,7 @@ struct FileKeys {
 }
 
 impl FileKeys {
-    /// `None` if the rows of the file are not as many as its entry says, or not in the order of their keys where they have to be.
+    /// `None` if the file's number of rows differs from its entry, or if its rows have to be in key order and are not.
     fn read(file: &DataFile, entry: &FileEntry) -> Result<Option<Self>> {
         let codec = file.schema().key();
         let (mut min, mut max): (Option<Vec<u8>>, Option<Vec<u8>>) = Default::default();
@@ -172,7 +172,7 @@ impl FileKeys {
     }
 }
 
-/// If a key is both hot and deleted, the later of the two stays.
+/// If a key is both hot and deleted, the later one wins.
 fn mend_deleted(changing: &mut OpenWrite) -> Result<()> {
     let mut deleted: Vec<(Vec<u8>, u64)> = Vec::new();
     let mut view = changing.view()?;
@@ -197,15 +197,15 @@ fn mend_deleted(changing: &mut OpenWrite) -> Result<()> {
     Ok(())
 }
 
-/// Makes the entries of an index anew, unless it is unique and rows break that.
+/// Rebuilds the entries of an index, unless it is unique and rows violate that.
 fn mend_index(changing: &mut OpenWrite, name: &str) -> Result<()> {
     let index = match find_index(changing.indexes(), name) {
         Ok(index) => index,
-        // It is an index of a named snapshot.
+        // The index belongs to a named snapshot.
         Err(Error::NoSuchIndex { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
-    // A file that is missing keeps the rows from being read.
+    // The rows cannot be read if a file is missing.
     let engine = Arc::clone(changing.engine());
     let Ok(entries) = entries_of_rows(&engine, &mut changing.view()?, &index) else { return Ok(()) };
     if entries.array_windows().any(|[a, b]| b.is_bound() && a.values() == b.values()) {
@@ -216,7 +216,7 @@ fn mend_index(changing: &mut OpenWrite, name: &str) -> Result<()> {
     entries.iter().try_for_each(|entry| Ok(tree.put(entry.bytes(), &entry.tree_value())?))
 }
 
-/// Forgets all changes. Changes of later commits are kept as before.
+/// Drops all changes of the feed. Changes of later commits are kept as before.
 fn mend_changes(changing: &mut OpenWrite) -> Result<()> {
     let from = changing.state().stamp + 1;
     let feed = changing.state().feed.clone().map(|feed| Feed { from, ..feed });

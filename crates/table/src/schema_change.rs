@@ -1,4 +1,4 @@
-//! Columns are added, dropped, renamed and widened.
+//! Adds, drops, renames and widens columns.
 
 use std::sync::Arc;
 
@@ -19,13 +19,12 @@ use crate::write::OpenWrite;
 const EXTENSION: &str = "ARROW:extension:";
 
 impl Table {
-    /// Adds a column behind the others. Rows that are there get the default, or null if there is none; batches that are written from then
-    /// on have to have the column.
+    /// Appends a column. Existing rows get the default, or null if there is none; later batches must have the column.
     ///
-    /// This and the other changes of the schema are durable commits of their own, whose cost does not depend on the number of rows: hot rows
-    /// and files stay as they are, and are read in the schema of the reader, until a flush or compaction writes them anew. Snapshots that
-    /// were taken or [kept](Self::keep_snapshot) before keep their schema. A condition on a column that a file has in another form (with
-    /// another name or type, or not at all) is tested row by row there, without the file's statistics.
+    /// Each schema change is one durable commit, whose cost does not depend on the number of rows: hot rows and files stay as they are, and
+    /// are converted to the reader's schema when they are read, until a flush or compaction rewrites them. Snapshots that were taken or
+    /// [kept](Self::keep_snapshot) before keep their schema. In a file that has a column under another name, with another type or not at
+    /// all, a condition on the column is tested row by row, without the file's statistics.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -80,11 +79,11 @@ impl Table {
         })
     }
 
-    /// Drops a column. Its values stay in files until these are written anew, and in snapshots; a column that is added with the same name
-    /// later is another one and has none of them.
+    /// Drops a column. Its values stay in snapshots, and in files until these are rewritten. A column that is added later with the same name
+    /// is a new column and does not have these values.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that is not there, is part of the key, has an index, or is one by which files are
+    /// [`Error::Schema`] for a column that does not exist, is part of the key, has an index, or is one by which files are
     /// [clustered](Self::cluster_by); [`Error::Store`].
     pub fn drop_column(&self, name: &str) -> Result<()> {
         self.change_schema(|changing| {
@@ -103,7 +102,7 @@ impl Table {
     /// Gives a column another name. It may be part of the key or have indexes.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that is not there, and a name that another column has; [`Error::Store`].
+    /// [`Error::Schema`] for a column that does not exist, and a name that another column has; [`Error::Store`].
     pub fn rename_column(&self, name: &str, new_name: &str) -> Result<()> {
         self.change_schema(|changing| {
             let column = find_column(changing.schema(), name)?;
@@ -117,12 +116,12 @@ impl Table {
         })
     }
 
-    /// Gives a column a type that has all values of its own, exactly: integers with more bits, signed or not, if they hold every value;
-    /// floats with more bits; decimals with as many digits before and behind the point, or more; integers as floats or decimals that have
-    /// all their digits (32 bits as a float of 64); and times of day in finer units.
+    /// Changes the type of a column to one that represents all values of the old type exactly: integers with more bits, signed or not, if
+    /// they hold every value; floats with more bits; decimals with at least as many digits before and after the point; floats or decimals
+    /// that hold all digits of an integer (64-bit floats for 32-bit integers); and times of day in finer units.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that is not there, is part of the key, or has an index, since keys and entries of indexes have another
+    /// [`Error::Schema`] for a column that does not exist, is part of the key, or has an index, since keys and entries of indexes have another
     /// form with another type; and for a type that is not as wide. [`Error::Store`].
     pub fn widen_column(&self, name: &str, data_type: &DataType) -> Result<()> {
         self.change_schema(|changing| {
@@ -154,7 +153,7 @@ impl Table {
     /// Sets what the metadata of a column's field has under a key, or removes it: for what a layer above keeps of the column.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that is not there; [`Error::Store`].
+    /// [`Error::Schema`] for a column that does not exist; [`Error::Store`].
     pub fn set_column_metadata(&self, name: &str, key: &str, value: Option<&str>) -> Result<()> {
         self.change_schema(|changing| {
             let column = find_column(changing.schema(), name)?;

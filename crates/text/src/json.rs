@@ -35,7 +35,7 @@ pub(crate) fn read(
         InferRows::First(rows) if options.types_of.is_none() && options.columns.is_none() => Some(rows),
         _ => None,
     };
-    // A type that was asked for takes the nearest float.
+    // A requested type takes the nearest float.
     let is_inferred = |field: &Field| {
         options.columns.is_none()
             && matches!(options.origin(field, before, sample), Origin::Inferred(_) | Origin::FirstFile)

@@ -27,12 +27,12 @@ pub(crate) enum Columns {
 /// Options for reading text.
 #[derive(Debug, Clone)]
 pub struct TextOptions {
-    /// The rows from which types are inferred: if it is not said, all of a file of up to 32 MiB, else the first 20,000.
+    /// The rows from which types are inferred. The default is all rows of a file of up to 32 MiB, and the first 20,000 rows of larger files.
     pub infer_rows: Option<InferRows>,
     /// Types of columns, by name or by the path of a field, `a.b`.
     pub types: Vec<(String, DataType)>,
-    /// All columns, instead of those that the files have. CSV has to have them in this order; names in a header may differ in case. JSON lines
-    /// may lack fields, and have others, which are passed over.
+    /// The columns to read, whatever columns the files have. CSV must have exactly these, in this order; names in a header may differ in case.
+    /// JSON lines may lack fields; additional fields are ignored.
     pub columns: Option<SchemaRef>,
     /// The name of a schema, for messages, and the schema, which has the types of the columns of the same names.
     pub types_of: Option<(String, SchemaRef)>,
@@ -126,7 +126,7 @@ impl TextOptions {
         Ok(Arc::new(Schema::new(fields)))
     }
 
-    /// Where the type of `field` comes from.
+    /// The origin of the type of `field`.
     pub(crate) fn origin(&self, field: &Field, before: Option<&SchemaRef>, sample: InferRows) -> Origin {
         let is_in = |schema: &SchemaRef| schema.fields().find(field.name()).is_some();
         match (before, &self.types_of) {
@@ -168,7 +168,7 @@ fn replace(field: &mut FieldRef, path: &[&str], data_type: &DataType) -> bool {
     found
 }
 
-/// The type that Arrow's readers are asked for; values are then cast to `field`'s type.
+/// The type that Arrow's readers are to return; values are then cast to `field`'s type.
 pub(crate) fn readable(field: &FieldRef, nested: fn(&FieldRef) -> FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
         DataType::FixedSizeBinary(16) if field.extension_type_name() == Some("arrow.uuid") => DataType::Utf8,

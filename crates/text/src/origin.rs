@@ -1,4 +1,4 @@
-//! Where the types of columns come from.
+//! The origins of the types of columns.
 
 /// The number of rows from which types are inferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

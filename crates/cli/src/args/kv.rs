@@ -78,7 +78,7 @@ pub(crate) struct StoreArgs {
     /// The store's file; further files lie next to it
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
-    /// Wait so long for another process that writes to the store, or, before writing, for those that read it while no process writes
+    /// Time to wait for another process that writes to the store, or, before writing, for processes that read it while none writes
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
     pub(crate) wait: Duration,
 }

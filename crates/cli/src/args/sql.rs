@@ -62,7 +62,7 @@ pub(crate) struct SqlArgs {
     /// Open the database read-only, even while another process writes to it
     #[arg(long, requires = "database")]
     pub(crate) read_only: bool,
-    /// Wait so long for another process that has the database open in a way that excludes this one [default: 5]
+    /// Time to wait for another process that has the database open in a way that excludes this one [default: 5]
     #[arg(long, value_name = "SECONDS", requires = "database", value_parser = parse_wait)]
     pub(crate) wait: Option<Duration>,
     /// Make the files of this catalog, or of the one in this folder, the table "files" [example: lake.catalog]

@@ -57,9 +57,8 @@ pub struct RuntimeBuilder {
 }
 
 impl Runtime {
-    /// A builder with the defaults: a thread for each core that the process may use, no memory limit except each scan's,
-    /// [`FooterCache::DEFAULT_BUDGET_BYTES`] of caches, three quarters of the file descriptors that the process may have, threads
-    /// of its own.
+    /// A builder with the defaults: separate threads, one for each core that the process may use; no memory limit except each scan's;
+    /// [`FooterCache::DEFAULT_BUDGET_BYTES`] of caches; three quarters of the file descriptors that the process may open.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder {
             threads: threads_or_cores(0),

@@ -13,8 +13,8 @@ mod linux {
 
     /// The file has a map with one string of 1 GiB in each of two rows: one page for each, one row group for both.
     ///
-    /// Peak memory is measured in a process of its own, as the kernel reports it. The bound: the page, which the batch
-    /// of views shares, and the next page, whose first repetition level tells whether the row continues. A copy of a
+    /// Peak memory is measured in a separate process, as the kernel reports it. The bound: the page, which the batch of
+    /// views shares, and the next page, whose first repetition level tells whether the row continues. A copy of a
     /// string would exceed it.
     #[test]
     fn a_column_chunk_of_two_gibibytes_streams_page_by_page() {

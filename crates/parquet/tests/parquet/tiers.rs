@@ -1,7 +1,7 @@
-//! Every tier reads, writes and finds the same: one sweep over random files and the collection, whose digests are
+//! Every tier reads, writes and finds the same: the digests of a sweep over random files and the collection are
 //! compared.
 //!
-//! A process selects its tier once, so each tier runs the sweep in a process of its own.
+//! A process selects its tier once, so each tier runs the sweep in a separate process.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -90,7 +90,7 @@ fn names(dataset: &Dataset) -> Vec<&str> {
     dataset.files().iter().map(|file| file.location().strip_prefix("s3://lath/").unwrap()).collect()
 }
 
-/// Starts the server, and the test below in a process of its own, which finds the server in its environment.
+/// Starts the server, and runs the test below in a child process, which finds the server in its environment.
 #[test]
 fn buckets_are_listed_and_read() {
     let Some(moto) = Moto::start() else { return };

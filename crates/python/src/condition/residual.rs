@@ -118,7 +118,7 @@ impl Residual {
         Ok(Self { columns: columns.into(), test: Arc::new(test), threads: 1 })
     }
 
-    /// Has so many threads test where all rows are asked for.
+    /// Sets the number of threads that test if all rows are requested.
     pub(crate) fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -211,7 +211,7 @@ pub(crate) fn all_tested<E: Into<Failure>>(
 #[derive(Debug, Clone)]
 pub(crate) struct Tester {
     residual: Residual,
-    /// The columns for the test, and those that the scan gives.
+    /// The columns for the test, and the columns that the scan returns.
     inputs: Vec<usize>,
     outputs: Vec<usize>,
     schema: SchemaRef,

@@ -89,7 +89,7 @@ pub(crate) struct PyDataset {
     locations: Vec<PathBuf>,
     opening: Opening,
     options: DatasetOptions,
-    /// The same, opened anew in a process that was forked since.
+    /// The dataset, opened again after the process was forked.
     forked: OnceLock<OfProcess<Dataset>>,
 }
 

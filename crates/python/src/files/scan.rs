@@ -18,7 +18,7 @@ use lath_pyo3::progress::{Watcher, scan_position};
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, work};
 
-/// Rows and columns to read. Each time that it is iterated, or given to another library, it reads them anew.
+/// Rows and columns to read. They are read again whenever the scan is iterated or given to another library.
 #[pyclass(name = "Scan", module = "lath", frozen)]
 pub(crate) struct PyScan {
     /// Without the limit, if there is a residual.

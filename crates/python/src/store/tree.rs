@@ -71,7 +71,7 @@ impl PyTree {
         answer.map_err(|error| open.failure(error))
     }
 
-    /// Changes the tree: in the transaction, or as a commit of its own.
+    /// Changes the tree: in the transaction, or in a separate commit.
     fn change<T: Send>(
         &self,
         py: Python<'_>,
@@ -128,7 +128,7 @@ impl PyTree {
         Ok(self.get_bytes(py, key)?.map(Bound::into_any).or(default))
     }
 
-    /// The values of several keys, in their order; `None` for those that are not there.
+    /// The values of several keys, in the order of the keys; `None` for missing keys.
     fn get_many<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
         let keys = keys.try_iter()?.collect::<PyResult<Vec<_>>>()?;
         let keys = keys.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;

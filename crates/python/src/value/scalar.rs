@@ -101,7 +101,7 @@ fn decimal<'py, T: DecimalType>(py: Python<'py>, array: &dyn Array, index: usize
 }
 
 fn date(py: Python<'_>, days: i64) -> PyResult<Option<Bound<'_, PyAny>>> {
-    // The ordinal of 1970-01-01, and the last that there is.
+    // The ordinal of 1970-01-01, and the last valid ordinal.
     match days.checked_add(719_163) {
         Some(ordinal @ 1..=3_652_059) => {
             py.import("datetime")?.getattr("date")?.call_method1("fromordinal", (ordinal,)).map(Some)

@@ -122,7 +122,7 @@ impl FileOptions {
         }
     }
 
-    /// Whether the files are said to be compressed.
+    /// Whether the options say that the files are compressed.
     pub(super) fn is_compressed(&self) -> bool {
         self.compression.flatten().is_some()
     }

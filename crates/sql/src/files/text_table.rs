@@ -41,7 +41,7 @@ pub(crate) struct TextTables {
     pub(crate) format: TextFormat,
 }
 
-/// A table of files, which are found anew by each query.
+/// A table of files, which each query lists again.
 #[derive(Debug)]
 pub(super) struct TextTable {
     files: Arc<TextFiles>,
@@ -50,7 +50,7 @@ pub(super) struct TextTable {
     partition_by: Vec<String>,
 }
 
-/// Where files are, and how they are read.
+/// Locations and options of files.
 #[derive(Debug, Clone)]
 struct TextFiles {
     locations: Vec<String>,
@@ -187,7 +187,7 @@ impl TableProvider for TextTable {
 }
 
 impl TextFiles {
-    /// The files that are there now. Blocks on I/O, as all that follows.
+    /// Lists the existing files. Blocks on I/O, like all functions below.
     fn find(&self) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let plain = DatasetOptions::new().plain_files(true);
@@ -299,8 +299,8 @@ fn all_below(folder: &str) -> String {
     glob + "/**/*"
 }
 
-/// The schemas with the types that hold the values of all files, as within one file: floats for whole numbers beside floats, and text for what
-/// stands beside text.
+/// Widens the types of columns to hold the values of all files, as within one file: integers become floats if another file has floats, and
+/// anything becomes text if another file has text.
 fn with_common_types(schemas: &[SchemaRef]) -> Vec<SchemaRef> {
     let mut common: HashMap<&str, DataType> = HashMap::new();
     for field in schemas.iter().flat_map(|schema| schema.fields()) {

@@ -67,32 +67,32 @@ impl TableOptions {
         Self::default()
     }
 
-    /// Sets what a commit survives that does not choose it. The default is [`Durability::Sync`]. Commits of
-    /// [`flush`](crate::Table::flush) and [`compact`](crate::Table::compact) are always synced.
+    /// Sets the durability of commits that do not choose their own. The default is [`Durability::Sync`]. Commits of [`flush`](crate::Table::flush)
+    /// and [`compact`](crate::Table::compact) are always synced.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Whether a thread flushes, compacts and removes files when they are due. The default is `true`.
+    /// Whether a background thread flushes, compacts and removes files when necessary. The default is `true`.
     #[must_use]
     pub fn background(mut self, enabled: bool) -> Self {
         self.background = enabled;
         self
     }
 
-    /// Sets from how many hot rows and tombstones on the background thread flushes. With the default, and rows of about 100 bytes, upserts at
-    /// full speed make the store and its logs take up to 1.2 GB, however large the table is. That is given back when next to nothing was
-    /// committed for ten seconds.
+    /// Sets the number of hot rows and tombstones at which the background thread flushes. With the default, and rows of about 100 bytes, the store
+    /// and its logs grow to as much as 1.2 GB during upserts at full speed, whatever the size of the table. The space is freed after ten seconds
+    /// with almost no commits.
     #[must_use]
     pub fn flush_rows(mut self, rows: u64) -> Self {
         self.flush_rows = rows.max(1);
         self
     }
 
-    /// Sets from how many bytes put into the hot tree on the background thread flushes. Rows of files that are
-    /// [clustered](crate::Table::cluster_by) are sorted in parts of about so many bytes.
+    /// Sets the number of bytes put into the hot tree at which the background thread flushes. Rows of [clustered](crate::Table::cluster_by) files
+    /// are sorted in parts of about this size.
     #[must_use]
     pub fn flush_bytes(mut self, bytes: u64) -> Self {
         self.flush_bytes = bytes.max(1);
@@ -106,7 +106,8 @@ impl TableOptions {
         self
     }
 
-    /// Sets from how many files of about the same size on they are merged in the background. [`compact`](crate::Table::compact) merges two.
+    /// Sets the number of files of about the same size at which the background thread merges them. [`compact`](crate::Table::compact) merges two
+    /// already.
     #[must_use]
     pub fn merge_files(mut self, files: usize) -> Self {
         self.merge_files = files.max(2);
@@ -120,15 +121,15 @@ impl TableOptions {
         self
     }
 
-    /// Sets from which share of deleted rows on a file is written anew in the background, in percent of its rows.
-    /// [`compact`](crate::Table::compact) does it from a twentieth on.
+    /// Sets the share of deleted rows, in percent, at which the background thread rewrites a file. [`compact`](crate::Table::compact) rewrites
+    /// files from 5 % on.
     #[must_use]
     pub fn deleted_percent(mut self, percent: u32) -> Self {
         self.deleted_percent = percent.clamp(1, 100);
         self
     }
 
-    /// Sets from how many rows on that a transaction puts one after another they become files at once, instead of hot rows. They are held in
+    /// Sets the number of rows put by a transaction, one after another, at which they become files at once instead of hot rows. They are held in
     /// memory until the transaction is read or committed, or until they take [`flush_bytes`](Self::flush_bytes).
     #[must_use]
     pub fn bulk_rows(mut self, rows: u64) -> Self {
@@ -136,9 +137,8 @@ impl TableOptions {
         self
     }
 
-    /// Sets how many bytes of memory the table has for what gets have read of files: Bloom filters, the keys of blocks of 1,024 rows, and
-    /// the columns of such blocks. Those that were not asked for lately are evicted. With 0, every get reads them. Offset indexes stay in
-    /// memory beside that, 16 bytes a page.
+    /// Sets the size of the cache for gets. It holds Bloom filters, and the keys and columns of blocks of 1,024 rows, and evicts the ones that were
+    /// not used recently. With 0, every get reads them from the files. Offset indexes stay in memory in addition, 16 bytes for each page.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
@@ -152,17 +152,17 @@ impl TableOptions {
         self
     }
 
-    /// Sets how files are written. Bloom filters and small pages of key columns, and the order of rows, are set in any case. The default is
-    /// [`Profile::Lookup`] with Zstandard and [short row groups](Self::DEFAULT_ROW_GROUP_ROWS). Options of single columns go by their
-    /// names: no file can be written with options of a column that the table does not have, or no longer has.
+    /// Sets how files are written. The table itself always sets Bloom filters and small pages for key columns, and the order of rows. The default
+    /// is [`Profile::Lookup`] with Zstandard and [short row groups](Self::DEFAULT_ROW_GROUP_ROWS). Options of single columns name them: writing a
+    /// file fails if the table does not have, or no longer has, a named column.
     #[must_use]
     pub fn write_options(mut self, options: WriteOptions) -> Self {
         self.write = options;
         self
     }
 
-    /// Sets how long opening waits for a process that has the table open in a way that excludes this one: a writer for another one, and for
-    /// readers of a table that no process writes to. The default is [five seconds](Self::DEFAULT_WAIT).
+    /// Sets how long opening waits for processes that have the table open in a way that excludes this one: a writer waits for another writer, and
+    /// for readers of a table that no process writes to. The default is [five seconds](Self::DEFAULT_WAIT).
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
@@ -178,7 +178,7 @@ impl TableOptions {
         self
     }
 
-    /// Whether so many hot rows and tombstones, for which so many bytes were put, are to be flushed.
+    /// Whether `rows` hot rows and tombstones, which take `bytes`, are enough to flush.
     pub(crate) fn is_flush_due(&self, rows: u64, bytes: u64) -> bool {
         rows >= self.flush_rows || (rows > 0 && bytes >= self.flush_bytes)
     }

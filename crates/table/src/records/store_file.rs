@@ -1,4 +1,4 @@
-//! The store of a table or a database is opened.
+//! Opens the store of a table or a database.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 
 /// Opens the store at `path`.
 ///
-/// A loss of power while the store is created can leave its files empty. Then there is no table yet: a store without trees is opened. But
-/// where there are other files beside it, a store without contents is one that has lost them.
+/// A power failure while the store is created can leave its files empty. The folder is then no table yet, and a store without trees is
+/// opened. If the folder has other files, an empty store is an error, because it has lost its contents.
 pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, create: bool) -> Result<Store> {
     let waited = options.wait;
     let options = options

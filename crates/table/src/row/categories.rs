@@ -1,12 +1,12 @@
 //! Categories of dictionary columns, in order, including those that no row has.
 //!
-//! A row is stored with its value instead of a code, so the table keeps the categories of a column beside its schema. Categories are only
-//! added, behind the others: every dictionary of an older commit or file is the beginning of the present one.
+//! Rows store values instead of codes, so the categories of a column are kept separately, next to the schema. New categories are only
+//! appended: the dictionary of an older commit or file is always a prefix of the current one.
 //!
 //! | column | a batch with new categories |
 //! | --- | --- |
-//! | unordered | appends them. Above [`UNORDERED_BYTES`], or above the number that the keys can have, the categories are no longer kept |
-//! | ordered | appends them if the order of the batch agrees, and otherwise is refused |
+//! | unordered | appends them. Beyond [`UNORDERED_BYTES`], or the maximum number of dictionary keys, categories are no longer kept |
+//! | ordered | appends them if its order agrees with the table's, else is refused |
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

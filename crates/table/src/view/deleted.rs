@@ -69,7 +69,7 @@ pub(crate) fn dead_rows(
     Ok(dead)
 }
 
-/// The rows of files that hot rows and tombstones replace, by the numbers of the files, without those that the masks have already.
+/// The rows of files that hot rows and tombstones replace, by file number, without rows that the masks already have.
 pub(crate) fn rows_replaced_by_hot(engine: &Engine, view: &mut dyn View) -> Result<Vec<(u64, DeleteMask)>> {
     let manifest = Arc::clone(view.manifest());
     let dead = dead_rows(engine, view, manifest.files())?;

@@ -119,7 +119,7 @@ impl HotCursor {
         Self { range, columns: Arc::new(columns), is_done: false }
     }
 
-    /// The keys and columns of the next rows, at most so many; none at the end.
+    /// The keys and columns of the next rows, at most `max_rows`; none at the end.
     pub(crate) fn next(&mut self, view: &mut dyn View, max_rows: usize) -> Result<Option<(ByteList, Vec<ArrayRef>)>> {
         let mut rows = HotRows::new(Arc::clone(&self.columns));
         if !self.is_done

@@ -1,4 +1,4 @@
-//! Indexes follow the rows, in the same transaction.
+//! Updates indexes in the transaction that changes the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// The entries of each index for the rows that are there with these keys.
+    /// The entries of each index for existing rows with these keys.
     fn old_entries(&mut self, indexes: &[Index], keys: &SortedKeys) -> Result<Vec<BTreeSet<IndexEntry>>> {
         let columns: BTreeSet<usize> = indexes.iter().flat_map(|index| index.codec().columns()).copied().collect();
         let columns: Vec<usize> = columns.into_iter().collect();

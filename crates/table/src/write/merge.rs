@@ -1,4 +1,4 @@
-//! Merging the rows of a batch into a table.
+//! Merges the rows of a batch into a table.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub enum WhenNotMatched {
     Ignore,
 }
 
-/// Actions of [`Transaction::merge`]. The default updates all columns of rows that are there and inserts the others.
+/// Actions of [`Transaction::merge`]. The default updates all columns of existing rows and inserts the others.
 ///
 /// ```
 /// use lath_table::{MergeWhen, Predicate, WhenMatched, WhenNotMatched};
@@ -62,7 +62,7 @@ pub struct MergeWhen {
 }
 
 impl MergeWhen {
-    /// Updates all columns of rows that are there, and inserts the others.
+    /// Updates all columns of existing rows, and inserts the others.
     pub fn new() -> Self {
         Self::default()
     }
@@ -196,7 +196,7 @@ impl SourceColumns {
         Ok(Self { updated, needs_all })
     }
 
-    /// The columns of the source by their places in the table's schema. Those that are not used are null.
+    /// The columns of the source by their places in the table's schema; null for unused columns.
     fn conform(&self, schema: &TableSchema, source: &RecordBatch) -> Result<ConformedRows> {
         let fields = schema.arrow().fields();
         let is_used = |at: usize| self.needs_all || self.updated.contains(&at) || schema.key().columns().contains(&at);

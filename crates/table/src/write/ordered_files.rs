@@ -1,7 +1,7 @@
-//! Rows in any order become files in the order of the table.
+//! Writes rows that come in any order to files in the order of the table.
 //!
-//! In the order of keys they come sorted. Otherwise rows are gathered up to a number of bytes, sorted, and written to files of their own:
-//! each such part is sorted by itself, and compaction merges them.
+//! If the table is in key order, rows come sorted already. Otherwise rows are collected up to a number of bytes, sorted, and written to
+//! separate files. Compaction merges these files.
 
 use std::sync::Arc;
 

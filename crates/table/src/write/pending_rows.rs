@@ -1,7 +1,7 @@
-//! Rows that a transaction has put and that are in no tree and no file yet.
+//! Rows that a transaction has put, before they are written to a tree or a file.
 //!
-//! They are sorted in two steps, because rows at random places of a large memory take longer to gather than to encode: each batch is sorted
-//! by itself, on all threads, and then batches are merged, which reads each of them from its beginning to its end.
+//! They are sorted in two steps: each batch is sorted separately, on all threads, and then the sorted batches are merged, which reads each
+//! of them sequentially. Sorting all rows at once would gather them from random places in memory, which takes longer than encoding them.
 
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_row::Rows;
@@ -10,7 +10,7 @@ use arrow_select::take::take;
 use crate::error::{Error, Result};
 use crate::row::{ByteList, interleave_rows, slice_bytes};
 
-/// Larger batches are cut to so many rows, so that they stay in the processor's cache while they are sorted.
+/// Larger batches are split into batches of this size, which stay in the processor's cache while they are sorted.
 pub(crate) const MAX_BATCH_ROWS: usize = 1 << 17;
 
 /// Batches of rows in the order in which they were put. If a key repeats, its last row counts.
@@ -73,7 +73,7 @@ impl PendingRows {
         &self.batches
     }
 
-    /// The rows in the order of their keys. Batches are sorted on so many threads.
+    /// The rows in key order. Batches are sorted on `threads` threads.
     pub(crate) fn sort(&mut self, threads: usize) -> Result<SortedRows<'_>> {
         let per_thread = self.batches.len().div_ceil(threads.max(1)).max(1);
         let sort_all = |batches: &mut [PendingBatch]| batches.iter_mut().try_for_each(PendingBatch::sort);

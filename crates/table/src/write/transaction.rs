@@ -68,10 +68,11 @@ impl Transaction {
         Ok(Self { changing: OpenWrite::part(engine)? })
     }
 
-    /// Puts rows, which replace those with the same keys. If the batch repeats a key, the last row wins. No file is read,
-    /// unless the table has indexes or keeps its changes, or so many rows are put that they become files at once
-    /// ([`TableOptions::bulk_rows`](crate::TableOptions::bulk_rows)). Rows are written when the transaction is read or committed, or has
-    /// put so many that they have to be: then they are synced to files, which are removed without a commit.
+    /// Puts rows, which replace existing rows with the same keys. If the batch repeats a key, the last row wins. Files are read only if the
+    /// table has indexes or a change feed, or if there are enough rows to become files at once
+    /// ([`TableOptions::bulk_rows`](crate::TableOptions::bulk_rows)). Rows are buffered until the transaction is read or committed, or until
+    /// they take [`TableOptions::flush_bytes`](crate::TableOptions::flush_bytes). Rows that then become files are synced, and the files are
+    /// removed if the transaction does not commit.
     ///
     /// # Errors
     /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`], [`Error::NotUnique`].
@@ -97,8 +98,8 @@ impl Transaction {
         self.put_rows(rows)
     }
 
-    /// Changes some columns of rows that are there: the batch has the key columns and those to change. Rows of the batch whose key the
-    /// table does not have change nothing, and are counted. If the batch repeats a key, the last row counts.
+    /// Changes some columns of existing rows: the batch has the key columns and the columns to change. Rows of the batch whose key the table
+    /// does not have change nothing, and are counted. If the batch repeats a key, the last row wins.
     ///
     /// # Errors
     /// As [`upsert`](Self::upsert).
@@ -138,8 +139,8 @@ impl Transaction {
         Ok(UpdateCounts { rows, absent })
     }
 
-    /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were,
-    /// unless the table has indexes or keeps its changes.
+    /// Deletes the rows with these keys, if they exist. It reads no file unless the table has indexes or a change feed, so it does not return
+    /// how many rows it deleted.
     ///
     /// # Errors
     /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.

@@ -40,7 +40,7 @@ mod linux {
         RecordBatch::try_new(schema.clone(), (0..COLUMNS).map(column).collect()).unwrap()
     }
 
-    /// Peak memory is measured in a process of its own, as the kernel reports it.
+    /// Peak memory is measured in a separate process, as the kernel reports it.
     #[test]
     fn four_hundred_skewed_columns_keep_within_the_budget() {
         if let Ok(budget) = std::env::var("LATH_MEASURE_MEMORY") {

@@ -125,7 +125,7 @@ impl Waiting {
         self.batches.push(batch);
     }
 
-    /// Whether a batch has the dictionaries of those that wait.
+    /// Whether a batch has the same dictionaries as the waiting batches.
     fn shares_dictionaries(&self, batch: &RecordBatch) -> bool {
         let Some(last) = self.batches.last() else { return true };
         let is_same =

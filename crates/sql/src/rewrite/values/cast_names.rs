@@ -67,7 +67,7 @@ fn visit<V: VisitorMut<Break = ()>>(select: &mut Select, order_by: Option<&mut i
 struct Texts {
     known: HashMap<String, String>,
     are_ambiguous: bool,
-    /// Queries around the present expression: their expressions have names of their own.
+    /// Number of queries around the current expression. Their expressions have separate names.
     depth: usize,
 }
 

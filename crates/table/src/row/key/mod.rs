@@ -1,4 +1,4 @@
-//! Keys as a program names them.
+//! Keys as the API takes them.
 
 mod range;
 
@@ -320,7 +320,7 @@ fn to_column(values: &[&KeyValue], field: &Field) -> Result<ArrayRef> {
     }
     let options = CastOptions { safe: false, ..CastOptions::default() };
     let typed = cast_with_options(&array, field.data_type(), &options).map_err(|error| unfit(&error.to_string()))?;
-    // Numbers that are rounded would find other rows than were asked for.
+    // A rounded number would find the wrong rows.
     if array.data_type().is_numeric() && !matches!(field.data_type(), DataType::Boolean) {
         let back = cast_with_options(&typed, array.data_type(), &options).map_err(|error| unfit(&error.to_string()))?;
         if back.to_data() != array.to_data() {
