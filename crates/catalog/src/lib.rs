@@ -1,10 +1,10 @@
-//! A catalog of Parquet files: the metadata of files that Lath does not own, in one store file. A search asks the catalog which files can
-//! have matching rows, and opens no other file.
+//! A catalog of Parquet files stores the metadata of files that Lath does not own in one store file. A search asks the catalog which
+//! files can have matching rows, and opens only these.
 //!
 //! Files are plain folders, Hive partitions and objects in stores. [`Catalog::add`] reads their footers, page indexes and Bloom
 //! filters, and makes filters of key columns where files have none. [`Catalog::select`] gives the files that a predicate does not
-//! rule out, and scans them without reading again what the catalog has. Each of these files is compared with the state that the catalog
-//! knows: a changed file is read as it is now. [`Catalog::refresh`] finds files that were added, changed or removed.
+//! rule out, and scans them without reading metadata again that the catalog has. Each of these files is compared with its recorded
+//! state; a changed file is read as it is now. [`Catalog::refresh`] finds files that were added, changed or removed.
 //!
 //! ```no_run
 //! # fn main() -> lath_catalog::Result<()> {

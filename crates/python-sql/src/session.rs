@@ -21,7 +21,7 @@ use pyo3::types::PyTuple;
 use crate::answer::PyAnswer;
 use crate::error::failure;
 
-/// What a session is called in errors.
+/// Name of a session in errors.
 const SESSION: &str = "the session";
 
 /// Tables by name, and settings, that statements share.
@@ -83,7 +83,7 @@ impl PySession {
         Ok(Self { open: Mutex::new(Some(OfProcess::new(open))), origin: Origin::here() })
     }
 
-    /// Runs the statements of a text; the result is that of the last.
+    /// Runs the statements of a text, and returns the result of the last one.
     #[pyo3(signature = (text, /))]
     fn sql(&self, py: Python<'_>, text: &str) -> PyResult<PyAnswer> {
         let Open { session, .. } = self.open()?;

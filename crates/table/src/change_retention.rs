@@ -1,4 +1,4 @@
-//! Whether and how long a table keeps its changes.
+//! The change feed of a table: turns it on and off, and sets how long changes are kept.
 
 use lath_store::Durability;
 

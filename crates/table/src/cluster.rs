@@ -1,4 +1,4 @@
-//! By which columns the rows of files are sorted.
+//! Sets the columns by which the rows of files are sorted.
 
 use lath_store::Durability;
 

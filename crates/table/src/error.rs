@@ -23,7 +23,7 @@ pub enum Error {
         folder: PathBuf,
         /// The processes that have the table open, as far as the operating system reports them.
         users: Vec<StoreUser>,
-        /// How long opening waited for them.
+        /// The time that opening waited for them.
         waited: Duration,
     },
     /// The store with the hot rows and the list of files failed.

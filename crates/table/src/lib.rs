@@ -1,15 +1,15 @@
 //! Keyed tables: hot rows in an ordered store, cold rows in plain Parquet files.
 //!
-//! [`Table`] has an example, and [`Database`] one of several tables in one store. A table is a folder with one store and Parquet files. An
-//! upsert puts encoded rows under their encoded keys into the store and commits; nothing cold is read. Many rows in one transaction become files
-//! at once ([`TableOptions::bulk_rows`]). A flush turns hot rows into a sorted file and masks the rows that they replace in older files, in one
-//! transaction. So a scan merges nothing: it reads files without the rows that are masked or whose keys are hot, and then the hot rows.
+//! [`Table`] has an example, and [`Database`] an example with several tables in one store. A table is a folder with one store and Parquet
+//! files. An upsert writes rows to the store, by key, and commits without reading cold rows. Large transactions are written to files directly
+//! ([`TableOptions::bulk_rows`]). A flush moves hot rows to a sorted file and masks the rows that they replace in older files, in one
+//! transaction. So a scan does not merge: it reads the files, without rows that are masked or whose keys are hot, and then the hot rows.
 //!
 //! | subject | how it works |
 //! | --- | --- |
-//! | Deleted rows | A row of a file is deleted if the file's mask has it, or if its key is hot or has a tombstone. A deleted row stays deleted, so the set of one commit is extended for the next by the keys that changed since. |
+//! | Deleted rows | A row of a file is deleted if the file's mask has it, or if its key is hot or has a tombstone. A deleted row stays deleted, so the cached set of deleted rows of one commit is extended for the next one by the keys that changed since. |
 //! | Lookup of a key in a file | Files are sorted by key, and the store has the first key of every 1,024 rows, so a lookup reads one block of the key columns, unless the Bloom filter rules the key out. Filters and blocks are cached ([`TableOptions::cache_bytes`]). |
-//! | Files sorted by other columns ([`Table::cluster_by`]) | The store has the least and greatest key of every 1,024 rows. A lookup reads the key columns of the blocks that may have the key, unless the row group's Bloom filter rules it out. Scans in key order read such a file several times. |
+//! | Files sorted by other columns ([`Table::cluster_by`]) | The store has the smallest and the largest key of every 1,024 rows. A lookup reads the key columns of the blocks that may have the key, unless the row group's Bloom filter rules it out. Scans in key order read such a file several times. |
 //! | Removal of files | A file is removed once the commit that dropped it is durable, and no named snapshot and no reader in any process sees an older commit. |
 //! | Crashes | A file is synced under its name before the transaction that names it commits. Files that no commit names are removed when the table is next opened for writing. |
 

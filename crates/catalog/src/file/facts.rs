@@ -1,4 +1,4 @@
-//! Reads the metadata of a file that a catalog keeps.
+//! Reads the metadata of a file that a catalog stores.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The state, bounds, filters and schema that a catalog keeps of one file.
+//! The state, bounds, filters and schema that a catalog stores for one file.
 
 mod entry;
 pub(crate) mod facts;

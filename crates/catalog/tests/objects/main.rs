@@ -1,4 +1,4 @@
-//! Counts the requests of searches by a catalog to a web server.
+//! Counts the requests that searches through a catalog send to a web server.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;

@@ -29,7 +29,7 @@ pub(super) struct SchemaSource {
     pub(super) depth: usize,
 }
 
-/// The same as [`SchemaSource`], borrowed.
+/// A borrowed [`SchemaSource`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SchemaBytes<'a> {
     pub(super) schema: &'a [u8],

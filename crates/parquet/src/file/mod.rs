@@ -150,13 +150,13 @@ impl ParquetFile {
         self.shared.options.name.as_deref()
     }
 
-    /// The same file, with every read through this handle (and through scans made from it) added to `traffic`.
+    /// A handle to this file that adds its reads, and the reads of its scans, to `traffic`.
     #[must_use]
     pub fn counted(&self, traffic: &Arc<Traffic>) -> Self {
         self.over(Arc::new(CountingSource::new(Arc::clone(&self.source), Arc::clone(traffic))))
     }
 
-    /// The same file, read from another source.
+    /// A handle to this file that reads from another source.
     pub(crate) fn over(&self, source: Arc<dyn ByteRanges>) -> Self {
         Self { source, shared: Arc::clone(&self.shared) }
     }

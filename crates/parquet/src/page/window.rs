@@ -29,7 +29,7 @@ pub(super) struct Window {
     start: u64,
     /// The bytes from `start` on, of which pages take slices.
     buffer: Buffer,
-    /// The same memory, for reuse when no page refers to it any more.
+    /// The memory of `buffer`, for reuse when no page refers to it any more.
     owner: Option<Bytes>,
     /// Earlier windows whose pages were still in use when they were replaced.
     retired: Vec<Bytes>,

@@ -9,8 +9,8 @@
 //!   all writers: they are used only for INT32 and INT64 of signed types, FLOAT and DOUBLE (byte arrays were compared as
 //!   signed bytes).
 //! - INT96, INTERVAL, and unknown column orders have no bounds.
-//! - If the minimum is above the maximum, neither bound is used: old writers ordered unsigned integers as signed ones. The same
-//!   applies to bounds if the counts of nulls and NaNs leave no values.
+//! - If the minimum is above the maximum, neither bound is used: old writers ordered unsigned integers as signed ones. Nor is
+//!   it used if the counts of nulls and NaNs leave no values.
 //! - Integers, and decimals in byte arrays, that are read into fewer bytes than they are stored in wrap around if they do not
 //!   fit. A bound that is missing or does not fit does not rule that out: then neither bound is used.
 //!

@@ -464,7 +464,7 @@ fn a_dynamic_filter_rules_out_rows_that_fail_it_and_no_others() {
                 assert_eq!(scan.clone().count().unwrap(), fewest.len() as u64, "{}", context());
                 narrowed += usize::from(found.len() < most.len());
             }
-            // The same for tasks, which were planned without it.
+            // Tasks that were planned without the filter find the same rows.
             let plan = file.scan().row_number_column("row").predicate(before.clone()).plan().unwrap();
             let rows = collect(plan.scan().unwrap().dynamic_filter(&filter).threads(2).build().unwrap()).unwrap();
             assert_eq!(row_numbers(&rows), fewest, "tasks: {}", context());

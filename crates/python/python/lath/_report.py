@@ -22,29 +22,29 @@ class Pruned:
 
 @dataclass(frozen=True)
 class Report:
-    """What a scan has ruled out, read and found. ``print`` shows it as the command's ``--explain`` does."""
+    """Counts of a scan: files and rows that it pruned, read and found. ``print`` shows them like ``--explain`` of the command."""
 
-    #: Files of the dataset, those that their partition rules out, and those that were opened.
+    #: Files of the dataset, files that were pruned by partition, and files that were opened.
     files: int
     files_pruned: int
     files_opened: int
-    #: Row groups of the files that were opened, and those that were left to look at.
+    #: Row groups of the opened files, and row groups left after pruning.
     row_groups: int
     row_groups_left: int
-    #: Their rows: all, left to look at, looked at, and found.
+    #: Their rows: all, left after pruning, tested, and found.
     rows: int
     rows_left: int
     rows_tested: int
     rows_found: int
-    #: Row groups and pages that each kind of evidence has pruned.
+    #: Row groups and pages that each step has pruned.
     by_statistics: Pruned
     by_bloom_filters: Pruned
     by_dictionaries: Pruned
     by_page_index: Pruned
-    #: Bytes that were read, and requests that read them.
+    #: Bytes that were read, and the number of requests.
     bytes_read: int
     requests: int
-    #: Seconds since the scan began; a stage is summed over all threads.
+    #: Seconds since the scan began; each step is the sum over all threads.
     seconds: float
     seconds_opening: float
     seconds_pruning: float
@@ -53,11 +53,11 @@ class Report:
 
     @property
     def row_groups_pruned(self) -> int:
-        """Row groups that were ruled out."""
+        """Row groups that were pruned."""
         return self.row_groups - self.row_groups_left
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures, to be written as JSON for example."""
+        """The counts as a dictionary, for example to write them as JSON."""
         return asdict(self)
 
     def __str__(self) -> str:

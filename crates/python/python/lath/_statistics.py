@@ -20,7 +20,7 @@ class Known(Generic[T]):
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What is known of the values of a column; ``None`` for what is not."""
+    """Statistics of the values of a column; ``None`` for unknown ones."""
 
     name: str
     #: The Arrow type, as text.
@@ -37,7 +37,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is known of the rows of a dataset, without reading them."""
+    """Statistics of a dataset, from metadata, without reading rows."""
 
     row_count: Known[int] | None
     byte_count: Known[int] | None

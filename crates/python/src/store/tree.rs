@@ -32,7 +32,7 @@ pub(crate) struct PyTree {
     name: String,
 }
 
-/// Where a range begins and ends.
+/// The bounds of a range.
 #[derive(Debug, Clone)]
 struct Ends {
     start: End<Vec<u8>>,

@@ -70,7 +70,8 @@ pub(crate) fn literals(values: &Bound<'_, PyAny>) -> PyResult<Vec<Literal>> {
     }
     for method in ["to_pylist", "tolist", "to_list"] {
         if let Some(method) = values.getattr_opt(method)? {
-            // Where numpy would cut nanoseconds to integers, and pyarrow to microseconds, elements are converted one by one.
+            // numpy would convert nanoseconds to integers, and pyarrow would cut them to microseconds, so such elements are
+            // converted one by one.
             if numpy_kind(values)?.is_none_or(|kind| kind != "M") && !has_fine_times(values)? {
                 return method.call0()?.try_iter()?.map(|value| literal(&value?)).collect();
             }

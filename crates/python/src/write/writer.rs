@@ -29,7 +29,7 @@ pub(crate) struct PyWriter {
     schema: SchemaRef,
 }
 
-/// Where a file goes.
+/// The destination of a file.
 enum Output {
     Path(Box<ParquetWriter>),
     File(Box<ParquetWriter<PythonFile>>),

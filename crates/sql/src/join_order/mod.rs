@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `graph` | Collects the joined inputs and their join columns. |
 //! | `estimate` | Estimates how many rows the join of some inputs has. |
-//! | `search` | Searches the order with the least work. |
+//! | `search` | Finds the order with the least work. |
 //! | `build` | Builds the plan of an order. |
 
 mod build;

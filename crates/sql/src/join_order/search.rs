@@ -1,4 +1,4 @@
-//! Searches the order of joins with the least work.
+//! Finds the order of joins with the least work.
 
 use super::estimate::Estimate;
 use super::graph::{Inputs, JoinGraph, Order};

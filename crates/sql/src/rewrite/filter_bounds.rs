@@ -1,8 +1,8 @@
 //! Hides conditions whose bounds DataFusion 55 computes wrongly.
 //!
-//! A filter estimates how the bounds of its columns shrink. Through a cast that is not one-to-one (`CAST(ts AS DATE) <= day`) they grow,
-//! and the difference of two dates is a duration there: both raise an internal error for a plan that would run. In a filter, `c` equals `c
-//! IS TRUE`, whose bounds DataFusion does not compute.
+//! A filter estimates how the bounds of its columns shrink. Through a cast that is not one-to-one (`CAST(ts AS DATE) <= day`) they grow
+//! instead, and the difference of two dates is a duration there. Both raise an internal error, although the plan would run. In a filter,
+//! `c` equals `c IS TRUE`, whose bounds DataFusion does not compute.
 
 use arrow_schema::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};

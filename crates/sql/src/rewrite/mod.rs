@@ -3,7 +3,7 @@
 //! | module | what it changes |
 //! | --- | --- |
 //! | `at_time_zone` | `AT TIME ZONE` is no cast |
-//! | `cast_names` | expressions that differ in casts only have different names |
+//! | `cast_names` | expressions that differ only in casts have different names |
 //! | `casts` | timestamps without a zone are in UTC where they meet ones with a zone; numbers are rounded to integers |
 //! | `change_sources` | `UPDATE … FROM` and `DELETE … USING` |
 //! | `common_types` | numbers that are compared have a type that holds all of them |
@@ -34,7 +34,7 @@
 //! | `offsets` | `OFFSET` without `LIMIT` skips the first rows of its order |
 //! | `output` | equal columns in the select list, and names of computed ones |
 //! | `patterns` | `LIKE … ESCAPE` and `SIMILAR TO` |
-//! | `property_barriers` | hides properties of grouping sets and outer joins that do not hold |
+//! | `property_barriers` | properties of grouping sets and outer joins that do not hold are hidden |
 //! | `rounding` | `round`, `ceil` and `floor` of decimals have one type, into which their results fit |
 //! | `running_extremes` | `min` and `max` over windows are not sorted where they begin with null |
 //! | `rows` | comparisons of rows compare their columns, with the standard's rules for null |

@@ -1,4 +1,4 @@
-//! Projections of nested fields: a scan reads no other fields of their columns.
+//! Projections of nested fields: a scan reads only these fields of a column.
 
 use std::fmt;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! DataFusion looks up the columns of a pushed condition by name in the plan below. If two columns have the name, the condition may test
 //! the other column: rows are lost, or rows stay that should not. Such plans keep their filters where they are and run without dynamic
-//! filters. (Joins that `join_order` has built have no two columns of the same name.)
+//! filters. (Joins that `join_order` builds never have two columns of the same name.)
 //!
 //! Joins compute the minimum and maximum of their keys for dynamic filters. For lists of lists, structs and maps that is an error, and for
 //! columns that are all null, INTERSECT loses rows. Such joins run without dynamic filters, too.

@@ -2,7 +2,7 @@
 //!
 //! Its rule merges two lists: `x IN (1, 2) AND x IN (2, 3)` becomes `x = 2`. It ignores null (`x IN (1) AND x IN (2)` becomes false, but is
 //! null if `x` is null), and compares members by their text (`x IN (a, b) AND x IN (a, c)` becomes `x = a`, though `b` and `c` may be
-//! equal). So an expression that is compared with several lists has another name in each of them while the rule runs.
+//! equal). So an expression that is compared with several lists has a different name in each comparison while the rule runs.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Properties of rows in the planner: constant keys, orders, partitions. They do not hold if rows may be null in addition: in totals of
+//! Properties of rows in the planner: constant keys, orders, partitions. They do not hold if rows may also be null: in totals of
 //! `ROLLUP`, `CUBE` and `GROUPING SETS`, in the other side of outer joins, in frames without values. The expected results are DuckDB's.
 
 use arrow_cast::pretty::pretty_format_batches;

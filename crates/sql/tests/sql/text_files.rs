@@ -1,5 +1,5 @@
-//! CSV and JSON lines as tables: by their names, and by CREATE EXTERNAL TABLE. The reference for types is what the files say: leading zeros
-//! are text, and every digit of a number counts.
+//! CSV and JSON lines as tables: by their names, and by CREATE EXTERNAL TABLE. The expected types follow from the text of the files:
+//! numbers with leading zeros are text, and every digit of a number counts.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Copying a table or database to another folder while it is written to.
+//! Copies a table or database to another folder, even while it is written to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

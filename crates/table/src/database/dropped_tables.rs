@@ -1,4 +1,4 @@
-//! The files of tables that a database has dropped are removed.
+//! Removes the files of dropped tables of a database.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Several tables in one store.
+//! Databases: several tables in one store.
 
 mod backup;
 mod dropped_tables;

@@ -1,4 +1,4 @@
-//! All tables of a database as one commit left them.
+//! A snapshot of all tables of a database at one commit.
 
 use std::sync::Arc;
 

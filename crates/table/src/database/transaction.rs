@@ -1,4 +1,4 @@
-//! Changes to several tables that become visible together.
+//! Transactions over several tables, whose changes become visible together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The text that a view was created by.
+//! The SQL text of a view.
 
 use lath_store::Snapshot;
 

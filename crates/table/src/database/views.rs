@@ -1,4 +1,4 @@
-//! Texts of views, which a database keeps for the SQL engine above it.
+//! The SQL texts of views, which a database stores for the SQL engine.
 
 use lath_store::Durability;
 

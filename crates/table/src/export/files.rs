@@ -1,4 +1,4 @@
-//! A table as the files that it has, with lists of the rows that do not count.
+//! Exports the files of a table, with lists of their deleted rows.
 
 use std::path::{Path, absolute};
 use std::sync::Arc;

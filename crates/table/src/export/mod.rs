@@ -1,4 +1,4 @@
-//! A table as plain Parquet files.
+//! Exports a table as plain Parquet files.
 
 mod files;
 

@@ -1,4 +1,4 @@
-//! A condition on rows of a table, for files that were written in an older schema.
+//! Evaluates conditions on files that were written in an older schema.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One Parquet file of a table, to be read.
+//! Reads one Parquet file of a table.
 
 use std::ops::Range;
 use std::path::Path;
@@ -81,7 +81,7 @@ impl DataFile {
         Ok(Self { rows: entry.rows, upgrade, file, keys: Arc::new(keys), is_verified, blocks: OnceLock::new() })
     }
 
-    /// The same file in another schema.
+    /// The file, read in another schema.
     pub(crate) fn in_schema(&self, schema: &Arc<TableSchema>) -> Self {
         let upgrade = Arc::new(Upgrade::new(Arc::clone(self.upgrade.from()), Arc::clone(schema)));
         // Blocks have strings in one form.
@@ -203,7 +203,7 @@ impl ColdColumns {
         Self { upgrade: Arc::clone(upgrade), columns: columns.to_vec(), types, read, sources }
     }
 
-    /// The same, with the first columns in the types that they have in a schema.
+    /// Reads the first columns with the types that they have in a schema.
     pub(crate) fn with_types(mut self, schema: &Schema) -> Self {
         for (own, field) in self.types.iter_mut().zip(schema.fields()) {
             own.clone_from(field.data_type());

@@ -1,4 +1,4 @@
-//! The same file under another name.
+//! Gives a file a second name.
 
 use std::fs;
 use std::io;

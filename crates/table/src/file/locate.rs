@@ -141,7 +141,7 @@ pub(crate) fn columns_of_rows(
     file.numbered(scan, columns)?.map(|batch| batch.map(|(columns, rows)| (rows.len(), columns))).collect()
 }
 
-/// The same, taken of blocks, all of which are cached.
+/// Reads columns of rows block by block, and caches the blocks.
 fn columns_of_blocks(cache: &BlockCache, file: &DataFile, rows: &[u64], columns: &[usize]) -> Result<Vec<ArrayRef>> {
     let mut blocks: Vec<usize> = Vec::new();
     let mut order = Vec::with_capacity(rows.len());

@@ -1,6 +1,6 @@
 //! Finds and reads single rows of a file. For a file in key order:
 //!
-//! | step | read from the file, unless cached |
+//! | step | reads, unless cached |
 //! | --- | --- |
 //! | rule a key out | the Bloom filters of the row group that the block index gives |
 //! | find the row of a key | the key columns of one block |

@@ -1,4 +1,4 @@
-//! One Parquet file of a table: its blocks, lookups of keys, conditions.
+//! One Parquet file of a table: blocks, lookups by key, conditions.
 
 mod block_cache;
 mod blocks;

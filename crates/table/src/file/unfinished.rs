@@ -41,7 +41,7 @@ impl UnfinishedCopy {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Where the store is to be made.
+    /// The path at which to create the store.
     pub(crate) fn store(&self) -> PathBuf {
         self.folder.join(STORE)
     }

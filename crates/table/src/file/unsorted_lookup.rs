@@ -3,7 +3,7 @@
 //! | step | by |
 //! | --- | --- |
 //! | prune row groups | Bloom filters |
-//! | prune their blocks | the least and the greatest key of each block, from the store |
+//! | prune their blocks | the smallest and the largest key of each block, from the store |
 //! | find the rows of the keys | the key columns of these blocks |
 
 use arrow_array::ArrayRef;

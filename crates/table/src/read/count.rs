@@ -1,4 +1,4 @@
-//! Number of rows.
+//! Counts rows.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Gets one row by its key, without the sorting, scanning and gathering of a lookup of many keys.
+//! Gets one row by its key, without the sorting, scanning and gathering that a lookup of many keys needs.
 
 use std::sync::Arc;
 

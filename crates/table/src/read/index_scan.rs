@@ -1,4 +1,4 @@
-//! Rows by the values of indexed columns.
+//! Finds rows by the values of indexed columns.
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Rows by their keys.
+//! Finds rows by their keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub(crate) fn find_places(engine: &Engine, view: &mut dyn View, keys: &SortedKey
     find_rows(engine, view, keys, &mut hot)
 }
 
-/// The same. Hot rows are added to `hot`, in the order of their keys.
+/// Locates the rows with these keys, and adds the hot ones to `hot`, in key order.
 fn find_rows(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, hot: &mut HotRows) -> Result<Vec<Place>> {
     let slices: Vec<&[u8]> = keys.keys.iter().collect();
     let mut places = vec![Place::Nowhere; slices.len()];

@@ -1,4 +1,4 @@
-//! Reads: gets, lookups, scans, ranges, counts, changes.
+//! Reading: gets, lookups, scans, ranges, counts, changes.
 
 mod changes;
 mod count;

@@ -1,4 +1,4 @@
-//! Rows in the order of their keys.
+//! Reads rows in key order.
 
 use std::sync::Arc;
 

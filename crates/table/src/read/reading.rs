@@ -1,4 +1,4 @@
-//! Reads that snapshots and transactions have in common.
+//! The reads that snapshots and transactions share.
 
 use super::lookup;
 use super::lookup::{FoundRows, SortedKeys};

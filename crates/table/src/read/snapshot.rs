@@ -1,4 +1,4 @@
-//! A table as one commit left it.
+//! A snapshot of a table at one commit.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The first key of every block of rows of a file that is in the order of its keys.
+//! The first key of every block of rows, for files in key order.
 
 use lath_store::{RecordReader, RecordWriter};
 

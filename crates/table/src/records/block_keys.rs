@@ -1,4 +1,4 @@
-//! Keys of the blocks of a file, as the store has them.
+//! The keys of the blocks of a file, which are in the store.
 
 use super::block_index::{BLOCK_ROWS, BlockIndex, keys_from_bytes, keys_to_bytes};
 use super::layout::FileEntry;

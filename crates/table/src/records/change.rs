@@ -1,4 +1,4 @@
-//! A change of a row as it is in the store: the kind of change, and the row.
+//! The record of a row change: its kind, and the row.
 
 use crate::error::{Error, Result};
 use crate::row::{HotValue, value_codec};

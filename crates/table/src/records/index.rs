@@ -1,7 +1,7 @@
-//! A secondary index of a table: which columns it has, and what its entries are.
+//! A secondary index of a table: its columns, and the format of its entries.
 //!
-//! An entry's key is the encoded values of the indexed columns and behind them the encoded key of the row, so that entries are in the order
-//! of the values; its value is the length of the former (4 bytes).
+//! The key of an entry has the encoded values of the indexed columns, followed by the encoded key of the row, so that entries are in the
+//! order of the values. The value of an entry is the length of the encoded values (4 bytes).
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Index {
         Ok(Self { name, number, is_unique, ids, codec: Arc::new(KeyCodec::new(columns, fields, schema.floats())?) })
     }
 
-    /// The same index in a schema that has its columns, perhaps with other names and in other places.
+    /// The index in another schema, in which its columns may have other names and places.
     pub(crate) fn in_schema(&self, schema: &TableSchema) -> Result<Self> {
         Self::from_ids(self.name.clone(), self.number, self.is_unique, &self.ids, schema)
     }

@@ -1,4 +1,4 @@
-//! The files that one commit has.
+//! The files of one commit.
 
 use std::sync::Arc;
 

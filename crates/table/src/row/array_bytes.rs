@@ -1,4 +1,4 @@
-//! Arrays as bytes of records: defaults and categories of columns.
+//! Encodes arrays in records: defaults and categories of columns.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 #[derive(Debug, Default, Clone)]
 pub(crate) struct ByteList {
     bytes: Vec<u8>,
-    /// Where each one ends.
+    /// The end of each string in `bytes`.
     ends: Vec<usize>,
 }
 
@@ -60,7 +60,7 @@ impl ByteList {
         &self.bytes
     }
 
-    /// Where each one ends in [`bytes`](Self::bytes).
+    /// The end of each string in [`bytes`](Self::bytes).
     pub(crate) fn ends(&self) -> &[usize] {
         &self.ends
     }

@@ -1,4 +1,4 @@
-//! Floats that are one value although their bits differ: both zeros, and all kinds of NaN.
+//! Maps floats that are equal but differ in bits to one value: both zeros, and all NaNs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Categories of dictionary columns, in order, including those that no row has.
+//! Categories of dictionary columns, in order, including categories without rows.
 //!
 //! Rows store values instead of codes, so the categories of a column are kept separately, next to the schema. New categories are only
 //! appended: the dictionary of an older commit or file is always a prefix of the current one.

@@ -1,4 +1,4 @@
-//! Arrays of a batch as a table has them.
+//! Converts the arrays of a batch to the schema of a table.
 
 use std::sync::Arc;
 

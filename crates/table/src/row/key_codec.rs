@@ -1,4 +1,4 @@
-//! Keys as bytes that are ordered as the keys are, and back.
+//! Encodes keys as bytes with the same order, and decodes them.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

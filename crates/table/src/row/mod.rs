@@ -1,4 +1,4 @@
-//! Rows and keys as bytes.
+//! Encodes rows and keys as bytes.
 
 mod array_bytes;
 mod byte_list;

@@ -143,13 +143,13 @@ impl TableSchema {
         Ok(Self { version, arrow, ids, next_id, defaults, key, floats, values, categories, older: Vec::new() })
     }
 
-    /// The same version with those before it, from the first on.
+    /// Sets the earlier versions, beginning with the first.
     pub(crate) fn with_older(mut self, older: Vec<Arc<Self>>) -> Self {
         self.older = older;
         self
     }
 
-    /// The same version with other categories.
+    /// This version of the schema with other categories.
     pub(crate) fn with_categories(&self, categories: Arc<Categories>) -> Result<Self> {
         let parts = SchemaParts { categories, ..self.parts() };
         Ok(Self::new(self.version, parts)?.with_older(self.older.clone()))

@@ -1,4 +1,4 @@
-//! The memory that a part of an array takes.
+//! Memory size of a slice of an array.
 
 use arrow_array::{Array, ArrayRef};
 

@@ -1,4 +1,4 @@
-//! Encoded rows, to be decoded together.
+//! Encoded rows that are decoded together.
 
 use std::collections::BTreeSet;
 

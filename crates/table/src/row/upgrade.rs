@@ -1,6 +1,7 @@
-//! Rows of older versions of a schema as rows of a newer one.
+//! Converts rows of older versions of a schema to a newer one.
 //!
-//! Columns are told by their numbers: a column that was renamed is the same, one that was dropped and added again is another.
+//! Columns are identified by number: a renamed column is the same column; a column that was dropped and added again is a
+//! different one.
 
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
-//! Hot rows as values of the store, and back.
+//! Encodes hot rows as values of the store, and decodes them.
 //!
 //! ```text
 //! 0        8        12                      n-4     n
 //! │ stamp  │ schema │ value columns         │ check │
 //! ```
 //!
-//! The stamp is the table's version that wrote the row, the schema is the number of the one that the row has, value columns are in
-//! the row format of Arrow, and the checksum is of all that and the key.
+//! The stamp is the version of the table that wrote the row; the schema is the number of the row's schema version; the value
+//! columns are in Arrow's row format; the checksum covers all that and the key.
 
 use arrow_array::ArrayRef;
 use arrow_row::{RowConverter, Rows};

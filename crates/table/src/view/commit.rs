@@ -1,4 +1,4 @@
-//! Commits, which stay readable while they are held.
+//! Commits, which stay readable while they are pinned.
 
 use std::sync::Arc;
 

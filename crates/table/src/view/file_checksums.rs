@@ -1,4 +1,4 @@
-//! Checksums of the blocks of a file, as the store keeps them: reads of the file are verified by them.
+//! Checksums of the blocks of a file, which are in the store. Reads of the file are verified by them.
 
 use std::sync::Arc;
 

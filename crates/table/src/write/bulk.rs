@@ -1,15 +1,16 @@
-//! Many rows that are put at once become files without going through the hot tree.
+//! Writes many rows that are put at once directly to files, without the hot tree.
 //!
-//! A transaction holds the rows that it puts. They are written when it is read, when they take [`flush_bytes`], and when it commits:
+//! A transaction buffers the rows that it puts. They are written when the transaction is read, when they take [`flush_bytes`], and at the
+//! commit:
 //!
 //! | number of rows | written to |
 //! | --- | --- |
 //! | fewer than [`bulk_rows`] | the hot tree |
 //! | as many or more | files, in the order of the table; hot rows and tombstones with these keys are removed, and rows of older files masked |
 //!
-//! Files are written and synced before the transaction commits, and removed if it does not. A process that is killed meanwhile leaves files
-//! that no commit names, as a flush does. With indexes or kept changes each batch is written by itself, as the rows that it replaces are
-//! read then.
+//! Files are written and synced before the transaction commits, and removed if it does not commit. A process that is killed in between
+//! leaves files that no commit names, as in a flush. With indexes or a change feed, each batch is written separately, because the rows that
+//! it replaces are read then.
 //!
 //! [`flush_bytes`]: crate::TableOptions::flush_bytes
 //! [`bulk_rows`]: crate::TableOptions::bulk_rows

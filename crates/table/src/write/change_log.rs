@@ -1,7 +1,7 @@
-//! The change feed as records of the store.
+//! The records of the change feed in the store.
 //!
-//! The key of a change is the stamp of the commit, big-endian, and the key of the row: a commit has one change of a row at most. The value
-//! is the kind of change, and behind it a hot row whose checksum is seeded by all that: an empty one if the row was deleted.
+//! The key of a change is the stamp of the commit, big-endian, followed by the key of the row: a commit has at most one change of a row.
+//! The value is the kind of change, followed by a hot row whose checksum is seeded by all that; it is empty if the row was deleted.
 
 use arrow_row::Rows;
 use lath_store::TreeMut;

@@ -92,7 +92,7 @@ fn find_deleted(changing: &mut OpenWrite, pinned: &Commit, files: &NewFiles, del
     })
 }
 
-/// The same for files that are not in the order of their keys.
+/// Finds deleted rows in files that are not in key order.
 fn find_deleted_unsorted(
     changing: &mut OpenWrite,
     pinned: &Commit,

@@ -1,4 +1,4 @@
-//! Changes: transactions, rows that wait to be written, new files.
+//! Writing: transactions, pending rows, new files.
 
 mod bulk;
 mod change_log;

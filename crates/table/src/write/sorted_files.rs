@@ -1,4 +1,4 @@
-//! Sorted rows become files of a table.
+//! Writes sorted rows to files of a table.
 
 use std::fs;
 use std::path::PathBuf;

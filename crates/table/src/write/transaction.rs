@@ -1,4 +1,4 @@
-//! Several changes that become visible together.
+//! Transactions: several changes that become visible together.
 
 use std::collections::HashSet;
 use std::ops::RangeBounds;

@@ -42,7 +42,7 @@ enum Target {
     Int64,
     /// Big-endian two's complement of this many bytes.
     Fixed(usize),
-    /// The same, with as many bytes as the number needs.
+    /// Big-endian two's complement, with as many bytes as the number needs.
     Bytes,
 }
 

@@ -54,7 +54,7 @@ fn value(random: &mut fastrand::Rng, kind: Kind, row: usize) -> f64 {
     }
 }
 
-/// The same as a float; random bits stay random bits.
+/// The value as a float; random bits stay random bits.
 fn float(random: &mut fastrand::Rng, kind: Kind, row: usize) -> f32 {
     match kind {
         Kind::Bits => f32::from_bits(random.u32(..)),

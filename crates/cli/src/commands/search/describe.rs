@@ -149,14 +149,14 @@ struct Leaf {
     kind: Kind,
 }
 
-/// Which figures a column has, besides counts.
+/// The statistics of a column, besides counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Smallest, largest, mean and quantiles.
     Number,
     /// Smallest, largest, shortest and longest.
     Text,
-    /// The same, where lengths are bytes.
+    /// Smallest, largest, shortest and longest, with lengths in bytes.
     Bytes,
     /// Smallest and largest.
     Ordered,
@@ -188,7 +188,7 @@ fn figure_kind(data_type: &DataType) -> Kind {
 }
 
 impl Leaf {
-    /// What a query selects for this column, which is number `index`.
+    /// The expressions that a query selects for this column, which has the number `index`.
     fn figures(&self, index: usize) -> Vec<String> {
         let column = self.column.expression();
         let value = match self.column.field.data_type() {

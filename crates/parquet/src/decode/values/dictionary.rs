@@ -19,9 +19,9 @@ use crate::page::DictionaryPage;
 
 /// Decodes a column chunk into keys and a dictionary.
 ///
-/// If a writer gave up its dictionary in mid-chunk, the values of later pages are appended to the batch's dictionary, one entry a
-/// value. The same is done for all pages if the Arrow type cannot hold an entry of the chunk's dictionary: an entry without rows
-/// is not an error.
+/// If a writer gave up its dictionary in mid-chunk, the values of later pages are appended to the batch's dictionary, one entry
+/// for each value. If the Arrow type cannot hold an entry of the chunk's dictionary, the values of all pages are appended in this
+/// way, because an entry without rows is not an error.
 #[derive(Debug)]
 pub(crate) struct DictionaryColumn {
     key_type: DataType,

@@ -458,7 +458,7 @@ fn pages_are_found_by_the_offset_index_and_an_index_of_other_pages_is_told() {
         assert!(reader.seek(row) > 0);
         assert!(matches!(reader.next_page(), Err(Error::Corrupt { .. })));
     }
-    // The same by comparison, of all pages.
+    // `compare_places` finds the same mismatches, for all pages.
     let compare = |rows: &[u64], offsets: &[u64]| {
         let mut reader =
             PageReader::new(Arc::new(Bytes::from(file.clone())), chunk(&file, 18), OPTIONS).expect("a reader");

@@ -289,7 +289,7 @@ impl Planner {
         memory.filter(|_| is_on).cloned()
     }
 
-    /// The same planner, opening the files in `versions` (their numbers and expected versions) with `options`.
+    /// Returns a planner that opens the files in `versions` (their numbers and expected versions) with `options`.
     pub(super) fn open_with(&self, options: &DatasetOptions, versions: &[(usize, Option<Version>)]) -> Result<Self> {
         let mut files = self.dataset.files().to_vec();
         let mut opened = vec![false; files.len()];

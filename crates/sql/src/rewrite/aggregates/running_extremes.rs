@@ -1,7 +1,7 @@
-//! `min` and `max` over windows, of which DataFusion 55 says that they only fall or rise from row to row.
+//! `min` and `max` over windows, which DataFusion 55 declares to be sorted: they only fall or rise from row to row.
 //!
-//! They are null until a frame has a value, which is no place of null in any order: `ORDER BY max(x) OVER (ORDER BY t) NULLS LAST` was left
-//! unsorted. Here they say nothing.
+//! But they are null until a frame has a value, wherever an order puts nulls, so `ORDER BY max(x) OVER (ORDER BY t) NULLS LAST` was not
+//! sorted. Here they declare no order.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `min` and `max` of floats, in the order of canonical floats.
 //!
 //! DataFusion 55 compares the floats of groups by `<`, beginning with the smallest or largest finite number: whether NaN counts depends on
-//! the order of rows, and the maximum of values that are all minus infinity is a number that none of them is.
+//! the order of rows, and the maximum of values that are all minus infinity is the smallest finite number.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;

@@ -1,7 +1,7 @@
-//! Expressions that differ in casts only, such as `sum(d)` and `sum(CAST(d AS DOUBLE))`.
+//! Expressions that differ only in casts, such as `sum(d)` and `sum(CAST(d AS DOUBLE))`.
 //!
-//! DataFusion 55 names expressions without their casts, and refuses two of one name in an aggregate, a window or `GROUP BY`. Here casts have
-//! a name where it matters: they are arguments of a function that returns them as they are.
+//! DataFusion 55 names expressions without their casts, and refuses two expressions with the same name in an aggregate, a window or `GROUP
+//! BY`. Here a cast gets a name where that matters: it becomes the argument of a function that returns it unchanged.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

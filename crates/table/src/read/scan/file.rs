@@ -1,4 +1,4 @@
-//! Scans of the files of a table: one for each schema in which files were written.
+//! Scans the files of a table, with one scan for each schema in which files were written.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct ColdScan {
     rest: Option<RestOfCondition>,
 }
 
-/// The same once it is read.
+/// The batches of a [`ColdScan`].
 pub(crate) struct ColdBatches {
     batches: ScanBatches,
     columns: ColdColumns,

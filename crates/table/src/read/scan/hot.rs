@@ -1,4 +1,4 @@
-//! The hot rows of a scan: a condition, and columns, on several threads.
+//! Scans the hot rows on several threads: evaluates the condition and decodes the columns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

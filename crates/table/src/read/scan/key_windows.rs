@@ -160,7 +160,7 @@ impl KeyWindows {
     }
 }
 
-/// The same array without bytes of rows that it does not have: views keep whole pages in memory, and a window has rows of many pages.
+/// Copies the array, without bytes of other rows: views keep whole pages in memory, and a window has rows of many pages.
 fn without_other_rows(array: ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Utf8View => Arc::new(array.as_string_view().gc()),

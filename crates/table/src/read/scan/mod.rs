@@ -1,4 +1,4 @@
-//! Rows that satisfy a condition, in no particular order.
+//! Scans: rows that satisfy a condition, in no particular order.
 
 mod file;
 mod hot;
@@ -64,8 +64,8 @@ impl<'v> TableScan<'v> {
         self
     }
 
-    /// Reads these columns, which are strings or binary, as Arrow dictionaries with keys of `Int32`. Where files keep few different
-    /// values as a dictionary, nothing is copied for each row. Columns that are not read are left out.
+    /// Reads these columns, which are strings or binary, as Arrow dictionaries with keys of `Int32`. If files store few distinct values in
+    /// a dictionary, no value is copied for each row. Columns that are not read are ignored.
     pub fn dictionary_columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.dictionary_columns = columns.into_iter().map(Into::into).collect();
         self

@@ -1,4 +1,4 @@
-//! Decodes one row in Arrow's row format, without the preparation that pays for batches alone.
+//! Decodes one row in Arrow's row format, without the preparation that pays off only for batches.
 //!
 //! ```text
 //! fixed width   │ 0 null, 1 not │ value, big-endian, ordered as bytes │
@@ -7,7 +7,7 @@
 //!               │ 2 │ block of 8 │ FF │ … up to 4 of them │ block of 32 │ FF │ … │ last block │ bytes used of it │
 //! ```
 //!
-//! The row format of Arrow is on disk as it is, see `docs/formats/table.md`.
+//! Arrow's row format is stored unchanged, see `docs/formats/table.md`.
 //!
 //! Measured with one row of five columns (Int64, Float64, Int32, a text of 8 and one of 50 bytes), arrow-row 59.3, release build:
 //!

@@ -1,4 +1,5 @@
-//! Refuses functions over lists of numbers that get lists of lists, which end in an internal error in DataFusion 55.
+//! Refuses lists of lists as arguments of functions over lists of numbers, which raise an internal error in DataFusion
+//! 55.
 
 use arrow_schema::DataType;
 use datafusion::common::config::ConfigOptions;
