@@ -12,9 +12,11 @@ use crate::write::OpenWrite;
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeRetention {
-    /// The maximum number of changes. Older commits go as a whole; the newest one stays in any case. The default is 1,048,576.
+    /// The maximum number of changes. The changes of the oldest commits are dropped, whole commits at a time; the newest commit's changes
+    /// are always kept. The default is 1,048,576.
     pub rows: u64,
-    /// For how many commits changes are kept. Commits of all tables of a database count, and flushes and compactions. No limit by default.
+    /// The number of commits for which changes are kept. Commits of all tables of a database count, including flushes and compactions.
+    /// There is no limit by default.
     pub commits: u64,
 }
 
@@ -37,7 +39,7 @@ impl ChangeRetention {
         self
     }
 
-    /// Sets for how many commits changes are kept.
+    /// Sets the number of commits for which changes are kept.
     #[must_use]
     pub fn commits(mut self, commits: u64) -> Self {
         self.commits = commits.max(1);
@@ -92,7 +94,7 @@ impl Table {
         changing.commit(Durability::Sync)
     }
 
-    /// Forgets all changes, and has commits write none.
+    /// Drops all changes and turns the change feed off.
     ///
     /// # Errors
     /// [`Error::Store`].

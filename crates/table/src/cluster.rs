@@ -53,8 +53,8 @@ impl Table {
 }
 
 impl Snapshot {
-    /// The places among the [columns](Self::schema) of those by which new files are sorted before the key, the most significant first; none
-    /// if they are in the order of keys.
+    /// The columns by which new files are sorted before the key, as positions in the [schema](Self::schema), the most significant first;
+    /// empty if files are in key order.
     pub fn cluster_columns(&self) -> Vec<usize> {
         let (_, pinned) = self.parts();
         let schema = View::schema(pinned);

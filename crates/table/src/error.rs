@@ -60,7 +60,7 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
-    /// The folder that is to be filled has something in it.
+    /// The target folder is not empty.
     NotEmpty {
         /// The folder.
         folder: PathBuf,
@@ -90,8 +90,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction), which alone can be committed. Nothing was
-    /// changed.
+    /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction): only the whole transaction can be
+    /// committed. Nothing was changed.
     PartOfTransaction,
     /// The table is one of a database, which can only be backed up as a whole.
     PartOfDatabase {
@@ -129,7 +129,8 @@ pub enum Error {
         /// The row of the batch, counted from 0.
         row: usize,
     },
-    /// Two keys of a table that tells floats by their bits are one by value: both zeros, or two NaN. Nothing was changed.
+    /// Two keys of a table that distinguishes floats by their bits have the same value: both zeros, or two NaNs. Nothing was
+    /// changed.
     EqualKeys {
         /// The columns of one key and their values.
         first: String,

@@ -30,8 +30,9 @@ impl Table {
     /// Creates an index of columns over all existing rows. Every later change updates it in the same transaction. In a unique index no two
     /// rows have the same values, unless one of them is null.
     ///
-    /// With an index, an upsert or delete reads the indexed columns of the rows that it replaces: it looks for each key, also in files, and
-    /// reads a page per indexed column and row that is found in a file. Creating one holds the write transaction and its entries in memory.
+    /// With an index, an upsert or delete reads the indexed columns of the rows that it replaces: it looks up each key, also in files, and
+    /// reads one page for each indexed column and row that it finds in a file. Creating an index holds the write transaction, and keeps all
+    /// entries in memory.
     ///
     /// ```
     /// # use std::sync::Arc;

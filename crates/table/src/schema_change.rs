@@ -150,7 +150,7 @@ impl Table {
         })
     }
 
-    /// Sets what the metadata of a column's field has under a key, or removes it: for what a layer above keeps of the column.
+    /// Sets or removes a key in the metadata of a column's field. A layer above the table can store its own data there.
     ///
     /// # Errors
     /// [`Error::Schema`] for a column that does not exist; [`Error::Store`].

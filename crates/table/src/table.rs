@@ -24,9 +24,9 @@ use crate::write::{MergeCounts, MergeWhen, Transaction, UpdateCounts};
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///
-/// Rows that were written lately are *hot*: they are in the store. [`flush`](Self::flush) moves them to Parquet files. A row in a file
-/// that was replaced or deleted is masked, so that every key has one row at most. One process at a time has a table open for writing,
-/// and any number of others [read-only](Self::open_read_only). Handles are cheap to clone.
+/// Recently written rows are *hot*: they are in the store. [`flush`](Self::flush) moves them to Parquet files. A row in a file that was
+/// replaced or deleted is masked, so that every key has at most one row. One process at a time can have a table open for writing, and any
+/// number of others can open it [read-only](Self::open_read_only). Handles are cheap to clone.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,8 +63,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Creates a table in a folder, which is made if it is not there. Key columns become NOT NULL, and every column gets a number in its
-    /// metadata, as Parquet files have it.
+    /// Creates a table in a folder, which is created if it does not exist. Key columns become NOT NULL, and every column gets a field number,
+    /// which is in its metadata and in the Parquet files.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is one, [`Error::Schema`] or [`Error::Parquet`] for a schema or key that a table cannot have.
@@ -167,7 +167,7 @@ impl Table {
         Ok(Arc::clone(self.snapshot()?.schema()))
     }
 
-    /// Begins several changes that become visible together. Waits for the transaction before it.
+    /// Begins a transaction, whose changes become visible together. Waits until another open transaction has ended.
     ///
     /// # Errors
     /// [`Error::Store`], if the table was opened read-only.
@@ -324,7 +324,7 @@ impl Table {
         self.snapshot()?.snapshot_named(name)
     }
 
-    /// The names of the snapshots that are kept.
+    /// The names of the kept snapshots.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -332,10 +332,10 @@ impl Table {
         self.snapshot()?.snapshot_names()
     }
 
-    /// Moves the hot rows of the last commit to files. Others read and write meanwhile.
+    /// Moves the hot rows of the last commit to files. Other threads and processes can read and write at the same time.
     ///
     /// # Errors
-    /// Whatever goes wrong while reading and writing; then nothing has changed.
+    /// Any error of reading or writing; then nothing has changed.
     pub fn flush(&self) -> Result<FlushReport> {
         flush::flush(&self.engine)
     }
@@ -346,14 +346,15 @@ impl Table {
     /// [order](Self::cluster_by) of new files are sorted first. Other threads and processes can read and write during the merge.
     ///
     /// # Errors
-    /// Whatever goes wrong while reading and writing. Merges that were completed stay.
+    /// Any error of reading or writing. Completed merges stay.
     pub fn compact(&self) -> Result<CompactReport> {
         compact::compact(&self.engine)
     }
 
-    /// Removes files that are no longer part of the table and that no snapshot needs, in this or another process; their number. Gives the
-    /// store's free space back to the file system if it is more than 16 MiB and an eighth of what the table takes. The background thread does
-    /// the latter only when next to nothing was committed for ten seconds, or for more than a gibibyte: the next hot rows need the space again.
+    /// Removes files that are no longer part of the table and that no snapshot in any process needs, and returns their number. Returns the
+    /// store's free space to the file system if it is more than 16 MiB and more than an eighth of the table's size. The background thread
+    /// returns free space only after ten seconds with almost no commits, or if it is more than a gibibyte, because the next hot rows need the
+    /// space again.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be removed, [`Error::Store`].
@@ -369,10 +370,11 @@ impl Table {
         Ok(self.engine.store.sync()?)
     }
 
-    /// Reads everything and holds it against each other: the store, each file, its mask and its entry, and that no key has two rows.
+    /// Reads the whole table and checks that its parts agree: the store, and the rows, mask and entry of each file. Also checks that no key
+    /// has two rows.
     ///
     /// # Errors
-    /// What keeps the check from being made. Problems of the table itself are in the report.
+    /// Any error that prevents the check. Problems of the table itself are in the report.
     pub fn check(&self) -> Result<CheckReport> {
         check::check(&self.engine)
     }
@@ -385,7 +387,7 @@ impl Table {
         self.snapshot()?.export(folder)
     }
 
-    /// Why the background thread's last work failed; `None` if it did not. It tries again.
+    /// The error of the background thread's last run; `None` if it succeeded. The thread tries again.
     pub fn background_error(&self) -> Option<Error> {
         self.background.as_ref().and_then(|background| background.last_error())
     }

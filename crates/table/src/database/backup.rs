@@ -28,12 +28,12 @@ pub struct BackedUp {
 }
 
 impl Table {
-    /// Makes a table of the last commit in another folder, with all named snapshots and changes that are kept. Others read and write
-    /// meanwhile, and flush and compact.
+    /// Copies the last commit of the table to another folder, with all named snapshots and the change feed. Other threads and processes
+    /// can read, write, flush and compact at the same time.
     ///
-    /// No Parquet file is ever changed, so files become hard links where the file system has them, and are copied elsewhere. The store
-    /// is copied. The backup is complete and durable when this returns; what a backup that was killed has left has no
-    /// table, and the next backup into the same folder removes it.
+    /// Parquet files never change, so the backup has hard links to them if the file system supports links, else copies. The store is
+    /// copied. The backup is complete and durable when this returns. If a backup is killed, its folder has no table, and the next
+    /// backup into the same folder removes the remains.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Table {
 }
 
 impl Database {
-    /// Makes a database of the last commit in another folder, as [`Table::backup`] does of a table.
+    /// Copies the last commit of the database to another folder, like [`Table::backup`].
     ///
     /// # Errors
     /// As there.

@@ -72,7 +72,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates a database without tables in a folder, which is made if it is not there. Its tables have these options.
+    /// Creates a database without tables in a folder, which is created if it does not exist. Its tables have these options.
     ///
     /// # Errors
     /// [`Error::Exists`] if the folder has a database or a table.
@@ -104,7 +104,7 @@ impl Database {
         Self::start(folder, store, options, false)
     }
 
-    /// Opens a database for reading and writing, or creates one where the folder has none.
+    /// Opens a database for reading and writing, or creates one if the folder has none.
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`create`](Self::create).
@@ -155,8 +155,8 @@ impl Database {
         self.tables.open_table(&self.tables.store.snapshot()?, name)
     }
 
-    /// Creates a table without rows. A schema or key is what [`Table::create`] takes; a name has 1 to 255 bytes, no control characters, and
-    /// no white space at either end.
+    /// Creates a table without rows. Schema and key are as in [`Table::create`]; the name has 1 to 255 bytes, no control characters, and no
+    /// white space at either end.
     ///
     /// # Errors
     /// [`Error::TableName`], [`Error::TableExists`], and [`Error::Schema`] or [`Error::Parquet`] for a schema or key that a table cannot
@@ -202,8 +202,9 @@ impl Database {
         Ok(table)
     }
 
-    /// Drops a table with all its rows. Handles of it return [`Error::NoTable`] from then on; snapshots that were taken before stay
-    /// readable, and its files go when none is left. A thread that has a transaction open must not call this, as it would wait for itself.
+    /// Drops a table with all its rows. Its handles return [`Error::NoTable`] afterwards. Snapshots that were taken before stay readable,
+    /// and the files are removed when no snapshot is left. A thread with an open transaction must not call this, because it would wait for
+    /// itself.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`].
@@ -231,7 +232,7 @@ impl Database {
         dropped_tables::remove(&self.tables.store, &self.tables.folder, self.tables.options.durability).map(drop)
     }
 
-    /// Begins a transaction over several tables. Waits for the transaction before it, of whichever table.
+    /// Begins a transaction over several tables. Waits until any other open transaction of the database has ended.
     ///
     /// # Errors
     /// [`Error::Store`], if the database was opened read-only.

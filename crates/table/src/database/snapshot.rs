@@ -8,7 +8,7 @@ use crate::read::Snapshot;
 use crate::records::snapshot_named;
 use crate::view::Commit;
 
-/// All tables of a [`Database`](crate::Database) as one commit left them.
+/// A snapshot of all tables of a [`Database`](crate::Database) at one commit.
 #[derive(Debug, Clone)]
 pub struct DatabaseSnapshot {
     tables: Arc<OpenTables>,
@@ -28,7 +28,7 @@ impl DatabaseSnapshot {
         list_names(&self.snapshot)
     }
 
-    /// A table, also one that was dropped since.
+    /// A table, even if it was dropped since.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable).

@@ -12,8 +12,9 @@ use crate::write::Transaction;
 
 /// Changes to tables of a [`Database`](crate::Database) that become visible to others together, or not at all.
 ///
-/// One transaction at a time is open in a database, of one table or of several; dropped without [`commit`](Self::commit), it changes
-/// nothing. A thread that has one open must not flush or compact its tables, nor create or drop any, as it would wait for itself.
+/// A database has one open transaction at a time, over one table or several. A transaction that is dropped without
+/// [`commit`](Self::commit) changes nothing. A thread with an open transaction must not flush or compact tables of the database, nor
+/// create or drop tables, because it would wait for itself.
 #[derive(Debug)]
 pub struct DatabaseTransaction {
     tables: Arc<OpenTables>,

@@ -22,7 +22,7 @@ impl Database {
         views.iter().map(name).collect()
     }
 
-    /// The text that the view with this name was created by, if there is one.
+    /// The SQL text of the view with this name; `None` if there is none.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Corrupt`].
@@ -30,8 +30,8 @@ impl Database {
         view_text(&self.store().snapshot()?, name)
     }
 
-    /// Keeps the text of a view, instead of the one that the view with this name had. A name is one that a table may have, and that none
-    /// has.
+    /// Stores the text of a view, and replaces an existing view with this name. The name has to be valid for a table, and no table may
+    /// have it.
     ///
     /// ```
     /// use lath_table::{Database, TableOptions};
@@ -59,7 +59,7 @@ impl Database {
         Ok(transaction.commit_with(Durability::Sync)?)
     }
 
-    /// Drops the view with this name; whether there was one.
+    /// Drops the view with this name. Returns whether it existed.
     ///
     /// # Errors
     /// [`Error::Store`].

@@ -27,13 +27,13 @@ const POS_ID: u32 = 2_147_483_545;
 pub struct ExportedWithDeletes {
     /// Number of rows in the data files without the deleted ones.
     pub rows: u64,
-    /// In how many data files.
+    /// Number of data files.
     pub files: usize,
     /// Number of these that are hard links to files of the table.
     pub links: usize,
     /// Number of rows that are listed as deleted.
     pub deleted: u64,
-    /// In how many files.
+    /// Number of files with position deletes.
     pub delete_files: usize,
 }
 

@@ -26,13 +26,13 @@ pub struct ExportReport {
 }
 
 impl Snapshot {
-    /// Writes all rows in the order of their keys to plain Parquet files in `folder`, which is made if it is not there. The files are called
+    /// Writes all rows in key order to plain Parquet files in `folder`, which is created if it does not exist. The files are named
     /// `part-00000.parquet` and so on, have at most as many rows as files of the table, and appear together. A table without rows becomes
-    /// one file without rows. [`export_with_deletes`](Self::export_with_deletes) takes the files of the table as they are instead.
+    /// one file without rows. [`export_with_deletes`](Self::export_with_deletes) exports the table's own files instead.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`] if the folder has anything in it, whose rows would be taken for rows of the table; and whatever goes wrong while
-    /// reading and writing.
+    /// [`Error::NotEmpty`] if the folder has anything in it, because its rows would be taken for rows of the table; and any error of
+    /// reading or writing.
     pub fn export(&self, folder: impl AsRef<Path>) -> Result<ExportReport> {
         let folder = folder.as_ref();
         assert_empty(folder)?;

@@ -19,24 +19,24 @@ pub(crate) const KIND: &str = "_change";
 pub(crate) const SEQUENCE: &str = "_sequence";
 
 impl Snapshot {
-    /// The changes that commits after the sequence `since` have made, in the order of the commits, and within a commit in the order of keys. A
-    /// commit has one change of a row at most: a row that it inserts and deletes is no change, and one that it deletes and puts again is an
-    /// update.
+    /// The changes of commits after the sequence `since`, in the order of commits, then of keys. A commit has at most one change of a row:
+    /// inserting and deleting a row in one commit is no change, and deleting it and putting it again is an update.
     ///
-    /// The first column is `_change` with `insert`, `update` or `delete`, the second `_sequence`, the number of the commit, and the
-    /// columns of the table follow with the new row. A deleted row has its key, and nulls in the other columns. All rows have the schema of this
-    /// snapshot, even if they are older: a change of the schema is not a change of rows, and a reader sees it by comparing [`Changes::schema`]
-    /// with the one before.
+    /// The first column is `_change` (`insert`, `update` or `delete`), the second is `_sequence`, the number of the commit, and the columns of
+    /// the table follow with the new row. A deleted row has its key, and nulls in the other columns. All rows have the schema of this snapshot,
+    /// even if they are older. A schema change is not a change of rows; a reader detects it by comparing [`Changes::schema`] with the previous
+    /// one.
     ///
-    /// A reader that keeps [`Changes::resume_at`] in the same transaction as what it makes of the changes sees each of them once. A commit
-    /// that is not [durable](crate::Durability) can be lost in a crash after it was read; commits that are synced cannot.
+    /// A reader that stores [`Changes::resume_at`] in the same transaction as its own results sees each change exactly once. A commit that is
+    /// not [durable](crate::Durability) can be lost in a crash after it was read; a synced commit cannot.
     ///
     /// # Errors
-    /// [`Error::NoChanges`] if changes are not kept, not any more since then, or if the last commit is not that far, as it was lost.
+    /// [`Error::NoChanges`] if the table has no change feed, if the feed no longer has the changes after `since`, or if `since` is later than
+    /// the last commit, because commits were lost.
     pub fn changes(&self, since: u64) -> Result<Changes> {
         let (_, pinned) = self.parts();
         let feed = pinned.state().feed.as_ref().ok_or(Error::NoChanges { since, kept_since: None })?;
-        // The feed begins behind the commit that has turned it on.
+        // The feed begins after the commit that turned it on.
         if since.saturating_add(1) < feed.from || since > pinned.stamp() {
             return Err(Error::NoChanges { since, kept_since: Some(feed.from - 1) });
         }
@@ -44,7 +44,7 @@ impl Snapshot {
     }
 }
 
-/// Batches of changes. After an error there are no more.
+/// Batches of changes. There are no batches after an error.
 #[derive(Debug)]
 pub struct Changes {
     pinned: Arc<Commit>,
@@ -67,8 +67,8 @@ impl Changes {
         Arc::clone(&self.output)
     }
 
-    /// The sequence up to which all changes were given, for the next call of [`Snapshot::changes`]. Changes of later commits that the last
-    /// batch has are given again then: a reader that stops in the middle ignores them.
+    /// The sequence up to which all changes were returned, for the next call of [`Snapshot::changes`]. That call returns changes of later
+    /// commits again, even if the last batch had some of them: a reader that stops in the middle ignores these.
     pub fn resume_at(&self) -> u64 {
         self.resume_at
     }

@@ -26,7 +26,7 @@ impl Snapshot {
         get_by_index(engine, &mut Arc::clone(pinned), name, &values.into())
     }
 
-    /// Number of rows that [`get_by_index`](Self::get_by_index) finds. None of them is read.
+    /// The number of rows that [`get_by_index`](Self::get_by_index) finds, without reading them.
     ///
     /// # Errors
     /// As there.
@@ -39,7 +39,7 @@ impl Snapshot {
     }
 
     /// The rows with values in a range in the columns of an index, in the order of the index; nulls come first. Bounds are as in
-    /// [`range`](Self::range). Each row is looked for by its key, in one pass over the files per batch.
+    /// [`range`](Self::range). Each row is looked up by its key, in one pass over the files per batch.
     ///
     /// # Errors
     /// As [`get_by_index`](Self::get_by_index).
@@ -81,7 +81,7 @@ pub(crate) fn get_by_index(engine: &Engine, view: &mut dyn View, name: &str, val
     Ok(concat_batches(view.schema().arrow(), &batches)?)
 }
 
-/// Batches of [`Snapshot::range_by_index`]. After an error there are no more.
+/// Batches of [`Snapshot::range_by_index`]. There are no batches after an error.
 #[derive(Debug)]
 pub struct IndexBatches {
     engine: Arc<Engine>,

@@ -20,7 +20,7 @@ pub struct FoundRows {
 }
 
 impl FoundRows {
-    /// The rows, each once, in the order in which their keys were first asked for.
+    /// The rows, each once, in the order in which their keys were first given.
     pub fn rows(&self) -> &RecordBatch {
         &self.rows
     }

@@ -15,10 +15,10 @@ use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, batch};
 use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
 
-/// Says which rows to read in the order of their keys, and which of their columns.
+/// Builder of a read of rows in key order: a range of keys, columns and conditions.
 ///
-/// Files that are [clustered](crate::Table::cluster_by) by other columns are read several times, a window of rows at a time: first their
-/// key columns, to find the next keys, and then the rows that have them. The windows of all files take about 256 MiB.
+/// Files that are [clustered](crate::Table::cluster_by) by other columns are read several times, one window of rows at a time: first the
+/// key columns, to find the next keys, and then the rows with these keys. The windows of all files take about 256 MiB together.
 ///
 /// ```no_run
 /// # fn main() -> lath_table::Result<()> {
@@ -74,8 +74,8 @@ impl<'v> RangeScan<'v> {
         self
     }
 
-    /// The number of rows in the range, up to the limit. Without a condition, at most two blocks of the key columns are read of each file
-    /// that is in the order of its keys, and of others the key columns alone.
+    /// The number of rows in the range, up to the limit. Without a condition, this reads at most two blocks of the key columns of a file in
+    /// key order, and all key columns of other files.
     ///
     /// # Errors
     /// As [`build`](Self::build), and whatever goes wrong while reading.

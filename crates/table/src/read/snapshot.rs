@@ -15,9 +15,9 @@ use crate::records::snapshot_named;
 use crate::row::key::{Key, Keys, key_range};
 use crate::view::{Commit, Engine, View};
 
-/// A table as one commit left it. It does not change while this lives, and neither do its files.
+/// A snapshot of a table at one commit. It never changes, and its files are kept while the snapshot exists.
 ///
-/// Taking a snapshot waits for no other operation, and none waits for it. Clones are handles of the same snapshot, and any number of
+/// Taking a snapshot neither waits for other operations nor blocks them. Clones are handles of the same snapshot, and any number of
 /// threads can read from it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
@@ -65,13 +65,13 @@ impl Snapshot {
         reading::get_many(&self.engine, &mut Arc::clone(&self.pinned), &keys)
     }
 
-    /// Starts to say which rows to find.
+    /// Starts a scan.
     pub fn scan(&self) -> TableScan<'static> {
         TableScan::new(Arc::clone(&self.engine), Ok(Box::new(Arc::clone(&self.pinned))))
     }
 
-    /// Starts to say which rows to read in the order of their keys. A bound may have the first key columns only: all keys that begin with
-    /// an included bound are in the range, and with an excluded one none.
+    /// Starts a read of a range of keys, in key order. A bound may have only the first key columns: the range has all keys that begin
+    /// with an included bound, and no key that begins with an excluded one.
     ///
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
@@ -80,7 +80,7 @@ impl Snapshot {
         Ok(RangeScan::new(Arc::clone(&self.engine), Ok(Box::new(Arc::clone(&self.pinned))), range))
     }
 
-    /// The number of rows. No row is read; keys that have become hot since they were last counted are looked for in files.
+    /// The number of rows. It reads no row; keys that became hot since the last count are looked up in files.
     ///
     /// # Errors
     /// Whatever goes wrong while looking for keys in files.

@@ -26,7 +26,7 @@ pub struct TableStatistics {
     pub cluster_columns: Vec<String>,
     /// The files, from the oldest to the newest.
     pub files: Vec<FileStatistics>,
-    /// Number of changes that are kept, and the sequence after which [`Snapshot::changes`] has them; `None` if none are kept.
+    /// Number of kept changes, and the sequence after which [`Snapshot::changes`] has them; `None` without a change feed.
     pub changes: Option<(u64, u64)>,
 }
 

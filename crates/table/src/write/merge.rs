@@ -20,7 +20,7 @@ pub enum WhenMatched {
     /// The row of the source replaces it.
     #[default]
     UpdateAll,
-    /// These of its columns get the values of the source. Columns of the key are not among them.
+    /// These columns get the values of the source. They must not be key columns.
     Update(Vec<String>),
     /// It is deleted.
     Delete,
@@ -109,12 +109,12 @@ pub struct MergeCounts {
 }
 
 impl Transaction {
-    /// Merges rows into the table: rows of the table whose key the source has are updated or deleted, and rows of the source whose key the
-    /// table does not have are inserted, as `when` says.
+    /// Merges rows into the table, as `when` says: rows of the table whose key the source has are updated or deleted, and rows of the
+    /// source whose key the table does not have are inserted.
     ///
-    /// The source needs the key columns; all columns of the table if rows may be inserted or all of their columns updated; and otherwise
-    /// the columns that are updated. Columns that are not needed are ignored, so that [`MergeWhen::if_source`] can ask about them. If
-    /// several rows of the source with the same key satisfy that condition, the last one counts.
+    /// The source must have all columns of the table if rows may be inserted or all columns updated, and otherwise the key columns and the
+    /// updated columns. Other columns are ignored, but [`MergeWhen::if_source`] can use them. If several rows of the source with the same
+    /// key satisfy that condition, the last one wins.
     ///
     /// # Errors
     /// [`Error::Batch`] for a source without the columns that are needed, [`Error::Null`], [`Error::KeyTooLong`], and [`Error::Predicate`]

@@ -21,9 +21,9 @@ use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
 
 /// Changes to a table that become visible to others together, or not at all. It sees its own changes.
 ///
-/// One transaction at a time is open; dropped without [`commit`](Self::commit), it changes nothing. A thread that has one open must not
-/// flush or compact the table, as it would wait for itself. An operation that returns an error about its arguments has changed nothing,
-/// and the transaction can go on.
+/// A table has one open transaction at a time. A transaction that is dropped without [`commit`](Self::commit) changes nothing. A thread with
+/// an open transaction must not flush or compact the table, because it would wait for itself. If an operation returns an error about its
+/// arguments, it has changed nothing, and the transaction can continue.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -153,8 +153,7 @@ impl Transaction {
     /// Deletes the rows for which `predicate` is true, and returns their number.
     ///
     /// # Errors
-    /// [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not fit the table's columns, and whatever goes wrong while
-    /// reading.
+    /// [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not fit the table's columns, and any error of reading.
     pub fn delete_where(&mut self, predicate: &Predicate) -> Result<u64> {
         let hot = self.hot_keys_where(predicate)?;
         let cold = self.cold_rows_where(predicate)?;
@@ -272,12 +271,12 @@ impl Transaction {
         get_by_index(&Arc::clone(self.changing.engine()), &mut self.changing.view()?, name, &values.into())
     }
 
-    /// Starts to say which rows to find.
+    /// Starts a scan.
     pub fn scan(&mut self) -> TableScan<'_> {
         TableScan::new(Arc::clone(self.changing.engine()), self.boxed_view())
     }
 
-    /// Starts to say which rows to read in the order of their keys. A bound may have the first key columns only.
+    /// Starts a read of a range of keys, in key order. A bound may have only the first key columns.
     ///
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.

@@ -22,7 +22,7 @@ use crate::view::{Engine, View};
 pub(crate) use self::row_merge::RowMerge;
 pub(crate) use self::row_source::RowSource;
 
-/// Says which rows of a table to find, and which of their columns to read. Rows come in no particular order.
+/// Builder of a scan: columns and conditions. Rows come in no particular order.
 ///
 /// ```no_run
 /// # fn main() -> lath_table::Result<()> {
@@ -94,7 +94,7 @@ impl<'v> TableScan<'v> {
         self
     }
 
-    /// Sets how many threads decode files, instead of as many as the runtime has; 0 stands for one for each core.
+    /// Sets the number of threads that decode files; 0 means one for each core. The default is the runtime's number.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -183,7 +183,7 @@ fn output_schema(schema: &TableSchema, columns: &[usize], dictionary_columns: &[
     Ok(output)
 }
 
-/// The batches of a scan: first of files, then of hot rows. After an error there are no more.
+/// The batches of a scan: first from files, then hot rows. There are no batches after an error.
 pub struct TableBatches<'v> {
     view: Box<dyn View + 'v>,
     output: SchemaRef,
@@ -202,8 +202,7 @@ impl TableBatches<'_> {
         Arc::clone(&self.output)
     }
 
-    /// Progress of reading the files: a report for each schema in which files were written, the newest first. Hot rows are not
-    /// in it.
+    /// Progress of reading the files: a report for each schema in which files were written, the newest first, without hot rows.
     pub fn reports(&self) -> Vec<ScanReport> {
         self.progress.iter().map(ScanProgress::report).collect()
     }

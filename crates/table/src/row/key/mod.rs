@@ -25,11 +25,11 @@ pub(crate) use self::range::KeyRange;
 pub enum KeyValue {
     /// A whole number: also a date, time or timestamp, in the unit of the column.
     Integer(i128),
-    /// A floating-point number, for columns of such.
+    /// A floating-point number, for columns of floats.
     Float(f64),
-    /// A truth value.
+    /// A boolean.
     Boolean(bool),
-    /// A text: also a date or timestamp that Arrow parses from it.
+    /// A string; also for dates and timestamps, which Arrow parses from it.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
@@ -50,10 +50,10 @@ impl fmt::Display for KeyValue {
     }
 }
 
-/// The key of a row, or its first columns where a range begins or ends.
+/// The key of a row, or the first columns of a key as the bound of a range.
 ///
-/// Numbers, texts, bytes and truth values become keys by themselves, and tuples of them keys of several columns. Whatever else Arrow has
-/// is an array of one value.
+/// Numbers, strings, bytes and booleans convert to keys, and tuples of them to keys of several columns. Values of other Arrow types are
+/// given as an array of one value.
 ///
 /// ```
 /// use lath_table::Key;
@@ -190,7 +190,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Several keys: a list of whatever becomes a [`Key`], or the key columns of a record batch, whatever other columns it has.
+/// Several keys: a list of values that convert to a [`Key`], or the key columns of a record batch, which may have other columns too.
 ///
 /// For many keys a record batch is faster.
 pub trait Keys: sealed::Sealed {
