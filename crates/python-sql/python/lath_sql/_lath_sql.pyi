@@ -16,11 +16,11 @@ __version__: str
 #: The major version of DataFusion whose sessions take datasets.
 DATAFUSION_MAJOR: int
 
-#: What becomes a table: a dataset, a table with a primary key, rows of any library, or the path or URL of files.
+#: The source of a table: a dataset, a table with a primary key, rows of any library, or the path or URL of files.
 Source: TypeAlias = Dataset | Table | ArrowStream | ArrowArray | str | PathLike[str]
 
 class Session:
-    """Tables by name, and settings, that statements share. Any number of threads may use it.
+    """Named tables and settings that statements share. Any number of threads may use it.
 
     >>> with lath.Session(memory_limit=2**30) as session:
     ...     session.register("trips", lath.open("examples/data/trips"))
@@ -39,51 +39,51 @@ class Session:
     ) -> None:
         """Opens a session.
 
-        ``memory_limit`` bounds, in bytes, the memory of sorting, joining and grouping. Beyond it, sorting and grouping go to disk, and
-        joins are a :class:`lath.LimitError`. ``threads`` is one for each core unless told otherwise. ``database`` is a folder whose
-        tables with a primary key are found by their names; it is made if it is not there. One process at a time has it open, and any
-        number ``read_only``. ``wait`` is how many seconds to wait for a process that excludes this one, 5 unless told otherwise.
+        ``memory_limit`` limits the memory of sorting, joining and grouping, in bytes. Beyond it, sorting and grouping spill to disk, and
+        joins raise :class:`lath.LimitError`. ``threads`` is one for each core by default. ``database`` is the folder of a database, whose
+        tables can be queried by name; it is created if it does not exist. One process at a time can have it open for writing, and any
+        number ``read_only``. ``wait`` is the time in seconds to wait for a process that excludes this one (5 by default).
         """
     def sql(self, text: str, /) -> Result:
-        """Runs the statements of a text, which ``;`` separates. The result is that of the last; those before it may not be queries.
+        """Runs one or more statements, separated by ``;``, and returns the result of the last one. The others must not be queries.
 
-        Files, folders, globs and URLs are tables by their names in quotes. A query is computed while its result is read. What changes
-        something (INSERT, COPY, CREATE…) is done when this returns.
+        The name of a file, folder, glob or URL in quotes is a table. A query is computed while its result is read. Statements that change
+        something (INSERT, COPY, CREATE…) are complete when this returns.
         """
     def register(self, name: str, source: Source) -> None:
-        """Makes a table, instead of one that was registered by this name before.
+        """Registers a table under a name, and replaces an earlier one with this name.
 
-        Of a dataset and of files, queries read what they need. A table with a primary key is opened to be read: statements see the newest
-        commit. Rows of other libraries are taken now; where they are Arrow data, they are not copied. As in SQL, a name without double
+        Queries read what they need from a dataset or from files. A table with a primary key is opened for reading, and statements see its
+        newest commit. Rows of other libraries are taken now, without a copy if they are Arrow data. As in SQL, a name without double
         quotes is in lower case.
         """
     def deregister(self, name: str) -> None:
-        """Removes a table that was registered. Its files stay."""
+        """Removes a registered table. Its files stay."""
     @property
     def tables(self) -> list[str]:
-        """The names of tables and views, in order."""
+        """The names of tables and views, in ascending order."""
     def close(self) -> None:
-        """Closes the session and its database. Results that were not read yet can still be."""
+        """Closes the session and its database. Earlier results can still be read."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
 
 class Result:
-    """The rows of a statement, computed while they are read, and read once. It prints as a table of the first."""
+    """The rows of a statement. They are computed while they are read, and can be read once. It prints as a table of the first rows."""
 
     @property
     def schema(self) -> Schema: ...
     def explain(self) -> str:
-        """The plan, with what each of its operators has done so far: at the end, what ``EXPLAIN ANALYZE`` shows."""
+        """The plan with the metrics of each operator so far; at the end, the same as ``EXPLAIN ANALYZE``."""
     @property
     def counters(self) -> dict[str, int]:
-        """What scans of files have ruled out and read so far, by the names that ``explain`` shows; of several scans the sums."""
+        """Counters of what scans of files have pruned and read so far, summed over all scans, by the names that ``explain`` shows."""
     def to_arrow(self) -> pyarrow.Table: ...
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self) -> pandas.DataFrame: ...
     def close(self) -> None:
-        """Stops the statement. Rows that were not read are lost."""
+        """Stops the statement. Unread rows are lost."""
     def _repr_html_(self) -> str: ...
     def __iter__(self) -> Batches: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -102,7 +102,7 @@ class Batches(Iterator[Batch]):
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """What is left of the batches. They can be taken once."""
+        """The remaining batches. They can be taken once."""
     def __arrow_c_schema__(self) -> object: ...
 
 def command(arguments: Sequence[str], /) -> int: ...

@@ -20,9 +20,9 @@ from lath._source import TableSource, open_rows
 class ArrowDataset(pads.FileSystemDataset):  # type: ignore[misc]
     """Files that Lath reads, as a ``pyarrow.dataset.Dataset``.
 
-    What Lath can test of a filter rules out files, row groups and pages; the rest is applied to the rows that are left.
+    The parts of a filter that Lath can evaluate prune files, row groups and pages; the rest is applied to the remaining rows.
 
-    What pyarrow does below Python, such as :meth:`replace_schema`, unions of datasets and ``Scanner.from_dataset``, reads the files by
+    Operations of pyarrow's C++ code, such as :meth:`replace_schema`, unions of datasets and ``Scanner.from_dataset``, read the files with
     pyarrow's own reader, which fails for files that only Lath can read.
     """
 
@@ -262,10 +262,10 @@ def _reopen(locations: list[Any], opening: dict[str, Any], filter: pc.Expression
 def arrow_dataset(
     source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]], **options: Any
 ) -> ArrowDataset:
-    """Files as a ``pyarrow.dataset.Dataset``. DuckDB finds it by the name of its variable, and DataFusion's ``SessionContext`` takes it
-    by ``register_dataset``; both hand it columns and filters.
+    """Files as a ``pyarrow.dataset.Dataset``. DuckDB finds it by the name of its variable, and DataFusion's ``SessionContext`` by
+    ``register_dataset``; both push columns and filters down to it.
 
-    ``source`` is a dataset, the folder of a table with a primary key, or what :func:`lath.open` takes with ``options``.
+    ``source`` is a dataset, the folder of a table with a primary key, or the paths and ``options`` of :func:`lath.open`.
 
     >>> import duckdb
     >>> view = lath.arrow_dataset("examples/data/trips")

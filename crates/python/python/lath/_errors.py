@@ -1,10 +1,10 @@
-"""The exceptions of Lath. Each is an :class:`Error`; some are a built-in exception too, so that code can catch either."""
+"""The exceptions of Lath. Each is an :class:`Error`; some are also a built-in exception, so that code can catch either."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """What can go wrong. The attributes say where, as far as that is known."""
+    """The base class of all errors of Lath. The attributes give the position of the error, if it is known."""
 
     #: Path or URL of the file.
     file: str | None = None
@@ -21,34 +21,34 @@ class Error(Exception):
 
 
 class InvalidError(Error, ValueError):
-    """A request that cannot be served: a column that is not there, or a condition that is not understood."""
+    """An invalid request: a missing column, or a condition with a syntax error, for example."""
 
 
 class StatementError(InvalidError):
-    """A statement in SQL that is not understood, or names what there is not. The message shows the place."""
+    """An SQL statement with a syntax error, or with a name that does not exist. The message shows the position."""
 
     #: Line of the text, counted from 1.
     line: int | None = None
     #: Character within the line, counted from 1.
     character: int | None = None
-    #: Names that may have been meant.
+    #: Similar names that exist.
     suggestions: tuple[str, ...] = ()
 
 
 class CorruptError(Error):
-    """The bytes of a file break the format's rules."""
+    """A file is corrupt: its bytes violate the format."""
 
 
 class NotParquetError(Error):
-    """A file is not Parquet. The message says what it looks like."""
+    """A file is not Parquet. The message says which format it seems to have."""
 
 
 class EncryptedError(Error):
-    """Something is encrypted, and its key was not given."""
+    """A file or column is encrypted, and its key was not given."""
 
 
 class UnsupportedError(Error):
-    """A file uses something that Lath does not read."""
+    """A file uses a feature that Lath does not support."""
 
 
 class OutOfRangeError(Error):
@@ -56,7 +56,7 @@ class OutOfRangeError(Error):
 
 
 class LimitError(Error):
-    """Reading on would pass a limit."""
+    """An operation would exceed a limit."""
 
 
 class IoError(Error, OSError):
@@ -64,20 +64,20 @@ class IoError(Error, OSError):
 
 
 class NotFoundError(IoError, FileNotFoundError):
-    """There is no such file."""
+    """A file does not exist."""
 
 
 class BusyError(Error):
-    """Another process has the store or table open in a way that excludes this."""
+    """Another process has the store or table open in a way that excludes this one."""
 
 
 class ExistsError(Error, FileExistsError):
-    """There is something of this name already."""
+    """The name is in use already."""
 
 
 class CancelledError(Error):
-    """The work was stopped."""
+    """The operation was cancelled."""
 
 
 class InternalError(Error):
-    """A bug of Lath."""
+    """A bug in Lath. Please report it."""

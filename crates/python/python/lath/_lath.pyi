@@ -21,8 +21,8 @@ __version__: str
 HAS_SQL: bool
 
 _Path: TypeAlias = str | PathLike[str]
-#: A condition: SQL text, what `lath.col` makes, or an expression of pyarrow or polars. What Lath cannot test of an expression, its library
-#: tests in batches of the rows that are found by the rest, where rows are read; elsewhere it is an error.
+#: A condition: SQL text, a condition built with `lath.col`, or an expression of pyarrow or polars. If Lath cannot evaluate a part of such an
+#: expression, pyarrow or polars evaluates that part on batches of the rows that pass the rest. Where no rows are read, it is an error.
 Where: TypeAlias = str | Predicate | Column | polars.Expr | pyarrow.compute.Expression
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview
@@ -57,15 +57,15 @@ def open(
 ) -> Dataset:
     """Opens files as one table.
 
-    ``paths`` is one or more of: paths of files; directories, which stand for the files below them whose names end in ``.parquet``;
-    globs; ``@`` and the path of a list; URLs (``s3://``, ``gs://``, ``az://``, ``http://``, ``https://``, ``file://``). Directories
-    called ``key=value`` on the way to a file are columns, unless ``partitions`` is false; ``partition_types`` sets their types.
+    ``paths`` is one or more of: paths of files; directories, in which all files named ``*.parquet`` are read, at any depth; globs; ``@``
+    followed by the path of a file that lists paths; URLs (``s3://``, ``gs://``, ``az://``, ``http://``, ``https://``, ``file://``).
+    Directories called ``key=value`` on the path to a file are columns, unless ``partitions`` is false; ``partition_types`` sets their types.
 
-    The schema is that of the first file, or with ``union_schemas`` that of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
-    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. A folder of a table (with a primary key, of Delta Lake, Iceberg or Hudi)
-    is an error, because its files have rows that were deleted: :meth:`Table.open` opens the first kind, and ``plain_files`` reads the files
-    of all of them as they are. ``revalidate`` says whether a local file is looked at before its
-    cached footer is used. The others are about object stores; ``request_timeout`` is in seconds.
+    The schema is the first file's, or with ``union_schemas`` the union of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
+    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. The folder of a table (with a primary key, of Delta Lake, Iceberg or Hudi)
+    is an error, because its files have rows that were deleted: open a table with a primary key by :meth:`Table.open`, or read the files of
+    any table as they are with ``plain_files``. With ``revalidate``, a local file is checked for changes before its cached footer is used.
+    The other arguments are for object stores; ``request_timeout`` is in seconds.
 
     >>> import lath
     >>> trips = lath.open("examples/data/trips")
@@ -76,50 +76,50 @@ def open(
     """
 
 def command(arguments: Sequence[str], /) -> int:
-    """Runs the ``lath`` command, and returns its exit code. From then on signals end the process, so that it is called once."""
+    """Runs the ``lath`` command, and returns its exit code. Call it only once: afterwards, signals end the process."""
 
 def _is_keyed_table(path: str | PathLike[str]) -> bool: ...
 def release_memory() -> None:
-    """Gives memory that was freed back to the system. It is kept for two seconds, or for as many milliseconds as the environment
-    variable ``MIMALLOC_PURGE_DELAY`` says, since the next table that is read needs as much; after that it is given back when more
-    is allocated or freed."""
+    """Returns freed memory to the system. Otherwise it is kept for two seconds (``MIMALLOC_PURGE_DELAY`` in the environment sets another
+    time, in milliseconds), because the next table that is read needs it again, and is returned at the next allocation or release after
+    that."""
 
 def col(name: str, *, exact: bool = False) -> Column:
-    """The column called ``name``, to make a condition of. Dots lead to fields of structs, unless ``exact`` is true.
+    """The column called ``name``, to build a condition. Dots separate fields of structs, unless ``exact`` is true.
 
     >>> print((lath.col("price") > 12) & ~lath.col("rider.plan").isin(["by minute"]))
     "price" > 12 AND "rider"."plan" NOT IN ('by minute')
     """
 
 def where(condition: Where, /) -> Predicate:
-    """The condition that SQL text says, to be joined with others.
+    """The condition of an SQL text, to combine with others.
 
     >>> print(lath.where("minutes > 5") | lath.col("price").is_null())
     minutes > 5 OR "price" IS NULL
     """
 
 class Column:
-    """A column, or what is within it. Comparisons (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, with a value or another column) and methods
-    make conditions, which are null where the column is null."""
+    """A column, or a field or map value in one. Comparisons (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, with a value or another column) and
+    methods return conditions, which are null where the column is null."""
 
     def field(self, name: str) -> Column:
-        """The field of a struct, whatever its name has in it."""
+        """A field of a struct. Its name may have any characters."""
     def at(self, key: object) -> Column:
-        """The value that a map has for ``key``."""
+        """The value of ``key`` in a map."""
     def between(self, low: object, high: object) -> Predicate:
         """``BETWEEN``, which includes both ends."""
     def isin(self, values: Iterable[object]) -> Predicate:
-        """``IN``, with any number of values: an iterable, an array or a series. ``None`` among them is equal to nothing."""
+        """``IN``, with any number of values: an iterable, an array or a series. A ``None`` in it matches nothing."""
     def is_null(self) -> Predicate:
         """``IS NULL``."""
     def is_not_null(self) -> Predicate:
         """``IS NOT NULL``."""
     def is_distinct_from(self, value: object) -> Predicate:
-        """``<>``, for which null is a value like others."""
+        """``IS DISTINCT FROM``: ``<>``, but null is a value like any other."""
     def like(self, pattern: str) -> Predicate:
-        """``LIKE``: ``%`` stands for any characters, ``_`` for one."""
+        """``LIKE``: ``%`` matches any characters, ``_`` matches one."""
     def ilike(self, pattern: str) -> Predicate:
-        """As ``like``, whatever the case of letters."""
+        """Like ``like``, but ignores case."""
     def starts_with(self, prefix: str) -> Predicate:
         """Whether a string begins with ``prefix``."""
     def list_contains(self, element: object) -> Predicate:
@@ -135,7 +135,7 @@ class Column:
     def __invert__(self) -> Predicate: ...
 
 class Predicate:
-    """A condition on rows: ``&``, ``|`` and ``~`` are AND, OR and NOT. ``str`` gives it as SQL text."""
+    """A condition on rows: ``&``, ``|`` and ``~`` are AND, OR and NOT. ``str`` returns it as SQL text."""
 
     def __and__(self, other: Predicate | Column) -> Predicate: ...
     def __or__(self, other: Predicate | Column) -> Predicate: ...
@@ -149,7 +149,7 @@ class Schema:
     @property
     def types(self) -> list[str]: ...
     def to_arrow(self) -> pyarrow.Schema:
-        """The schema as pyarrow has it."""
+        """The schema as a pyarrow schema."""
     def __arrow_c_schema__(self) -> object: ...
     def __len__(self) -> int: ...
     def __contains__(self, name: str, /) -> bool: ...
@@ -168,11 +168,11 @@ class Dataset:
         """The paths and URLs of the files."""
     @property
     def partitions(self) -> list[str]:
-        """The names of the columns that come from the names of directories."""
+        """The names of the partition columns, which come from directory names."""
     def count(
         self, where: Where | None = None, *, threads: int | None = None, progress: Progress | None = None
     ) -> int:
-        """The number of rows for which ``where`` is true. No more is read than that takes.
+        """The number of rows for which ``where`` is true. It reads only what counting needs.
 
         >>> lath.open("examples/data/trips").count("price > 12 AND rider.plan = 'by minute'")
         780
@@ -185,7 +185,7 @@ class Dataset:
         *,
         progress: Progress | None = None,
     ) -> Scan:
-        """The rows for which ``where`` is true: ``columns`` of them, ``limit`` at most. ``progress`` is explained at ``scan``.
+        """The rows for which ``where`` is true: only these ``columns``, and at most ``limit`` rows. For ``progress`` see ``scan``.
 
         >>> found = lath.open("examples/data/trips").find(lath.col("price") > 12, ["started", "price"], limit=10)
         >>> found.to_arrow().num_rows
@@ -209,16 +209,16 @@ class Dataset:
     ) -> Scan:
         """Rows and columns to read.
 
-        ``columns`` are dotted paths, in the order in which they come. Batches have at most ``batch_size`` rows, 8192 unless told
-        otherwise, and come in the order of files and rows, unless ``ordered`` is false. ``threads`` is one for each core unless told
-        otherwise. ``strings`` says whether strings come as views, which are not copied, or with offsets; unless told otherwise,
-        pyarrow and pandas get offsets, others views. ``dictionary_columns`` come as dictionaries. ``file_name`` and ``row_number`` name
-        columns to be added. ``verify_checksums`` checks the pages that have a checksum.
+        ``columns`` are dotted paths, in the order of the result. Batches have at most ``batch_size`` rows (8192 by default) and come in
+        the order of files and rows, unless ``ordered`` is false. ``threads`` is one for each core by default. ``strings`` sets the layout of
+        strings: views, which are not copied, or offsets; by default, pyarrow and pandas get offsets, and others views.
+        ``dictionary_columns`` are returned as dictionaries. ``file_name`` and ``row_number`` are the names of columns to add.
+        ``verify_checksums`` checks the pages that have a checksum.
 
-        ``progress`` is called while the rows are read, with the number of rows that were looked at and that of the rows that
-        statistics and filters leave, which is ``None`` until all files are planned. ``True`` shows a bar of tqdm. It is called on the
-        thread that asks for the rows, at most ten times a second and once at the end. What it raises ends the scan and is raised there; a
-        library that reads ``__arrow_c_stream__`` raises an error of its own with that message, and calls nothing on threads of its own.
+        ``progress`` is called while rows are read, with the number of rows read so far and the number of rows left after pruning, which is
+        ``None`` until all files are planned. ``True`` shows a tqdm bar. It is called on the thread that requests the rows, at most ten
+        times a second and once at the end. An exception that it raises ends the scan and is raised from there. A library that reads
+        ``__arrow_c_stream__`` raises its own error with that message, and does not call ``progress`` on its own threads.
 
         >>> trips = lath.open("examples/data/trips")
         >>> sum(len(batch) for batch in trips.scan(["price"], "minutes < 5", batch_size=1000)) == trips.count("minutes < 5")
@@ -233,21 +233,21 @@ class Dataset:
         *,
         progress: Progress | None = None,
     ) -> Scan:
-        """The rows that have one of ``keys`` in the column at the dotted path ``column``.
+        """The rows whose column ``column`` (a dotted path) has one of ``keys``.
 
         >>> trips = lath.open("examples/data/trips")
         >>> trips.lookup("from", ["Harbour", "Opera"]).count() == trips.count(lath.col("from").isin(["Harbour", "Opera"]))
         True
         """
     def explain(self, where: Where, *, threads: int | None = None, progress: Progress | None = None) -> Report:
-        """Counts the rows for which ``where`` is true, and reports what was ruled out without reading it.
+        """Counts the rows for which ``where`` is true, and reports what was pruned without reading it.
 
         >>> report = lath.open("examples/data/trips").explain("started < TIMESTAMP '2025-01-10'")
         >>> report.row_groups, report.row_groups_pruned > 0
         (9, True)
         """
     def statistics(self) -> Statistics:
-        """What the footers of all files say together, without reading rows.
+        """Statistics of all files together, from their footers, without reading rows.
 
         >>> lath.open("examples/data/trips").statistics().row_count
         Known(value=30000, is_exact=True)
@@ -258,20 +258,20 @@ class Dataset:
     def _partition_rows(self) -> Batch: ...
     def _opening(self) -> tuple[list[Path], dict[str, Any]]: ...
     def __datafusion_table_provider__(self, session: Any) -> object:
-        """The files as a table of the package ``datafusion``: its ``register_table`` takes a dataset. Needs ``lath[sql]``."""
+        """The files as a table of the package ``datafusion``, whose ``register_table`` takes a dataset. Needs ``lath[sql]``."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
 class Scan:
-    """Rows and columns to read. Iterating gives batches; whatever takes Arrow streams takes it as it is. Each time it reads anew."""
+    """Rows and columns to read. It iterates over batches, and libraries that take Arrow streams take it directly. Each use reads again."""
 
     @property
     def schema(self) -> Schema: ...
     @property
     def report(self) -> Report | None:
-        """What the last run has done, so far or when it ended; ``None`` before the first."""
+        """The report of the last run, also while it runs; ``None`` before the first."""
     def count(self) -> int:
-        """The number of rows, without reading more than that takes."""
+        """The number of rows. It reads only what counting needs."""
     def to_arrow(self) -> pyarrow.Table: ...
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self) -> pandas.DataFrame: ...
@@ -280,7 +280,7 @@ class Scan:
     def __arrow_c_schema__(self) -> object: ...
 
 class Batches(Iterator[Batch]):
-    """The batches of a scan that runs. Threads decode ahead; the scan stops when this is closed or dropped."""
+    """The batches of a running scan. Threads decode ahead; the scan stops when this is closed or dropped."""
 
     @property
     def schema(self) -> Schema: ...
@@ -292,7 +292,7 @@ class Batches(Iterator[Batch]):
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """What is left of the batches. They can be taken once."""
+        """The remaining batches. They can be taken once."""
     def __arrow_c_schema__(self) -> object: ...
 
 class Batch:
@@ -338,10 +338,11 @@ class Entries(Iterator[_E], Generic[_E]):
     def __next__(self) -> _E: ...
 
 class Tree:
-    """Bytes under bytes, in order. Of a store, each change is a commit; of a transaction, it is part of that; a snapshot does not change.
+    """A map from bytes to bytes, in the order of keys. In a store, each change is a commit; in a transaction, changes are committed together;
+    a snapshot does not change.
 
-    It is used like a dict: ``tree[key]``, ``tree[key] = value``, ``del tree[key]``, ``key in tree``, ``len(tree)``. Iterating gives the keys
-    in order, and ``reversed`` the other way.
+    It is used like a dict: ``tree[key]``, ``tree[key] = value``, ``del tree[key]``, ``key in tree``, ``len(tree)``. It iterates over the keys
+    in order, and with ``reversed`` in descending order.
     """
 
     def __getitem__(self, key: _Bytes) -> bytes: ...
@@ -350,14 +351,14 @@ class Tree:
     @overload
     def get(self, key: _Bytes, default: _T, /) -> bytes | _T: ...
     def get_many(self, keys: Iterable[_Bytes]) -> list[bytes | None]:
-        """The values of several keys, in their order. That is faster than as many calls of ``get``."""
+        """The values of several keys, in the order of the keys. This is faster than several calls of ``get``."""
     def __contains__(self, key: object) -> bool: ...
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
     def __setitem__(self, key: _Bytes, value: _Bytes) -> None: ...
     def __delitem__(self, key: _Bytes) -> None: ...
     def insert(self, key: _Bytes, value: _Bytes) -> bool:
-        """Puts a value if the key is new, and says whether it is."""
+        """Puts a value if the key is new, and returns whether it was."""
     @overload
     def pop(self, key: _Bytes) -> bytes: ...
     @overload
@@ -377,7 +378,7 @@ class Tree:
     ) -> Entries[tuple[bytes, bytes]]:
         """The keys that begin with ``prefix``, with their values."""
     def count(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
-        """The number of keys from ``start`` on, up to but not including ``end``. None of them is read."""
+        """The number of keys from ``start`` on, up to but not including ``end``, without reading them."""
     def first(self) -> tuple[bytes, bytes] | None:
         """The smallest key, and its value."""
     def last(self) -> tuple[bytes, bytes] | None:
@@ -389,7 +390,7 @@ class Tree:
     def __reversed__(self) -> Entries[bytes]: ...
 
 class Store(Tree):
-    """Keys in order, in a file: named trees, transactions over all of them, and snapshots. The store itself is its tree ``tree``.
+    """Ordered keys in a file: named trees, transactions over all of them, and snapshots. The store itself is used as its tree ``tree``.
 
     >>> store = lath.Store("names.lath")
     >>> store[b"b"] = b"second"
@@ -414,29 +415,29 @@ class Store(Tree):
     ) -> None:
         """Opens a store, which is created if it does not exist.
 
-        ``durability`` says what a commit survives: a loss of power ("sync"), the end of the process ("deferred"), or nothing ("off").
-        ``wait`` is how many seconds to wait for a process that has the store open in a way that excludes this one.
-        The store is closed when nothing refers to it, its trees, snapshots and transactions any more.
+        ``durability`` is what a commit survives: a power failure ("sync"), the end of the process ("deferred"), or nothing ("off").
+        ``wait`` is the time in seconds to wait for a process that has the store open in a way that excludes this one.
+        The store is closed when there are no more references to it and to its trees, snapshots and transactions.
         """
     def tree(self, name: str) -> Tree:
         """The tree with this name. It exists once it has a key."""
     def tree_names(self) -> list[str]:
         """The names of all trees that have a key."""
     def snapshot(self, name: str | None = None) -> Snapshot:
-        """The store as the last commit left it, or as it was kept under a name."""
+        """A snapshot of the last commit, or the kept snapshot with this name."""
     def snapshot_names(self) -> list[str]:
-        """The names of the snapshots that are kept."""
+        """The names of the kept snapshots."""
     def keep_snapshot(self, name: str) -> None:
         """Keeps the last commit as a snapshot with this name."""
     def drop_snapshot(self, name: str) -> bool:
-        """Gives up a snapshot that was kept, and says whether there was one."""
+        """Drops the kept snapshot with this name, and returns whether it existed."""
     def transaction(self, *, durability: _Durability | None = None) -> Transaction:
-        """Begins changes that become visible together: at the end of ``with``, or by ``commit``. Waits for the one before it."""
+        """Begins a transaction, whose changes become visible together: at the end of ``with``, or by ``commit``. Waits until an open one ends."""
     def sync(self) -> None:
         """Makes all commits so far durable."""
 
 class Snapshot(Tree):
-    """A store as one commit left it."""
+    """A snapshot of a store at one commit."""
 
     @property
     def sequence(self) -> int:
@@ -452,18 +453,18 @@ class Transaction(Tree):
     def tree_names(self) -> list[str]:
         """The names of all trees that have a key."""
     def drop_tree(self, name: str) -> bool:
-        """Removes a tree with all its keys, and says whether there was one."""
+        """Removes a tree with all its keys, and returns whether it existed."""
     def commit(self) -> None:
-        """Makes the changes visible to others, and durable as the transaction was asked to be."""
+        """Makes the changes visible to others, with the durability of the transaction."""
     def abort(self) -> None:
-        """Gives up the changes."""
+        """Discards the changes."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
 
 class Table:
-    """A table with a primary key: a folder with a store for the rows that were written lately, and Parquet files for the others.
+    """A table with a primary key: a folder with a store for recently written rows, and Parquet files for the others.
 
     >>> import pyarrow as pa
     >>> schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
@@ -486,7 +487,7 @@ class Table:
         cache_bytes: int | None = None,
         wait: float | None = None,
     ) -> Table:
-        """Creates a table with the key columns ``key`` in a folder, which is made if it is not there."""
+        """Creates a table with the key columns ``key`` in a folder, which is created if it does not exist."""
     @staticmethod
     def open(
         folder: _Path,
@@ -498,9 +499,9 @@ class Table:
         cache_bytes: int | None = None,
         wait: float | None = None,
     ) -> Table:
-        """Opens a table. One process at a time has it open for writing, and any number ``read_only``.
+        """Opens a table. One process at a time can have it open for writing, and any number ``read_only``.
 
-        ``wait`` is how many seconds to wait for a process that has the table open in a way that excludes this one, 5 unless told otherwise.
+        ``wait`` is the time in seconds to wait for a process that has the table open in a way that excludes this one (5 by default).
         """
     @property
     def schema(self) -> Schema: ...
@@ -508,23 +509,23 @@ class Table:
     def folder(self) -> Path:
         """The folder of the table."""
     def upsert(self, rows: ArrowStream | ArrowArray, *, progress: Progress | None = None) -> None:
-        """Puts rows, which replace those with the same keys, in one commit.
+        """Puts rows in one commit. They replace existing rows with the same keys.
 
-        ``progress`` is called with the number of rows that were taken and that of all, or ``None`` where ``rows`` does not know it.
-        ``True`` shows a bar of tqdm. What it raises undoes the change, but for the last call, which comes after the commit.
+        ``progress`` is called with the number of rows put so far and the number of all rows, which is ``None`` if ``rows`` does not know it.
+        ``True`` shows a tqdm bar. An exception that it raises undoes the change, except in the last call, which comes after the commit.
         """
     def insert(self, rows: ArrowStream | ArrowArray, *, progress: Progress | None = None) -> None:
         """Puts rows whose keys are new, in one commit."""
     def update(self, rows: ArrowStream | ArrowArray) -> tuple[int, int]:
-        """Changes some columns of rows, and returns how many there were, and of how many keys there was none."""
+        """Changes some columns of existing rows. Returns the number of changed rows, and the number of keys without a row."""
     def delete(self, keys: Iterable[Any]) -> None:
-        """Deletes the rows with these keys, if there are any: values, tuples of values, or a table with the key columns."""
+        """Deletes the rows with these keys, if they exist. Keys are values, tuples of values, or a table with the key columns."""
     def delete_where(self, where: Where) -> int:
         """Deletes the rows for which ``where`` is true, and returns their number."""
     def get(self, key: Any) -> Batch | None:
         """The row with this key, a value or a tuple of values, as a batch of one row."""
     def get_many(self, keys: Iterable[Any]) -> Batch:
-        """The rows with these keys, each once, in the order in which their keys were first asked for."""
+        """The rows with these keys, each once, in the order in which their keys are first given."""
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -536,34 +537,34 @@ class Table:
         """Rows and columns to read, in no particular order."""
     def count(self, where: Where | None = None) -> int: ...
     def snapshot(self, name: str | None = None) -> TableSnapshot:
-        """The table as the last commit left it, or as it was kept under a name."""
+        """A snapshot of the last commit, or the kept snapshot with this name."""
     def keep_snapshot(self, name: str) -> None:
         """Keeps the last commit as a snapshot with this name."""
     def drop_snapshot(self, name: str) -> None:
-        """Gives up a snapshot that was kept."""
+        """Drops the kept snapshot with this name."""
     def snapshot_names(self) -> list[str]:
-        """The names of the snapshots that are kept."""
+        """The names of the kept snapshots."""
     def keep_changes(self, rows: int | None = None) -> None:
-        """Has later commits keep what they change, for ``changes``: ``rows`` changes at most."""
+        """Turns the change feed on: later commits record their changes for ``changes``. At most ``rows`` changes are kept."""
     def changes(self, since: int) -> Changes:
-        """What commits after ``since`` have changed."""
+        """The changes of commits after ``since``."""
     def flush(self) -> dict[str, int]:
-        """Moves the rows that were written lately to files."""
+        """Moves recently written rows from the store to files."""
     def compact(self) -> dict[str, int]:
-        """Merges small and much-deleted files."""
+        """Merges small files, and files with many deleted rows."""
     def vacuum(self) -> int:
-        """Removes files that nothing needs any more, and returns their number."""
+        """Removes files that are no longer needed, and returns their number."""
     def sync(self) -> None:
         """Makes all commits so far durable."""
     def close(self) -> None:
-        """Ends work in the background and closes the table."""
+        """Ends background work and closes the table."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
 
 class TableSnapshot:
-    """A table as one commit left it."""
+    """A snapshot of a table at one commit."""
 
     @property
     def schema(self) -> Schema: ...
@@ -584,7 +585,7 @@ class TableSnapshot:
     def changes(self, since: int) -> Changes: ...
 
 class TableScan:
-    """Rows and columns of a table to read. Iterating gives batches; whatever takes Arrow streams takes it as it is."""
+    """Rows and columns of a table to read. It iterates over batches, and libraries that take Arrow streams take it directly."""
 
     def count(self) -> int: ...
     def to_arrow(self) -> pyarrow.Table: ...
@@ -598,13 +599,13 @@ class TableBatches(Iterator[Batch]):
     def __next__(self) -> Batch: ...
 
 class Changes(Iterator[Batch]):
-    """What commits have changed: the columns ``_change`` and ``_sequence``, and those of the table."""
+    """The changes of commits: the columns ``_change`` and ``_sequence``, and the columns of the table."""
 
     @property
     def schema(self) -> Schema: ...
     @property
     def resume_at(self) -> int:
-        """The commit up to which all changes were given, for the next call."""
+        """The commit up to which all changes were returned, for the next call."""
     def to_arrow(self) -> pyarrow.Table: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Batch: ...

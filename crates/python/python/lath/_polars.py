@@ -21,12 +21,12 @@ def scan_polars(
     on_report: Callable[[Report], object] | None = None,
     **options: Any,
 ) -> polars.LazyFrame:
-    """Files as a lazy frame of polars, which hands Lath the columns, the filter and the number of rows that a query needs.
+    """Files as a polars lazy frame. polars pushes the columns, the filter and the number of rows of a query down to Lath.
 
-    What Lath can test of a filter rules out files, row groups and pages. Then the whole filter is applied to the rows that are left.
+    The parts of a filter that Lath can evaluate prune files, row groups and pages. Then the whole filter is applied to the remaining rows.
 
-    ``source`` is a dataset, the folder of a table with a primary key, or what :func:`lath.open` takes with ``options``. ``on_report`` is called with the report of each scan when
-    it ends.
+    ``source`` is a dataset, the folder of a table with a primary key, or the paths and ``options`` of :func:`lath.open`. ``on_report`` is
+    called with the report of each scan when it ends.
 
     >>> import polars as pl
     >>> trips = lath.scan_polars("examples/data/trips")

@@ -1,4 +1,4 @@
-"""Showing how far work is."""
+"""Progress of long operations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lath._errors import InvalidError
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-#: Called with the number of rows that are done and the number of all rows, which is ``None`` if it is not known.
+#: A function of the number of rows done and the number of all rows, which is ``None`` if unknown; ``True`` shows a tqdm bar.
 Progress: TypeAlias = "Callable[[int, int | None], object] | bool"
 
 

@@ -1,4 +1,4 @@
-"""Reading with the names that pyarrow has for the options."""
+"""Reading, with pyarrow's names of options."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def read_table(
 ) -> pyarrow.Table:
     """Reads files, or the table with a primary key in a folder, as a ``pyarrow.Table``.
 
-    Arguments have the names and values of ``pyarrow.parquet.read_table``; checksums are verified unless
-    ``page_checksum_verification`` is false. One that Lath does not have raises an error. ``filters`` are pyarrow's lists, in which
-    nulls and NaN count as they do there, or a condition as :meth:`Dataset.scan` takes it. ``progress`` is called with the number of
-    rows looked at and that of all; ``True`` shows a bar of tqdm. ``options`` are those of :func:`lath.open`.
+    Arguments have the names and values of ``pyarrow.parquet.read_table``, except that checksums are verified unless
+    ``page_checksum_verification`` is false. An argument that Lath does not support raises an error. ``filters`` are pyarrow's lists, with
+    pyarrow's rules for nulls and NaN, or a condition as in :meth:`Dataset.scan`. ``progress`` is called with the number of rows read so far
+    and the number of all rows; ``True`` shows a tqdm bar. ``options`` are the options of :func:`lath.open`.
 
     >>> lath.read_table("examples/data/trips", columns=["price"], filters=[("price", ">", 12), ("minutes", "<", 30)]).column_names
     ['price']

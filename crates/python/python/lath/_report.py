@@ -1,4 +1,4 @@
-"""What a scan has done, as a table in text or HTML."""
+"""The report of a scan, as a table in text or HTML."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lath._report_html import render
 
 @dataclass(frozen=True)
 class Pruned:
-    """What one kind of evidence has ruled out without reading it."""
+    """Row groups, pages and rows that one step pruned, without reading them."""
 
     #: Row groups without a remaining row.
     row_groups: int
-    #: Pages without a remaining row, in row groups that have some.
+    #: Pages without a remaining row, in row groups with remaining rows.
     pages: int
     #: Rows, in row groups and in pages.
     rows: int

@@ -1,4 +1,4 @@
-"""SQL, which the package ``lath_sql`` has: its engine is several times as large as the rest of Lath."""
+"""SQL. It is in the separate package ``lath_sql``, because its engine is several times as large as the rest of Lath."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def module() -> ModuleType:
 
 
 def sql(text: str, /, **tables: Source) -> Result:
-    """Runs statements in SQL. Files, folders, globs and URLs are tables by their names in quotes; ``tables`` are others by name.
+    """Runs SQL statements. The name of a file, folder, glob or URL in quotes is a table; ``tables`` are other tables, by name.
 
-    The result is computed while it is read. For tables and settings that several statements share, there is :class:`lath.Session`.
+    The result is computed while it is read. To share tables and settings among statements, use :class:`lath.Session`.
 
     >>> trips = lath.open("examples/data/trips")
     >>> rows = lath.sql("SELECT count(*) AS trips FROM trips WHERE price > 12 AND rider.plan = 'by minute'", trips=trips)

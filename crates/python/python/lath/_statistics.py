@@ -1,4 +1,4 @@
-"""What footers say of rows and columns."""
+"""Statistics of rows and columns, from footers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Known(Generic[T]):
-    """A figure, and whether it is exact. An inexact minimum is below all values or equal to the smallest, a maximum above; an inexact
-    count is an upper bound, but for distinct values, of which there are at least as many."""
+    """A statistic, and whether it is exact. An inexact minimum is at or below the smallest value, and an inexact maximum at or above the
+    largest. An inexact count is an upper bound, except the count of distinct values, which is a lower bound."""
 
     value: T
     is_exact: bool
@@ -30,7 +30,7 @@ class ColumnStatistics:
     distinct_count: Known[int] | None
     min: Known[Any] | None
     max: Known[Any] | None
-    #: Bytes in the files, compressed, and uncompressed.
+    #: Bytes in the files: compressed, and uncompressed.
     byte_count: Known[int] | None
     uncompressed_byte_count: Known[int] | None
 

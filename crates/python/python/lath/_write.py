@@ -1,4 +1,4 @@
-"""Writing Parquet files, with the names that pyarrow has for the options."""
+"""Writing Parquet files, with pyarrow's names of options."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BinaryFile(Protocol):
 
 @dataclass(frozen=True)
 class Written:
-    """What was written."""
+    """Counts of a written file."""
 
     rows: int
     row_groups: int
@@ -50,25 +50,26 @@ class Written:
 
 
 class ParquetWriter:
-    """Writes a Parquet file. As the target of ``with`` it finishes the file at the end, or gives it up after an exception.
+    """Writes a Parquet file. In a ``with`` statement, the file is finished at the end, or discarded after an exception.
 
-    ``where`` is a path, at which the file appears whole or not at all, or a file object. ``schema`` is a schema, or rows that have it.
+    ``where`` is a path, at which the file appears whole or not at all, or a file object. ``schema`` is a schema, or rows with the schema.
 
-    Options have the names, the values and, but for what follows, the defaults of ``pyarrow.parquet.ParquetWriter``. One that Lath
-    does not have raises an error.
+    Options have the names, values and defaults of ``pyarrow.parquet.ParquetWriter``, with the exceptions below. An option that Lath does
+    not support raises an error.
 
-    - The page index and checksums are written unless ``write_page_index`` and ``write_page_checksum`` say otherwise.
+    - The page index and checksums are written by default (``write_page_index``, ``write_page_checksum``).
     - ``bloom_filter_options`` maps columns to ``True``, or to a dict with ``fpp`` and ``ndv``. Without ``ndv``, the distinct values
-      are counted while they are written, and the filter is as large as they need.
-    - ``compression`` is Snappy, or what ``profile`` has; ``None`` is no compression.
-    - ``sorting_columns`` states by which columns the rows are sorted: names, or pairs of a name and "ascending" or "descending".
+      are counted while they are written, and determine the size of the filter.
+    - ``compression`` is Snappy by default, or the codec of ``profile``; ``None`` means no compression.
+    - ``sorting_columns`` declares the columns by which the rows are sorted: names, or pairs of a name and "ascending" or "descending".
 
-    Beside them, ``profile`` is "compatible", "compact" or "lookup"; ``row_group_size`` counts rows, and ``row_group_bytes`` bytes;
-    ``threads`` encode columns, one for each core with 0; ``memory_budget`` bounds the bytes that the writer holds.
+    Additional options: ``profile`` is "compatible", "compact" or "lookup"; ``row_group_size`` and ``row_group_bytes`` limit row groups in
+    rows and bytes; ``threads`` is the number of threads that encode columns, 0 for one for each core; ``memory_budget`` limits the bytes
+    that the writer holds.
 
-    The metadata of ``schema`` goes into the footer. Known keys that speak of rows or columns are kept as far as they can be true of any
+    The metadata of ``schema`` goes into the footer. Known keys that describe rows or columns are kept as far as they can hold for any
     rows with these columns, with a warning: the ``bbox`` of GeoParquet's ``geo`` and columns that ``schema`` lacks are left out.
-    ``metadata`` sets keys by name, as they are.
+    ``metadata`` sets keys by name, unchanged.
 
     >>> import pyarrow as pa
     >>> part = pa.table({"id": range(100)})
@@ -170,12 +171,12 @@ class ParquetWriter:
 
     @property
     def written(self) -> Written | None:
-        """What was written, once the file is finished."""
+        """Counts of the written file, after it is finished; else ``None``."""
         return self._written
 
     @property
     def is_open(self) -> bool:
-        """Whether the file is neither finished nor given up."""
+        """Whether the file is neither finished nor discarded."""
         return self._is_open
 
     def write(
@@ -187,17 +188,17 @@ class ParquetWriter:
     ) -> None:
         """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls.
 
-        ``progress`` is told how many of these rows are written; see :func:`write_table`.
+        ``progress`` is called with the number of these rows that are written; see :func:`write_table`.
         """
         refuse(row_group_size=row_group_size is None)
         self._writer.write(rows, progress, row_count(rows))
 
     def write_table(self, table: ArrowStream, row_group_size: int | None = None) -> None:
-        """As :meth:`write`."""
+        """The same as :meth:`write`."""
         self.write(table, row_group_size)
 
     def write_batch(self, batch: ArrowArray, row_group_size: int | None = None) -> None:
-        """As :meth:`write`."""
+        """The same as :meth:`write`."""
         self.write(batch, row_group_size)
 
     def flush_row_group(self) -> None:
@@ -205,13 +206,13 @@ class ParquetWriter:
         self._writer.flush_row_group()
 
     def close(self) -> None:
-        """Finishes the file, which appears by that."""
+        """Finishes the file, which then appears at its path."""
         if self._is_open:
             self._is_open = False
             self._written = Written(**self._writer.finish())
 
     def abort(self) -> None:
-        """Gives the file up: at a path nothing appears, or what was there before stays."""
+        """Discards the file: no file appears at the path, and an existing file stays."""
         self._is_open = False
         self._writer.abort()
 
@@ -235,10 +236,10 @@ def write_table(
     progress: Progress | None = None,
     **options: Any,
 ) -> Written:
-    """Writes rows to a Parquet file: a table, a data frame, a reader, a scan of Lath. It appears whole or not at all.
+    """Writes rows (a table, a data frame, a reader or a scan) to a Parquet file, which appears whole or not at all.
 
-    Options are those of :class:`ParquetWriter`. ``progress`` is called with the number of rows written and that of all rows, or
-    ``None`` where ``table`` does not know it; ``True`` shows a bar of tqdm. What it raises ends the writing.
+    ``options`` are the options of :class:`ParquetWriter`. ``progress`` is called with the number of rows written and the number of all
+    rows, which is ``None`` if ``table`` does not know it; ``True`` shows a tqdm bar. An exception that it raises ends the writing.
 
     >>> import pyarrow as pa
     >>> rows = pa.table({"id": range(1000), "name": [f"name {row}" for row in range(1000)]})
