@@ -9,7 +9,7 @@ use lath_parquet::StoredFilter;
 
 use crate::row::ByteList;
 
-/// Parts of the cache, each with a lock and an equal share of the room.
+/// Shards of the cache, each with a lock and an equal share of the space.
 const SHARDS: usize = 8;
 
 /// Overhead of an entry, in bytes.
@@ -29,7 +29,7 @@ pub(crate) enum Part {
 /// A part of a file: a number that no other file has, and which part it is.
 pub(crate) type PartOfFile = (u64, Part);
 
-/// The Bloom filters of a row group, by key column; `None` where there is none that can be used.
+/// The Bloom filters of a row group, by key column; `None` for a column without a usable filter.
 pub(crate) type RowGroupFilters = Vec<Option<StoredFilter>>;
 
 /// A part of a file, decoded.
@@ -51,7 +51,7 @@ impl CacheEntry {
     }
 }
 
-/// Cache of parts of files, of bounded size. The clock algorithm evicts parts that were not used lately.
+/// Cache of parts of files, of bounded size. The clock algorithm evicts parts that were not used recently.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     shards: Box<[Mutex<Shard>]>,
@@ -68,7 +68,7 @@ impl BlockCache {
         self.shard(part).lock().unwrap_or_else(PoisonError::into_inner).get(part)
     }
 
-    /// Keeps a part, unless it is larger than the room of a shard.
+    /// Caches a part, unless it is larger than a shard.
     pub(crate) fn put(&self, part: PartOfFile, cached: CacheEntry) {
         self.shard(&part).lock().unwrap_or_else(PoisonError::into_inner).put(part, cached);
     }
@@ -88,7 +88,7 @@ struct Shard {
     slots: Vec<Slot>,
     /// The slot of each part.
     places: HashMap<PartOfFile, usize, BuildHasherDefault<PartHasher>>,
-    /// The slot that is looked at next when room is needed.
+    /// The slot that eviction examines next.
     hand: usize,
 }
 

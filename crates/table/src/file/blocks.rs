@@ -12,10 +12,10 @@ use super::block_cache::{BlockCache, CacheEntry, Part, RowGroupFilters};
 use crate::error::Result;
 use crate::row::ByteList;
 
-/// A file as blocks are read of it.
+/// A file whose blocks are read and cached.
 #[derive(Debug)]
 pub(crate) struct ColdBlocks {
-    /// A number that no other one has.
+    /// A unique number.
     id: u64,
     file: ParquetFile,
     reader: RowReader,
@@ -37,7 +37,7 @@ impl ColdBlocks {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let reader = RowReader::new(file.clone(), strings)?;
         let fields = key.iter().enumerate();
-        // Conditions and other engines take both zeros for one value, and keys do not: filters of floats are left alone.
+        // Filters of floats are not used: conditions and other engines treat both zeros as one value, and keys do not.
         let filters = fields.filter(|(_, field)| !field.data_type().is_floating()).filter_map(|(at, field)| {
             let hash = file.filter_hash(field.name())?;
             Some(KeyFilter { at, name: field.name().clone(), hash })
@@ -51,7 +51,7 @@ impl ColdBlocks {
         self.reader.row_groups_with(rows)
     }
 
-    /// Asks the filters of row groups for keys with these key columns.
+    /// Probes the filters of row groups for keys with these key columns.
     pub(crate) fn probe(&self, key_columns: &[ArrayRef]) -> Probe<'_> {
         let hashes = |filter: &KeyFilter| filter.hash.hash_array(&key_columns[filter.at]);
         Probe { blocks: self, hashes: self.filters.iter().map(hashes).collect(), known: None }
@@ -72,7 +72,7 @@ impl ColdBlocks {
         Ok(filters)
     }
 
-    /// The encoded keys of a block: of the cache, or what `encode` makes.
+    /// The encoded keys of a block, from the cache or from `encode`.
     pub(crate) fn keys(
         &self,
         cache: &BlockCache,
@@ -88,7 +88,7 @@ impl ColdBlocks {
         Ok(keys)
     }
 
-    /// A column of a block with these rows, past the cache.
+    /// Reads a column of a block with these rows, bypassing the cache.
     pub(crate) fn read(&self, column: usize, rows: Range<u64>) -> Result<ArrayRef> {
         Ok(self.reader.read(column, rows)?)
     }

@@ -18,7 +18,7 @@ pub(crate) struct ColdCondition {
     pub(crate) rest: Option<RestOfCondition>,
 }
 
-/// The part of a condition that names columns which the file does not have as the table has them.
+/// The part of a condition on columns that differ between the file and the table.
 #[derive(Debug)]
 pub(crate) struct RestOfCondition {
     filter: BatchFilter,
@@ -60,8 +60,8 @@ impl RestOfCondition {
     }
 }
 
-/// Whether a condition asks the same of rows of the older schema: its names mean the same columns there, with the same types. Floats that
-/// were widened differ, for one, since a literal is the nearest float of the column's type.
+/// Whether a condition means the same for rows of the older schema: its names are the same columns there, with the same types. Widened
+/// floats differ, for example, because a literal is the nearest float of the column's type.
 fn means_the_same(condition: &Predicate, upgrade: &Upgrade) -> Result<bool> {
     let (from, to) = (upgrade.from().arrow(), upgrade.to().arrow());
     let columns = condition.filter(to)?.names();
@@ -88,7 +88,7 @@ pub(crate) fn filter_columns(filter: &BatchFilter, fields: &Fields) -> Vec<usize
     columns.into_iter().collect()
 }
 
-/// The column that names lead into.
+/// The column that a path of names begins with.
 fn root(names: &[String], fields: &Fields) -> Option<usize> {
     let root = names.first()?;
     fields.iter().position(|field| field.name() == root)

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::records::{BLOCK_ROWS, BlockKeys, FileEntry};
 use crate::row::{ROW_NUMBER, TableSchema, Upgrade, as_type};
 
-/// A file, read in a schema that is not older than its own.
+/// A file, read in its own schema or a newer one.
 #[derive(Debug)]
 pub(crate) struct DataFile {
     rows: u64,
@@ -45,7 +45,7 @@ impl DataFile {
         Self::with_keys(&path, entry, schema, keys, checksums, options)
     }
 
-    /// The file without the keys of its blocks, so that no key can be looked for.
+    /// The file without the keys of its blocks, so that it has no lookups by key.
     pub(crate) fn without_keys(
         folder: &Path,
         entry: &FileEntry,
@@ -90,8 +90,8 @@ impl DataFile {
         Self { rows: self.rows, upgrade, file, keys, is_verified: self.is_verified, blocks }
     }
 
-    /// Whether Bloom filters, statistics and indexes of the file may rule out rows: nothing but the checksums of the file's blocks shows that
-    /// they are damaged, and a damaged one would hide rows.
+    /// Whether Bloom filters, statistics and indexes of the file may rule out rows. Only the checksums of the file's blocks detect damage in
+    /// them, and a damaged one would hide rows.
     pub(crate) fn is_verified(&self) -> bool {
         self.is_verified
     }
@@ -118,7 +118,7 @@ impl DataFile {
         &self.file
     }
 
-    /// The file as blocks are read of it, opened by the first call.
+    /// The cached blocks of the file, opened by the first call.
     pub(crate) fn blocks(&self) -> Result<&ColdBlocks> {
         if let Some(blocks) = self.blocks.get() {
             return Ok(blocks);
@@ -147,7 +147,7 @@ impl DataFile {
         Ok(scan.strings(self.schema().strings()).select_columns(columns.read))
     }
 
-    /// Batches of these columns as the file's schema has them, any of them several times, with the numbers of their rows.
+    /// Batches of these columns in the file's schema, with the numbers of their rows. A column may repeat.
     pub(crate) fn numbered(&self, scan: Scan, columns: &[usize]) -> Result<NumberedBatches> {
         let batches = scan.row_number_column(ROW_NUMBER).build()?;
         Ok(NumberedBatches { batches, columns: ColdColumns::new(&self.upgrade, columns) })
@@ -180,7 +180,7 @@ impl Iterator for NumberedBatches {
 pub(crate) struct ColdColumns {
     upgrade: Arc<Upgrade>,
     columns: Vec<usize>,
-    /// The types in which they are given.
+    /// The types that are returned.
     types: Vec<DataType>,
     /// The columns that are read from the file: places in its own schema, each once.
     read: Vec<usize>,
@@ -211,7 +211,7 @@ impl ColdColumns {
         self
     }
 
-    /// The names in the file of its strings and binary that are given as dictionaries.
+    /// The names in the file of the string and binary columns that are returned as dictionaries.
     pub(crate) fn dictionaries(&self) -> impl Iterator<Item = String> {
         let given = self.types.iter().zip(&self.sources);
         let sources =
@@ -224,12 +224,12 @@ impl ColdColumns {
         fields.filter(has_values).map(|field| field.name().clone())
     }
 
-    /// The places in the file's own schema of what it has of the columns, each once.
+    /// The places in the file's own schema of the columns that the file has, each once.
     pub(crate) fn read(&self) -> &[usize] {
         &self.read
     }
 
-    /// The columns of a batch that was scanned of the file, with what is read of it first.
+    /// The columns of a batch from a scan of the file, whose first columns are `read`.
     pub(crate) fn arrays(&self, scanned: &RecordBatch) -> Result<Vec<ArrayRef>> {
         if scanned.num_columns() < self.read.len() {
             return Err(Error::internal("a scan gave too few columns"));

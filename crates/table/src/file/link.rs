@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Gives a file another name, under which none is there: as a hard link, or as a copy that is on the disk where the file system has no links.
-/// Whether it is a link.
+/// Gives a file an additional, unused name: by a hard link, or by a synced copy if the file system has no links. Returns whether it is a
+/// link.
 pub(crate) fn link_or_copy(from: &Path, to: &Path) -> Result<bool> {
     if fs::hard_link(from, to).is_ok() {
         return Ok(true);

@@ -18,13 +18,13 @@ pub(crate) const MAX_PROBED_KEYS: usize = 1 << 16;
 /// Up to this number of blocks is read one by one and cached. More blocks are scanned without caching.
 pub(crate) const MAX_CACHED_BLOCKS: usize = 64;
 
-/// A key and where it is: its place among the keys that were looked for, and its row in the file.
+/// A key that was found: its place among the keys of the lookup, and its row in the file.
 pub(crate) type KeyLocation = (usize, u64);
 
 /// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order of rows.
 ///
-/// In a file that is in the order of its keys, the block index gives the block that can have a key, and Bloom filters rule out keys that are in no row
-/// group; then the key columns of the remaining blocks are read and compared.
+/// In a file in key order, the block index gives the block that can have a key, and Bloom filters rule out keys that no
+/// row group has; then the key columns of the remaining blocks are read and compared.
 pub(crate) fn locate(
     cache: &BlockCache,
     file: &DataFile,
@@ -82,7 +82,7 @@ pub(crate) fn locate(
 
 /// Number of keys, from the first on, that are less than `key`.
 fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
-    // Most often none or few, as rows and keys go side by side.
+    // Usually none or few, because rows and keys advance together.
     let mut step = 1;
     while step < keys.len() && keys[step] < key {
         step *= 2;

@@ -19,7 +19,7 @@ use crate::row::ByteList;
 /// A key that a file may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeyInBlock {
-    /// Its place among the keys that are looked for.
+    /// Its place among the keys of the lookup.
     pub(crate) at: usize,
     pub(crate) block: usize,
 }
@@ -36,8 +36,8 @@ impl DataFile {
         }
     }
 
-    /// Drops the keys that Bloom filters rule out. Keys are in ascending order and have these key columns; each that is left comes with the
-    /// block that has it if the file does.
+    /// Drops the keys that Bloom filters rule out. Keys are in ascending order and have these key columns. Each remaining key comes with
+    /// the only block that can have it.
     pub(crate) fn probe(
         &self,
         fences: &BlockIndex,

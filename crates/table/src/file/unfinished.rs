@@ -24,7 +24,7 @@ pub(crate) struct UnfinishedCopy {
 }
 
 impl UnfinishedCopy {
-    /// Makes the folder, whose store will be at `store`, or clears what an interrupted process has left in it.
+    /// Creates the folder, whose store will be at `store`, or removes what an interrupted process left in it.
     pub(crate) fn begin(folder: &Path, store: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let marker = folder.join(MARKER);
@@ -46,7 +46,7 @@ impl UnfinishedCopy {
         self.folder.join(STORE)
     }
 
-    /// Gives the store, which is closed, its name.
+    /// Renames the closed store to its final name.
     pub(crate) fn finish(self, store: &Path) -> Result<()> {
         let made = self.store();
         fs::rename(&made, store).map_err(Error::io("rename", &made))?;

@@ -15,7 +15,7 @@ use super::locate::{KeyLocation, MAX_CACHED_BLOCKS, MAX_PROBED_KEYS, block_range
 use crate::error::Result;
 use crate::records::{BLOCK_ROWS, KeyBounds};
 
-/// If filters let more keys than this pass in a row group, the others are not asked for: most blocks are read anyway.
+/// If more keys than this pass the filters of a row group, no more keys are probed: most blocks are read anyway.
 const MAX_PASSING_KEYS: usize = 64;
 
 impl DataFile {
@@ -76,7 +76,8 @@ impl DataFile {
         Ok(found)
     }
 
-    /// The blocks that may have one of `keys`, which are in ascending order. Without key columns, filters are not asked.
+    /// The blocks that may have one of `keys`, which are in ascending order. Without key columns, filters are not
+    /// probed.
     fn blocks_with(
         &self,
         bounds: &KeyBounds,
@@ -86,7 +87,7 @@ impl DataFile {
     ) -> Result<Vec<usize>> {
         let blocks = self.blocks()?;
         let mut probe = key_columns.map(|columns| blocks.probe(columns));
-        // The row groups of the last block, and the keys that their filters let pass.
+        // The row groups of the last block, and the keys that pass their filters.
         let mut row_groups = 0..0;
         let mut passing: Vec<&[u8]> = keys.to_vec();
         let mut found = Vec::new();
@@ -143,7 +144,7 @@ impl<'k> Places<'k> {
         slots.map(|place| place - 1).find(|place| self.keys[*place] == key)
     }
 
-    /// The slots that a key may have: each once, from the slot of its hash on.
+    /// The possible slots of a key: each once, beginning with the slot of its hash.
     fn probe_slots(&self, key: &[u8]) -> impl Iterator<Item = usize> + use<> {
         let (hash, mask) = (xxh3_64(key) as usize, self.slots.len() - 1);
         (0..=mask).map(move |step| hash.wrapping_add(step) & mask)

@@ -15,7 +15,7 @@ use crate::view::{Engine, View, dead_rows};
 /// The number of rows of the view, checked against the numbers of entries of its indexes.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if an index has another number of entries: then a row is there twice or missing.
+/// [`Error::Corrupt`] if an index has a different number of entries, because a row is missing or repeated.
 pub(crate) fn count_all(engine: &Engine, view: &mut dyn View) -> Result<u64> {
     let rows = count_by_files(engine, view)?;
     for index in Arc::clone(view.indexes()).iter() {
@@ -38,8 +38,8 @@ pub(crate) fn count_by_files(engine: &Engine, view: &mut dyn View) -> Result<u64
     Ok(cold + hot)
 }
 
-/// The number of rows whose keys are in a range. A file in the order of its keys costs two blocks of the key columns at
-/// most, a file in another order the blocks that have keys both within and outside of the range.
+/// The number of rows whose keys are in a range. It reads at most two blocks of the key columns of a file in key order,
+/// and of other files the blocks that have keys both inside and outside of the range.
 pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange) -> Result<u64> {
     if range.is_empty() {
         return Ok(0);

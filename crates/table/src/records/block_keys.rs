@@ -11,7 +11,7 @@ use crate::row::key::KeyRange;
 pub(crate) enum BlockKeys {
     /// Rows are in the order of their keys: the first key of each block.
     First(BlockIndex),
-    /// Rows are in another order: the least and the greatest key of each block.
+    /// Rows are in another order: the smallest and the largest key of each block.
     Bounds(KeyBounds),
 }
 
@@ -49,12 +49,12 @@ impl BlockKeys {
     }
 }
 
-/// The least and the greatest key of each block of a file.
+/// The smallest and the largest key of each block of a file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeyBounds {
-    /// By turns.
+    /// Alternating: the smallest and the largest key of each block.
     keys: ByteList,
-    /// The keys of the block that is being gathered.
+    /// The keys of the current block.
     least: Vec<u8>,
     greatest: Vec<u8>,
     row_count: u64,
@@ -97,12 +97,12 @@ impl KeyBounds {
         self.keys.len() / 2
     }
 
-    /// The least and the greatest key of a block.
+    /// The smallest and the largest key of a block.
     pub(crate) fn block(&self, block: usize) -> (&[u8], &[u8]) {
         (self.keys.get(2 * block), self.keys.get(2 * block + 1))
     }
 
-    /// The least and the greatest key of all blocks, if there are any.
+    /// The smallest and the largest key of all blocks; `None` if there are none.
     pub(crate) fn whole_file(&self) -> Option<(&[u8], &[u8])> {
         let blocks = || (0..self.len()).map(|block| self.block(block));
         Some((blocks().map(|(least, _)| least).min()?, blocks().map(|(_, greatest)| greatest).max()?))

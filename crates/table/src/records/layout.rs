@@ -4,13 +4,13 @@ use lath_store::{RecordReader, RecordWriter};
 
 use crate::error::{Error, Result};
 
-/// The number of the format that is written. Later ones are refused by this version.
+/// The format that this version writes. Later formats are refused.
 pub(crate) const FORMAT: u32 = 5;
 
-/// The oldest format that is read: in it, all files are in the order of their keys.
+/// The oldest format that this version reads. In it, all files are in key order.
 pub(crate) const OLDEST_FORMAT: u32 = 3;
 
-/// Rows of a file that one piece of its mask is about.
+/// Number of rows of a file that one piece of its mask covers.
 pub(crate) const MASK_ROWS: u64 = 1 << 16;
 
 /// A tree of the store.
@@ -164,7 +164,7 @@ pub(crate) fn mask_key(number: u64, row: u64) -> [u8; 12] {
 /// The state of a table, which changes with every commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// The writer that made the commit: a number that no other opening has.
+    /// The writer that made the commit: a unique number of the opening of the table.
     pub(crate) incarnation: u64,
     /// The table's version: the number of the store's commit, or a higher one in a backup.
     pub(crate) stamp: u64,
@@ -176,7 +176,7 @@ pub(crate) struct State {
     pub(crate) next_file: u64,
     /// The version of the newest schema.
     pub(crate) schema: u32,
-    /// About how many bytes were put into the hot tree since the last flush.
+    /// Approximate number of bytes put into the hot tree since the last flush.
     pub(crate) hot_bytes: u64,
     /// `None` if changes are not kept.
     pub(crate) feed: Option<Feed>,
@@ -269,12 +269,12 @@ pub(crate) struct FileEntry {
     pub(crate) mask_stamp: u64,
     /// No hot row and no tombstone with this stamp or an older one has the key of a row, unless the mask has the row.
     pub(crate) born: u64,
-    /// The least and the greatest key.
+    /// The smallest and the largest key.
     pub(crate) min: Vec<u8>,
     pub(crate) max: Vec<u8>,
     /// The numbers of the columns by which its rows are sorted before the key; none if they are in the order of their keys.
     pub(crate) order: Vec<u32>,
-    /// Whether the checksums of its blocks are kept; not of files that were written in format 4 or before.
+    /// Whether the checksums of its blocks are kept; false for files that were written in format 4 or before.
     pub(crate) is_checksummed: bool,
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn keep_snapshot(store: &Store, name: &str) -> Result<()> {
     Ok(transaction.commit_with(Durability::Sync)?)
 }
 
-/// Drops the snapshot with this name. Readers of commits before this one may still use it, and so the files and tables that only it has had
+/// Drops the snapshot with this name. Readers of earlier commits may still use it, so the files and tables that only this snapshot has
 /// count as dropped from now on.
 pub(crate) fn drop_snapshot(store: &Store, name: &str) -> Result<()> {
     let mut transaction = store.begin()?;

@@ -16,7 +16,7 @@ impl ByteList {
         self.ends.push(self.bytes.len());
     }
 
-    /// Adds the string that `write` appends, unless it gives `None`.
+    /// Adds the string that `write` appends, unless it returns `None`.
     pub(crate) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
         let start = self.bytes.len();
         let written = write(&mut self.bytes);
@@ -27,17 +27,17 @@ impl ByteList {
         written
     }
 
-    /// Bytes that it takes in memory.
+    /// Memory size in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// The number of the first ones for which `is_first` is true, and behind which it is false.
+    /// The number of strings at the beginning for which `is_first` is true; it is false for all others.
     pub(crate) fn partition_point(&self, is_first: impl Fn(&[u8]) -> bool) -> usize {
         self.partition_point_in(0..self.len(), is_first)
     }
 
-    /// [`partition_point`](Self::partition_point) where it is known to be in a range.
+    /// [`partition_point`](Self::partition_point), if the result is known to be in a range.
     pub(crate) fn partition_point_in(&self, range: Range<usize>, is_first: impl Fn(&[u8]) -> bool) -> usize {
         let Range { start: mut low, end: mut high } = range;
         while low < high {

@@ -13,10 +13,10 @@ use crate::error::Result;
 /// Comparison of floats as keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FloatKeys {
-    /// Each has its own, by its bits: in tables of format 4 and before, whose keys stay as they are.
+    /// By bits: every bit pattern is a different key. Tables of format 4 and before, whose keys stay as they are.
     #[default]
     ByBits,
-    /// 0.0 and -0.0 are one, and so are all NaN, which come last. The key has 0.0, or the NaN that is positive and quiet.
+    /// By value: 0.0 and -0.0 are one key (0.0), and so are all NaNs (the positive quiet one), which come last.
     ByValue,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn has_floats(data_type: &DataType) -> bool {
     }
 }
 
-/// The array with one form of each float: 0.0 for both zeros, and one NaN.
+/// The array with canonical floats: 0.0 for both zeros, and one NaN.
 pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(match array.data_type() {
         DataType::Float16 => floats::<Float16Type>(array, |value| value == f16::ZERO, f16::is_nan),

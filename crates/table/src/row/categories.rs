@@ -42,11 +42,11 @@ fn categories_column(key: &[u8]) -> Result<Option<u32>> {
     Ok(Some(u32::from_be_bytes(column)))
 }
 
-/// Maximum bytes of the categories of an unordered column. A column with more is a compressed text column, and not an enumeration: its files
-/// would each begin with a dictionary that few of their rows use.
+/// Maximum bytes of the categories of an unordered column. A column with more is compressed text, not an enumeration: each of its files
+/// would begin with a dictionary of which its rows use little.
 const UNORDERED_BYTES: usize = 64 << 10;
 
-/// Maximum bytes of the categories of an ordered column: as many as the dictionary page of a Parquet file has.
+/// Maximum bytes of the categories of an ordered column: the limit of the dictionary page of a Parquet file.
 const ORDERED_BYTES: usize = 1 << 20;
 
 /// The categories of the columns of a table, by the numbers of the columns.
@@ -107,7 +107,7 @@ pub(crate) struct ColumnCategories {
     is_ordered: bool,
     /// Distinct and not null.
     values: ArrayRef,
-    /// The place of each value, by its bytes.
+    /// The position of each value, by its bytes.
     codes: HashMap<Box<[u8]>, usize>,
 }
 
@@ -166,7 +166,7 @@ impl ColumnCategories {
         matches!(field.data_type(), DataType::Dictionary(_, values) if **values == *self.values.data_type())
     }
 
-    /// These categories and behind them the new ones of a dictionary. `is_ordered` says that the order of the dictionary has a meaning.
+    /// These categories, followed by the new ones of a dictionary. `is_ordered`: the order of the dictionary has a meaning.
     pub(crate) fn extend(&self, field: &Field, dictionary: &ArrayRef, is_ordered: bool) -> Result<Growth> {
         let Some(dictionary) = dictionary.as_any_dictionary_opt() else { return Ok(Growth::Unchanged) };
         let values = dictionary.values();
@@ -234,7 +234,7 @@ impl ColumnCategories {
         }
     }
 
-    /// Refuses values that are none of these categories.
+    /// Refuses values that are not in these categories.
     fn check_values(&self, field: &Field, dictionary: &dyn arrow_array::array::AnyDictionaryArray) -> Result<()> {
         let values = dictionary.values();
         let bytes = ValueBytes::new(values)?;
@@ -341,7 +341,7 @@ fn with_keys<K: ArrowDictionaryKeyType>(array: &DictionaryArray<K>, keys: &Array
     Ok(Arc::new(DictionaryArray::try_new(keys, Arc::clone(array.values()))?))
 }
 
-/// The number of categories that the keys of a dictionary can tell apart.
+/// The maximum number of categories for a type of dictionary keys.
 fn max_categories(data_type: &DataType) -> u64 {
     let DataType::Dictionary(keys, _) = data_type else { return 0 };
     match **keys {

@@ -9,8 +9,8 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use crate::error::{Error, Result};
 
-/// The columns of a batch in the types of `schema`, which has as many: rows that [`Table::upsert`](crate::Table::upsert) would put as they
-/// are. Numbers, dates and times are cast where no value is lost.
+/// Converts the columns of a batch to the types of `schema`, which has the same number of columns, so that
+/// [`Table::upsert`](crate::Table::upsert) takes the rows unchanged. Numbers, dates and times are cast if no value is lost.
 ///
 /// # Errors
 /// [`Error::Batch`] names the first value that is lost, [`Error::Null`] the first null of a column without nulls.
@@ -34,7 +34,7 @@ pub fn conform_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBa
     Ok(RecordBatch::try_new_with_options(schema, columns.collect::<Result<_>>()?, &options)?)
 }
 
-/// The array as a column that `field` describes.
+/// Converts the array to the type of `field`.
 pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
     if !field.is_nullable()
         && let Some(nulls) = array.logical_nulls()
@@ -63,7 +63,7 @@ pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef
     cast_exactly(array, field)
 }
 
-/// The values in the type of the field, if it has all of them.
+/// The values in the type of the field, if it can represent all of them.
 fn cast_exactly(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
     if array.data_type() == &DataType::Null {
         return Ok(new_null_array(field.data_type(), array.len()));
@@ -101,7 +101,7 @@ fn may_be_cast(given: &DataType, wanted: &DataType) -> bool {
     }
 }
 
-/// Whether types differ in the layout of their arrays and the names of nested fields only.
+/// Whether types differ only in the layout of their arrays and in the names of nested fields.
 fn has_same_values(given: &DataType, wanted: &DataType) -> bool {
     use DataType::{
         Binary, BinaryView, Dictionary, FixedSizeList, LargeBinary, LargeList, LargeUtf8, List, Map, Struct, Utf8,

@@ -31,7 +31,7 @@ impl RowOrder {
             }
         }
         let fields = places.iter().map(|&place| FieldRef::clone(&schema.arrow().fields()[place])).collect();
-        // An order of rows tells apart whatever it can.
+        // By bits: an order may distinguish floats that are equal as keys.
         Ok(Some(Self { ids: ids.to_vec(), codec: KeyCodec::new(places, fields, FloatKeys::ByBits)? }))
     }
 

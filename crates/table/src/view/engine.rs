@@ -37,7 +37,7 @@ pub(crate) struct Engine {
     pub(crate) options: TableOptions,
     pub(crate) runtime: Runtime,
     pub(crate) dataset: DatasetOptions,
-    /// A random number that identifies this opening.
+    /// A random number that identifies this opening of the table.
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
     /// Number of times that rows were removed from the hot tree other than by a flush, committed or not.
@@ -136,7 +136,7 @@ impl Engine {
         Ok(catalog)
     }
 
-    /// The schema with the categories of a commit. Schemas that are equal are one, so that files are remembered in it.
+    /// The schema with the categories of a commit. Equal schemas share one value, so that files are cached by it.
     fn with_categories(&self, schema: Arc<TableSchema>, meta: Option<Tree<'_>>) -> Result<Arc<TableSchema>> {
         let categories = Categories::read(meta)?;
         if categories.is_empty() {
@@ -205,7 +205,7 @@ impl Engine {
         DataFile::find(&self.folder, entry, schema, keys, checksums, &self.dataset)
     }
 
-    /// Forgets files that were removed.
+    /// Drops removed files from the cache.
     pub(crate) fn forget(&self, names: &[String]) {
         let mut files = lock(&self.files);
         for name in names {

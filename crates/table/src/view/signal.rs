@@ -21,9 +21,9 @@ struct SignalState {
 pub(crate) enum WakeReason {
     /// There may be something to do.
     Due,
-    /// The time is over.
+    /// The timeout has passed.
     Timeout,
-    /// Nothing is to be done any more.
+    /// The thread has to end.
     Over,
 }
 
@@ -34,7 +34,7 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    /// Nothing is to be done any more, and what is being done may stop.
+    /// The thread has to end, and may stop its current work.
     pub(crate) fn end(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
         self.changed.notify_all();

@@ -53,7 +53,7 @@ impl OpenWrite {
 
     /// Removes hot rows and tombstones, except for the ones that commits after `flushed` have put.
     fn keep_changed_hot(&mut self, flushed: &Commit, has_changed: bool) -> Result<()> {
-        // The transaction has changed nothing yet that these trees have.
+        // The transaction has not changed these trees yet.
         let newest = Commit::newest(self.engine())?;
         let mut bytes = 0;
         for name in [TreeName::Hot, TreeName::Tombstones] {

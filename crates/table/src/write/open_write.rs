@@ -33,18 +33,18 @@ pub(crate) struct OpenWrite {
     has_changed: bool,
     /// Rows that are not written yet.
     pending: PendingRows,
-    /// Files that are removed unless there is a commit.
+    /// Files that are removed if the transaction does not commit.
     files: Vec<NewFiles>,
 }
 
 impl OpenWrite {
-    /// Waits for the transaction before this one.
+    /// Waits until another open transaction has ended.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let transaction = StoreTransaction::Own(engine.store.begin()?);
         Self::new(engine, transaction)
     }
 
-    /// A table's part of a transaction that is open, and that is [lent](Self::lend) to it before it is used.
+    /// A table's part of an open transaction, which is [lent](Self::lend) to the table before it is used.
     pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
         Self::new(engine, StoreTransaction::Elsewhere)
     }
@@ -212,12 +212,12 @@ impl OpenWrite {
         &mut self.pending
     }
 
-    /// Files that are removed again unless there is a commit.
+    /// Files that are removed again if the transaction does not commit.
     pub(crate) fn keep_on_commit(&mut self, files: NewFiles) {
         self.files.push(files);
     }
 
-    /// Keeps the files from now on: an error of the commit does not always mean that it was not made.
+    /// Keeps the files from now on, because a commit that returns an error may still have been made.
     pub(crate) fn keep_files(&mut self) {
         self.files.iter_mut().for_each(NewFiles::keep);
     }
@@ -420,7 +420,7 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// Writes the state, if anything has changed; whether there is work for the background thread.
+    /// Writes the state, if anything has changed. Returns whether there is work for the background thread.
     pub(crate) fn write_state(&mut self) -> Result<bool> {
         self.write_pending()?;
         if !self.has_changed {

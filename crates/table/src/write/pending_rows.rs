@@ -64,7 +64,7 @@ impl PendingRows {
         self.row_count
     }
 
-    /// About how much memory the rows take.
+    /// Approximate memory of the rows.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -94,7 +94,7 @@ impl PendingRows {
             let prefixes = keys.iter().map(|key| first_bytes(&key[common..]));
             rows.extend(prefixes.zip(0..).map(|(prefix, row)| PendingRow { prefix, batch, row }));
         }
-        // A stable sort, which finds the runs that batches are. Most often prefixes differ, so that no key is compared.
+        // A stable sort, which detects the sorted runs of the batches. Prefixes usually differ, so that whole keys are not compared.
         rows.sort_by(|a, b| a.prefix.cmp(&b.prefix).then_with(|| pending.key(a).cmp(pending.key(b))));
         let is_last = |at: usize| {
             let next = rows.get(at + 1);

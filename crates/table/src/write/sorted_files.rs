@@ -32,7 +32,7 @@ pub(crate) struct SortedFiles {
     /// `None` for the order of keys.
     order: Option<Arc<RowOrder>>,
     options: WriteOptions,
-    /// Whether the end of the background thread ends this.
+    /// Whether stopping the background thread stops this.
     is_maintenance: bool,
     current: Option<Current>,
     done: NewFiles,

@@ -16,7 +16,7 @@ use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, TableSchema, as_type, batch};
 use crate::view::{HotColumns, HotRows, View};
 
-/// Batches that a thread decodes each time it starts. Starting takes as long as some hundred rows.
+/// Batches that a thread decodes each time it starts. Starting a thread takes as long as decoding some hundred rows.
 const BATCHES_PER_START: usize = 8;
 
 /// Batches of the hot rows for which a condition is true, in the order of keys.
@@ -77,7 +77,7 @@ impl HotScan {
         Ok(self.ready.pop_front())
     }
 
-    /// So many batches from a row on, which the caller and other threads make.
+    /// Decodes a number of batches, beginning with a row, on this and other threads.
     fn read(&self, tree: Tree<'_>, first: u64, batches: usize) -> Result<Vec<RecordBatch>> {
         let per_thread = batches.div_ceil(self.threads);
         let part = move |start: usize| {

@@ -17,13 +17,13 @@ use crate::records::BlockKeys;
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, ByteList, interleave_rows, slice_bytes};
 
-/// About how much memory the windows of all files that are read at once take at most.
+/// Approximate maximum memory of the windows of all files that are read at the same time.
 const WINDOW_BYTES: usize = 256 << 20;
 
 /// Minimum bytes of a window.
 const MIN_WINDOW_BYTES: usize = 4 << 20;
 
-/// Maximum growth of a window over the one before it.
+/// Maximum growth factor from one window to the next.
 const GROWTH: usize = 4;
 
 /// The rows of a file, a window of keys at a time.
@@ -35,11 +35,11 @@ pub(crate) struct KeyWindows {
     predicate: Option<Predicate>,
     /// The rest of the range.
     range: KeyRange,
-    /// Number of rows that are still to be read.
+    /// Number of rows left to read.
     rows_left: u64,
     /// Rows of the next window.
     window_rows: usize,
-    /// About how much memory a window takes at most.
+    /// Approximate maximum memory of a window.
     window_bytes: usize,
 }
 
@@ -82,7 +82,7 @@ impl KeyWindows {
             self.rows_left = 0;
         } else {
             self.rows_left -= rows.len() as u64;
-            // The first key behind the last.
+            // The first key after the last one.
             self.range.low = [&last[..], &[0]].concat();
         }
         let columns = self.read_columns(&rows)?;
@@ -129,7 +129,7 @@ impl KeyWindows {
         Ok(least)
     }
 
-    /// The columns that are wanted of these rows, in their order. The file is read once, from its beginning to its end.
+    /// The requested columns of these rows, in their order. Reads the file once, sequentially.
     fn read_columns(&self, rows: &[KeyAndRow]) -> Result<Vec<ArrayRef>> {
         if self.columns.is_empty() {
             return Ok(Vec::new());

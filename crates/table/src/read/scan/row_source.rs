@@ -134,7 +134,8 @@ impl RowSource {
         self.current.as_ref().is_none_or(|current| current.at == current.len)
     }
 
-    /// Reads on if all rows were handed out. The first `wanted` columns are given, and `codec` encodes the others, which decide the order.
+    /// Reads the next batch if all rows were handed out. The first `wanted` columns are returned, and `codec` encodes the others, which
+    /// define the order.
     pub(crate) fn fill(&mut self, view: &mut dyn View, wanted: usize, codec: &KeyCodec) -> Result<()> {
         while !self.is_done && self.is_used_up() {
             self.current = match &mut self.rows {
