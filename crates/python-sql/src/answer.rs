@@ -114,7 +114,7 @@ impl PyAnswer {
         self.rows_with_offsets(py)?.into_pandas(py)
     }
 
-    /// Stops the statement. Rows that were not read are lost.
+    /// Stops the statement. Unread rows are lost.
     fn close(&self, py: Python<'_>) {
         if self.origin == Origin::here() {
             self.stop.stop();
@@ -150,7 +150,7 @@ impl PyAnswer {
 }
 
 impl PyAnswer {
-    /// The first rows as a table. They are computed for it, and are still there to be read.
+    /// The first rows as a table. They are computed for it, and can still be read.
     fn shown<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyAny>> {
         let fields = self.schema.fields();
         let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();

@@ -1,4 +1,4 @@
-//! The rows of a statement, as they are computed.
+//! Batches of a statement's rows.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl Stream for Failing {
 
 impl Drop for Failing {
     fn drop(&mut self) {
-        // The last one of a session waits for its threads to end, and these may wait for the GIL to give back what belongs to Python.
+        // Dropping the last reference to a session waits for its threads to end, and these may wait for the GIL to release Python
+        // objects.
         if let Some(answer) = self.answer.take() {
             drop_apart(answer);
         }

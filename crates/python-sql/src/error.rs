@@ -1,4 +1,4 @@
-//! Errors of statements as exceptions of `lath._errors`.
+//! Converts errors of statements to exceptions of `lath._errors`.
 
 use lath_pyo3::error::{Failure, Kind, MistakePlace};
 use lath_sql::Error;

@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use lath_pyo3::{fork, work};
 use pyo3::prelude::*;
 
-/// The compiled part of `lath_sql`. Whether it works without the GIL is not tested.
+/// The compiled part of `lath_sql`. It is not tested without the GIL.
 #[pymodule(gil_used = true)]
 fn _lath_sql(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::note_main_thread(module.py())?;
@@ -30,7 +30,7 @@ fn _lath_sql(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(provider::table_provider, module)?)
 }
 
-/// Runs a command of the arguments of the process, and returns its exit code. From then on signals end the process.
+/// Runs the command with the given arguments, and returns its exit code. Afterwards, signals end the process.
 #[pyfunction]
 #[pyo3(signature = (arguments, /))]
 fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {

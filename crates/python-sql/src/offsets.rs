@@ -1,4 +1,4 @@
-//! Strings with offsets instead of views, which older libraries do not know.
+//! Converts string views to strings with offsets, for older libraries.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(crate) fn schema_with_offsets(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The batch with `schema`, which has offsets where the batch may have views.
+/// The batch with `schema`, which has offsets instead of views.
 pub(crate) fn batch_with_offsets(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().zip(schema.fields());
     let columns = columns.map(|(column, field)| match column.data_type() == field.data_type() {

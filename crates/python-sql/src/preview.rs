@@ -1,4 +1,4 @@
-//! The first rows of a result as text.
+//! Formats the first rows of a result as text.
 
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use lath::arrow::array::{Array, RecordBatch};

@@ -102,7 +102,7 @@ impl TableProvider for HostedDataset {
         self.table.supports_filters_pushdown(filters)
     }
 
-    // As `async_trait` writes it, which compiles for seconds here.
+    // Written out, because `async_trait` takes seconds to compile here.
     fn scan<'life0, 'life1, 'life2, 'life3, 'async_trait>(
         &'life0 self,
         state: &'life1 dyn Session,

@@ -1,4 +1,4 @@
-//! Sessions: tables by name, and statements about them.
+//! Sessions: named tables, and statements on them.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::error::failure;
 /// Name of a session in errors.
 const SESSION: &str = "the session";
 
-/// Tables by name, and settings, that statements share.
+/// Named tables and settings that statements share.
 #[pyclass(name = "Session", module = "lath_sql", frozen)]
 pub(crate) struct PySession {
     /// `None` once it is closed.
@@ -68,7 +68,7 @@ impl PySession {
             builder = builder.memory_budget_bytes(bytes);
         }
         if let Some(folder) = database {
-            // A session that was dropped just now may have had it open.
+            // A session that was just dropped may still have it open.
             work::wait_for_drops(py);
             builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
             if let Some(seconds) = wait {
@@ -112,7 +112,7 @@ impl PySession {
         Err(Failure::bug("the last statement was not found").into())
     }
 
-    /// Makes a table of files or of rows.
+    /// Registers files or rows as a table.
     fn register(&self, py: Python<'_>, name: &str, source: &Bound<'_, PyAny>) -> PyResult<()> {
         let open = self.open()?;
         let lath = py.import("lath._lath")?;
@@ -139,7 +139,7 @@ impl PySession {
         Ok(())
     }
 
-    /// Removes a table that was registered. Its files stay.
+    /// Removes a registered table. Its files stay.
     fn deregister(&self, name: &str) -> PyResult<()> {
         let Open { session, .. } = self.open()?;
         let removed = session.session().context().deregister_table(name);
@@ -149,13 +149,13 @@ impl PySession {
         }
     }
 
-    /// The names of tables and views, in order.
+    /// The names of tables and views, in ascending order.
     #[getter]
     fn tables(&self) -> PyResult<Vec<String>> {
         Ok(self.open()?.session.tables())
     }
 
-    /// Closes the session and its database. Results that were not read yet can still be.
+    /// Closes the session and its database. Earlier results can still be read.
     fn close(&self, py: Python<'_>) {
         if self.origin == Origin::here() {
             drop_open(self.lock().take());
@@ -191,14 +191,14 @@ impl Drop for PySession {
     }
 }
 
-/// The last one waits for the session's threads to end, and these may wait for the GIL to give back what belongs to Python.
+/// Dropping the last reference waits for the session's threads to end, and these may wait for the GIL to release Python objects.
 fn drop_open(open: Option<OfProcess<Open>>) {
     if let Some(Ok(open)) = open.map(|open| open.into_inner(SESSION)) {
         work::drop_apart(open);
     }
 }
 
-/// Begins a statement, and says whether it answers with rows that were not computed yet: changes are made before a result is given.
+/// Begins a statement, and returns whether its rows are still to be computed. Changes are complete before a result is returned.
 fn run(
     py: Python<'_>,
     session: &Arc<BlockingSession>,
@@ -215,8 +215,8 @@ fn run(
     Ok((PyAnswer::new(answer, Arc::clone(text), stop), has_rows))
 }
 
-/// The rows of an object of Python. They are read here, because threads of a query cannot wait for the GIL: who reads the result may
-/// have it.
+/// The rows of a Python object. They are read here, because threads of a query cannot wait for the GIL, which the reader of the
+/// result may hold.
 fn source_rows(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
     let reader = capsule::reader_in(source)?;
     let schema = reader.schema();
@@ -226,13 +226,13 @@ fn source_rows(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> 
 }
 
 impl Open {
-    /// Puts a table in the place of another that was registered by this name, which stays if that fails.
+    /// Replaces the table that was registered under this name; it stays if that fails.
     fn replace(&self, name: &str, register: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let context = self.session.session().context();
         let before = context.deregister_table(name).map_err(|error| failure(error.into(), ""))?;
         register().inspect_err(|_| {
             if let Some(before) = before {
-                // It had this name just now.
+                // It was just registered under this name.
                 let _ = context.register_table(name, before);
             }
         })
@@ -243,7 +243,7 @@ impl Open {
         registered.map(drop).map_err(|error| failure(error.into(), ""))
     }
 
-    /// Work that nothing stops.
+    /// Work that cannot be stopped.
     fn into_work(
         self,
         name: &str,
@@ -253,7 +253,7 @@ impl Open {
         move || work(&self, &name)
     }
 
-    /// Attaches the table with a primary key in a folder, to be read.
+    /// Attaches the table with a primary key in a folder, for reading.
     fn attach(&self, name: &str, folder: &Path) -> Result<(), Failure> {
         self.replace(name, || self.try_attach(name, folder)?.map_err(|error| failure(error, "")))
     }
@@ -267,7 +267,7 @@ impl Open {
         Ok(self.session.run(&statement).map(drop))
     }
 
-    /// Makes a table of a location: a folder with a table with a primary key, or files.
+    /// Registers a location as a table: the folder of a table with a primary key, or files.
     fn register_location(&self, name: &str, location: &Path) -> Result<(), Failure> {
         self.replace(name, || {
             if location.is_dir() {
@@ -283,7 +283,7 @@ impl Open {
     }
 }
 
-/// A path as a text of SQL.
+/// A path as an SQL string.
 fn path_text(path: &Path) -> Result<String, Failure> {
     let path = path.to_str().ok_or_else(|| {
         Failure::invalid(format!("{}: the path is no Unicode; register a dataset that lath.open gives", path.display()))

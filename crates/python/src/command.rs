@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Runs a command of the arguments of the process, and returns its exit code. From then on signals end the process.
+/// Runs the command with the given arguments, and returns its exit code. Afterwards, signals end the process.
 #[pyfunction]
 #[pyo3(signature = (arguments, /))]
 pub(crate) fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {

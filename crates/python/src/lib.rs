@@ -1,4 +1,4 @@
-//! The Python package `lath`: the module `lath._lath`, around which `python/lath` has what is plain Python.
+//! The Python package `lath`: this crate is the module `lath._lath`, and `python/lath` is the Python code around it.
 //!
 //! The code that it shares with the module for SQL is in `lath_pyo3`: interruption, Arrow data in and out, errors, forks.
 
@@ -15,7 +15,7 @@ mod write;
 use lath_pyo3::{capsule, fork, work};
 use pyo3::prelude::*;
 
-/// The compiled part of `lath`. Whether it works without the GIL is not tested.
+/// The compiled part of `lath`. It is not tested without the GIL.
 #[pymodule(gil_used = true)]
 fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::note_main_thread(module.py())?;

@@ -122,7 +122,7 @@ impl PyTable {
         self.folder.clone()
     }
 
-    /// Puts rows, which replace those with the same keys.
+    /// Puts rows, which replace existing rows with the same keys.
     #[pyo3(signature = (rows, *, progress = None))]
     fn upsert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         self.change(py, rows, progress.as_ref(), Transaction::upsert)
@@ -145,7 +145,7 @@ impl PyTable {
         Ok(counts)
     }
 
-    /// Deletes the rows with these keys, if there are any.
+    /// Deletes the rows with these keys, if they exist.
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let table = self.table()?;
         let keys = KeyList::new(keys, &table.snapshot().map_err(Failure::from)?)?;
@@ -178,7 +178,7 @@ impl PyTable {
         Ok(row.map(PyBatch::new))
     }
 
-    /// The rows with these keys, each once, in the order in which their keys were first asked for.
+    /// The rows with these keys, each once, in the order in which their keys are first given.
     fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
         self.newest()?.get_many(py, keys)
     }
@@ -201,7 +201,7 @@ impl PyTable {
         self.newest()?.count(py, r#where)
     }
 
-    /// The table as the last commit left it, or as it was kept under a name.
+    /// A snapshot of the last commit, or the kept snapshot with this name.
     #[pyo3(signature = (name = None))]
     fn snapshot(&self, name: Option<&str>) -> PyResult<PyTableSnapshot> {
         let newest = self.newest()?;
@@ -224,12 +224,12 @@ impl PyTable {
         self.run(py, move |table| Ok(table.drop_snapshot(&name)?))
     }
 
-    /// The names of the snapshots that are kept.
+    /// The names of the kept snapshots.
     fn snapshot_names(&self) -> PyResult<Vec<String>> {
         Ok(self.table()?.snapshot_names().map_err(Failure::from)?)
     }
 
-    /// Has later commits keep what they change, `rows` changes at most.
+    /// Turns the change feed on: later commits record their changes. At most `rows` changes are kept.
     #[pyo3(signature = (rows = None))]
     fn keep_changes(&self, py: Python<'_>, rows: Option<u64>) -> PyResult<()> {
         let retention = rows.map_or_else(ChangeRetention::new, |rows| ChangeRetention::new().rows(rows));
@@ -241,7 +241,7 @@ impl PyTable {
         self.newest()?.changes(since)
     }
 
-    /// Moves the rows that were written lately to files, and says how many rows and files.
+    /// Moves recently written rows to files, and returns the numbers of rows and files.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let flushed = self.run(py, |table| Ok(table.flush()?))?;
         let result = PyDict::new(py);
@@ -250,7 +250,7 @@ impl PyTable {
         Ok(result)
     }
 
-    /// Merges small and much-deleted files, and says what it did.
+    /// Merges small files, and files with many deleted rows, and returns counts.
     fn compact<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let compacted = self.run(py, |table| Ok(table.compact()?))?;
         let result = PyDict::new(py);
@@ -261,7 +261,7 @@ impl PyTable {
         Ok(result)
     }
 
-    /// Removes files that nothing needs any more, and returns their number.
+    /// Removes files that are no longer needed, and returns their number.
     fn vacuum(&self, py: Python<'_>) -> PyResult<usize> {
         self.run(py, |table| Ok(table.vacuum()?))
     }
@@ -271,7 +271,7 @@ impl PyTable {
         self.run(py, |table| Ok(table.sync()?))
     }
 
-    /// Closes the table, once nothing reads it any more.
+    /// Closes the table, as soon as no snapshot, scan or change list of it is in use.
     fn close(&self, py: Python<'_>) {
         if self.origin != Origin::here() {
             return;
@@ -353,7 +353,7 @@ impl PyTable {
     }
 }
 
-/// A table as one commit left it.
+/// A snapshot of a table at one commit.
 #[pyclass(name = "TableSnapshot", module = "lath", frozen)]
 pub(crate) struct PyTableSnapshot {
     snapshot: OfProcess<Snapshot>,
@@ -562,7 +562,7 @@ impl PyTableScan {
     }
 }
 
-/// The batches of a table's scan, as they come.
+/// Iteration over the batches of a table's scan.
 struct RunningTableScan {
     batches: OfProcess<TableBatches<'static>>,
     tester: Option<Tester>,
@@ -638,14 +638,14 @@ impl PyChanges {
         PySchema::new(self.schema.clone())
     }
 
-    /// The commit up to which all changes were given, for the next call.
+    /// The commit up to which all changes were returned, for the next call.
     #[getter]
     fn resume_at(&self) -> PyResult<u64> {
         self.origin.check(TABLE)?;
         Ok(self.changes.lock().unwrap_or_else(PoisonError::into_inner).get(TABLE)?.resume_at())
     }
 
-    /// The rest of the changes as a `pyarrow.Table`.
+    /// The remaining changes as a `pyarrow.Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.origin.check(TABLE)?;
         let batches = work::run(

@@ -31,8 +31,8 @@ pub struct TextOptions {
     pub infer_rows: Option<InferRows>,
     /// Types of columns, by name or by the path of a field, `a.b`.
     pub types: Vec<(String, DataType)>,
-    /// The columns to read, whatever columns the files have. CSV must have exactly these, in this order; names in a header may differ in case.
-    /// JSON lines may lack fields; additional fields are ignored.
+    /// The columns to read, whatever columns the files have. CSV must have them in this order; names in a header may differ in case. JSON
+    /// lines may lack fields; additional fields are ignored.
     pub columns: Option<SchemaRef>,
     /// The name of a schema, for messages, and the schema, which has the types of the columns of the same names.
     pub types_of: Option<(String, SchemaRef)>,

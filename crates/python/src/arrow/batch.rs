@@ -25,7 +25,7 @@ impl PyBatch {
     }
 }
 
-/// The batch of the capsules that `__arrow_c_array__` of another module gives.
+/// The batch in the capsules that `__arrow_c_array__` of another module returns.
 #[pyfunction]
 #[pyo3(signature = (capsules, /))]
 pub(crate) fn batch(capsules: &Bound<'_, PyTuple>) -> PyResult<PyBatch> {
@@ -73,7 +73,7 @@ impl PyBatch {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        // A caller has to live with another schema: the interface asks for a cast only where it is possible.
+        // The requested schema is ignored: the interface requires a cast only if it is possible.
         drop(requested_schema);
         capsule::batch_out(py, &self.batch)
     }
@@ -91,14 +91,14 @@ impl PyBatch {
     }
 }
 
-/// Rows of another library, of which the columns are known before they are read, once.
+/// Rows of another library. Their columns are known before they are read, and they can be read once.
 #[pyclass(name = "Stream", module = "lath", frozen)]
 pub(crate) struct PyStream {
     reader: Mutex<Option<Reader>>,
     schema: SchemaRef,
 }
 
-/// Takes the rows of anything that has Arrow data.
+/// Takes the rows of any object with Arrow data.
 #[pyfunction]
 #[pyo3(signature = (rows, /))]
 pub(crate) fn stream(rows: &Bound<'_, PyAny>) -> PyResult<PyStream> {

@@ -1,4 +1,4 @@
-//! Batches and schemas of Arrow as objects of Python.
+//! Arrow batches and schemas as Python objects.
 
 mod batch;
 mod schema;

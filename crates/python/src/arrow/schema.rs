@@ -21,7 +21,7 @@ impl PySchema {
     }
 }
 
-/// The schema of the capsule that `__arrow_c_schema__` of another module gives.
+/// The schema in the capsule that `__arrow_c_schema__` of another module returns.
 #[pyfunction]
 #[pyo3(signature = (capsule, /))]
 pub(crate) fn schema(capsule: &Bound<'_, PyCapsule>) -> PyResult<PySchema> {
@@ -42,7 +42,7 @@ impl PySchema {
         self.schema.fields().iter().map(|field| field.data_type().to_string()).collect()
     }
 
-    /// The schema as pyarrow has it.
+    /// The schema as a pyarrow schema.
     fn to_arrow<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("pyarrow")?.call_method1("schema", (this,))
     }

@@ -9,10 +9,10 @@ use pyo3::types::PyString;
 use crate::value::{literal, literals};
 use lath_pyo3::error::{Failure, Kind};
 
-/// Conditions nest at most as deep as the text of one may.
+/// Conditions may nest as deep as in SQL text.
 const MAX_DEPTH: usize = 200;
 
-/// A column, or what is within it.
+/// A column, or a field or map value in one.
 #[pyclass(name = "Column", module = "lath", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyColumn {
@@ -38,7 +38,7 @@ enum Shape {
     Not,
 }
 
-/// The column called `name`; dots lead to fields of structs, unless `exact` says that they are part of the name.
+/// The column called `name`. Dots separate fields of structs, unless `exact` is true.
 #[pyfunction]
 #[pyo3(signature = (name, *, exact = false))]
 pub(crate) fn col(name: &str, exact: bool) -> PyColumn {
@@ -46,7 +46,7 @@ pub(crate) fn col(name: &str, exact: bool) -> PyColumn {
     PyColumn { column, text: format!("col({name:?})") }
 }
 
-/// The condition that SQL text says.
+/// The condition of an SQL text.
 #[pyfunction]
 #[pyo3(name = "where", signature = (condition, /))]
 pub(crate) fn where_(condition: &Bound<'_, PyAny>) -> PyResult<PyPredicate> {
@@ -55,12 +55,12 @@ pub(crate) fn where_(condition: &Bound<'_, PyAny>) -> PyResult<PyPredicate> {
 
 #[pymethods]
 impl PyColumn {
-    /// The field of a struct, whatever its name has in it.
+    /// A field of a struct. Its name may have any characters.
     fn field(&self, name: &str) -> Self {
         Self { column: self.column.clone().field(name), text: format!("{}.field({name:?})", self.text) }
     }
 
-    /// The value that a map has for `key`.
+    /// The value of `key` in a map.
     fn at(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         let text = format!("{}.at({})", self.text, key.repr()?);
         Ok(Self { column: self.column.clone().at(literal(key)?), text })
@@ -205,7 +205,7 @@ impl PyPredicate {
         self.predicate.clone()
     }
 
-    /// A condition that a caller gave: SQL text, or one that is built.
+    /// A condition of the caller: SQL text, or built from columns.
     pub(crate) fn of(condition: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = condition.cast::<PyString>() {
             return Ok(Self::test(Predicate::parse(&text.to_cow()?).map_err(Failure::predicate)?));

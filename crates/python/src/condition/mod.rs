@@ -1,4 +1,4 @@
-//! Conditions on rows: expressions that Lath tests, and tests of other libraries on the rest.
+//! Conditions on rows: expressions that Lath evaluates, and parts that other libraries evaluate.
 
 mod expression;
 mod residual;

@@ -1,4 +1,4 @@
-//! Conditions of which Lath tests a part, and pyarrow or polars the rest, batch by batch.
+//! Conditions that Lath evaluates in part, and pyarrow or polars the rest, batch by batch.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ pub(crate) struct Condition {
 pub(crate) struct Residual {
     /// The columns that it needs.
     columns: Arc<[String]>,
-    /// Makes a table of one column of booleans of a batch of these columns.
+    /// Makes a column of booleans from a batch of these columns.
     test: Arc<Py<PyAny>>,
     /// Number of threads that test.
     threads: usize,
@@ -85,7 +85,7 @@ impl Condition {
     }
 }
 
-/// Adds what makes other libraries compare values of a type other than exactly.
+/// Collects types whose values other libraries compare inexactly.
 fn add_kinds(data_type: &DataType, kinds: &mut Vec<&'static str>) {
     match data_type {
         DataType::Float16 | DataType::Float32 => kinds.push("narrow float"),
@@ -195,7 +195,7 @@ pub(crate) fn all_tested<E: Into<Failure>>(
         let mut all = guarded();
         for other in others {
             let other = other.join().unwrap_or_else(|_| Err(Failure::bug("a thread ended without a result")));
-            // The first failure is told.
+            // The first failure is returned.
             all = all.and_then(|mut all| {
                 all.extend(other?);
                 Ok(all)
@@ -215,7 +215,7 @@ pub(crate) struct Tester {
     inputs: Vec<usize>,
     outputs: Vec<usize>,
     schema: SchemaRef,
-    /// Number of rows that are still to come.
+    /// Number of rows left to return.
     left: u64,
 }
 
@@ -224,12 +224,12 @@ impl Tester {
         &self.schema
     }
 
-    /// Whether all rows that are wanted are there.
+    /// Whether the limit of rows is reached.
     pub(crate) fn is_done(&self) -> bool {
         self.left == 0
     }
 
-    /// The rows for which the condition is true, and which are wanted.
+    /// The rows for which the condition is true, up to the limit.
     pub(crate) fn filter(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
         let filter = FilterBuilder::new(&self.found(batch)?).optimize().build();
         let count = usize::try_from(self.left).map_or(filter.count(), |left| filter.count().min(left));
@@ -276,7 +276,7 @@ impl Tester {
     }
 }
 
-/// The fields of a column that a scan gives, where the test needs more of them.
+/// The fields of a column that a scan returns, if the test needs more fields.
 fn narrow(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
     if column.data_type() == to {
         return Ok(Arc::clone(column));

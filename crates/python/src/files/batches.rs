@@ -1,4 +1,4 @@
-//! The batches of a scan, as they come.
+//! Iteration over the batches of a scan.
 
 use std::pin::Pin;
 use std::sync::Arc;

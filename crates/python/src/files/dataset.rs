@@ -106,8 +106,8 @@ impl PyDataset {
         self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
     }
 
-    /// A scan of the rows that satisfy `condition` except for its residual, by as many threads as there are cores, or requests in flight; and
-    /// that.
+    /// A scan of the rows that satisfy `condition` except for its residual, and the residual. The scan has a thread for each core, or for
+    /// each request in flight.
     fn scan_where(
         &self,
         condition: Option<&Bound<'_, PyAny>>,
@@ -141,13 +141,13 @@ impl PyDataset {
         Ok(self.dataset()?.files().iter().map(lath::DatasetFile::location).collect())
     }
 
-    /// The names of the columns that come from the names of directories.
+    /// The names of the partition columns, which come from directory names.
     #[getter]
     fn partitions(&self) -> PyResult<Vec<&str>> {
         Ok(self.dataset()?.partitions().iter().map(|column| column.field().name().as_str()).collect())
     }
 
-    /// The arguments of `lath.open`, for another module that opens the same.
+    /// The arguments of `lath.open`, with which another module can open the same files.
     fn _opening<'py>(&self, py: Python<'py>) -> PyResult<(Vec<PathBuf>, Bound<'py, PyDict>)> {
         Ok((self.locations.clone(), (&self.opening).into_pyobject(py)?))
     }
@@ -255,7 +255,7 @@ impl PyDataset {
         PyScan::new(keys.py(), (scan.predicate(condition), residual), columns, limit, None, progress)
     }
 
-    /// Finds the rows for which `where` is true, and reports what was ruled out without reading it.
+    /// Finds the rows for which `where` is true, and reports what was pruned without reading it.
     #[pyo3(signature = (r#where, *, threads = None, progress = None))]
     fn explain<'py>(
         &self,

@@ -4,7 +4,7 @@ use lath::{PrunedCounts, ScanReport};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The report as an object that prints well.
+/// The report as a Python object.
 pub(crate) fn report<'py>(py: Python<'py>, report: &ScanReport) -> PyResult<Bound<'py, PyAny>> {
     let module = py.import("lath._report")?;
     let stage = |pruned: &PrunedCounts| module.call_method1("Pruned", (pruned.row_groups, pruned.pages, pruned.rows));

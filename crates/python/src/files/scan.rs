@@ -1,4 +1,4 @@
-//! Scans: which rows and columns are read.
+//! Scans: rows and columns to read.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -27,7 +27,7 @@ pub(crate) struct PyScan {
     columns: Option<Vec<String>>,
     limit: u64,
     schema: SchemaRef,
-    /// Whether the caller chose how strings come.
+    /// Whether the caller chose the layout of strings.
     has_strings: bool,
     /// Receives the progress of a run.
     progress: Option<Py<PyAny>>,
@@ -54,13 +54,13 @@ impl PyScan {
         let scan = OfProcess::new(scan);
         let scan = Self { scan, residual, columns, limit, schema, has_strings, progress, last: Mutex::new(None) };
         if scan.residual.is_some() {
-            // A condition that the other library refuses is an error here, and not only when rows are read.
+            // A condition that the other library refuses is an error here, before rows are read.
             let _ = scan.to_read(scan.scan()?, scan.columns.as_deref())?;
         }
         Ok(scan)
     }
 
-    /// The scan that reads what a scan of `columns` needs, and what its batches go through.
+    /// The scan that reads all that a scan of `columns` needs, and the tester of its batches.
     fn to_read(&self, scan: Scan, columns: Option<&[String]>) -> Result<(Scan, Option<Tester>), Failure> {
         let scan = columns.iter().fold(scan, |scan, &columns| scan.select(columns));
         let Some(residual) = &self.residual else { return Ok((scan, None)) };
@@ -91,7 +91,7 @@ impl PyScan {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
-    /// All rows. `strings` is what the library that gets them deals best with.
+    /// All rows. `strings` is the best layout for the library that receives them.
     fn rows(&self, py: Python<'_>, strings: Strings) -> PyResult<Rows> {
         let scan = if self.has_strings { self.scan()? } else { self.scan()?.strings(strings) };
         let cancel = Cancel::new();
@@ -120,7 +120,7 @@ impl PyScan {
         PySchema::new(self.schema.clone())
     }
 
-    /// The report of the last run, so far or when it ended; `None` before the first.
+    /// The report of the last run, also while it runs; `None` before the first.
     #[getter]
     pub(crate) fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();

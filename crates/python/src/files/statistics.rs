@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyModule};
 
 use crate::value::value;
 
-/// Statistics of rows and columns as a value of Python.
+/// Statistics of rows and columns as a Python object.
 pub(crate) fn statistics(py: Python<'_>, statistics: Statistics) -> PyResult<Bound<'_, PyAny>> {
     let module = py.import("lath._statistics")?;
     let columns = PyDict::new(py);
@@ -32,7 +32,7 @@ fn known<'py>(module: &Bound<'py, PyModule>, figure: Precision<u64>) -> PyResult
     figure.value().map(|value| module.call_method1("Known", (*value, figure.is_exact()))).transpose()
 }
 
-/// A bound of a column: known where it is a value that Python has.
+/// A bound of a column; `None` if Python has no such value.
 fn known_value<'py>(module: &Bound<'py, PyModule>, bound: Precision<ArrayRef>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(array) = bound.value() else { return Ok(None) };
     let value = value(module.py(), array, 0)?;

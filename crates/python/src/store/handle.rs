@@ -66,7 +66,7 @@ impl PyStore {
         Ok(self.open.snapshot()?.tree_names().map_err(|error| self.open.failure(error))?)
     }
 
-    /// The store as the last commit left it, or as it was kept under a name.
+    /// A snapshot of the last commit, or the kept snapshot with this name.
     #[pyo3(signature = (name = None))]
     fn snapshot(this: &Bound<'_, Self>, name: Option<&str>) -> PyResult<Py<PySnapshot>> {
         let open = &this.get().open;
@@ -83,7 +83,7 @@ impl PyStore {
         Py::new(this.py(), PyClassInitializer::from(main).add_subclass(snapshot))
     }
 
-    /// The names of the snapshots that are kept.
+    /// The names of the kept snapshots.
     fn snapshot_names(&self) -> PyResult<Vec<String>> {
         Ok(self.open.snapshot()?.snapshot_names().map_err(|error| self.open.failure(error))?)
     }
@@ -93,7 +93,7 @@ impl PyStore {
         self.open.change(py, |transaction| transaction.keep_snapshot(name))
     }
 
-    /// Drops the snapshot with this name, and says whether it existed.
+    /// Drops the snapshot with this name, and returns whether it existed.
     fn drop_snapshot(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         self.open.change(py, |transaction| transaction.drop_snapshot(name))
     }
@@ -122,7 +122,7 @@ impl PyStore {
     }
 }
 
-/// A store as one commit left it.
+/// A snapshot of a store at one commit.
 #[pyclass(name = "Snapshot", module = "lath", frozen, extends = PyTree)]
 pub(crate) struct PySnapshot {
     open: Arc<OpenStore>,
@@ -171,7 +171,7 @@ impl PyTransaction {
         Ok(transaction.tree_names().map_err(|error| self.open.failure(error))?)
     }
 
-    /// Removes a tree with all its keys, and says whether it existed.
+    /// Removes a tree with all its keys, and returns whether it existed.
     fn drop_tree(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         self.open.store()?;
         let dropped = py.detach(|| {

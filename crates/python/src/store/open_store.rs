@@ -1,4 +1,4 @@
-//! An open store, and how a transaction of it begins.
+//! An open store, and the beginning of its transactions.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
@@ -16,7 +16,7 @@ pub(crate) const STORE: &str = "the store";
 /// Interval at which a transaction checks whether another one has ended.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// An open store, which all that is read of it shares.
+/// An open store, which its trees, snapshots and iterators share.
 pub(crate) struct OpenStore {
     pub(crate) store: OfProcess<Store>,
     pub(crate) name: String,
@@ -58,7 +58,7 @@ impl OpenStore {
         }
     }
 
-    /// Makes one change of one tree a commit.
+    /// Commits one change of one tree.
     pub(crate) fn change<T: Send>(
         &self,
         py: Python<'_>,

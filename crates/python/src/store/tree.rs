@@ -169,7 +169,7 @@ impl PyTree {
         Err(PyKeyError::new_err(key.clone().unbind()))
     }
 
-    /// Puts a value if the key is new, and says whether it is.
+    /// Puts a value if the key is new, and returns whether it was.
     fn insert(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (key, value) = (bytes(key)?, bytes(value)?);
         self.change(py, |tree| tree.insert(&key, &value))
@@ -248,7 +248,7 @@ impl PyTree {
         self.entries(Ends { start, end }, reverse, limit, What::Entries)
     }
 
-    /// The number of keys from `start` on, up to but not including `end`; none is read.
+    /// The number of keys from `start` on, up to but not including `end`, without reading them.
     #[pyo3(signature = (start = None, end = None))]
     fn count(&self, start: Option<&Bound<'_, PyAny>>, end: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
         let Ends { start, end } = ends(start, end)?;
@@ -305,7 +305,7 @@ impl PyTree {
     }
 }
 
-/// The parts of entries that an iterator gives.
+/// The parts of entries that an iterator returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Keys,

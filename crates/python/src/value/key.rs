@@ -1,4 +1,4 @@
-//! Values of Python as keys of tables, in the types of the key columns.
+//! Converts Python values to keys of tables, in the types of the key columns.
 
 use lath::ExactType;
 use lath::arrow::array::{Array, Decimal128Array, Int32Array, Int64Array, make_array};
@@ -45,7 +45,7 @@ impl<'s> KeyFields<'s> {
     /// The keys of a list, an array or a series.
     pub(crate) fn keys(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Key>> {
         if keys.cast::<PyList>().is_err() {
-            // A series of polars has nanoseconds as numbers alone.
+            // A polars series returns nanoseconds only as numbers.
             if let (Some(to_physical), Some(unit)) = (keys.getattr_opt("to_physical")?, polars_unit(keys)?) {
                 let counts = to_physical.call0()?.call_method0("to_list")?;
                 let key = |count: Bound<'_, PyAny>| {
@@ -140,7 +140,7 @@ fn key_value(value: &Bound<'_, PyAny>, data_type: Option<&DataType>) -> PyResult
     Err(PyTypeError::new_err(format!("no key has a value of the class {name}")))
 }
 
-/// A decimal as its digits without the point; `None` for what is no number, and for one that the scale does not hold.
+/// A decimal as its digits without the point; `None` if it is not a number, or has more digits than the scale holds.
 fn unscaled(value: &Bound<'_, PyAny>, scale: i8) -> PyResult<Option<i128>> {
     let value = match value.getattr_opt("as_py")? {
         Some(method) => method.call0()?,

@@ -1,4 +1,4 @@
-//! Values of Python as literals of conditions.
+//! Converts Python values to literals of conditions.
 
 use lath::Literal;
 use pyo3::exceptions::PyTypeError;
@@ -88,7 +88,7 @@ fn has_fine_times(values: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(name.starts_with("time"))
 }
 
-/// The values of a series of polars in nanoseconds, which it would cut to microseconds.
+/// The values of a polars series in nanoseconds, which polars would cut to microseconds.
 fn polars_nanos(values: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Literal>>> {
     let (Some(data_type), Some(to_physical)) = (values.getattr_opt("dtype")?, values.getattr_opt("to_physical")?)
     else {
@@ -184,7 +184,7 @@ fn other(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     Err(PyTypeError::new_err(format!("a condition cannot compare with a value of the class {name}")))
 }
 
-/// A scalar of pyarrow that is a point in time or a time of day, of which Python would have microseconds at best.
+/// A pyarrow scalar that is a point in time or a time of day. Python would keep only its microseconds.
 fn arrow_moment(scalar: &Bound<'_, PyAny>) -> PyResult<Option<Literal>> {
     let Some(data_type) = scalar.getattr_opt("type")? else { return Ok(None) };
     let name = data_type.str()?;

@@ -1,4 +1,4 @@
-//! Values of Python as literals and keys, and values of Lath as objects of Python.
+//! Converts Python values to literals and keys, and values of Lath to Python objects.
 
 mod key;
 mod literal;

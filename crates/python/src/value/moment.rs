@@ -1,4 +1,4 @@
-//! Dates and times between Python and Arrow.
+//! Converts dates and times between Python and Arrow.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateAccess, PyDelta, PyDeltaAccess, PyTime, PyTimeAccess};
@@ -27,7 +27,7 @@ pub(crate) fn micros_of_delta(delta: &Bound<'_, PyDelta>) -> i64 {
     seconds * 1_000_000 + i64::from(delta.get_microseconds())
 }
 
-/// A duration; `None` beyond what Python has.
+/// A duration; `None` if it is out of Python's range.
 pub(crate) fn delta(py: Python<'_>, micros: i64) -> Option<Bound<'_, PyDelta>> {
     let (days, rest) = (micros.div_euclid(DAY_MICROS), micros.rem_euclid(DAY_MICROS));
     let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000);

@@ -1,4 +1,4 @@
-//! Single values of Arrow arrays as values of Python.
+//! Converts single values of Arrow arrays to Python values.
 
 use lath::arrow::array::cast::AsArray;
 use lath::arrow::array::types::DecimalType;
@@ -17,8 +17,8 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::moment;
 
-/// The value at `index`, or `None` for what Python has no class for: lists, structs and moments beyond the year 9999. Nanoseconds are
-/// cut to microseconds, which is what Python has.
+/// The value at `index`, or `None` if Python has no class for it: lists, structs and times after the year 9999. Nanoseconds are cut
+/// to Python's microseconds.
 pub(crate) fn value<'py>(py: Python<'py>, array: &dyn Array, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.is_null(index) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The options of a writer, by the names that `lath._write` gives them.
+//! The options of a writer, by their names in `lath._write`.
 
 use std::ffi::CString;
 
@@ -82,9 +82,8 @@ fn level(name: &str) -> PyResult<StatisticsLevel> {
     }
 }
 
-/// The options with the schema's metadata for the footer, where other libraries look for it: pandas's index is there. Known keys that
-/// speak of rows or columns are kept as far as they can be true of any rows with this schema, with a warning. Options that were set by name stay
-/// as they are.
+/// The options with the schema's metadata for the footer, where other libraries look for it: pandas's index is there. Known keys that describe
+/// rows or columns are kept as far as they can hold for any rows with this schema, with a warning. Keys that were set by name stay unchanged.
 pub(crate) fn with_schema_metadata(
     py: Python<'_>,
     schema: &Schema,

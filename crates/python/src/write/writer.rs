@@ -65,7 +65,7 @@ impl Write for PythonFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Python::attach(|py| {
             let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            // Raw files may take less; others say nothing, or the number of bytes.
+            // Raw files may write less; others return nothing, or the number of bytes.
             written.extract::<Option<usize>>().map(|count| count.unwrap_or(bytes.len()))
         })
         .map_err(|error: PyErr| io::Error::other(error.to_string()))
@@ -106,7 +106,7 @@ impl PyWriter {
         PySchema::new(self.schema.clone())
     }
 
-    /// Writes the rows of anything that has Arrow data, `total` of them where that is known, and returns their number.
+    /// Writes the rows of any object with Arrow data (`total` rows, if known), and returns their number.
     #[pyo3(signature = (rows, progress = None, total = None))]
     fn write(
         &self,
@@ -145,7 +145,7 @@ impl PyWriter {
         work::run(py, || (), || self.with_output(|output| Ok(output.flush_row_group()?)))
     }
 
-    /// Finishes the file, which appears by that, and says what was written.
+    /// Finishes the file, which then appears at its path, and returns its counts.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.origin.check(FILE)?;
         let output = py.detach(|| self.take()).ok_or_else(closed)?.into_inner(FILE)?;
@@ -157,7 +157,7 @@ impl PyWriter {
         Ok(result)
     }
 
-    /// Gives the file up: at a path nothing appears.
+    /// Discards the file: no file appears at the path.
     fn abort(&self, py: Python<'_>) {
         // Another process may be writing it.
         if self.origin == Origin::here() {
@@ -186,7 +186,7 @@ fn options(schema: &Schema, settings: &[Setting<'_>]) -> PyResult<WriteOptions> 
     settings.iter().try_fold(WriteOptions::default(), |options, setting| settings::apply(options, schema, setting))
 }
 
-/// Why `target` could not be written.
+/// The error that `target` could not be written.
 fn failure(target: &str, error: Error) -> Failure {
     match error {
         Error::Io { op, source, .. } => Failure::io(target, op, &source),
