@@ -16,6 +16,7 @@ mod assemble;
 mod codec;
 mod dataset;
 mod decode;
+mod deletes;
 mod envelope;
 mod error;
 mod file;
@@ -41,6 +42,7 @@ pub use dataset::{
     Alignment, Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileSource, FolderFormat, KnownFooters,
     PartitionColumn, Partitions, partition_directory, text_partition_directory, unite_schemas,
 };
+pub use deletes::{DeleteMask, DeletedRows};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, PageIndex, ParquetFile, Plan};
 pub use filters::FilterMemory;
@@ -58,13 +60,13 @@ pub use lath_source::{
 };
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;
-pub use prune::{PruneReport, PrunedCounts, Pruning};
+pub use prune::{ColumnBounds, FileEvidence, PruneReport, PrunedCounts, Pruning};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
-    Cancel, DeleteMask, DynamicFilter, Need, PlanStep, RowReader, RowSelection, Scan, ScanBatches, ScanPlan,
-    ScanPlanner, ScanProgress, ScanReport, ScanStream, ScanTask, ScanTimes,
+    Cancel, DynamicFilter, Need, PlanStep, RowReader, RowSelection, Scan, ScanBatches, ScanPlan, ScanPlanner,
+    ScanProgress, ScanReport, ScanStream, ScanTask, ScanTimes,
 };
-pub use schema::{PARQUET_TYPE_KEY, Projection};
+pub use schema::{ColumnMapping, MappedColumn, PARQUET_TYPE_KEY, Projection};
 pub use sorting::SortingColumn;
 pub use statistics::{ColumnStatistics, PageStatistics, Precision, Statistics};
 

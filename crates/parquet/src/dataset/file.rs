@@ -9,9 +9,11 @@ use bytes::Bytes;
 use super::known_parts::KnownParts;
 use super::options::DatasetOptions;
 use crate::dataset::location::{self, ListedFile};
+use crate::deletes::DeletedRows;
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
+use crate::prune::FileEvidence;
 use lath_source::{BlockChecksums, ByteRanges, PooledFile, Store, Version, VersionCheck};
 
 /// The bytes of a file, and its version.
@@ -43,9 +45,14 @@ pub struct DatasetFile {
     opened: Option<ParquetFile>,
     /// Checksums of its blocks from when it was written, if known.
     checksums: Option<Arc<BlockChecksums>>,
+    deleted: Option<DeletedRows>,
+    evidence: Option<Arc<dyn FileEvidence>>,
 }
 
 impl DatasetFile {
+    /// The entry of [`DatasetFile::partition`] for a partition column that the file has itself, instead of one value for all rows.
+    pub const NO_CONSTANT: u32 = u32::MAX;
+
     pub(super) fn new(found: ListedFile, options: Arc<DatasetOptions>) -> Self {
         let ListedFile { location, odd_path, len, version, store } = found;
         let version = version.map_or_else(OnceLock::new, OnceLock::from);
@@ -59,6 +66,8 @@ impl DatasetFile {
             options,
             opened: None,
             checksums: None,
+            deleted: None,
+            evidence: None,
         }
     }
 
@@ -71,6 +80,8 @@ impl DatasetFile {
             version: OnceLock::new(),
             partition: Box::default(),
             options,
+            deleted: file.deleted().cloned(),
+            evidence: None,
             opened: Some(file),
             checksums: None,
         }
@@ -121,6 +132,48 @@ impl DatasetFile {
         options: &Arc<DatasetOptions>,
     ) -> Result<Self> {
         Self::described(location, None, version, partition.into(), options)
+    }
+
+    /// The file at the path or URL `location`, which is taken literally, of `len` bytes if known, with its partition as for
+    /// [`DatasetFile::known`]. Nothing is read, and no request is made, before it is opened.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a URL that is not of a store.
+    pub fn at(
+        location: &str,
+        len: Option<u64>,
+        partition: impl Into<Box<[u32]>>,
+        options: &Arc<DatasetOptions>,
+    ) -> Result<Self> {
+        let mut file = Self::new(ListedFile::at(location, len, options)?, Arc::clone(options));
+        file.partition = partition.into();
+        Ok(file)
+    }
+
+    /// Sets rows of the file that are deleted: every scan and all statistics leave them out.
+    #[must_use]
+    pub fn with_deleted(self, deleted: DeletedRows) -> Self {
+        Self { deleted: Some(deleted), ..self }
+    }
+
+    /// The deleted rows of the file.
+    pub fn deleted(&self) -> Option<&DeletedRows> {
+        self.deleted.as_ref()
+    }
+
+    /// Sets evidence that may rule the file out before it is opened.
+    #[must_use]
+    pub fn with_evidence(self, evidence: Arc<dyn FileEvidence>) -> Self {
+        Self { evidence: Some(evidence), ..self }
+    }
+
+    pub(crate) fn evidence(&self) -> Option<&dyn FileEvidence> {
+        self.evidence.as_deref()
+    }
+
+    /// The same file with the deleted rows and the evidence of another.
+    pub(crate) fn with_rows_from(self, other: &Self) -> Self {
+        Self { deleted: other.deleted.clone(), evidence: other.evidence.clone(), ..self }
     }
 
     /// Sets the checksums of the file's blocks: reading it is an error if it was replaced or damaged.
@@ -181,7 +234,7 @@ impl DatasetFile {
     }
 
     /// For each of [`Dataset::partitions`](super::Dataset::partitions), the row of
-    /// [`PartitionColumn::values`](super::PartitionColumn::values) with the value of this file.
+    /// [`PartitionColumn::values`](super::PartitionColumn::values) with the value of this file, or [`DatasetFile::NO_CONSTANT`].
     pub fn partition(&self) -> &[u32] {
         &self.partition
     }
@@ -195,13 +248,12 @@ impl DatasetFile {
     /// # Errors
     /// As [`OpenOptions::open`](crate::OpenOptions::open).
     pub fn open(&self) -> Result<ParquetFile> {
-        if let Some(file) = &self.opened {
-            return Ok(file.clone());
-        }
-        match &self.store {
-            Some(store) => self.open_in_store(store),
-            None => self.open_local(self.odd_path.as_deref().unwrap_or(Path::new(&*self.location))),
-        }
+        let file = match (&self.opened, &self.store) {
+            (Some(file), _) => file.clone(),
+            (None, Some(store)) => self.open_in_store(store)?,
+            (None, None) => self.open_local(self.odd_path.as_deref().unwrap_or(Path::new(&*self.location)))?,
+        };
+        Ok(file.with_deleted(self.deleted.clone()))
     }
 
     /// The file's bytes and version, without reading a footer.
@@ -233,11 +285,16 @@ impl DatasetFile {
         }
     }
 
-    /// Opens the file with other options than the dataset's, without the cache.
+    /// Opens the file with other options than the dataset's, without the cache. The columns of the dataset's table
+    /// ([`OpenOptions::columns`]) stay, unless the options set others.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
     pub fn open_with(&self, options: OpenOptions) -> Result<ParquetFile> {
+        let options = match (options.column_mapping(), self.options.open.column_mapping()) {
+            (None, Some(columns)) => options.columns(Arc::clone(columns)),
+            _ => options,
+        };
         let open =
             DatasetOptions { open: options, footers: FooterCache::new(0), ..DatasetOptions::clone(&self.options) };
         Self { options: Arc::new(open), ..self.clone() }.open()

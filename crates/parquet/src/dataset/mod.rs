@@ -13,6 +13,7 @@ mod schema;
 mod tests;
 mod unread_file;
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
@@ -125,13 +126,76 @@ impl Dataset {
         Ok(Self { shared: Arc::new(DatasetParts { files, partitions, schema, concurrency }) })
     }
 
-    /// Files whose metadata is known, so that none is opened: `schema` has the columns of the files.
-    pub(crate) fn described(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, schema: &Schema) -> Self {
+    /// Files of a table whose schema is known, so that none is opened: `schema` has the table's columns, in its order. The columns
+    /// with the names of `partitions` have one value in each file ([`DatasetFile::at`]), and may be anywhere. A file lacks some of
+    /// the other columns, or has narrower types; [`DatasetOptions::columns`] maps its columns to the table's.
+    ///
+    /// ```no_run
+    /// # fn main() -> lath_parquet::Result<()> {
+    /// use std::sync::Arc;
+    ///
+    /// use arrow_schema::{DataType, Field, Schema};
+    /// use lath_parquet::{ColumnMapping, Dataset, DatasetFile, DatasetOptions, DeleteMask, MappedColumn};
+    ///
+    /// let mapping = ColumnMapping::new([MappedColumn::new("id").id(1), MappedColumn::new("name").id(2)]);
+    /// let options = Arc::new(DatasetOptions::new().columns(Arc::new(mapping)));
+    /// let file = DatasetFile::at("orders/a.parquet", None, [], &options)?;
+    /// let file = file.with_deleted(DeleteMask::from_iter([4711]).into());
+    /// let schema = Schema::new(vec![
+    ///     Field::new("id", DataType::Int64, false),
+    ///     Field::new("name", DataType::Utf8View, true),
+    /// ]);
+    /// let orders = Dataset::with_schema(Arc::new(schema), Vec::new(), vec![file])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for two columns of the same name, for a partition column that the schema lacks or
+    /// has with another type, and for a file with another number of partition values.
+    pub fn with_schema(schema: SchemaRef, partitions: Vec<PartitionColumn>, files: Vec<DatasetFile>) -> Result<Self> {
+        let mut names = HashSet::new();
+        if let Some(twice) = schema.fields().iter().find(|field| !names.insert(field.name())) {
+            return Err(Error::invalid(format!("the table has two columns {:?}", twice.name())));
+        }
+        for column in &partitions {
+            let (field, values) = (column.field(), column.values().data_type());
+            let own = schema.field_with_name(field.name()).ok();
+            if own.is_none_or(|own| own.data_type() != field.data_type()) || values != field.data_type() {
+                let (name, data_type) = (field.name(), field.data_type());
+                return Err(Error::invalid(format!("the table has no column {name:?} of type {data_type}")));
+            }
+        }
+        for file in &files {
+            let is_known = |(&row, column): (&u32, &PartitionColumn)| {
+                row == DatasetFile::NO_CONSTANT || (row as usize) < column.values().len()
+            };
+            let rows = file.partition();
+            if rows.len() != partitions.len() || !rows.iter().zip(&partitions).all(is_known) {
+                return Err(Error::invalid(format!("{}: values of other partition columns", file.location())));
+            }
+        }
+        if let Some(first) = files.first() {
+            first.options().files.make_room(files.iter().filter(|file| file.path().is_some()).count());
+        }
+        Ok(Self::described(files, partitions, schema))
+    }
+
+    /// Files whose metadata is known, so that none is opened: `schema` has the columns of the files, and partition columns that
+    /// some files have themselves. The other partition columns follow.
+    pub(crate) fn described(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, schema: SchemaRef) -> Self {
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
-        let file_columns = schema.fields().len();
-        let fields = schema.fields().iter().cloned().chain(partitions.iter().map(|column| Arc::clone(column.field())));
-        let whole = Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone());
-        let schema = DatasetSchema::given(Arc::new(whole), file_columns);
+        let is_missing = |column: &&PartitionColumn| schema.fields().find(column.field().name()).is_none();
+        let missing: Vec<&PartitionColumn> = partitions.iter().filter(is_missing).collect();
+        let whole = match missing.is_empty() {
+            true => schema,
+            false => {
+                let missing = missing.into_iter().map(|column| Arc::clone(column.field()));
+                let fields = schema.fields().iter().cloned().chain(missing).collect::<Fields>();
+                Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+            }
+        };
+        let schema = DatasetSchema::given(whole, &partitions);
         Self { shared: Arc::new(DatasetParts { files, partitions, schema, concurrency }) }
     }
 
@@ -157,9 +221,15 @@ impl Dataset {
         Self { shared: Arc::new(DatasetParts { files, partitions, schema, concurrency }) }
     }
 
-    /// Number of columns of [`Dataset::schema`] that come from the files; partition columns follow.
-    pub(crate) fn file_column_count(&self) -> usize {
-        self.shared.schema.file_column_count()
+    /// The index in [`Dataset::partitions`] of the column at `place` in the schema, if it is a partition column.
+    pub(crate) fn partition_at(&self, place: usize) -> Option<usize> {
+        self.shared.schema.partition_at(place)
+    }
+
+    /// The partition columns for which a file has a value, and the rows of these values.
+    pub(crate) fn constants<'a>(&'a self, partition: &'a [u32]) -> impl Iterator<Item = (&'a PartitionColumn, usize)> {
+        let columns = self.partitions().iter().zip(partition);
+        columns.filter(|(_, row)| **row != DatasetFile::NO_CONSTANT).map(|(column, row)| (column, *row as usize))
     }
 
     /// The files, in the order of the locations and of their names.
@@ -167,7 +237,8 @@ impl Dataset {
         &self.shared.files
     }
 
-    /// The columns of the files, then the partition columns. Strings are views; with several files, every column may have nulls.
+    /// The columns of the files, then the partition columns, or the table's columns ([`Dataset::with_schema`]). Strings are views;
+    /// with several files, every column may have nulls.
     pub fn schema(&self) -> &SchemaRef {
         self.shared.schema.whole()
     }
@@ -200,10 +271,10 @@ impl Dataset {
 
     /// The alignment of the columns of `file`, which is open as `open`, to the columns of `target`.
     pub(crate) fn align(&self, target: &SchemaRef, file: &DatasetFile, open: &ParquetFile) -> Result<Alignment> {
-        let partitions = self.shared.partitions.iter().zip(file.partition());
-        let constants = partitions.map(|(column, &row)| (column, row as usize)).collect::<Vec<_>>();
+        let constants = self.constants(file.partition()).collect::<Vec<_>>();
         let is_united = self.shared.schema.is_united();
-        Alignment::new(target, open.schema(), &constants, is_united, self.schema()).map_err(|difference| {
+        let columns = open.column_mapping().map(|columns| &**columns);
+        Alignment::new(target, open.schema(), &constants, columns, is_united, self.schema()).map_err(|difference| {
             difference.into_error(file.location(), self.shared.files.first().map_or("", DatasetFile::location))
         })
     }

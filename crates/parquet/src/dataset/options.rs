@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
 use crate::runtime::Runtime;
+use crate::schema::ColumnMapping;
 use lath_source::{Connections, FilePool, StoreOptions};
 
 /// Options for finding and opening the files of a dataset, and for uniting them.
@@ -68,6 +69,13 @@ impl DatasetOptions {
     #[must_use]
     pub fn open_options(mut self, options: OpenOptions) -> Self {
         self.open = options;
+        self
+    }
+
+    /// Sets the columns of the table that the files belong to ([`OpenOptions::columns`]).
+    #[must_use]
+    pub fn columns(mut self, columns: Arc<ColumnMapping>) -> Self {
+        self.open = self.open.columns(columns);
         self
     }
 

@@ -110,6 +110,7 @@ impl Footer {
             use_hint: options.use_hint,
             int96_unit: options.int96_unit,
             depth: options.limits.schema_depth,
+            columns: options.columns.as_ref(),
         };
         let known = match schemas.find(schema_bytes) {
             Some(known) => known,

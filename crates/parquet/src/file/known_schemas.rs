@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use lath_format::schema::SchemaDescPtr;
 
 use crate::options::Int96Unit;
-use crate::schema::ConvertedSchema;
+use crate::schema::{ColumnMapping, ConvertedSchema};
 
 /// A schema, and its source.
 #[derive(Debug)]
@@ -20,13 +20,14 @@ pub(crate) struct KnownSchema {
 }
 
 /// Source of a file's schema: two lists of its footer, as stored, and the options of opening it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct SchemaSource {
     pub(super) schema: Box<[u8]>,
     pub(super) key_values: Box<[u8]>,
     pub(super) use_hint: bool,
     pub(super) int96_unit: Int96Unit,
     pub(super) depth: usize,
+    pub(super) columns: Option<Arc<ColumnMapping>>,
 }
 
 /// A borrowed [`SchemaSource`].
@@ -37,6 +38,7 @@ pub(super) struct SchemaBytes<'a> {
     pub(super) use_hint: bool,
     pub(super) int96_unit: Int96Unit,
     pub(super) depth: usize,
+    pub(super) columns: Option<&'a Arc<ColumnMapping>>,
 }
 
 /// Maximum number of cached schemas.
@@ -45,6 +47,19 @@ const MAX_SCHEMAS: usize = 16;
 /// The largest cached schema, in bytes of a footer.
 const MAX_BYTES: usize = 1 << 20;
 
+impl SchemaSource {
+    fn as_bytes(&self) -> SchemaBytes<'_> {
+        SchemaBytes {
+            schema: &self.schema,
+            key_values: &self.key_values,
+            use_hint: self.use_hint,
+            int96_unit: self.int96_unit,
+            depth: self.depth,
+            columns: self.columns.as_ref(),
+        }
+    }
+}
+
 impl SchemaBytes<'_> {
     fn equals(self, source: &SchemaSource) -> bool {
         self.use_hint == source.use_hint
@@ -52,6 +67,7 @@ impl SchemaBytes<'_> {
             && self.depth == source.depth
             && self.schema == &*source.schema
             && self.key_values == &*source.key_values
+            && ColumnMapping::is_same(self.columns, source.columns.as_ref())
     }
 
     pub(super) fn to_source(self) -> Option<SchemaSource> {
@@ -62,6 +78,7 @@ impl SchemaBytes<'_> {
             use_hint: self.use_hint,
             int96_unit: self.int96_unit,
             depth: self.depth,
+            columns: self.columns.cloned(),
         })
     }
 }
@@ -90,11 +107,11 @@ impl KnownSchemas {
 
     /// Caches `schema`; returns the cached one, which another thread may have added before.
     pub(super) fn keep(&self, schema: Arc<KnownSchema>) -> Arc<KnownSchema> {
-        if schema.source.is_none() {
-            return schema;
-        }
+        let Some(source) = &schema.source else { return schema };
         let mut known = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(same) = known.iter().find(|other| other.source == schema.source) {
+        if let Some(same) =
+            known.iter().find(|other| other.source.as_ref().is_some_and(|other| source.as_bytes().equals(other)))
+        {
             return Arc::clone(same);
         }
         known.truncate(MAX_SCHEMAS - 1);

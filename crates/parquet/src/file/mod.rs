@@ -25,11 +25,12 @@ use lath_format::FileMetaData;
 
 use self::footer::Footer;
 use self::known_end::KnownEnd;
+use crate::deletes::DeletedRows;
 use crate::error::{Error, Result};
 use crate::filters::FilterStore;
 use crate::options::Limits;
 use crate::page::ChunkSpec;
-use crate::schema::{self, Node, Projection, SchemaOptions};
+use crate::schema::{self, ColumnMapping, Node, Projection, SchemaOptions};
 use lath_source::{BlockChecksums, ByteRanges, CountingSource, Traffic, Version};
 
 pub use chunk_key_values::ChunkKeyValues;
@@ -46,6 +47,8 @@ pub use plan::{ChunkRange, Plan};
 pub struct ParquetFile {
     source: Arc<dyn ByteRanges>,
     shared: Arc<FileParts>,
+    /// Rows that are deleted in the dataset that opened the file.
+    deleted: Option<DeletedRows>,
 }
 
 /// The footer of a file and data derived from it, independent of the file's source.
@@ -105,7 +108,7 @@ impl ParquetFile {
             schema,
             options,
         });
-        Ok(Self { source, shared })
+        Ok(Self { source, shared, deleted: None })
     }
 
     /// The metadata in the footer.
@@ -140,7 +143,27 @@ impl ParquetFile {
         &self.shared.schema
     }
 
-    /// Number of rows in all row groups.
+    /// The table's columns in the file ([`OpenOptions::columns`]).
+    pub(crate) fn column_mapping(&self) -> Option<&Arc<ColumnMapping>> {
+        self.shared.options.columns.as_ref()
+    }
+
+    /// The name of the column that has only this leaf, unless it is a field of another column.
+    pub(crate) fn flat_column(&self, leaf: usize) -> Option<&str> {
+        self.shared.schema.converted.flat_column(leaf)
+    }
+
+    /// Rows of the file that are deleted in the dataset that opened it. Scans and statistics leave them out; row groups have them.
+    pub fn deleted(&self) -> Option<&DeletedRows> {
+        self.deleted.as_ref()
+    }
+
+    /// The same file with other deleted rows.
+    pub(crate) fn with_deleted(self, deleted: Option<DeletedRows>) -> Self {
+        Self { deleted, ..self }
+    }
+
+    /// Number of rows in all row groups, including deleted ones.
     pub fn row_count(&self) -> u64 {
         self.shared.metadata.row_counts().iter().sum()
     }
@@ -158,7 +181,7 @@ impl ParquetFile {
 
     /// A handle to this file that reads from another source.
     pub(crate) fn over(&self, source: Arc<dyn ByteRanges>) -> Self {
-        Self { source, shared: Arc::clone(&self.shared) }
+        Self { source, ..self.clone() }
     }
 
     /// Reads the file's last bytes, from its footer on, for [`OpenOptions::end`].

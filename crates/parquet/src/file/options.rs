@@ -12,7 +12,7 @@ use super::ParquetFile;
 use super::known_schemas::KnownSchemas;
 use crate::error::{Error, Result};
 use crate::options::{Int96Unit, Limits};
-use crate::schema::SchemaOptions;
+use crate::schema::{ColumnMapping, SchemaOptions};
 use lath_source::{BlockChecksums, ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES, VerifiedFile, Version};
 
 /// Options of opening a file.
@@ -39,6 +39,8 @@ pub struct OpenOptions {
     /// The version of the file, if known.
     pub(super) version: Option<Version>,
     pub(super) schemas: Arc<KnownSchemas>,
+    /// The table's columns in the file; `None` for the file's own.
+    pub(super) columns: Option<Arc<ColumnMapping>>,
     /// The end of the file, if known.
     pub(super) end: Option<Bytes>,
     /// Checksums of the file's blocks from when it was written, if known.
@@ -65,6 +67,7 @@ impl OpenOptions {
             memory_map: false,
             version: None,
             schemas: KnownSchemas::global(),
+            columns: None,
             end: None,
             checksums: None,
         }
@@ -112,6 +115,15 @@ impl OpenOptions {
     #[must_use]
     pub fn arrow_schema_hint(mut self, follow: bool) -> Self {
         self.use_hint = follow;
+        self
+    }
+
+    /// Sets the columns of the table that the file belongs to: the file then has the table's names, and only its columns. Types
+    /// follow the Parquet schema alone, without a stored Arrow schema.
+    #[must_use]
+    pub fn columns(mut self, columns: Arc<ColumnMapping>) -> Self {
+        self.columns = Some(columns);
+        self.use_hint = false;
         self
     }
 
@@ -181,7 +193,8 @@ impl OpenOptions {
 
     /// Copies the options that determine the schema of a file, except keys and limits, from `other`.
     pub(crate) fn with_schema_options_from(self, other: &Self) -> Self {
-        Self { use_hint: other.use_hint, int96_unit: other.int96_unit, ..self }
+        let columns = other.columns.clone();
+        Self { use_hint: other.use_hint, int96_unit: other.int96_unit, columns, ..self }
     }
 
     /// Whether the writer's Arrow schema is used, and the unit of INT96.
@@ -194,9 +207,15 @@ impl OpenOptions {
         SchemaOptions {
             use_hint: self.use_hint,
             int96_unit: self.int96_unit,
+            columns: self.columns.clone(),
             limits: self.limits.clone(),
             ..SchemaOptions::default()
         }
+    }
+
+    /// The table's columns in the file.
+    pub(crate) fn column_mapping(&self) -> Option<&Arc<ColumnMapping>> {
+        self.columns.as_ref()
     }
 
     /// Whether there are keys.
@@ -217,6 +236,7 @@ impl OpenOptions {
             && self.int96_unit == other.int96_unit
             && self.memory_map == other.memory_map
             && self.limits == other.limits
+            && ColumnMapping::is_same(self.columns.as_ref(), other.columns.as_ref())
     }
 
     /// Whether these are the checksums that verify the file, or there are none.

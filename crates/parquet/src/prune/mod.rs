@@ -9,6 +9,8 @@
 //! | [`dictionary`] pages | all values of the chunk are in the dictionary | the page |
 //! | [`page_index`] | the same as statistics, page by page | the two indexes of the column |
 //!
+//! Evidence of a whole file, which the log of a table has ([`file_evidence`]), is used before the file is opened.
+//!
 //! If a predicate only looks up one key, cached filters are probed first, for many files together ([`single_key`]).
 //!
 //! Each module documents when its evidence is not used. Malformed or encrypted evidence and evidence of an unknown kind rules out
@@ -26,6 +28,7 @@ mod column;
 mod decisive;
 mod dictionary;
 mod domain;
+mod file_evidence;
 mod options;
 mod outcomes;
 mod page_index;
@@ -49,6 +52,8 @@ pub(crate) use self::bound::Bound;
 pub(crate) use self::bounds::{BoundReader, DecodedBounds};
 use self::column::PreparedColumn;
 pub(crate) use self::domain::Domain;
+pub(crate) use self::file_evidence::may_have_rows;
+pub use self::file_evidence::{ColumnBounds, FileEvidence};
 pub use self::options::Pruning;
 pub(crate) use self::page_index::pages_of_chunk;
 pub use self::report::{PruneReport, PrunedCounts};

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `thresholds` | Tuning constants, with measurements. |
 //! | `monitor` | Cancellation, counters of a running scan, and reports. |
-//! | `rows` | Windows and bit masks of rows, rows chosen by number, deleted rows, and dictionary entries that match. |
+//! | `rows` | Windows and bit masks of rows, rows chosen by number, and dictionary entries that match. |
 //! | `columns` | The columns to read from files of one schema, their places in the result, the order of the parts of a predicate, and the search of strings before they are decoded. |
 //! | `dynamic` | Conditions that arrive while a scan runs. |
 //! | `planner` | Plans the row groups and rows of a file to scan, also with conditions that arrive later. |
@@ -34,7 +34,7 @@ pub use builder::Scan;
 pub use dynamic::DynamicFilter;
 pub use monitor::{Cancel, ScanProgress, ScanReport, ScanTimes};
 pub use row_reader::RowReader;
-pub use rows::{DeleteMask, RowSelection};
+pub use rows::RowSelection;
 pub use run::{ScanBatches, ScanStream};
 pub use steps::{Need, PlanStep, ScanPlanner};
 pub use task::{ScanPlan, ScanTask};

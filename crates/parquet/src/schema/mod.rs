@@ -25,6 +25,7 @@
 mod convert;
 mod hint;
 mod lists;
+mod mapping;
 mod projection;
 mod prune;
 mod refine;
@@ -52,6 +53,7 @@ use crate::error::Result;
 use crate::options::{Int96Unit, Limits, Strings};
 
 pub(crate) use hint::decode_arrow_schema;
+pub use mapping::{ColumnMapping, MappedColumn};
 pub use projection::Projection;
 pub use prune::prune;
 pub(crate) use storage::dictionary_field;
@@ -79,6 +81,8 @@ pub struct SchemaOptions {
     pub use_hint: bool,
     /// The unit of INT96 timestamps.
     pub int96_unit: Int96Unit,
+    /// The table's columns in the file; `None` for the file's own.
+    pub columns: Option<Arc<ColumnMapping>>,
     /// Limits on the schema.
     pub limits: Limits,
 }
@@ -91,6 +95,7 @@ impl Default for SchemaOptions {
             may_lack_dictionary_columns: false,
             use_hint: true,
             int96_unit: Int96Unit::default(),
+            columns: None,
             limits: Limits::default(),
         }
     }
@@ -111,11 +116,26 @@ pub(crate) const DEEPEST_SCHEMA: usize = 512;
 #[derive(Debug)]
 pub(crate) struct ConvertedSchema {
     nodes: Vec<Node>,
-    /// For each node, the stored type of its column.
+    /// For each node, the stored type of its column; empty if the columns are mapped.
     stored: Vec<StoredType>,
     metadata: HashMap<String, String>,
     /// Whether types follow the Arrow schema that the writer stored in the file.
     follows_hint: bool,
+    /// Whether the names are a table's, not the file's.
+    is_mapped: bool,
+}
+
+impl ConvertedSchema {
+    /// The leaves by path. Paths of the Parquet schema select nothing from a mapped file.
+    fn paths<'a>(&'a self, descr: &'a SchemaDescriptor) -> Paths<'a> {
+        Paths::new(&self.nodes, descr, self.is_mapped)
+    }
+
+    /// The name of the column that has only this leaf, unless it is a field of another column.
+    pub(crate) fn flat_column(&self, leaf: usize) -> Option<&str> {
+        let is_it = |node: &&Node| matches!(&node.kind, NodeKind::Leaf(own) if own.column == leaf);
+        self.nodes.iter().find(is_it).map(|node| node.field.name().as_str())
+    }
 }
 
 /// Converts the whole schema of a file, with the options of opening the file.
@@ -125,8 +145,12 @@ pub(crate) fn convert(
     options: &SchemaOptions,
 ) -> Result<ConvertedSchema> {
     let (nodes, metadata, follows_hint) = convert_nodes(descr, key_value, options)?;
+    if let Some(columns) = &options.columns {
+        let (nodes, stored) = (columns.apply(nodes)?, Vec::new());
+        return Ok(ConvertedSchema { nodes, stored, metadata: HashMap::new(), follows_hint, is_mapped: true });
+    }
     let stored = StoredType::from_nodes(descr, &nodes);
-    Ok(ConvertedSchema { nodes, stored, metadata, follows_hint })
+    Ok(ConvertedSchema { nodes, stored, metadata, follows_hint, is_mapped: false })
 }
 
 /// The tree of all columns of a schema, from the schema alone.
@@ -169,18 +193,21 @@ pub(crate) fn refine(
         },
     };
     if let Some(projection) = projection {
-        refinement.selected = Some(projection.select(nodes, descr)?);
+        refinement.selected = Some(projection.select(descr.num_columns(), || converted.paths(descr))?);
     }
     if !options.dictionary_columns.is_empty() {
-        let paths = Paths::new(nodes, descr);
+        let paths = converted.paths(descr);
         let is_there = |path: &&String| !options.may_lack_dictionary_columns || paths.columns_at(path).is_ok();
         let chosen: Vec<String> = options.dictionary_columns.iter().filter(is_there).cloned().collect();
         refinement.dictionaries = paths.select(&chosen)?;
     }
     let mut kept = Vec::with_capacity(nodes.len());
-    for (node, stored) in nodes.iter().zip(&converted.stored) {
+    for (at, node) in nodes.iter().enumerate() {
         if let Some(refined) = refinement.apply(node)? {
-            kept.push(stored.annotate(node, refined)?);
+            kept.push(match converted.stored.get(at) {
+                Some(stored) => stored.annotate(node, refined)?,
+                None => refined,
+            });
         }
     }
     let fields: Vec<FieldRef> = kept.iter().map(|node| FieldRef::clone(&node.field)).collect();

@@ -39,11 +39,11 @@ impl Projection {
         Self { leaves: leaves.into_iter().collect(), ..Self::default() }
     }
 
-    /// For each leaf of the schema, whether it is selected.
-    pub(super) fn select(&self, nodes: &[Node], descr: &SchemaDescriptor) -> Result<Vec<bool>> {
-        let mut selected = vec![false; descr.num_columns()];
+    /// For each of the `leaf_count` leaves of a schema, whether it is selected. `paths` are the leaves by path.
+    pub(super) fn select<'a>(&self, leaf_count: usize, paths: impl FnOnce() -> Paths<'a>) -> Result<Vec<bool>> {
+        let mut selected = vec![false; leaf_count];
         if !self.paths.is_empty() || !self.names.is_empty() {
-            let paths = Paths::new(nodes, descr);
+            let paths = paths();
             selected = paths.select(&self.paths)?;
             for names in &self.names {
                 let columns = paths.columns_below(names);
@@ -73,16 +73,29 @@ pub(super) struct Paths<'a> {
 /// The Parquet and Arrow paths of a leaf.
 struct LeafPath<'a> {
     column: usize,
+    /// Empty in a mapped file.
     parquet: &'a [String],
     arrow: Vec<&'a str>,
 }
 
+impl LeafPath<'_> {
+    /// The name of the column with the leaf.
+    fn root(&self) -> &str {
+        self.parquet.first().map_or(self.arrow[0], String::as_str)
+    }
+}
+
 impl<'a> Paths<'a> {
-    pub(super) fn new(nodes: &'a [Node], descr: &'a SchemaDescriptor) -> Self {
+    /// The leaves of `nodes`. If these are mapped, their names are not the file's, and only they select columns.
+    pub(super) fn new(nodes: &'a [Node], descr: &'a SchemaDescriptor, is_mapped: bool) -> Self {
         let mut paths = Self { leaves: Vec::new(), roots: HashMap::new(), column_count: descr.num_columns() };
+        let stored = |column: usize| match is_mapped {
+            true => &[][..],
+            false => descr.columns()[column].path().parts(),
+        };
         for root in nodes {
             let start = paths.leaves.len();
-            collect(root, &mut Vec::new(), descr, &mut paths.leaves);
+            collect(root, &mut Vec::new(), &stored, &mut paths.leaves);
             paths.roots.entry(root.field.name()).or_default().extend(start..paths.leaves.len());
         }
         paths
@@ -146,9 +159,9 @@ impl<'a> Paths<'a> {
         const SHOWN: usize = 12;
         let mut names: Vec<String> = Vec::new();
         for leaf in &self.leaves {
-            for name in [&leaf.parquet[0], &leaf.parquet.join("."), &leaf.arrow.join(".")] {
-                if names.last() != Some(name) && (names.len() < 1000) && !names.contains(name) {
-                    names.push(name.clone());
+            for name in [leaf.root().to_owned(), leaf.parquet.join("."), leaf.arrow.join(".")] {
+                if !name.is_empty() && names.last() != Some(&name) && names.len() < 1000 && !names.contains(&name) {
+                    names.push(name);
                 }
             }
         }
@@ -159,8 +172,8 @@ impl<'a> Paths<'a> {
         let listed = if near.is_empty() {
             let mut roots: Vec<String> = Vec::new();
             for leaf in &self.leaves {
-                if roots.last() != Some(&quote(&leaf.parquet[0])) {
-                    roots.push(quote(&leaf.parquet[0]));
+                if roots.last() != Some(&quote(leaf.root())) {
+                    roots.push(quote(leaf.root()));
                 }
             }
             let more = roots.len().saturating_sub(SHOWN);
@@ -179,20 +192,23 @@ impl<'a> Paths<'a> {
     }
 }
 
-fn collect<'a>(node: &'a Node, arrow: &mut Vec<&'a str>, descr: &'a SchemaDescriptor, leaves: &mut Vec<LeafPath<'a>>) {
+fn collect<'a>(
+    node: &'a Node,
+    arrow: &mut Vec<&'a str>,
+    stored: &impl Fn(usize) -> &'a [String],
+    leaves: &mut Vec<LeafPath<'a>>,
+) {
     arrow.push(node.field.name());
     match &node.kind {
-        NodeKind::Leaf(leaf) => leaves.push(LeafPath {
-            column: leaf.column,
-            parquet: descr.columns()[leaf.column].path().parts(),
-            arrow: arrow.clone(),
-        }),
+        NodeKind::Leaf(leaf) => {
+            leaves.push(LeafPath { column: leaf.column, parquet: stored(leaf.column), arrow: arrow.clone() })
+        }
         NodeKind::Struct(children) => {
             for child in children {
-                collect(child, arrow, descr, leaves);
+                collect(child, arrow, stored, leaves);
             }
         }
-        NodeKind::List { element, .. } => collect(element, arrow, descr, leaves),
+        NodeKind::List { element, .. } => collect(element, arrow, stored, leaves),
     }
     arrow.pop();
 }

@@ -1,7 +1,5 @@
 //! Refines a file's whole schema to the requested one: drops fields, chooses leaf types.
 
-use std::sync::Arc;
-
 use arrow_schema::{DataType, FieldRef, Fields};
 use lath_format::schema::SchemaDescriptor;
 
@@ -101,7 +99,7 @@ impl Refinement<'_> {
 }
 
 /// The list type `like`, with another element.
-fn with_element(like: &DataType, element: Arc<arrow_schema::Field>) -> DataType {
+pub(super) fn with_element(like: &DataType, element: FieldRef) -> DataType {
     match like {
         DataType::LargeList(_) => DataType::LargeList(element),
         DataType::FixedSizeList(_, len) if *len >= 0 => DataType::FixedSizeList(element, *len),

@@ -127,6 +127,18 @@ impl ColumnStatistics {
             uncompressed_byte_count: Precision::Absent,
         }
     }
+
+    /// Makes them the statistics of some of the rows: bounds stay bounds, and counts are upper bounds.
+    pub(super) fn make_inexact(&mut self) {
+        for count in [&mut self.null_count, &mut self.nan_count, &mut self.distinct_count] {
+            if *count != Precision::Exact(0) {
+                *count = std::mem::take(count).to_inexact();
+            }
+        }
+        for bound in [&mut self.min, &mut self.max] {
+            *bound = std::mem::take(bound).to_inexact();
+        }
+    }
 }
 
 /// The part of a bound of strings that is a string. Writers can shorten bounds within a character.

@@ -21,8 +21,14 @@ impl Dataset {
         let fields = self.schema().fields();
         let mut columns: Vec<JoinedStatistics> = fields.iter().map(JoinedStatistics::new).collect();
         let mut whole = (Precision::Exact(0), Precision::Exact(0));
-        for (entry, statistics) in self.files().iter().zip(self.read_each_file(ParquetFile::statistics)) {
-            let statistics = statistics?;
+        let read = |file: &ParquetFile| {
+            let columns = file.column_mapping();
+            let defaults = columns.map(|columns| columns.missing_defaults(file.schema()));
+            let owned = |(name, value): (&str, &ArrayRef)| (name.to_owned(), Arc::clone(value));
+            Ok((file.statistics()?, defaults.into_iter().flatten().map(owned).collect::<Vec<_>>()))
+        };
+        for (entry, read) in self.files().iter().zip(self.read_each_file(read)) {
+            let (statistics, defaults) = read?;
             let rows = statistics.row_count;
             whole = (whole.0.plus(rows), whole.1.plus(statistics.byte_count));
             for (at, (field, joined)) in fields.iter().zip(&mut columns).enumerate() {
@@ -32,9 +38,11 @@ impl Dataset {
                         // Names may occur twice; then the order decides.
                         let here = statistics.columns.get(at).filter(|column| column.field.name() == field.name());
                         let found = || statistics.columns.iter().find(|column| column.field.name() == field.name());
-                        match here.or_else(found) {
-                            Some(column) => joined.add(column),
-                            None => joined.add_nulls(rows),
+                        let default = || defaults.iter().find(|(name, _)| name == field.name());
+                        match (here.or_else(found), default()) {
+                            (Some(column), _) => joined.add(column),
+                            (None, Some((_, value))) => joined.add_constant(value, rows),
+                            (None, None) => joined.add_nulls(rows),
                         }
                     }
                 }
@@ -46,9 +54,9 @@ impl Dataset {
 
     /// The value of a partition column that all rows of a file have.
     fn constant(&self, file: &DatasetFile, place: usize) -> Option<ArrayRef> {
-        let partition = place.checked_sub(self.file_column_count())?;
+        let partition = self.partition_at(place)?;
         let (column, &row) = (self.partitions().get(partition)?, file.partition().get(partition)?);
-        Some(column.values().slice(row as usize, 1))
+        (row != DatasetFile::NO_CONSTANT).then(|| column.values().slice(row as usize, 1))
     }
 }
 

@@ -66,7 +66,17 @@ impl ParquetFile {
         let column = |(field, node): (&FieldRef, &Node)| self.leaf_statistics(field, node, row_groups.clone());
         let columns: Vec<ColumnStatistics> = schema.fields().iter().zip(&nodes).map(column).collect();
         let byte_count = columns.iter().fold(Precision::Exact(0), |sum, column| sum.plus(column.byte_count));
-        let row_count = Precision::Exact(self.row_group_row_counts()[row_groups].iter().sum());
+        let row_counts = self.row_group_row_counts();
+        let stored: u64 = row_counts[row_groups.clone()].iter().sum();
+        let deleted = match self.deleted() {
+            None => 0,
+            Some(deleted) if row_groups.len() == row_counts.len() => deleted.count()?,
+            Some(deleted) => {
+                let first = row_counts[..row_groups.start].iter().sum();
+                deleted.mask()?.count_within(&(first..first + stored))
+            }
+        };
+        let row_count = Precision::Exact(stored.saturating_sub(deleted));
         Ok(Statistics { row_count, byte_count, columns })
     }
 
@@ -110,6 +120,10 @@ impl ParquetFile {
             && leaf.max_rep_level == 0
         {
             self.add_values(&mut statistics, leaf, row_groups);
+        }
+        // The deleted rows' values are among them.
+        if self.deleted().is_some_and(|deleted| deleted.count().ok() != Some(0)) {
+            statistics.make_inexact();
         }
         statistics
     }

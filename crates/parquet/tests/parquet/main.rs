@@ -7,6 +7,7 @@ mod errors;
 mod evolution;
 mod int96;
 mod intervals;
+mod mapping;
 mod memory;
 mod modules;
 mod old_lists;

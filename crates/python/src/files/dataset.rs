@@ -157,7 +157,10 @@ impl PyDataset {
         let dataset = self.dataset()?;
         let mut columns = Vec::new();
         for (place, column) in dataset.partitions().iter().enumerate() {
-            let rows: UInt32Array = dataset.files().iter().map(|file| file.partition().get(place).copied()).collect();
+            let row = |file: &lath::DatasetFile| {
+                file.partition().get(place).copied().filter(|row| *row != lath::DatasetFile::NO_CONSTANT)
+            };
+            let rows: UInt32Array = dataset.files().iter().map(row).collect();
             columns.push(take(column.values(), &rows, None).map_err(Failure::from)?);
         }
         let fields = dataset.partitions().iter().map(|column| column.field().clone()).collect::<Vec<_>>();

@@ -46,6 +46,18 @@ impl ListedFile {
 }
 
 impl ListedFile {
+    /// The file at a path or URL, which is taken literally.
+    pub(in crate::dataset) fn at(location: &str, len: Option<u64>, options: &DatasetOptions) -> Result<Self> {
+        match Address::parse(OsStr::new(location))? {
+            Address::Local(path) => Ok(Self { len, ..Self::local(&path) }),
+            Address::Store(url) => {
+                let store = Store::from_url(&url, &options.store, &options.connections);
+                let store = store.map_err(|error| Error::invalid(format!("{url}: {error}")))?;
+                Ok(Self { len, ..Self::in_store(&url, None, store) })
+            }
+        }
+    }
+
     /// A file that was listed before: an object, or a local file at `path`, else at the path `location`.
     pub(in crate::dataset) fn described(
         location: &str,

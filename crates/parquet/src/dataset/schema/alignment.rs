@@ -13,6 +13,7 @@ use arrow_select::take::take;
 use super::lists::list_element;
 use crate::dataset::location::PartitionColumn;
 use crate::error::{Error, Result};
+use crate::schema::{ColumnMapping, MappedColumn};
 
 /// Converts the columns of a file to the requested schema: order, layout, wider types, nulls for missing columns, and the
 /// constants of the file's partition.
@@ -29,8 +30,8 @@ pub struct Alignment {
 /// Source of a column.
 #[derive(Debug, Clone)]
 enum Source {
-    /// The column of the batches with this index.
-    Column(usize),
+    /// The column of the batches with this index. The fields are the mapped ones within it, if any of them has a default.
+    Column(usize, Arc<[MappedColumn]>),
     /// A value for all rows, as an array of one element.
     Constant(ArrayRef),
 }
@@ -49,17 +50,19 @@ impl Difference {
 }
 
 impl Alignment {
-    /// The way from a file of schema `file`, whose partition is `constants` (columns and rows of their values), to `target`.
-    /// Unless schemas are united, the file has to have the columns of the target, with the same values in them. `whole` are all columns
+    /// The way from a file of schema `file`, whose partition is `constants` (columns and rows of their values), to `target`;
+    /// `columns` has the defaults of columns that the file lacks. Unless schemas are united, the file has to have the columns of the target, with the same values in them. `whole` are all columns
     /// that there are to be chosen from.
     pub(in crate::dataset) fn new(
         target: &SchemaRef,
         file: &Schema,
         constants: &[(&PartitionColumn, usize)],
+        columns: Option<&ColumnMapping>,
         is_united: bool,
         whole: &Schema,
     ) -> Result<Self, Difference> {
-        let ResolvedSources { mut sources, paths, roots } = resolve(target, file, constants, is_united, whole)?;
+        let resolved = resolve(target, file, constants, columns, is_united, whole)?;
+        let ResolvedSources { mut sources, paths, roots } = resolved;
         // Batches have the columns in the order of the file: all columns with a chosen name.
         let is_read = |field: &FieldRef| roots.iter().any(|&root| file.field(root).name() == field.name());
         let mut rank = 0;
@@ -71,7 +74,7 @@ impl Alignment {
             }
         }
         for source in &mut sources {
-            if let Source::Column(at) = source {
+            if let Source::Column(at, _) = source {
                 *at = ranks[*at];
             }
         }
@@ -87,14 +90,14 @@ impl Alignment {
     /// # Errors
     /// [`Error::Invalid`] says what differs.
     pub fn from_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
-        let resolved = resolve(target, source, partition, false, target);
+        let resolved = resolve(target, source, partition, None, false, target);
         let ResolvedSources { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
         Ok(Self { target: Arc::clone(target), sources, names: None })
     }
 
     /// The alignment of batches that have the target's schema already.
     pub(crate) fn identity(schema: &SchemaRef) -> Self {
-        let sources = (0..schema.fields().len()).map(Source::Column).collect();
+        let sources = (0..schema.fields().len()).map(|at| Source::Column(at, Arc::default())).collect();
         Self { target: Arc::clone(schema), sources, names: None }
     }
 
@@ -112,9 +115,9 @@ impl Alignment {
         let failed = |error| Error::invalid(format!("columns do not fit the schema of the dataset: {error}"));
         let columns = self.sources.iter().zip(self.target.fields()).map(|(source, field)| match source {
             Source::Constant(value) => repeat(value, row_count).map_err(failed),
-            Source::Column(at) => {
+            Source::Column(at, fields) => {
                 let column = batch.columns().get(*at).ok_or_else(|| Error::internal("a batch lacks a column"))?;
-                conform(column, field.data_type()).map_err(|error| {
+                conform(column, field.data_type(), fields).map_err(|error| {
                     Error::invalid(format!(
                         "column {:?}: a value of type {} does not fit {}: {error}",
                         field.name(),
@@ -142,6 +145,7 @@ fn resolve(
     target: &SchemaRef,
     file: &Schema,
     constants: &[(&PartitionColumn, usize)],
+    columns: Option<&ColumnMapping>,
     is_united: bool,
     whole: &Schema,
 ) -> Result<ResolvedSources, Difference> {
@@ -159,12 +163,13 @@ fn resolve(
     let mut roots = Vec::new();
     // So far the target has the columns of the file in their order.
     let mut has_same_order = true;
+    let constant_of = |value: &ArrayRef, field: &Field| {
+        let value = conform(value, field.data_type(), &[]).map_err(|error| Difference(error.to_string()))?;
+        Ok(Source::Constant(value))
+    };
     for (position, field) in target.fields().iter().enumerate() {
         if let Some((column, row)) = constant(field.name()) {
-            let value = column.values().slice(*row, 1);
-            sources.push(Source::Constant(
-                conform(&value, field.data_type()).map_err(|error| Difference(error.to_string()))?,
-            ));
+            sources.push(constant_of(&column.values().slice(*row, 1), field)?);
             continue;
         }
         // Names may occur several times; then the order decides.
@@ -178,7 +183,11 @@ fn resolve(
             if !is_united {
                 return Err(Difference(format!("there is no column {:?}", field.name())));
             }
-            sources.push(Source::Constant(new_null_array(field.data_type(), 1)));
+            let default = columns.and_then(|columns| columns.column(field.name())?.known_default());
+            sources.push(match default {
+                Some(default) => constant_of(default, field)?,
+                None => Source::Constant(new_null_array(field.data_type(), 1)),
+            });
             continue;
         };
         if !is_united && !is_same_but_layout(here.data_type(), field.data_type()) {
@@ -198,7 +207,9 @@ fn resolve(
             return Err(Difference(format!("there is a field {:?}", path.join("."))));
         }
         collect_paths(here, field, &mut Vec::new(), &mut paths);
-        sources.push(Source::Column(at));
+        let mapped = columns.filter(|_| field.data_type().is_nested()).and_then(|columns| columns.column(field.name()));
+        let mapped = mapped.filter(|column| column.has_defaults_below());
+        sources.push(Source::Column(at, mapped.map_or_else(Arc::default, |column| column.fields.clone().into())));
         roots.push(at);
     }
     Ok(ResolvedSources { sources, paths, roots })
@@ -330,8 +341,16 @@ fn repeat(value: &ArrayRef, row_count: usize) -> Result<ArrayRef, arrow_schema::
 }
 
 /// The array as `target`: structs field by field by name, lists by their elements, leaves cast; a value that does not fit is an
-/// error.
-fn conform(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_schema::ArrowError> {
+/// error. A field that the array lacks has the default of its column among `columns`, else nulls.
+fn conform(
+    array: &ArrayRef,
+    target: &DataType,
+    columns: &[MappedColumn],
+) -> Result<ArrayRef, arrow_schema::ArrowError> {
+    let column = |name: &str| columns.iter().find(|column| column.name == name);
+    let below = |name: &str| column(name).map_or(&[][..], |column| &column.fields);
+    // An element is the only column.
+    let of_element = || columns.first().map_or(&[][..], |column| &column.fields);
     if array.data_type() == target {
         return Ok(Arc::clone(array));
     }
@@ -340,40 +359,43 @@ fn conform(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_schema
             let array = array.as_struct();
             let child = |at| array.columns().get(namesake(fields, at, array.fields())?);
             let children = fields.iter().enumerate().map(|(at, field)| match child(at) {
-                Some(child) => conform(child, field.data_type()),
-                None => Ok(new_null_array(field.data_type(), array.len())),
+                Some(child) => conform(child, field.data_type(), below(field.name())),
+                None => match column(field.name()).and_then(MappedColumn::known_default) {
+                    Some(default) => repeat(&conform(default, field.data_type(), &[])?, array.len()),
+                    None => Ok(new_null_array(field.data_type(), array.len())),
+                },
             });
             let children = children.collect::<Result<Vec<_>, _>>()?;
             let nulls = array.nulls().cloned();
             Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), children, nulls, array.len())?))
         }
-        (DataType::List(_), DataType::List(element)) => conform_list::<i32>(array, element),
-        (DataType::LargeList(_), DataType::LargeList(element)) => conform_list::<i64>(array, element),
+        (DataType::List(_), DataType::List(element)) => conform_list::<i32>(array, element, of_element()),
+        (DataType::LargeList(_), DataType::LargeList(element)) => conform_list::<i64>(array, element, of_element()),
         (DataType::List(_), other) if is_any_list(other) => match list_element(other) {
-            Some(element) => change_layout(&conform_list::<i32>(array, element)?, target),
+            Some(element) => change_layout(&conform_list::<i32>(array, element, of_element())?, target),
             None => change_layout(array, target),
         },
         (DataType::LargeList(_), other) if is_any_list(other) => match list_element(other) {
-            Some(element) => change_layout(&conform_list::<i64>(array, element)?, target),
+            Some(element) => change_layout(&conform_list::<i64>(array, element, of_element())?, target),
             None => change_layout(array, target),
         },
         // Views become lists with offsets, whose elements can then be changed.
         (DataType::ListView(element), other) if is_any_list(other) => {
-            conform(&change_layout(array, &DataType::List(Arc::clone(element)))?, target)
+            conform(&change_layout(array, &DataType::List(Arc::clone(element)))?, target, columns)
         }
         (DataType::LargeListView(element), other) if is_any_list(other) => {
-            conform(&change_layout(array, &DataType::LargeList(Arc::clone(element)))?, target)
+            conform(&change_layout(array, &DataType::LargeList(Arc::clone(element)))?, target, columns)
         }
         (DataType::FixedSizeList(_, len), DataType::FixedSizeList(element, target_len)) if len == target_len => {
             let array = array.as_fixed_size_list();
-            let values = conform(array.values(), element.data_type())?;
+            let values = conform(array.values(), element.data_type(), of_element())?;
             let list = FixedSizeListArray::try_new(Arc::clone(element), *len, values, array.nulls().cloned())?;
             Ok(Arc::new(list))
         }
         (DataType::Map(_, _), DataType::Map(entries, is_sorted)) => {
             let array = array.as_map();
             let pairs: ArrayRef = Arc::new(array.entries().clone());
-            let pairs = conform(&pairs, entries.data_type())?.as_struct().clone();
+            let pairs = conform(&pairs, entries.data_type(), columns)?.as_struct().clone();
             let (offsets, nulls) = (array.offsets().clone(), array.nulls().cloned());
             Ok(Arc::new(MapArray::try_new(Arc::clone(entries), offsets, pairs, nulls, *is_sorted)?))
         }
@@ -389,9 +411,10 @@ fn change_layout(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_
 fn conform_list<O: OffsetSizeTrait>(
     array: &ArrayRef,
     element: &FieldRef,
+    columns: &[MappedColumn],
 ) -> Result<ArrayRef, arrow_schema::ArrowError> {
     let array = array.as_list::<O>();
-    let values = conform(array.values(), element.data_type())?;
+    let values = conform(array.values(), element.data_type(), columns)?;
     let (offsets, nulls) = (array.offsets().clone(), array.nulls().cloned());
     Ok(Arc::new(GenericListArray::<O>::try_new(Arc::clone(element), offsets, values, nulls)?))
 }

@@ -28,8 +28,8 @@ pub use self::alignment::Alignment;
 #[derive(Clone)]
 pub(super) struct DatasetSchema {
     whole: SchemaRef,
-    /// Number of columns that come from the files; partition columns follow.
-    file_columns: usize,
+    /// For each column, its index among the partition columns if it is one.
+    partitions: Arc<[Option<usize>]>,
     /// The file whose schema it is; `None` if it is a union.
     first: Option<ParquetFile>,
     several_files: bool,
@@ -62,26 +62,41 @@ impl DatasetSchema {
     ) -> Self {
         let is_partition = |field: &&FieldRef| partitions.iter().any(|column| column.field().name() == field.name());
         let mut fields: Vec<FieldRef> = schema.fields().iter().filter(|field| !is_partition(field)).cloned().collect();
-        let file_columns = fields.len();
+        let places = std::iter::repeat_n(None, fields.len()).chain((0..partitions.len()).map(Some)).collect();
         if several_files {
             fields.iter_mut().for_each(set_nullable);
         }
         fields.extend(partitions.iter().map(|column| Arc::clone(column.field())));
         let whole = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
-        Self { whole, file_columns, first, several_files }
+        Self { whole, partitions: places, first, several_files }
     }
 
-    /// The schema `whole`, whose first `file_columns` columns come from the files, as a union of schemas.
-    pub(super) fn given(whole: SchemaRef, file_columns: usize) -> Self {
-        Self { whole, file_columns, first: None, several_files: true }
+    /// The schema `whole`, as a union of schemas, whose columns with the names of `partitions` are the partition columns.
+    pub(super) fn given(whole: SchemaRef, partitions: &[PartitionColumn]) -> Self {
+        let by_name: HashMap<&str, usize> =
+            partitions.iter().enumerate().map(|(at, column)| (column.field().name().as_str(), at)).collect();
+        let places = whole.fields().iter().map(|field| by_name.get(field.name().as_str()).copied()).collect();
+        Self { whole, partitions: places, first: None, several_files: true }
     }
 
     pub(super) fn whole(&self) -> &SchemaRef {
         &self.whole
     }
 
-    pub(super) fn file_column_count(&self) -> usize {
-        self.file_columns
+    /// The index among the partition columns of the column at `place`, if it is one.
+    pub(super) fn partition_at(&self, place: usize) -> Option<usize> {
+        self.partitions.get(place).copied().flatten()
+    }
+
+    /// The columns that come from the files.
+    fn file_fields(&self) -> Vec<FieldRef> {
+        let fields = self.whole.fields().iter().zip(&*self.partitions);
+        fields.filter(|(_, partition)| partition.is_none()).map(|(field, _)| Arc::clone(field)).collect()
+    }
+
+    fn partition_fields(&self) -> impl Iterator<Item = &FieldRef> {
+        let fields = self.whole.fields().iter().zip(&*self.partitions);
+        fields.filter(|(_, partition)| partition.is_some()).map(|(field, _)| field)
     }
 
     pub(super) fn is_united(&self) -> bool {
@@ -90,24 +105,35 @@ impl DatasetSchema {
 
     /// The schema of `paths`, in their order, or all of it.
     pub(super) fn project(&self, paths: Option<&[String]>, layout: &ArrowLayout) -> Result<SchemaRef> {
-        let (file_fields, partition_fields) = self.whole.fields().split_at(self.file_columns);
-        let is_partition = |path: &str| partition_fields.iter().any(|field| field.name() == path);
+        let file_fields = self.file_fields();
+        let is_partition = |path: &str| self.partition_fields().any(|field| field.name() == path);
         let of_files: Option<Vec<String>> =
             paths.map(|paths| paths.iter().filter(|path| !is_partition(path)).cloned().collect());
         let mut fields = match &self.first {
             Some(first) => self.fields_of_first(first, of_files, layout)?,
             None => {
                 let chosen = match of_files {
-                    Some(paths) => choose(file_fields, &paths)?,
-                    None => file_fields.to_vec(),
+                    Some(paths) => choose(&file_fields, &paths)?,
+                    None => file_fields.clone(),
                 };
-                let dictionaries = Dictionaries::new(file_fields, &layout.dictionary_columns)?;
+                let dictionaries = Dictionaries::new(&file_fields, &layout.dictionary_columns)?;
                 let chosen = chosen.iter().map(|field| dictionaries.apply(field)).collect::<Result<Vec<_>>>()?;
                 chosen.iter().map(|field| with_strings(field, layout.strings)).collect()
             }
         };
         let wanted = |field: &&FieldRef| paths.is_none_or(|paths| paths.iter().any(|path| path == field.name()));
-        fields.extend(partition_fields.iter().filter(wanted).map(|field| with_strings(field, layout.strings)));
+        let chosen = self.partition_fields().filter(wanted).map(|field| with_strings(field, layout.strings));
+        if paths.is_none() {
+            // Partition columns may be anywhere in the table's order.
+            let (mut of_files, mut of_partitions) = (fields.into_iter(), chosen);
+            let field = |partition: &Option<usize>| match partition {
+                Some(_) => of_partitions.next(),
+                None => of_files.next(),
+            };
+            fields = self.partitions.iter().filter_map(field).collect();
+        } else {
+            fields.extend(chosen);
+        }
         if let Some(paths) = paths {
             let places = places(paths, self.whole.fields());
             let position = |field: &FieldRef| {
@@ -133,8 +159,7 @@ impl DatasetSchema {
         let options = first.schema_options().with_layout(layout);
         let projection = paths.map(Projection::from_paths);
         let (schema, _) = first.build_schema(&options, projection.as_ref())?;
-        let partitions = &self.whole.fields()[self.file_columns..];
-        let is_partition = |field: &&FieldRef| partitions.iter().any(|column| column.name() == field.name());
+        let is_partition = |field: &&FieldRef| self.partition_fields().any(|column| column.name() == field.name());
         let mut fields: Vec<FieldRef> = schema.fields().iter().filter(|field| !is_partition(field)).cloned().collect();
         if self.several_files {
             fields.iter_mut().for_each(set_nullable);

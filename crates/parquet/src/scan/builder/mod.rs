@@ -9,6 +9,7 @@ use lath_predicate::Predicate;
 use super::dynamic::DynamicFilter;
 use super::task::ScanTask;
 use crate::dataset::Dataset;
+use crate::deletes::DeleteMask;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::options::Strings;
@@ -17,7 +18,7 @@ use crate::runtime::{Runtime, threads_or_cores};
 use crate::scan::columns::VirtualColumns;
 use crate::scan::monitor::Cancel;
 use crate::scan::planner::Query;
-use crate::scan::rows::{DeleteMask, RowSelection};
+use crate::scan::rows::RowSelection;
 use crate::scan::run::Settings;
 
 /// Builder of a scan: which rows of files to find, and which columns to read.

@@ -8,7 +8,7 @@ use crate::prune::PruneReport;
 pub struct ScanReport {
     /// Files of the dataset.
     pub files: u64,
-    /// Files that were not opened, because their partition values rule them out.
+    /// Files that were not opened, because their partition values or the table's evidence rule them out.
     pub files_pruned: u64,
     /// Files that were opened.
     pub files_opened: u64,

@@ -2,17 +2,19 @@
 
 use std::sync::{Arc, PoisonError};
 
-use lath_predicate::{BindContext, Constant, Predicate, Test, value_at};
+use arrow_schema::{DataType, Fields};
+use lath_predicate::{BindContext, Constant, Leaf, Predicate, Test, value_at};
 
 use super::super::dynamic::Narrowing;
 use super::super::thresholds::MAX_PLANS;
 use super::Planner;
 use super::plans::PlannedSchema;
 use crate::dataset::{Alignment, DatasetFile, PartitionColumn};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::prune::{ColumnBounds, may_have_rows};
 use crate::scan::columns::{Conditions, FilePlan};
-use crate::schema::Projection;
+use crate::schema::{ColumnMapping, Projection};
 
 impl Planner {
     /// The plan for files with the schema of `file`, one for each schema and partition.
@@ -54,12 +56,17 @@ impl Planner {
                 (alignment, projection)
             }
         };
+        let mut constants = self.constants(entry.partition());
+        if let (Some(columns), Some(predicate)) = (file.column_mapping(), predicate) {
+            self.check_defaults(columns, predicate, file)?;
+            constants.extend(self.defaults(columns, file, &constants));
+        }
         let conditions = Conditions {
             predicate,
             added: narrowing.map(|narrowing| &narrowing.predicate),
             schema: self.dataset.schema(),
             is_united: self.dataset.is_united(),
-            constants: self.constants(entry.partition()),
+            constants,
         };
         let columns = (alignment, projection.as_ref());
         let plan = FilePlan::new(file, columns, &self.query.layout, &conditions).map_err(|error| file.locate(error))?;
@@ -74,6 +81,7 @@ impl Planner {
         plans.push(PlannedSchema {
             schema: Arc::clone(file.schema()),
             columns: Arc::clone(file.metadata().schema_descr()),
+            mapping: file.column_mapping().cloned(),
             partition: entry.partition().into(),
             narrowing: narrowing.cloned(),
             plan: Arc::clone(&plan),
@@ -96,13 +104,73 @@ impl Planner {
         Ok(may_be)
     }
 
-    /// The partition columns, which have one value for all rows of a file.
+    /// Whether the predicate may be true for rows of a file, given the evidence that is known before the file is opened.
+    pub(super) fn may_be_in_file(&self, file: &DatasetFile) -> Result<bool> {
+        let (Some(predicate), Some(evidence)) = (&self.query.predicate, file.evidence()) else { return Ok(true) };
+        if !self.query.pruning.statistics {
+            return Ok(true);
+        }
+        let bound = match self.plans.of_table.get() {
+            Some(bound) => bound,
+            None => {
+                let schema = self.dataset.schema();
+                let leaf = |path: &[usize]| table_leaf(schema.fields(), path);
+                let bound = predicate.bind(&BindContext::new(schema).with_leaves(&leaf))?;
+                self.plans.of_table.get_or_init(|| bound)
+            }
+        };
+        let constant = |name: &str| {
+            let mut constants = self.dataset.constants(file.partition());
+            let (column, row) = constants.find(|(column, _)| column.field().name() == name)?;
+            Some(ColumnBounds::constant(value_at(column.values(), row)))
+        };
+        Ok(may_have_rows(bound, evidence, &constant))
+    }
+
+    /// The partition columns with one value for all rows of a file.
     fn constants(&self, partition: &[u32]) -> Vec<Constant> {
-        let constant = |(column, &row): (&PartitionColumn, &u32)| Constant {
+        let constant = |(column, row): (&PartitionColumn, usize)| Constant {
             name: column.field().name().clone(),
             field: Arc::clone(column.field()),
-            value: value_at(column.values(), row as usize),
+            value: value_at(column.values(), row),
         };
-        self.dataset.partitions().iter().zip(partition).map(constant).collect()
+        self.dataset.constants(partition).map(constant).collect()
+    }
+
+    /// The columns that `file` lacks and that have a default, unless they are among the `others`.
+    fn defaults(&self, columns: &ColumnMapping, file: &ParquetFile, others: &[Constant]) -> Vec<Constant> {
+        let mut defaults = Vec::new();
+        for (name, value) in columns.missing_defaults(file.schema()) {
+            let Ok(field) = self.dataset.schema().field_with_name(name) else { continue };
+            if !field.data_type().is_nested() && others.iter().all(|constant| constant.name != name) {
+                let field = Arc::new(field.clone());
+                defaults.push(Constant { name: name.to_owned(), field, value: value_at(value, 0) });
+            }
+        }
+        defaults
+    }
+
+    /// An error if the predicate has a nested field that `file` lacks and that has a default: only whole columns are constants
+    /// in a condition.
+    fn check_defaults(&self, columns: &ColumnMapping, predicate: &Predicate, file: &ParquetFile) -> Result<()> {
+        let bound = predicate.bind(&BindContext::new(self.dataset.schema()))?;
+        let nested = bound.columns.iter().find(|column| columns.has_nested_default(&column.names, file.schema()));
+        match nested {
+            Some(column) => Err(Error::unsupported(format!(
+                "a condition on {:?}, which is missing in a file and has a default value there",
+                column.name
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A leaf for the column with these indices, unless it is nested.
+fn table_leaf(fields: &Fields, path: &[usize]) -> Option<Leaf> {
+    let (&root, below) = path.split_first()?;
+    match (fields.get(root)?.data_type(), below) {
+        (DataType::Struct(fields), [_, ..]) => table_leaf(fields, below),
+        (data_type, []) if !data_type.is_nested() => Some(Leaf { index: 0, repeated: false, may_overflow: false }),
+        _ => None,
     }
 }

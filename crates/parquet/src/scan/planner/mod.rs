@@ -18,6 +18,7 @@ use self::planned::is_whole;
 use self::plans::Plans;
 use super::dynamic::Narrowing;
 use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
+use crate::deletes::DeleteMask;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
@@ -72,6 +73,8 @@ impl Planner {
     /// Plans the first file, so that errors are reported even if no row is read.
     pub(super) fn check(&self) -> Result<()> {
         match self.dataset.files().first() {
+            // The predicate has been bound to the table's columns then.
+            Some(first) if first.evidence().is_some() && !self.may_be_in_file(first)? => Ok(()),
             Some(first) => {
                 let file = first.open()?;
                 self.plan_for(first, &file)?;
@@ -139,7 +142,8 @@ impl Planner {
         if !self.is_wanted(index) {
             return Ok(false);
         }
-        let may_have = self.may_be_in_partition(self.dataset.files()[index].partition())?;
+        let file = &self.dataset.files()[index];
+        let may_have = self.may_be_in_partition(file.partition())? && self.may_be_in_file(file)?;
         if !may_have {
             planning.add_pruned_file();
         }
@@ -212,6 +216,7 @@ impl Planner {
             starts.push(start);
             start.saturating_add(*count)
         });
+        let deleted = self.deleted(index)?;
         let file = &self.read_ahead(file, &plan, &rows);
         let computed_filters = self.computed_filters(index, file);
         let planned = rows.into_iter().map(|(row_group, rows, predicate)| PlannedRowGroup {
@@ -223,13 +228,33 @@ impl Planner {
             row_group,
             first_row: starts[row_group],
             rows,
-            deleted: self.query.deleted.get(&index).cloned(),
+            deleted: deleted.clone(),
             predicate,
             narrowing: 0,
             uses_page_index: self.query.pruning.page_index,
             computed_filters: computed_filters.clone(),
         });
         Ok(planned.collect())
+    }
+
+    /// The deleted rows of a file: the dataset's, and the scan's own. They are read here if they are not known yet.
+    pub(super) fn deleted(&self, index: usize) -> Result<Option<Arc<DeleteMask>>> {
+        let file = &self.dataset.files()[index];
+        let own = self.query.deleted.get(&index);
+        let Some(deleted) = file.deleted() else { return Ok(own.cloned()) };
+        let located = |error: Error| match error {
+            Error::Invalid { what } => Error::invalid(format!("{}: {what}", file.location())),
+            error => error.locate(|at| at.file = at.file.take().or_else(|| Some(file.location().into()))),
+        };
+        let deleted = deleted.mask().map_err(located)?;
+        Ok(match own {
+            None => (!deleted.is_empty()).then(|| Arc::clone(deleted)),
+            Some(own) => {
+                let mut both = DeleteMask::clone(own);
+                both |= deleted;
+                Some(Arc::new(both))
+            }
+        })
     }
 
     /// Applies a dynamic filter to a row group that was planned before; `None` if no row remains.
@@ -305,8 +330,9 @@ impl Planner {
             let open = options.open().clone().with_schema_options_from(file.options().open());
             let options = Arc::new(options.clone().open_options(open));
             let path = file.path().and_then(Path::to_str);
-            files[*at] =
+            let opened =
                 DatasetFile::described(file.location(), path, version.clone(), file.partition().into(), &options)?;
+            files[*at] = opened.with_rows_from(file);
         }
         Ok(Self { dataset: self.dataset.with_files(files), plans: Arc::default(), ..self.clone() })
     }

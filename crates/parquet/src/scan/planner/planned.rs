@@ -6,11 +6,11 @@ use std::sync::Arc;
 use lath_predicate::BoundPredicate;
 
 use super::Planner;
+use crate::deletes::DeleteMask;
 use crate::error::Error;
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
 use crate::scan::columns::{FilePlan, FileTarget};
-use crate::scan::rows::DeleteMask;
 
 /// A row group with the rows to scan.
 #[derive(Debug, Clone)]

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lath_format::schema::SchemaDescPtr;
+use lath_predicate::BoundPredicate;
 
 use super::super::dynamic::Narrowing;
 use crate::file::ParquetFile;
 use crate::scan::columns::FilePlan;
+use crate::schema::ColumnMapping;
 
 /// The plans so far, and which partitions the predicate rules out.
 #[derive(Debug, Default)]
@@ -16,6 +18,8 @@ pub(in crate::scan) struct Plans {
     /// Set once a shared probe of several files has ruled out none: from then on each file is planned alone.
     pub(super) plans_singly: AtomicBool,
     pub(super) of_schemas: Mutex<Vec<PlannedSchema>>,
+    /// The predicate, bound to the columns of the table.
+    pub(super) of_table: OnceLock<BoundPredicate>,
     pub(super) partitions: Mutex<HashMap<Box<[u32]>, bool>>,
 }
 
@@ -24,6 +28,7 @@ pub(in crate::scan) struct Plans {
 pub(super) struct PlannedSchema {
     pub(super) schema: arrow_schema::SchemaRef,
     pub(super) columns: SchemaDescPtr,
+    pub(super) mapping: Option<Arc<ColumnMapping>>,
     pub(super) partition: Box<[u32]>,
     /// The dynamic filter that was added to the predicate.
     pub(super) narrowing: Option<Arc<Narrowing>>,
@@ -35,6 +40,7 @@ impl PlannedSchema {
         let is_same_schema = Arc::ptr_eq(&self.schema, file.schema()) || self.schema == *file.schema();
         is_same_schema
             && *self.partition == *partition
+            && ColumnMapping::is_same(self.mapping.as_ref(), file.column_mapping())
             && self.narrowing.as_ref().map(Arc::as_ptr) == narrowing.map(Arc::as_ptr)
             && {
                 let columns = file.metadata().schema_descr();

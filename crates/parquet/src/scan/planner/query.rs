@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use lath_predicate::Predicate;
 
+use crate::deletes::DeleteMask;
 use crate::prune::Pruning;
-use crate::scan::rows::{DeleteMask, RowSelection};
+use crate::scan::rows::RowSelection;
 use crate::schema::ArrowLayout;
 
 /// The rows that a scan reads from files, and the layout of their columns.

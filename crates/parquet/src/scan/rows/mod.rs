@@ -1,12 +1,10 @@
-//! The rows of a row group as sets: selections, windows, bit masks, deleted rows.
+//! The rows of a row group as sets: selections, windows, bit masks.
 
-mod deletes;
 mod mask;
 mod selection;
 mod truth;
 mod window;
 
-pub use deletes::DeleteMask;
 pub(in crate::scan) use mask::Mask;
 pub use selection::RowSelection;
 pub(in crate::scan) use selection::{RowGroupRows, split_selection};

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::mask::Mask;
+use crate::deletes::DeleteMask;
 use crate::error::Result;
 use crate::scan::thresholds::WHOLE_WINDOW;
 
@@ -25,6 +26,22 @@ pub(in crate::scan) struct DecodeRanges {
 }
 
 impl Window {
+    /// The rows that are not deleted, in a row group whose first row is `first_row` within the file.
+    pub(in crate::scan) fn without_deleted(&self, deleted: &DeleteMask, first_row: u64) -> Mask {
+        let mut words = vec![u64::MAX; self.len.div_ceil(64)];
+        let mut start = 0;
+        for range in &self.ranges {
+            let (from, to) = (first_row + range.start, first_row + range.end);
+            deleted.for_each_within(from..to, |row| {
+                // Within the window, which is in memory.
+                let at = start + (row - from) as usize;
+                words[at / 64] &= !(1 << (at % 64));
+            });
+            start += (to - from) as usize;
+        }
+        Mask::from_words(words, self.len)
+    }
+
     pub(in crate::scan) fn len(&self) -> usize {
         self.len
     }

@@ -66,7 +66,9 @@ impl Job {
             Work::Files(planner)
                 if self.settings.by_column && !self.settings.unordered && self.settings.filter.is_none() =>
             {
-                (planner.query.predicate.is_none() && planner.query.deleted.is_empty()).then_some(planner)
+                let has_deleted = || planner.dataset.files().iter().any(|file| file.deleted().is_some());
+                let reads_all = planner.query.predicate.is_none() && planner.query.deleted.is_empty();
+                (reads_all && !has_deleted()).then_some(planner)
             }
             _ => None,
         }

@@ -283,7 +283,7 @@ impl ScanTask {
             row_group: *row_group,
             first_row,
             rows,
-            deleted: planner.query.deleted.get(&self.file).cloned(),
+            deleted: planner.deleted(self.file)?,
             predicate,
             narrowing: 0,
             uses_page_index: planner.query.pruning.page_index,

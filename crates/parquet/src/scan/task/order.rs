@@ -138,11 +138,11 @@ impl ScanTask {
         let declared = metadata.row_group(self.row_group).and_then(|row_group| row_group.sorting_columns());
         let column = |declared: &lath_format::SortingColumn| {
             let leaf = usize::try_from(declared.column_idx).ok()?;
-            let [path] = metadata.schema_descr().columns().get(leaf)?.path().parts() else { return None };
+            let path = file.flat_column(leaf)?;
             let field = plan.schema.field_with_name(path).ok()?;
             let is_same = file.schema().field_with_name(path).is_ok_and(|own| own.data_type() == field.data_type());
             (is_same && has_one_order(field.data_type())).then(|| SortingColumn {
-                path: path.clone(),
+                path: path.to_owned(),
                 descending: declared.descending,
                 nulls_first: declared.nulls_first,
             })

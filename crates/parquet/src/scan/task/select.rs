@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::super::planner::{PlannedRowGroup, Planner};
 use super::{ScanPlan, ScanTask, byte_count};
@@ -74,6 +74,6 @@ impl ScanTask {
 }
 
 /// The columns and fields of `schema` that `paths` name.
-fn project(schema: &Schema, paths: &[String]) -> Result<SchemaRef> {
-    Dataset::described(Vec::new(), Vec::new(), schema).project(Some(paths), &ArrowLayout::default())
+fn project(schema: &SchemaRef, paths: &[String]) -> Result<SchemaRef> {
+    Dataset::described(Vec::new(), Vec::new(), Arc::clone(schema)).project(Some(paths), &ArrowLayout::default())
 }

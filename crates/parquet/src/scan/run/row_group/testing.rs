@@ -77,7 +77,7 @@ impl Testing {
     /// The passing rows of a window: tests one conjunct after another until no row is left.
     pub(super) fn test(&mut self, window: &Window, columns: &mut Columns, reader: &mut Reader) -> Result<Arc<Mask>> {
         let kept = match &columns.planned.deleted {
-            Some(deleted) => deleted.kept(window, columns.planned.first_row)?,
+            Some(deleted) => window.without_deleted(deleted, columns.planned.first_row),
             None => Mask::all(window.len()),
         };
         let mut wanted = WantedRows::new(window, Arc::new(kept));

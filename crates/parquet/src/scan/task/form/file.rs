@@ -18,7 +18,7 @@ pub(super) struct FileForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) path: Option<String>,
     pub(super) version: VersionForm,
-    /// A batch of one row with a column for each partition column.
+    /// A batch of one row with a column for each partition column for which the file has a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) partition: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,16 +53,15 @@ impl FileForm {
                 (whole != location).then(|| whole.to_owned())
             }
         };
-        let partitions = planner.dataset.partitions();
-        let values = partitions.iter().zip(entry.partition());
+        let values = planner.dataset.constants(entry.partition());
         let values: Vec<(_, ArrayRef)> =
-            values.map(|(column, &row)| (column.field(), compact(&column.values().slice(row as usize, 1)))).collect();
+            values.map(|(column, row)| (column.field(), compact(&column.values().slice(row, 1)))).collect();
         Ok(Self {
             location: location.to_owned(),
             path,
             version: VersionForm::new(version),
             partition: (!values.is_empty()).then(|| encode_row(values)).transpose()?,
-            deleted: planner.query.deleted.get(&file).map(|mask| BASE64_STANDARD.encode(mask.to_bytes())),
+            deleted: planner.deleted(file)?.map(|mask| BASE64_STANDARD.encode(mask.to_bytes())),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The serialized form of tasks and plans; `docs/formats/tasks.md` describes it.
 
 mod file;
+mod mapping;
 mod partition;
 mod rows;
 mod scan;

@@ -1,48 +1,62 @@
 //! The values of a file's partition columns, as a batch of one row.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, FieldRef, Schema};
-use arrow_select::concat::concat_batches;
+use arrow_select::concat::concat;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use lath_format::schema::guard;
 
 use super::decode_base64;
-use crate::dataset::PartitionColumn;
+use crate::dataset::{DatasetFile, PartitionColumn};
 use crate::error::{Error, Result};
 
 /// For each partition column of a file, the row of its value.
 type ValueRows = Box<[u32]>;
 
-/// The partition columns of files, and for each file the rows of their values. `files` has their serialized values.
+/// The partition columns of files, and for each file the rows of their values. `files` has their serialized values; a file may
+/// lack some of the columns.
 pub(super) fn partitions<'a>(
     files: impl Iterator<Item = Option<&'a str>>,
 ) -> Result<(Vec<PartitionColumn>, Vec<ValueRows>)> {
     let rows = files.map(|values| values.map(decode_row).transpose());
     let rows = rows.collect::<Result<Vec<Option<RecordBatch>>>>()?;
-    let Some(Some(first)) = rows.first() else {
-        return match rows.iter().any(Option::is_some) {
-            true => Err(Error::invalid("files with and without partition columns")),
-            false => Ok((Vec::new(), vec![Box::default(); rows.len()])),
-        };
-    };
-    let schema = first.schema();
-    let all: Option<Vec<&RecordBatch>> = rows.iter().map(Option::as_ref).collect();
-    let all = all.filter(|rows| rows.iter().all(|row| row.schema() == schema));
-    let all = all.ok_or_else(|| Error::invalid("files with different partition columns"))?;
-    let file_count = all.len();
-    let values = concat_batches(&schema, all).map_err(|error| Error::from_arrow(&error))?;
-    let columns = schema.fields().iter().zip(values.columns());
-    let columns: Vec<_> =
-        columns.map(|(field, values)| PartitionColumn::new(Arc::clone(field), Arc::clone(values))).collect();
-    // A text holds fewer than 2³² of them.
-    let rows = (0..file_count).map(|row| vec![row as u32; columns.len()].into()).collect();
-    Ok((columns, rows))
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut columns: Vec<(FieldRef, Vec<&dyn Array>)> = Vec::new();
+    let mut places_of_files = vec![Vec::new(); rows.len()];
+    for (row, of_file) in rows.iter().zip(&mut places_of_files) {
+        let Some(row) = row else { continue };
+        for (field, value) in row.schema_ref().fields().iter().zip(row.columns()) {
+            let place = *places.entry(field.name().clone()).or_insert(columns.len());
+            if place == columns.len() {
+                columns.push((Arc::clone(field), Vec::new()));
+            }
+            let (known, values) = &mut columns[place];
+            if known != field {
+                return Err(Error::invalid("files with different partition columns"));
+            }
+            // A text holds fewer than 2³² of them.
+            of_file.push((place, values.len() as u32));
+            values.push(value.as_ref());
+        }
+    }
+    let rows = places_of_files.into_iter().map(|of_file| {
+        let mut rows = vec![DatasetFile::NO_CONSTANT; columns.len()];
+        of_file.into_iter().for_each(|(place, row)| rows[place] = row);
+        rows.into_boxed_slice()
+    });
+    let rows = rows.collect();
+    let columns = columns.into_iter().map(|(field, values)| {
+        let values = concat(&values).map_err(|error| Error::from_arrow(&error))?;
+        Ok(PartitionColumn::new(field, values))
+    });
+    Ok((columns.collect::<Result<_>>()?, rows))
 }
 
 /// A copy of a value whose buffers hold no other values.
@@ -68,7 +82,7 @@ pub(super) fn encode_row(values: Vec<(&FieldRef, ArrayRef)>) -> Result<String> {
     write().map(|bytes| BASE64_STANDARD.encode(bytes)).map_err(|error| Error::from_arrow(&error))
 }
 
-fn decode_row(text: &str) -> Result<RecordBatch> {
+pub(super) fn decode_row(text: &str) -> Result<RecordBatch> {
     let bytes = decode_base64(text)?;
     // Arrow's stream reader panics on some malformed input.
     let row = guard(|| {

@@ -10,17 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use super::decode_base64;
 use super::file::FileForm;
+use super::mapping::MappedColumnForm;
 use super::partition::partitions;
 use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
+use crate::deletes::DeleteMask;
 use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::options::{Int96Unit, Strings};
 use crate::scan::columns::{Target, VirtualColumns};
 use crate::scan::monitor::Cancel;
 use crate::scan::planner::{Planner, Query};
-use crate::scan::rows::DeleteMask;
 use crate::scan::task::How;
-use crate::schema::{ArrowLayout, decode_arrow_schema};
+use crate::schema::{ArrowLayout, ColumnMapping, decode_arrow_schema};
 
 /// The part that all tasks of a scan share.
 #[derive(Serialize, Deserialize)]
@@ -42,6 +43,8 @@ pub(super) struct ScanForm {
     dictionary_columns: Vec<String>,
     int96: Int96Form,
     arrow_schema_hint: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    column_mapping: Option<Vec<MappedColumnForm>>,
     batch_size: usize,
     verify_crc: bool,
 }
@@ -64,10 +67,15 @@ enum Int96Form {
 impl ScanForm {
     pub(super) fn new(planner: &Planner, how: How) -> Result<Self> {
         let dataset = &planner.dataset;
-        let (follows_hint, int96_unit) = match dataset.files().first() {
-            Some(file) => file.options().open().schema_choices(),
-            None => OpenOptions::new().schema_choices(),
-        };
+        let open = dataset.files().first().map_or_else(OpenOptions::new, |file| file.options().open().clone());
+        let (follows_hint, int96_unit) = open.schema_choices();
+        let mapping = open.column_mapping();
+        let is_alike = |file: &DatasetFile| ColumnMapping::is_same(mapping, file.options().open().column_mapping());
+        if !dataset.files().iter().all(is_alike) {
+            return Err(Error::invalid(
+                "tasks of files whose columns are mapped in different ways cannot be serialized",
+            ));
+        }
         let predicate = planner.query.predicate.as_ref().map(Predicate::to_string);
         if let Some(text) = &predicate {
             // A predicate that was built in Rust may be nested more deeply than text may be.
@@ -92,6 +100,7 @@ impl ScanForm {
                 Int96Unit::Milliseconds => Int96Form::Milliseconds,
             },
             arrow_schema_hint: follows_hint,
+            column_mapping: mapping.map(|columns| MappedColumnForm::all(columns.columns())).transpose()?,
             batch_size: how.batch_size,
             verify_crc: how.verify_crc,
         })
@@ -105,6 +114,8 @@ impl ScanForm {
             Int96Form::Milliseconds => Int96Unit::Milliseconds,
         };
         let open = OpenOptions::new().arrow_schema_hint(self.arrow_schema_hint).int96_unit(int96_unit);
+        let columns = self.column_mapping.map(MappedColumnForm::into_columns).transpose()?;
+        let open = columns.into_iter().fold(open, |open, columns| open.columns(Arc::new(ColumnMapping::new(columns))));
         let options = Arc::new(DatasetOptions::new().open_options(open));
         let strings = match self.strings {
             StringsForm::Views => Strings::Views,
@@ -113,7 +124,7 @@ impl ScanForm {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch size of 0 rows"));
         }
-        let schema = decode_arrow_schema(&self.schema)?;
+        let schema = Arc::new(decode_arrow_schema(&self.schema)?);
         let of_files: SchemaRef = Arc::new(decode_arrow_schema(&self.columns)?);
         let virtual_columns = VirtualColumns { file_name: self.file_name_column, row_number: self.row_number_column };
         let target = Target::new(of_files, self.paths.as_deref(), &virtual_columns, strings)?;
@@ -134,7 +145,7 @@ impl ScanForm {
             ..Query::default()
         };
         let planner = Planner {
-            dataset: Dataset::described(dataset_files, partitions, &schema),
+            dataset: Dataset::described(dataset_files, partitions, schema),
             query,
             limit,
             cancel: Cancel::default(),
@@ -149,7 +160,13 @@ impl ScanForm {
 fn needed_schema(planner: &Planner) -> Schema {
     let dataset = &planner.dataset;
     let whole = dataset.schema();
-    let of_files = &whole.fields()[..dataset.file_column_count()];
+    // A partition column that some files have themselves is needed from them.
+    let is_in_files = |partition: usize| {
+        let rows = |file: &DatasetFile| file.partition().get(partition) == Some(&DatasetFile::NO_CONSTANT);
+        dataset.files().iter().any(rows)
+    };
+    let columns = whole.fields().iter().enumerate();
+    let of_files = columns.filter(|(at, _)| dataset.partition_at(*at).is_none_or(is_in_files)).map(|(_, field)| field);
     let bound = planner.query.predicate.as_ref().map(|predicate| predicate.bind(&BindContext::new(whole)));
     let is_asked = |name: &str| match &bound {
         None => false,
@@ -157,6 +174,6 @@ fn needed_schema(planner: &Planner) -> Schema {
         Some(Err(_)) => true,
     };
     let is_needed = |name: &String| planner.target.of_files.column_with_name(name).is_some() || is_asked(name);
-    let fields = of_files.iter().filter(|field| is_needed(field.name())).cloned();
+    let fields = of_files.filter(|field| is_needed(field.name())).cloned();
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), whole.metadata().clone())
 }

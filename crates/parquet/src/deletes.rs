@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::ops::{BitOrAssign, Range, SubAssign};
+use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringTreemap;
 
-use super::mask::Mask;
-use super::window::Window;
 use crate::error::{Error, Result};
 
 /// Rows of one file that a scan skips, by their numbers within the file, counted from 0.
@@ -88,7 +87,7 @@ impl DeleteMask {
     }
 
     /// Calls `each` with the deleted rows of a range, in order.
-    fn for_each_within(&self, rows: Range<u64>, mut each: impl FnMut(u64)) {
+    pub(crate) fn for_each_within(&self, rows: Range<u64>, mut each: impl FnMut(u64)) {
         // Reads many at once: iterating one by one takes longer than selecting the other rows of a column.
         let mut many = [0; 256];
         for (high, bitmap) in self.rows.bitmaps() {
@@ -107,22 +106,6 @@ impl DeleteMask {
                 some.iter().for_each(|&row| each(base + u64::from(row)));
             }
         }
-    }
-
-    /// The rows of a window that are not deleted, in a row group whose first row is `first_row`.
-    pub(in crate::scan) fn kept(&self, window: &Window, first_row: u64) -> Result<Mask> {
-        let mut words = vec![u64::MAX; window.len().div_ceil(64)];
-        let mut start = 0;
-        for range in window.ranges() {
-            let (from, to) = (first_row + range.start, first_row + range.end);
-            self.for_each_within(from..to, |row| {
-                // Within the window, which is in memory.
-                let at = start + (row - from) as usize;
-                words[at / 64] &= !(1 << (at % 64));
-            });
-            start += (to - from) as usize;
-        }
-        Ok(Mask::from_words(words, window.len()))
     }
 }
 
@@ -149,6 +132,76 @@ impl SubAssign<&Self> for DeleteMask {
 impl fmt::Debug for DeleteMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeleteMask").field("rows", &self.len()).finish()
+    }
+}
+
+/// The deleted rows of a file of a dataset, which may be read on first use. Clones share them.
+///
+/// ```
+/// use lath_parquet::{DeleteMask, DeletedRows};
+///
+/// let known = DeletedRows::from(DeleteMask::from_iter([3, 4711]));
+/// assert_eq!(known.count()?, 2);
+/// // A table's log has the number, and the rows are in another file.
+/// let unread = DeletedRows::new(Some(2), || Ok(DeleteMask::from_iter([3, 4711])));
+/// assert_eq!(unread.count()?, 2);
+/// assert!(unread.mask()?.contains(3));
+/// # Ok::<(), lath_parquet::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DeletedRows {
+    shared: Arc<DeletedRowsParts>,
+}
+
+struct DeletedRowsParts {
+    count: Option<u64>,
+    mask: OnceLock<Arc<DeleteMask>>,
+    read: Box<dyn Fn() -> Result<DeleteMask> + Send + Sync>,
+}
+
+impl DeletedRows {
+    /// Rows that `read` returns, and their number if it is known without reading. Threads that need the rows at the same time may
+    /// read them more than once.
+    pub fn new(count: Option<u64>, read: impl Fn() -> Result<DeleteMask> + Send + Sync + 'static) -> Self {
+        Self { shared: Arc::new(DeletedRowsParts { count, mask: OnceLock::new(), read: Box::new(read) }) }
+    }
+
+    /// Number of deleted rows.
+    ///
+    /// # Errors
+    /// The error of reading the rows, unless their number is known.
+    pub fn count(&self) -> Result<u64> {
+        match self.shared.count {
+            Some(count) => Ok(count),
+            None => Ok(self.mask()?.len()),
+        }
+    }
+
+    /// The rows.
+    ///
+    /// # Errors
+    /// The error of reading them.
+    pub fn mask(&self) -> Result<&Arc<DeleteMask>> {
+        if let Some(mask) = self.shared.mask.get() {
+            return Ok(mask);
+        }
+        let mask = Arc::new((self.shared.read)()?);
+        Ok(self.shared.mask.get_or_init(|| mask))
+    }
+}
+
+impl From<DeleteMask> for DeletedRows {
+    fn from(mask: DeleteMask) -> Self {
+        let count = Some(mask.len());
+        let mask = OnceLock::from(Arc::new(mask));
+        let read = || Err(Error::internal("deleted rows are read although they are known"));
+        Self { shared: Arc::new(DeletedRowsParts { count, mask, read: Box::new(read) }) }
+    }
+}
+
+impl fmt::Debug for DeletedRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeletedRows").field("count", &self.shared.count).finish_non_exhaustive()
     }
 }
 
