@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use arrow_schema::{Fields, Schema, SchemaRef};
 
-use self::schema::DatasetSchema;
+use self::schema::{Choice, DatasetSchema};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::schema::ArrowLayout;
@@ -269,14 +269,20 @@ impl Dataset {
         self.shared.schema.project(paths, layout)
     }
 
-    /// The alignment of the columns of `file`, which is open as `open`, to the columns of `target`.
-    pub(crate) fn align(&self, target: &SchemaRef, file: &DatasetFile, open: &ParquetFile) -> Result<Alignment> {
+    /// The alignment of the columns of `file`, which is open as `open`, to the columns of `target`, which are those of `paths`, or all.
+    pub(crate) fn align(
+        &self,
+        target: &SchemaRef,
+        paths: Option<&[String]>,
+        file: &DatasetFile,
+        open: &ParquetFile,
+    ) -> Result<Alignment> {
         let constants = self.constants(file.partition()).collect::<Vec<_>>();
-        let is_united = self.shared.schema.is_united();
+        let choice = Choice { whole: self.schema(), paths, is_united: self.is_united() };
         let columns = open.column_mapping().map(|columns| &**columns);
-        Alignment::new(target, open.schema(), &constants, columns, is_united, self.schema()).map_err(|difference| {
-            difference.into_error(file.location(), self.shared.files.first().map_or("", DatasetFile::location))
-        })
+        let first = self.shared.files.first().map_or("", DatasetFile::location);
+        Alignment::new(target, open.schema(), &constants, columns, &choice, (file.location(), first))
+            .map_err(|difference| difference.into_error(file.location(), first))
     }
 }
 

@@ -159,15 +159,21 @@ impl LathTable {
         // The scan returns the files' columns first.
         let file_columns = self.file_columns.chosen(schema, &columns);
         columns.retain(|&column| column < file_schema.fields().len());
+        let mut selected = columns.clone();
         if self.is_renamed() {
-            // Scans select columns by name, so all columns are read in their order.
-            columns = (0..file_schema.fields().len()).collect();
+            // Scans select columns by name: all columns of a name, in their order.
+            let fields = self.dataset.schema().fields();
+            let mut names: Vec<&str> = columns.iter().map(|&column| fields[column].name().as_str()).collect();
+            let mut seen = HashSet::new();
+            names.retain(|name| seen.insert(*name));
+            let namesakes = |name: &str| (0..fields.len()).filter(|&at| fields[at].name() == name).collect::<Vec<_>>();
+            columns = names.iter().flat_map(|name| namesakes(name)).collect();
+            let mut seen = HashSet::new();
+            selected = columns.iter().copied().filter(|&at| seen.insert(fields[at].name())).collect();
         }
         let places: Vec<usize> = columns.iter().copied().chain(file_columns.places(schema)).collect();
         let mut scan = self.dataset.scan().runtime(&self.runtime).batch_size(state.config().batch_size());
-        if !self.is_renamed() {
-            scan = scan.select_columns(columns.iter().copied());
-        }
+        scan = scan.select_columns(selected);
         if let Some(predicate) = predicate.clone() {
             scan = scan.predicate(predicate);
         }

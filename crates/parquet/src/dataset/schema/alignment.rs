@@ -9,6 +9,7 @@ use arrow_array::{
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
+use lath_format::schema::quoted_names;
 
 use super::lists::list_element;
 use crate::dataset::location::PartitionColumn;
@@ -25,6 +26,9 @@ pub struct Alignment {
     target: SchemaRef,
     sources: Vec<Source>,
     names: Option<Vec<Vec<String>>>,
+    /// Why the file does not have the target's columns as a whole. It is an error of rows rather than of planning, because a plan for whole
+    /// columns may then read some of their fields.
+    refusal: Option<String>,
 }
 
 /// Source of a column.
@@ -41,28 +45,47 @@ enum Source {
 pub(in crate::dataset) struct Difference(String);
 
 impl Difference {
+    fn describe(self, file: &str, first: &str) -> String {
+        format!("{file}: {}, unlike in {first}; choose columns that they share, or unite the schemas", self.0)
+    }
+
     pub(in crate::dataset) fn into_error(self, file: &str, first: &str) -> Error {
-        Error::invalid(format!(
-            "{file}: {}, unlike in {first}; choose columns that they share, or unite the schemas",
-            self.0
-        ))
+        Error::invalid(self.describe(file, first))
+    }
+}
+
+/// The schema of a dataset, and what is read of it.
+pub(in crate::dataset) struct Choice<'a> {
+    /// All columns.
+    pub(in crate::dataset) whole: &'a Schema,
+    /// The columns and fields that are read, or `None` for all.
+    pub(in crate::dataset) paths: Option<&'a [String]>,
+    /// Whether the schemas of the files were united.
+    pub(in crate::dataset) is_united: bool,
+}
+
+impl Choice<'_> {
+    /// Whether a column is read whole, and not fields of it.
+    fn is_whole(&self, name: &str) -> bool {
+        let is_name = |path: &String| path == name || quoted_names(path).is_some_and(|names| names == [name]);
+        self.paths.is_none_or(|paths| paths.iter().any(is_name))
     }
 }
 
 impl Alignment {
     /// The way from a file of schema `file`, whose partition is `constants` (columns and rows of their values), to `target`;
-    /// `columns` has the defaults of columns that the file lacks. Unless schemas are united, the file has to have the columns of the target, with the same values in them. `whole` are all columns
-    /// that there are to be chosen from.
+    /// `columns` has the defaults of columns that the file lacks. Unless schemas are united, the file has to have the columns of the target,
+    /// with the same values in them. The file is called `name` and the first file `first` in the error for rows with further fields.
     pub(in crate::dataset) fn new(
         target: &SchemaRef,
         file: &Schema,
         constants: &[(&PartitionColumn, usize)],
         columns: Option<&ColumnMapping>,
-        is_united: bool,
-        whole: &Schema,
+        choice: &Choice<'_>,
+        (name, first): (&str, &str),
     ) -> Result<Self, Difference> {
-        let resolved = resolve(target, file, constants, columns, is_united, whole)?;
-        let ResolvedSources { mut sources, paths, roots } = resolved;
+        let resolved = resolve(target, file, constants, columns, choice)?;
+        let ResolvedSources { mut sources, paths, roots, further } = resolved;
         // Batches have the columns in the order of the file: all columns with a chosen name.
         let is_read = |field: &FieldRef| roots.iter().any(|&root| file.field(root).name() == field.name());
         let mut rank = 0;
@@ -80,7 +103,8 @@ impl Alignment {
         }
         let reads_all =
             rank == file.fields().len() && paths.len() == roots.len() && paths.iter().all(|names| names.len() == 1);
-        Ok(Self { target: Arc::clone(target), sources, names: (!reads_all).then_some(paths) })
+        let refusal = further.map(|further| further.describe(name, first));
+        Ok(Self { target: Arc::clone(target), sources, names: (!reads_all).then_some(paths), refusal })
     }
 
     /// The way from whole batches of schema `source`, all rows of which have the values `partition` (columns and rows of their
@@ -90,15 +114,20 @@ impl Alignment {
     /// # Errors
     /// [`Error::Invalid`] says what differs.
     pub fn from_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
-        let resolved = resolve(target, source, partition, None, false, target);
-        let ResolvedSources { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
-        Ok(Self { target: Arc::clone(target), sources, names: None })
+        let choice = Choice { whole: target, paths: None, is_united: false };
+        let refused = |Difference(what): Difference| Error::invalid(what);
+        let ResolvedSources { sources, further, .. } =
+            resolve(target, source, partition, None, &choice).map_err(refused)?;
+        match further {
+            Some(further) => Err(refused(further)),
+            None => Ok(Self { target: Arc::clone(target), sources, names: None, refusal: None }),
+        }
     }
 
     /// The alignment of batches that have the target's schema already.
     pub(crate) fn identity(schema: &SchemaRef) -> Self {
         let sources = (0..schema.fields().len()).map(|at| Source::Column(at, Arc::default())).collect();
-        Self { target: Arc::clone(schema), sources, names: None }
+        Self { target: Arc::clone(schema), sources, names: None, refusal: None }
     }
 
     /// The fields of the target that the file has, as names from the root down. `None` for all of its columns.
@@ -109,8 +138,12 @@ impl Alignment {
     /// A batch of the file or source, in the schema of the target.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a value that the target's type cannot hold, and for a batch of another schema.
+    /// [`Error::Invalid`] for a value that the target's type cannot hold, for fields that the target lacks, and for a batch of another
+    /// schema.
     pub fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        if let Some(refusal) = &self.refusal {
+            return Err(Error::invalid(refusal.clone()));
+        }
         let row_count = batch.num_rows();
         let failed = |error| Error::invalid(format!("columns do not fit the schema of the dataset: {error}"));
         let columns = self.sources.iter().zip(self.target.fields()).map(|(source, field)| match source {
@@ -139,6 +172,8 @@ struct ResolvedSources {
     /// Fields to read from the file, as names from the root down, and the columns with these fields.
     paths: Vec<Vec<String>>,
     roots: Vec<usize>,
+    /// A field that the target lacks, of a column that is read whole.
+    further: Option<Difference>,
 }
 
 fn resolve(
@@ -146,9 +181,9 @@ fn resolve(
     file: &Schema,
     constants: &[(&PartitionColumn, usize)],
     columns: Option<&ColumnMapping>,
-    is_united: bool,
-    whole: &Schema,
+    choice: &Choice<'_>,
 ) -> Result<ResolvedSources, Difference> {
+    let &Choice { whole, is_united, .. } = choice;
     if target.fields().len() == whole.fields().len() && !is_united {
         let is_known = |at: usize| namesake(file.fields(), at, target.fields()).is_some();
         if let Some(at) = (0..file.fields().len()).find(|&at| !is_known(at)) {
@@ -161,6 +196,7 @@ fn resolve(
     let mut sources = Vec::with_capacity(target.fields().len());
     let mut paths = Vec::new();
     let mut roots = Vec::new();
+    let mut further = None;
     // So far the target has the columns of the file in their order.
     let mut has_same_order = true;
     let constant_of = |value: &ArrayRef, field: &Field| {
@@ -195,16 +231,12 @@ fn resolve(
             return Err(Difference(format!("column {name:?} is {here} here and {there} there")));
         }
         // A struct that is read whole keeps all its fields.
-        let is_whole = |field: &Field| {
-            let all = whole.field_with_name(field.name());
-            all.is_ok_and(|all| leaf_count(all.data_type()) == leaf_count(field.data_type()))
-        };
         if !is_united
-            && is_whole(field)
+            && choice.is_whole(field.name())
             && let Some(names) = further_field(here.data_type(), field.data_type())
         {
             let path: Vec<&str> = std::iter::once(field.name().as_str()).chain(names.into_iter().rev()).collect();
-            return Err(Difference(format!("there is a field {:?}", path.join("."))));
+            further.get_or_insert_with(|| Difference(format!("there is a field {:?}", path.join("."))));
         }
         collect_paths(here, field, &mut Vec::new(), &mut paths);
         let mapped = columns.filter(|_| field.data_type().is_nested()).and_then(|columns| columns.column(field.name()));
@@ -212,7 +244,7 @@ fn resolve(
         sources.push(Source::Column(at, mapped.map_or_else(Arc::default, |column| column.fields.clone().into())));
         roots.push(at);
     }
-    Ok(ResolvedSources { sources, paths, roots })
+    Ok(ResolvedSources { sources, paths, roots, further })
 }
 
 /// The place among `others` of the field at `position` of `fields`, by its name: names may occur several times, and then the order
@@ -314,15 +346,6 @@ fn further_field<'f>(file: &'f DataType, target: &DataType) -> Option<Vec<&'f st
         }
         (DataType::Map(entries, _), DataType::Map(wanted, _)) => further_field(entries.data_type(), wanted.data_type()),
         (list, wanted) => further_field(list_element(list)?.data_type(), list_element(wanted)?.data_type()),
-    }
-}
-
-/// The number of columns that a type is stored in.
-fn leaf_count(data_type: &DataType) -> usize {
-    match data_type {
-        DataType::Struct(fields) => fields.iter().map(|field| leaf_count(field.data_type())).sum(),
-        DataType::Map(entries, _) => leaf_count(entries.data_type()),
-        list => list_element(list).map_or(1, |element| leaf_count(element.data_type())),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::options::Strings;
 use crate::schema::{ArrowLayout, Projection};
 
 pub use self::alignment::Alignment;
+pub(super) use self::alignment::Choice;
 
 /// The schema of a dataset, and projections of it.
 #[derive(Clone)]

@@ -58,7 +58,7 @@ fn read(dataset: &Dataset, paths: Option<&[&str]>, strings: Strings) -> Result<V
     let mut batches = Vec::new();
     for file in dataset.files() {
         let open = file.open()?;
-        let alignment = dataset.align(&target, file, &open)?;
+        let alignment = dataset.align(&target, paths.as_deref(), file, &open)?;
         let mut builder = open.scan().strings(strings);
         if let Some(names) = alignment.names() {
             builder = builder.select(names.iter().map(|names| names.join(".")));

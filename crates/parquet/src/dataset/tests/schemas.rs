@@ -80,6 +80,9 @@ fn a_field_of_a_struct_that_the_first_file_lacks_is_not_left_out() {
             assert!(error.contains("1.parquet: there is a field \"s.b\", unlike in "), "{error}");
         }
         assert_eq!(read(&dataset, Some(&["x"]), Strings::Views).unwrap().len(), 2);
+        let field = if is_list { "s.element.a" } else { "s.a" };
+        let batches = read(&dataset, Some(&[field]), Strings::Views).unwrap();
+        assert_eq!(batches.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), 2);
     }
     // Fields that are chosen may be fewer.
     let file = |names: &[&str]| vec![("s", structs(names))];

@@ -51,7 +51,7 @@ impl Planner {
                 (Alignment::identity(&self.target.of_files), Some(projection))
             }
             None => {
-                let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
+                let alignment = self.dataset.align(&self.target.of_files, self.target.paths.as_deref(), entry, file)?;
                 let projection = alignment.names().map(|names| Projection::from_names(names.iter().cloned()));
                 (alignment, projection)
             }
