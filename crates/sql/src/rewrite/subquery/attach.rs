@@ -6,9 +6,9 @@ use datafusion::functions_aggregate::expr_fn::{count, first_value};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit};
 
-use super::domain::{Domain, is_correlated, repeatable};
+use super::domain::{Domain, DomainPlan, is_correlated, repeatable};
 use super::one_row::one_row;
-use super::push::{DomainPlan, push};
+use super::push::push;
 use super::{Names, columns, simple};
 
 /// A plan to which the values of subqueries are joined. It keeps its rows and columns, and gets more columns.

@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -12,6 +14,16 @@ pub(super) struct Domain<'a> {
     outer: Arc<LogicalPlan>,
     columns: Vec<Column>,
     names: &'a Names,
+    /// Shared plans to which the domain was pushed, by the id that they had, so that their readers share rows again.
+    pushed: RefCell<HashMap<usize, DomainPlan>>,
+}
+
+/// A plan that computes results for all values of a domain, whose columns are `domain`. It has the columns of the original plan under their
+/// names, and may have others.
+#[derive(Clone)]
+pub(super) struct DomainPlan {
+    pub(super) plan: LogicalPlan,
+    pub(super) domain: Vec<Column>,
 }
 
 impl<'a> Domain<'a> {
@@ -23,7 +35,7 @@ impl<'a> Domain<'a> {
                 columns.push(column.clone());
             }
         })?;
-        Ok(Self { outer, columns, names })
+        Ok(Self { outer, columns, names, pushed: RefCell::default() })
     }
 
     /// The outer columns.
@@ -34,6 +46,16 @@ impl<'a> Domain<'a> {
     /// A number for a unique name.
     pub(super) fn next_name(&self) -> usize {
         self.names.next()
+    }
+
+    /// The shared plan that had this id, with the domain.
+    pub(super) fn pushed(&self, id: usize) -> Option<DomainPlan> {
+        self.pushed.borrow().get(&id).cloned()
+    }
+
+    /// Remembers the shared plan that had this id, with the domain.
+    pub(super) fn remember(&self, id: usize, pushed: DomainPlan) {
+        self.pushed.borrow_mut().insert(id, pushed);
     }
 
     /// A plan of the distinct values, with unique names.

@@ -7,9 +7,9 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::coalesce;
 
-use super::{DomainPlan, push};
+use super::push;
 use crate::rewrite::subquery::columns;
-use crate::rewrite::subquery::domain::Domain;
+use crate::rewrite::subquery::domain::{Domain, DomainPlan};
 
 /// Pushes a domain through a join, which then joins rows of the same domain value.
 pub(super) fn join(join: &Join, domain: &Domain<'_>) -> Result<DomainPlan> {

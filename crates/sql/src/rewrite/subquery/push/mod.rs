@@ -13,15 +13,8 @@ use datafusion::logical_expr::{
 use datafusion::prelude::coalesce;
 
 use super::columns;
-use super::domain::Domain;
+use super::domain::{Domain, DomainPlan};
 use super::shared::SharedPlan;
-
-/// A plan that computes results for all values of a domain, whose columns are `domain`. It has the columns of the original plan under their
-/// names, and may have others.
-pub(in crate::rewrite::subquery) struct DomainPlan {
-    pub(in crate::rewrite::subquery) plan: LogicalPlan,
-    pub(in crate::rewrite::subquery) domain: Vec<Column>,
-}
 
 /// Makes `plan` compute results for all values of a domain at once.
 pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>) -> Result<DomainPlan> {
@@ -74,15 +67,38 @@ pub(in crate::rewrite::subquery) fn push(plan: &LogicalPlan, domain: &Domain<'_>
             let plan = plan.unnest_columns_with_options(unnest.exec_columns.clone(), options)?.build()?;
             Ok(DomainPlan { plan, domain: input.domain })
         }
-        other if SharedPlan::from_plan(other).is_some() => not_impl_err!(
-            "a subquery within a subquery depends on rows that LIMIT or a random value has chosen for each outer row: \
-             put the rows of the outer query that it uses into a table first, and join to it"
-        ),
-        other => not_impl_err!(
-            "a column of the outer query inside of {} of a subquery: write it as a join of the outer table and a query with GROUP BY",
-            other.display()
-        ),
+        other => match SharedPlan::from_plan(other) {
+            Some(shared) => push_shared(shared, domain),
+            None => not_impl_err!(
+                "a column of the outer query inside of {} of a subquery: write it as a join of the outer table and a query with GROUP BY",
+                other.display()
+            ),
+        },
     }
+}
+
+/// Shares the rows of all values of the domain, for example the rows that LIMIT chooses for each outer row.
+fn push_shared(shared: &SharedPlan, domain: &Domain<'_>) -> Result<DomainPlan> {
+    let own = shared.input().schema();
+    let DomainPlan { plan, domain: keys } = match domain.pushed(shared.id()) {
+        Some(pushed) => pushed,
+        None => {
+            let input = push(shared.input(), domain)?;
+            let plan = SharedPlan::plan(columns::only(input.plan, own, &input.domain)?);
+            let pushed = DomainPlan { plan, domain: input.domain };
+            domain.remember(shared.id(), pushed.clone());
+            pushed
+        }
+    };
+    // Readers may be joined to each other, so their columns of the domain need different names.
+    let relation = format!("__outer_{}", domain.next_name());
+    let names: Vec<Column> =
+        (0..keys.len()).map(|at| Column::new(Some(relation.as_str()), format!("{relation}_{at}"))).collect();
+    let mut exprs = columns::all(own);
+    for (key, name) in keys.into_iter().zip(&names) {
+        exprs.push(Expr::Column(key).alias_qualified(name.relation.clone(), name.name.clone()));
+    }
+    Ok(DomainPlan { plan: LogicalPlanBuilder::from(plan).project(exprs)?.build()?, domain: names })
 }
 
 /// Groups by the domain, too. Without GROUP BY, an empty group has a result, too.

@@ -39,6 +39,16 @@ impl SharedPlan {
         LogicalPlan::Extension(Extension { node: Arc::new(Self { id, input }) })
     }
 
+    /// The number that all its readers have.
+    pub(super) fn id(&self) -> usize {
+        self.id
+    }
+
+    /// The plan that computes the rows.
+    pub(super) fn input(&self) -> &LogicalPlan {
+        &self.input
+    }
+
     /// The plan as a shared one, if it is.
     pub(super) fn from_plan(plan: &LogicalPlan) -> Option<&Self> {
         match plan {
