@@ -124,12 +124,21 @@ fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
         {
             options(parser, &mut copy.options)?;
         } else {
-            return Ok(copy);
+            break;
         }
     }
+    // `(FORMAT csv)` is `STORED AS CSV`.
+    if let Some(at) = copy.options.iter().position(|(name, _)| name.eq_ignore_ascii_case("format")) {
+        let format = value_text(copy.options.remove(at).1).to_ascii_uppercase();
+        if copy.stored_as.as_ref().is_some_and(|known| *known != format) {
+            return plan_err!("STORED AS and the option format are the same; give one of them");
+        }
+        copy.stored_as = Some(format);
+    }
+    Ok(copy)
 }
 
-/// Parses `(name value, name (value, value), …)`.
+/// Parses `(name value, name (value, value), name, …)`. An option without a value is true.
 fn options(parser: &mut DFParser<'_>, options: &mut Vec<(String, Value)>) -> Result<()> {
     parser.parser.expect_token(&Token::LParen)?;
     loop {
@@ -149,6 +158,8 @@ fn options(parser: &mut DFParser<'_>, options: &mut Vec<(String, Value)>) -> Res
             }
             parser.parser.expect_token(&Token::RParen)?;
             Value::SingleQuotedString(values.join(","))
+        } else if matches!(parser.parser.peek_token().token, Token::Comma | Token::RParen) {
+            Value::SingleQuotedString("true".to_owned())
         } else {
             parser.parse_option_value()?
         };
@@ -184,7 +195,8 @@ mod tests {
         let copies = shown(
             "COPY t TO 'a.parquet' (profile lookup, bloom (id, name), sort 'ts');
              copy (SELECT 1) to 'b' stored as parquet partitioned by (x, \"Y\") options (codec = 'zstd');
-             COPY t TO 'c.csv' WITH (format.has_header false)",
+             COPY t TO 'c.csv' WITH (format.has_header false);
+             COPY t TO 'd' (FORMAT csv, HEADER, delimiter ';')",
         );
         assert_eq!(
             copies,
@@ -192,6 +204,7 @@ mod tests {
                 "COPY t TO a.parquet OPTIONS ('profile' 'lookup', 'bloom' 'id,name', 'sort' 'ts')",
                 "COPY (SELECT 1) TO b STORED AS PARQUET PARTITIONED BY (x, Y) OPTIONS ('codec' 'zstd')",
                 "COPY t TO c.csv OPTIONS ('format.has_header' 'false')",
+                "COPY t TO d STORED AS CSV OPTIONS ('header' 'true', 'delimiter' ';')",
             ]
         );
     }

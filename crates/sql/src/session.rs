@@ -27,12 +27,12 @@ use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use lath_parquet::{Dataset, Runtime};
 use lath_table::{Database, TableOptions};
 use lath_text::TextFormat;
-use lath_writer::UncommittedFiles;
+use lath_writer::{UncommittedFiles, WriteOptions};
 
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
-use crate::files::{ExternalTables, LathTable, Locations, ReadParquet, TextTables};
+use crate::files::{ExternalTables, LathTable, Locations, ReadParquet, TextTables, copied_text};
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
@@ -46,7 +46,7 @@ use crate::rewrite::{
     null_safe_rules, typed_as_function, uuid_function, whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
-use crate::write::{CopyTarget, WriteSettings, option_text};
+use crate::write::{CopyTarget, FileFormat, WriteSettings, file_schema, is_true, option_text};
 
 /// Maximum number of join keys that become an IN list for the scan of the other side. The scan probes Bloom filters for each of them.
 const MAX_JOIN_KEYS: usize = 10_000;
@@ -155,6 +155,7 @@ impl Session {
         };
         let tables = Arc::new(SessionTables::new(database));
         let map_access = Arc::new(MapAccess::new());
+        let text_tables = |format| Arc::new(TextTables { format, settings: settings.clone() });
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
@@ -166,8 +167,8 @@ impl Session {
             .with_physical_optimizer_rules(physical_rules(memory_budget_bytes))
             .with_query_planner(Arc::new(SharingPlanner))
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
-            .with_table_factory("CSV".to_owned(), Arc::new(TextTables { format: TextFormat::Csv }))
-            .with_table_factory("JSON".to_owned(), Arc::new(TextTables { format: TextFormat::JsonLines }))
+            .with_table_factory("CSV".to_owned(), text_tables(TextFormat::Csv))
+            .with_table_factory("JSON".to_owned(), text_tables(TextFormat::JsonLines))
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
                 Arc::new(ReadParquet { runtime: runtime.clone() }),
@@ -250,12 +251,6 @@ impl Session {
 
     async fn plan(&self, statement: Statement) -> Result<LogicalPlan> {
         match statement {
-            Statement::CopyTo(copy) if is_parquet(&copy) => self.plan_copy(copy).await,
-            Statement::Explain(explain) if matches!(&*explain.statement, Statement::CopyTo(copy) if is_parquet(copy)) =>
-            {
-                let Statement::CopyTo(copy) = *explain.statement else { return plan_err!("nothing to explain") };
-                explain_own(self.plan_copy(copy).await?, explain.options)
-            }
             Statement::Explain(explain) => match self.plan_own(&explain.statement).await? {
                 Some(plan) => explain_own(plan, explain.options),
                 None => self.context.state().statement_to_plan(Statement::Explain(explain)).await,
@@ -270,14 +265,19 @@ impl Session {
     /// Plans statements that DataFusion would plan wrongly; `None` for all others.
     async fn plan_own(&self, statement: &Statement) -> Result<Option<LogicalPlan>> {
         let state = self.context.state();
+        if let Statement::CopyTo(copy) = statement
+            && let Some(format) = CopyFormat::from_statement(copy)
+        {
+            return self.plan_copy(copy.clone(), format).await.map(Some);
+        }
         match plan_delete_from_alias(&state, &self.tables, statement).await? {
             Some(plan) => Ok(Some(plan)),
             None => plan_insertion(&state, statement).await,
         }
     }
 
-    /// Plans `COPY … TO` a Parquet file or a folder of them.
-    async fn plan_copy(&self, copy: CopyToStatement) -> Result<LogicalPlan> {
+    /// Plans `COPY … TO` a file or a folder of files.
+    async fn plan_copy(&self, copy: CopyToStatement, format: CopyFormat) -> Result<LogicalPlan> {
         let query = match copy.source {
             CopyToSource::Query(query) => Statement::Statement(Box::new(SqlStatement::Query(query))),
             CopyToSource::Relation(name) => match parse(&format!("SELECT * FROM {name}"))?.pop_front() {
@@ -294,8 +294,20 @@ impl Session {
         let state = self.context.state();
         let analyzed = state.analyzer().execute_and_check(input.clone(), state.config_options(), |_, _| {})?;
         let schema = Arc::clone(analyzed.schema().inner());
-        let options = options.collect::<Result<_>>()?;
-        let target = CopyTarget::new(&copy.target, schema, copy.partitioned_by, options, self.settings.clone())?;
+        let mut options = options.collect::<Result<Vec<_>>>()?;
+        let may_replace = match options.iter().position(|(name, _)| name == "overwrite") {
+            Some(at) => is_true("overwrite", &options.remove(at).1)?,
+            None => false,
+        };
+        let (settings, partition_by) = (self.settings.clone(), copy.partitioned_by);
+        let of_file = file_schema(&schema, &partition_by)?;
+        let format = match format {
+            CopyFormat::Parquet => {
+                FileFormat::Parquet(settings.options(WriteOptions::default(), &of_file, &options)?)
+            }
+            CopyFormat::Text(format) => FileFormat::Text(copied_text(&copy.target, format, options)?),
+        };
+        let target = CopyTarget::new(&copy.target, schema, partition_by, format, may_replace, settings)?;
         let target = provider_as_source(Arc::new(target));
         LogicalPlanBuilder::insert_into(input, TableReference::bare(copy.target), target, InsertOp::Append)?.build()
     }
@@ -311,15 +323,27 @@ fn explain_own(plan: LogicalPlan, options: ExplainStatementOptions) -> Result<Lo
     LogicalPlanBuilder::from(plan).explain(verbose, analyze)?.build()
 }
 
-/// Whether a statement writes Parquet, which Lath plans itself.
-fn is_parquet(copy: &CopyToStatement) -> bool {
-    match &copy.stored_as {
-        Some(format) => format.eq_ignore_ascii_case("parquet"),
-        None => match Path::new(&copy.target).extension() {
-            Some(extension) => extension.eq_ignore_ascii_case("parquet"),
-            // Folders have no extension.
-            None => true,
-        },
+/// The formats that Lath writes. DataFusion writes the others.
+enum CopyFormat {
+    Parquet,
+    Text(TextFormat),
+}
+
+impl CopyFormat {
+    fn from_statement(copy: &CopyToStatement) -> Option<Self> {
+        let path = Path::new(&copy.target);
+        match copy.stored_as.as_deref() {
+            Some("PARQUET") => Some(Self::Parquet),
+            Some("CSV") => Some(Self::Text(TextFormat::Csv)),
+            Some("JSON" | "JSONL" | "NDJSON") => Some(Self::Text(TextFormat::JsonLines)),
+            Some(_) => None,
+            None => match path.extension() {
+                Some(extension) if extension.eq_ignore_ascii_case("parquet") => Some(Self::Parquet),
+                Some(_) => TextFormat::from_name(path).map(Self::Text),
+                // Folders have no extension.
+                None => Some(Self::Parquet),
+            },
+        }
     }
 }
 

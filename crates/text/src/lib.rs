@@ -1,4 +1,4 @@
-//! Files of CSV and JSON lines as Arrow batches, compressed or not.
+//! Files of CSV and JSON lines as Arrow batches, compressed or not, and Arrow batches as such files.
 //!
 //! Types are inferred that lose nothing: `01234` stays text, and a number keeps its digits. The command, the SQL engine and the packages for
 //! Python all read text by this crate, so that a file has the same columns and rows in each.
@@ -26,6 +26,7 @@ mod json;
 mod options;
 mod origin;
 mod read;
+mod write;
 
 pub use compression::Bytes;
 pub use date_time_format::DateTimeFormat;
@@ -34,3 +35,6 @@ pub use file::{TextFile, TextRows};
 pub use format::{Compression, TextFormat};
 pub use options::TextOptions;
 pub use origin::{InferRows, Origin};
+pub use write::{
+    CellFormatter, CsvWriteOptions, TextWriteOptions, TextWriter, UTC, encoder_options, in_utc, is_uuid, json_writer,
+};

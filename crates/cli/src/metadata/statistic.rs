@@ -16,10 +16,10 @@ use arrow_schema::{DataType, Field, FieldRef, TimeUnit as ArrowTimeUnit};
 use half::f16;
 use lath_format::schema::ColumnDescriptor;
 use lath_format::schema::{ConvertedType, LogicalType, PhysicalType, TimeUnit};
+use lath_text::{CellFormatter, UTC, encoder_options};
 use serde_json::Value;
 
 use crate::output::layout::printable;
-use crate::output::{CellFormatter, UTC, encoder_options};
 
 /// A value of a column, as one row of the Arrow type that shows it best.
 #[derive(Debug, Clone)]

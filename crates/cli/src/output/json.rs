@@ -1,30 +1,16 @@
-//! JSON: an array of objects, or one object per line.
-//!
-//! `arrow-json` encodes most types; this module adds UUIDs as text, maps whose keys are not strings as lists of
-//! `{"key": …, "value": …}`, and Variant values as the JSON that they represent.
+//! Rows as JSON: an array of objects, or one object per line.
 
 use std::io::Write;
-use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, FixedSizeBinaryArray, MapArray, RecordBatch, StructArray};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_json::writer::{JsonArray, JsonFormat, LineDelimited, NullableEncoder, WriterBuilder, make_encoder};
-use arrow_json::{Encoder, EncoderFactory, EncoderOptions, Writer};
-use arrow_schema::{ArrowError, DataType, FieldRef};
+use arrow_array::RecordBatch;
+use arrow_json::Writer;
+use arrow_json::writer::{JsonArray, JsonFormat, LineDelimited};
+use lath_text::{in_utc, json_writer};
 use lath_writer::WriteSummary;
-use parquet_variant::Variant;
-use parquet_variant_json::VariantToJson;
 
-use super::zone::in_utc;
-use super::{RowSink, extension};
+use super::RowSink;
 use crate::failure::{Failure, Result};
 use crate::target::Target;
-
-/// The options for all JSON: whole rows, and nested values in table or CSV cells.
-pub(crate) fn encoder_options() -> EncoderOptions {
-    EncoderOptions::default().with_explicit_nulls(true).with_encoder_factory(Arc::new(LathEncoders))
-}
 
 /// Rows as JSON in the format `F`.
 pub(super) struct JsonSink<F: JsonFormat> {
@@ -32,21 +18,14 @@ pub(super) struct JsonSink<F: JsonFormat> {
     end: &'static [u8],
 }
 
-impl<F: JsonFormat> JsonSink<F> {
-    fn new(target: Target, end: &'static [u8]) -> Self {
-        let builder = WriterBuilder::new().with_explicit_nulls(true).with_encoder_factory(Arc::new(LathEncoders));
-        Self { writer: builder.build(target), end }
-    }
-}
-
 /// Rows as one JSON array.
 pub(super) fn array(target: Target) -> JsonSink<JsonArray> {
-    JsonSink::new(target, b"\n")
+    JsonSink { writer: json_writer(target), end: b"\n" }
 }
 
 /// Rows as one JSON object per line.
 pub(super) fn lines(target: Target) -> JsonSink<LineDelimited> {
-    JsonSink::new(target, b"")
+    JsonSink { writer: json_writer(target), end: b"" }
 }
 
 impl<F: JsonFormat> RowSink for JsonSink<F> {
@@ -61,194 +40,5 @@ impl<F: JsonFormat> RowSink for JsonSink<F> {
         target.write_all(self.end).map_err(|error| Failure::writing(target.name(), &error))?;
         target.finish()?;
         Ok(None)
-    }
-}
-
-/// Encoders for types that `arrow-json` does not encode, or not in a useful form.
-#[derive(Debug)]
-struct LathEncoders;
-
-impl EncoderFactory for LathEncoders {
-    fn make_default_encoder<'a>(
-        &self,
-        field: &'a FieldRef,
-        array: &'a dyn Array,
-        options: &'a EncoderOptions,
-    ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
-        let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
-            DataType::FixedSizeBinary(16) if extension::is_uuid(field) => {
-                Box::new(UuidEncoder(array.as_fixed_size_binary()))
-            }
-            DataType::Struct(_) if extension::is_variant(field) => {
-                let Some(encoder) = VariantEncoder::new(array.as_struct()) else { return Ok(None) };
-                Box::new(encoder)
-            }
-            DataType::Map(entries, _) => Box::new(MapEncoder::new(entries, array.as_map(), options)?),
-            // The library passes the list's field to the elements' encoder, but extension types are in the elements' field.
-            DataType::List(element) => Box::new(ListEncoder::new(
-                array.as_list::<i32>().offsets(),
-                make_encoder(element, array.as_list::<i32>().values(), options)?,
-            )),
-            DataType::LargeList(element) => Box::new(ListEncoder::new(
-                array.as_list::<i64>().offsets(),
-                make_encoder(element, array.as_list::<i64>().values(), options)?,
-            )),
-            _ => return Ok(None),
-        };
-        Ok(Some(NullableEncoder::new(encoder, array.nulls().cloned())))
-    }
-}
-
-struct UuidEncoder<'a>(&'a FixedSizeBinaryArray);
-
-impl Encoder for UuidEncoder<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        out.push(b'"');
-        extension::write_uuid(self.0.value(index), out);
-        out.push(b'"');
-    }
-}
-
-/// Unshredded Variant values. Shredded ones are written as the structs that they are stored as.
-struct VariantEncoder<'a> {
-    metadata: Bytes<'a>,
-    value: Bytes<'a>,
-}
-
-/// A column of byte strings, in the layouts of a Variant's parts.
-enum Bytes<'a> {
-    View(&'a arrow_array::BinaryViewArray),
-    Offsets(&'a arrow_array::BinaryArray),
-}
-
-impl<'a> Bytes<'a> {
-    fn new(array: &'a dyn Array) -> Option<Self> {
-        match array.data_type() {
-            DataType::BinaryView => Some(Self::View(array.as_binary_view())),
-            DataType::Binary => Some(Self::Offsets(array.as_binary())),
-            _ => None,
-        }
-    }
-
-    fn value(&self, index: usize) -> &'a [u8] {
-        match self {
-            Self::View(array) => array.value(index),
-            Self::Offsets(array) => array.value(index),
-        }
-    }
-}
-
-impl<'a> VariantEncoder<'a> {
-    fn new(array: &'a StructArray) -> Option<Self> {
-        if array.column_by_name("typed_value").is_some() {
-            return None;
-        }
-        Some(Self {
-            metadata: Bytes::new(array.column_by_name("metadata")?)?,
-            value: Bytes::new(array.column_by_name("value")?)?,
-        })
-    }
-}
-
-impl Encoder for VariantEncoder<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        let start = out.len();
-        let written = Variant::try_new(self.metadata.value(index), self.value.value(index))
-            .and_then(|variant| variant.to_json(out));
-        if written.is_err() {
-            out.truncate(start);
-            out.extend_from_slice(b"\"<malformed variant>\"");
-        }
-    }
-}
-
-struct ListEncoder<'a> {
-    offsets: Vec<usize>,
-    elements: NullableEncoder<'a>,
-}
-
-impl<'a> ListEncoder<'a> {
-    fn new<O: arrow_array::OffsetSizeTrait>(offsets: &OffsetBuffer<O>, elements: NullableEncoder<'a>) -> Self {
-        Self { offsets: offsets.iter().map(|offset| offset.as_usize()).collect(), elements }
-    }
-}
-
-impl Encoder for ListEncoder<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        out.push(b'[');
-        for element in self.offsets[index]..self.offsets[index + 1] {
-            if element > self.offsets[index] {
-                out.push(b',');
-            }
-            encode_nullable(&mut self.elements, element, out);
-        }
-        out.push(b']');
-    }
-}
-
-struct MapEncoder<'a> {
-    offsets: &'a [i32],
-    keys: NullableEncoder<'a>,
-    values: NullableEncoder<'a>,
-    entries: Option<&'a NullBuffer>,
-    string_keys: bool,
-}
-
-impl<'a> MapEncoder<'a> {
-    fn new(entries: &'a FieldRef, array: &'a MapArray, options: &'a EncoderOptions) -> Result<Self, ArrowError> {
-        let DataType::Struct(fields) = entries.data_type() else {
-            return Err(ArrowError::JsonError("the entries of a map are not structs".to_owned()));
-        };
-        Ok(Self {
-            offsets: array.value_offsets(),
-            keys: make_encoder(&fields[0], array.keys(), options)?,
-            values: make_encoder(&fields[1], array.values(), options)?,
-            entries: array.entries().nulls(),
-            string_keys: is_string(array.keys().data_type()) && array.keys().null_count() == 0,
-        })
-    }
-}
-
-impl Encoder for MapEncoder<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        out.push(if self.string_keys { b'{' } else { b'[' });
-        let mut first = true;
-        for entry in self.offsets[index] as usize..self.offsets[index + 1] as usize {
-            if self.entries.is_some_and(|entries| entries.is_null(entry)) {
-                continue;
-            }
-            if !first {
-                out.push(b',');
-            }
-            first = false;
-            if self.string_keys {
-                self.keys.encode(entry, out);
-                out.push(b':');
-                encode_nullable(&mut self.values, entry, out);
-            } else {
-                out.extend_from_slice(b"{\"key\":");
-                encode_nullable(&mut self.keys, entry, out);
-                out.extend_from_slice(b",\"value\":");
-                encode_nullable(&mut self.values, entry, out);
-                out.push(b'}');
-            }
-        }
-        out.push(if self.string_keys { b'}' } else { b']' });
-    }
-}
-
-fn is_string(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, value) => is_string(value),
-        other => other.is_string(),
-    }
-}
-
-/// Writes the value at `index`, or `null`.
-pub(crate) fn encode_nullable(encoder: &mut NullableEncoder<'_>, index: usize, out: &mut Vec<u8>) {
-    if encoder.is_null(index) {
-        out.extend_from_slice(b"null");
-    } else {
-        encoder.encode(index, out);
     }
 }

@@ -1,16 +1,13 @@
 //! Output of rows: destinations and formats.
 
 mod arrow;
-mod cell;
 mod csv;
-mod extension;
 mod json;
 pub(crate) mod layout;
 mod parquet;
 mod sorted;
 mod table;
 mod vertical;
-mod zone;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -19,13 +16,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lath_parquet::Strings;
 use lath_writer::{SortOptions, WriteOptions, WriteSummary};
-
-pub(crate) use cell::CellFormatter;
-pub(crate) use extension::is_uuid;
-pub(crate) use json::encoder_options;
-pub(crate) use zone::UTC;
-#[cfg(feature = "sql")]
-pub(crate) use zone::in_utc;
 
 use crate::args::{CsvArgs, Format, OutputArgs, StringLayout, TextArgs, WriteArgs};
 use crate::console::terminal::Terminal;

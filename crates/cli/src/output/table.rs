@@ -5,14 +5,12 @@ use std::mem;
 
 use arrow_array::RecordBatch;
 use arrow_json::EncoderOptions;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
+use lath_text::{CellFormatter, encoder_options, in_utc};
 use lath_writer::WriteSummary;
 
 use super::RowSink;
-use super::cell::{CellFormatter, is_indivisible, is_numeric};
-use super::json::encoder_options;
 use super::layout::{Cell, Column, Layout, printable};
-use super::zone::in_utc;
 use crate::console::quantity::{grouped, plural};
 use crate::console::terminal::Terminal;
 use crate::failure::{Failure, Result};
@@ -117,4 +115,20 @@ pub(super) fn row_cells(batch: &RecordBatch, options: &EncoderOptions, name: &st
         })
     };
     (0..batch.num_rows()).map(|row| formatters.iter_mut().map(|formatter| cell(formatter, row)).collect()).collect()
+}
+
+/// Whether values of this type are aligned to the right.
+fn is_numeric(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, value) => is_numeric(value),
+        other => other.is_numeric(),
+    }
+}
+
+/// Whether values of this type must not be truncated.
+fn is_indivisible(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, value) => is_indivisible(value),
+        other => other.is_numeric() || other.is_temporal() || other == &DataType::Boolean,
+    }
 }

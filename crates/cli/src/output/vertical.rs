@@ -5,11 +5,11 @@ use std::io::Write;
 use arrow_array::RecordBatch;
 use arrow_json::EncoderOptions;
 use arrow_schema::Schema;
+use lath_text::encoder_options;
 use lath_writer::WriteSummary;
 use unicode_width::UnicodeWidthStr;
 
 use super::RowSink;
-use super::json::encoder_options;
 use super::layout::printable;
 use super::table::row_cells;
 use crate::console::quantity::{grouped, plural};

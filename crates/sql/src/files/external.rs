@@ -18,7 +18,7 @@ use super::table::{LathTable, no_change};
 use crate::error::file_work;
 use crate::local_path::local_path;
 use crate::scan::{changes_refused_by, create_by, insert_by, scan_by, support};
-use crate::write::{Destination, WriteSettings, file_schema, file_sink, is_true, written_path};
+use crate::write::{Destination, FileFormat, WriteSettings, file_schema, file_sink, is_true, written_folder};
 
 /// Creates external tables of Parquet files.
 #[derive(Debug)]
@@ -232,10 +232,7 @@ impl ExternalTable {
         let [location] = self.files.locations.as_slice() else {
             return plan_err!("the table has several locations; INSERT needs a table with one folder");
         };
-        let path = written_path(location)?;
-        if path.is_file() || path.to_string_lossy().contains(['*', '?', '[']) {
-            return plan_err!("{location} is not a folder; INSERT adds new files to a folder");
-        }
+        let path = written_folder(location)?;
         let schema = file_schema(&self.schema, &self.partition_by)?;
         // Existing files supply the options that the statement does not set.
         let like = self.files.clone().open().await?;
@@ -246,7 +243,8 @@ impl ExternalTable {
         });
         let base = base.await?;
         let options = self.settings.options(base, &schema, &self.options)?;
-        file_sink(input, &self.schema, Destination::Folder { path }, self.partition_by.clone(), options, &self.settings)
+        let (folder, format) = (Destination::Folder { path }, FileFormat::Parquet(options));
+        file_sink(input, &self.schema, folder, self.partition_by.clone(), format, &self.settings)
             .map_err(|error| plan_datafusion_err!("{location}: {error}"))
     }
 }

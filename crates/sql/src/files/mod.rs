@@ -15,4 +15,5 @@ pub(crate) use self::location::{Locations, is_location};
 pub(crate) use self::read_parquet::ReadParquet;
 pub use self::some_columns::SomeColumns;
 pub use self::table::LathTable;
+pub(crate) use self::text_options::copied_text;
 pub(crate) use self::text_table::TextTables;

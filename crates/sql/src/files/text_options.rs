@@ -1,9 +1,10 @@
-//! Options of `CREATE EXTERNAL TABLE … STORED AS CSV` and `STORED AS JSON`: each is honoured, or an error.
+//! Options of `CREATE EXTERNAL TABLE … STORED AS CSV` and `STORED AS JSON`, and of `COPY … TO` such files: each is honoured, or an error.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use datafusion::common::{Result, plan_err};
-use lath_text::{Compression, DateTimeFormat, InferRows, TextFormat, TextOptions};
+use lath_text::{Compression, CsvWriteOptions, DateTimeFormat, InferRows, TextFormat, TextOptions, TextWriteOptions};
 
 use crate::write::is_true;
 
@@ -74,7 +75,7 @@ impl FileOptions {
         let text = &mut self.text;
         match name {
             "has_header" | "header" => text.header = is_true(name, value)?,
-            "delimiter" => text.delimiter = Some(character(name, value)?),
+            "delimiter" | "delim" | "sep" => text.delimiter = Some(character(name, value)?),
             "quote" => text.quote = optional_character(name, value)?,
             // A doubled quote is part of a value in any case.
             "escape" => text.escape = optional_character(name, value)?.filter(|&escape| Some(escape) != text.quote),
@@ -92,7 +93,7 @@ impl FileOptions {
                     return plan_err!("option truncated_rows: rows have to have all fields");
                 }
             }
-            "null_value" => text.nulls = vec![value.to_owned()],
+            "null_value" | "null" | "nullstr" => text.nulls = vec![value.to_owned()],
             "null_regex" => return plan_err!("option null_regex: nulls go by their whole text; write null_value"),
             "date_format" | "timestamp_format" => match DateTimeFormat::new(value) {
                 Ok(format) => text.date_formats.push(format),
@@ -122,10 +123,39 @@ impl FileOptions {
         }
     }
 
-    /// Whether the options say that the files are compressed.
-    pub(super) fn is_compressed(&self) -> bool {
-        self.compression.flatten().is_some()
+    /// How files are written that are read with these options.
+    pub(super) fn written(&self, format: TextFormat) -> TextWriteOptions {
+        let TextOptions { delimiter, quote, escape, header, nulls, decimal_point, .. } = &self.text;
+        let csv = CsvWriteOptions {
+            delimiter: delimiter.unwrap_or(b','),
+            quote: *quote,
+            escape: *escape,
+            header: *header,
+            null: nulls.first().cloned().unwrap_or_default(),
+            decimal_point: *decimal_point,
+        };
+        TextWriteOptions { format, compression: self.compression.flatten(), csv }
     }
+}
+
+/// The options of `COPY … TO` a file of text. Its name says the delimiter and the compression that are not given.
+pub(crate) fn copied_text(target: &str, format: TextFormat, named: Vec<(String, String)>) -> Result<TextWriteOptions> {
+    const READING: [&str; 4] = ["infer_rows", "schema_infer_max_rec", "date_format", "timestamp_format"];
+    if let Some((name, _)) = named.iter().find(|(name, _)| READING.contains(&name.as_str())) {
+        return plan_err!("option {name}: it is for reading; write dates and times as they are to be with to_char");
+    }
+    let options = FileOptions::parse(format, &named.into_iter().collect())?;
+    let mut written = options.written(format);
+    let path = Path::new(target);
+    let compression = path.extension().and_then(|extension| Compression::from_extension(extension.to_str()?));
+    if options.compression.is_none() {
+        written.compression = compression;
+    }
+    let path = if compression.is_some() { path.with_extension("") } else { path.to_owned() };
+    if options.text.delimiter.is_none() && path.extension().is_some_and(|name| name.eq_ignore_ascii_case("tsv")) {
+        written.csv.delimiter = b'\t';
+    }
+    Ok(written)
 }
 
 const CSV_OPTIONS: &str = "has_header, delimiter, quote, escape, null_value, date_format, timestamp_format, decimal, compression and infer_rows";

@@ -10,12 +10,7 @@ use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
-use datafusion::common::config::CsvOptions;
-use datafusion::common::{DataFusionError, Result, plan_err};
-use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::csv::CsvFormat;
-use datafusion::datasource::file_format::json::JsonFormat;
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::common::{DataFusionError, Result, plan_datafusion_err, plan_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{CreateExternalTable, Expr, TableType};
@@ -31,6 +26,7 @@ use super::text_options::FileOptions;
 use crate::error::{blocking, external};
 use crate::local_path::local_path;
 use crate::scan::{TableFuture, changes_refused_by, create_by, insert_by, scan_by};
+use crate::write::{Destination, FileFormat, WriteSettings, file_schema, file_sink, written_folder};
 
 /// Batches that are read ahead.
 const AHEAD: usize = 2;
@@ -39,6 +35,7 @@ const AHEAD: usize = 2;
 #[derive(Debug)]
 pub(crate) struct TextTables {
     pub(crate) format: TextFormat,
+    pub(crate) settings: WriteSettings,
 }
 
 /// A table of files, which each query lists again.
@@ -48,6 +45,8 @@ pub(super) struct TextTable {
     /// The columns of the files, then of directories.
     schema: SchemaRef,
     partition_by: Vec<String>,
+    /// Settings of INSERT, unless the table is made of a name of files.
+    settings: Option<WriteSettings>,
 }
 
 /// Locations and options of files.
@@ -87,7 +86,7 @@ impl TextTables {
             may_be_none: declared.is_some(),
         };
         let table = blocking(move || TextTable::new(files, declared.as_ref(), &named)).await?;
-        Ok(Arc::new(table))
+        Ok(Arc::new(TextTable { settings: Some(self.settings.clone()), ..table }))
     }
 }
 
@@ -133,7 +132,7 @@ impl TextTable {
             }
         };
         let partition_by = if found.is_empty() { partition_by.to_vec() } else { found };
-        Ok(Self { files: Arc::new(files), schema, partition_by })
+        Ok(Self { files: Arc::new(files), schema, partition_by, settings: None })
     }
 
     async fn plan_scan(
@@ -148,25 +147,24 @@ impl TextTable {
         StreamingTable::try_new(Arc::clone(&self.schema), parts)?.scan(state, projection, filters, limit).await
     }
 
-    /// DataFusion writes the file, in the dialect that is read.
+    /// Adds a file in the dialect that is read.
     async fn plan_insert(
         &self,
-        state: &dyn Session,
+        _: &dyn Session,
         input: Arc<dyn ExecutionPlan>,
         op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let [location] = self.files.locations.as_slice() else {
-            return plan_err!("the table has several locations; rows are added to tables of one folder");
+        if op != InsertOp::Append {
+            return plan_err!("rows of text files cannot be replaced; use INSERT INTO to add rows");
+        }
+        let ([location], Some(settings)) = (self.files.locations.as_slice(), &self.settings) else {
+            return plan_err!("INSERT needs a table with one folder, which CREATE EXTERNAL TABLE makes");
         };
-        let is_partition = |field: &&FieldRef| self.partition_by.contains(field.name());
-        let of_files = self.schema.fields().iter().filter(|field| !is_partition(field)).cloned().collect::<Fields>();
-        let of_folders = self.schema.fields().iter().filter(is_partition);
-        let of_folders = of_folders.map(|field| (field.name().clone(), field.data_type().clone())).collect();
-        let format = self.files.written_format()?;
-        let options = ListingOptions::new(format).with_file_extension("").with_table_partition_cols(of_folders);
-        let config = ListingTableConfig::new(ListingTableUrl::parse(location)?).with_listing_options(options);
-        let table = ListingTable::try_new(config.with_schema(Arc::new(Schema::new(of_files))))?;
-        table.insert_into(state, input, op).await
+        let path = written_folder(location)?;
+        file_schema(&self.schema, &self.partition_by)?;
+        let format = FileFormat::Text(self.files.options.written(self.files.format));
+        file_sink(input, &self.schema, Destination::Folder { path }, self.partition_by.clone(), format, settings)
+            .map_err(|error| plan_datafusion_err!("{location}: {error}"))
     }
 }
 
@@ -255,35 +253,6 @@ impl TextFiles {
         });
         let types = Arc::new(Schema::new(fields.collect::<Fields>()));
         self.open_with(path, &options, batch_rows, Some(&types))
-    }
-
-    /// The format in which DataFusion writes files that are read with these options.
-    fn written_format(&self) -> Result<Arc<dyn FileFormat>> {
-        if self.options.is_compressed() {
-            return plan_err!("rows are not written with the option compression; compress the files afterwards");
-        }
-        if self.format == TextFormat::JsonLines {
-            return Ok(Arc::new(JsonFormat::default()));
-        }
-        let TextOptions { delimiter, quote, escape, header, nulls, date_formats, decimal_point, .. } =
-            &self.options.text;
-        let Some(quote) = *quote else {
-            return plan_err!("rows are not written with the option quote set to none");
-        };
-        // The writer would leave escape characters within values as they are.
-        if escape.is_some() || *decimal_point != b'.' || !date_formats.is_empty() {
-            return plan_err!(
-                "rows are not written with the options escape, decimal, date_format and timestamp_format"
-            );
-        }
-        let options = CsvOptions {
-            has_header: Some(*header),
-            delimiter: delimiter.unwrap_or(b','),
-            quote,
-            null_value: nulls.first().cloned(),
-            ..CsvOptions::default()
-        };
-        Ok(Arc::new(CsvFormat::default().with_options(options)))
     }
 }
 

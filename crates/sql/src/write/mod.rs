@@ -1,4 +1,4 @@
-//! Writes the rows of statements to Parquet files: one file, or a folder by partition.
+//! Writes the rows of statements to files of Parquet, CSV or JSON lines: one file, or a folder by partition.
 
 mod file;
 mod options;
@@ -6,6 +6,7 @@ mod partitioned;
 mod sink;
 mod target;
 
-pub(crate) use options::{WriteSettings, is_true, option_text, written_path};
+pub(crate) use file::FileFormat;
+pub(crate) use options::{WriteSettings, is_true, option_text, written_folder};
 pub(crate) use sink::{Destination, file_sink};
 pub(crate) use target::{CopyTarget, file_schema};

@@ -6,6 +6,7 @@ use arrow_schema::Schema;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::sql::sqlparser::ast::Value;
 use lath_parquet::{FolderFormat, Runtime};
+use lath_text::TextFormat;
 use lath_writer::{SortOptions, UncommittedFiles, WriteOptions};
 
 use crate::error::external;
@@ -67,6 +68,18 @@ pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
         }
         None => plan_err!("{location}: files are written to local folders only"),
     }
+}
+
+/// The local folder at `location`, to which INSERT adds files.
+///
+/// # Errors
+/// If the location is in an object store, or no folder.
+pub(crate) fn written_folder(location: &str) -> Result<PathBuf> {
+    let path = written_path(location)?;
+    if path.is_file() || location.contains(['*', '?', '[']) || TextFormat::from_name(&path).is_some() && !path.is_dir() {
+        return plan_err!("{location} is not a folder; INSERT adds new files to a folder");
+    }
+    Ok(path)
 }
 
 /// The text of an option's value.

@@ -1,6 +1,5 @@
 //! Writes one file for each value of the partition columns.
 
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,9 +8,9 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::partition::partition;
 use arrow_schema::{DataType, SchemaRef};
 use lath_parquet::{Error, ExactType, Result, partition_directory, text_partition_directory};
-use lath_writer::{AtomicFile, AtomicFiles, ParquetWriter, UncommittedFiles, WriteOptions};
+use lath_writer::{AtomicFile, AtomicFiles, UncommittedFiles};
 
-use super::file::commit;
+use super::file::{FileFormat, FileWriter};
 
 /// Maximum length of a file name in common file systems.
 const MAX_NAME_BYTES: usize = 255;
@@ -27,13 +26,13 @@ pub(super) struct PartitionedFiles {
     file_schema: SchemaRef,
     of_file: Vec<usize>,
     partition_by: Vec<usize>,
-    options: WriteOptions,
+    format: FileFormat,
     open: Option<Open>,
 }
 
 struct Open {
     directory: PathBuf,
-    writer: ParquetWriter<BufWriter<AtomicFile>>,
+    writer: FileWriter,
 }
 
 impl PartitionedFiles {
@@ -42,7 +41,7 @@ impl PartitionedFiles {
         below: PathBuf,
         schema: &SchemaRef,
         partition_by: &[String],
-        options: WriteOptions,
+        format: FileFormat,
         uncommitted: &UncommittedFiles,
     ) -> Result<Self> {
         let invalid = |error: arrow_schema::ArrowError| Error::Invalid { what: error.to_string() };
@@ -63,7 +62,7 @@ impl PartitionedFiles {
             }
         }
         let of_file: Vec<usize> = (0..schema.fields().len()).filter(|at| !partition_by.contains(at)).collect();
-        let name = format!("part-{:016x}.parquet", fastrand::u64(..));
+        let name = format!("part-{:016x}.{}", fastrand::u64(..), format.extension());
         let mut files = Self {
             files: AtomicFiles::create_with(folder, &name, uncommitted)?,
             below,
@@ -72,7 +71,7 @@ impl PartitionedFiles {
             file_schema: Arc::new(schema.project(&of_file).map_err(invalid)?),
             of_file,
             partition_by,
-            options,
+            format,
             open: None,
         };
         if files.partition_by.is_empty() {
@@ -107,7 +106,7 @@ impl PartitionedFiles {
             self.turn_to(directory)?;
         }
         if let Some(open) = self.open.take() {
-            commit(open.writer)?;
+            open.writer.commit()?;
         }
         self.files.commit()
     }
@@ -131,7 +130,7 @@ impl PartitionedFiles {
             return Ok(());
         }
         if let Some(open) = self.open.take() {
-            commit(open.writer)?;
+            open.writer.commit()?;
         }
         let path = self.files.path_below(self.below.join(&directory).join(&self.name))?;
         // Rows of one partition come together, so an existing file is from another write.
@@ -143,8 +142,7 @@ impl PartitionedFiles {
             return Err(Error::Invalid { what });
         }
         // The folder is removed as a whole if nothing is committed.
-        let file = BufWriter::new(AtomicFile::create(path)?);
-        let writer = ParquetWriter::new(file, &self.file_schema, self.options.clone())?;
+        let writer = FileWriter::begin(AtomicFile::create(path)?, &self.file_schema, &self.format)?;
         self.open = Some(Open { directory, writer });
         Ok(())
     }

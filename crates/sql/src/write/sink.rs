@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,10 +16,10 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
 use futures_util::StreamExt;
 use lath_parquet::{Error, SortingColumn};
-use lath_writer::{AtomicFile, ParquetWriter, SortOptions, Sorter, UncommittedFiles, WriteOptions};
+use lath_writer::{AtomicFile, SortOptions, Sorter, UncommittedFiles};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::file::commit;
+use super::file::{FileFormat, FileWriter};
 use super::options::WriteSettings;
 use super::partitioned::PartitionedFiles;
 use crate::error::external;
@@ -45,7 +44,7 @@ pub(crate) fn file_sink(
     schema: &SchemaRef,
     destination: Destination,
     partition_by: Vec<String>,
-    options: WriteOptions,
+    format: FileFormat,
     settings: &WriteSettings,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let work = Work {
@@ -53,7 +52,7 @@ pub(crate) fn file_sink(
         schema: Arc::new(schema.as_ref().clone().with_metadata(HashMap::new())),
         destination,
         partition_by,
-        options,
+        format,
         sort_options: settings.sort_options(),
         uncommitted: settings.uncommitted.clone(),
     };
@@ -67,13 +66,13 @@ struct FileSink {
     work: Work,
 }
 
-/// The files to write, and their options.
+/// The files to write, and their format.
 #[derive(Debug, Clone)]
 struct Work {
     schema: SchemaRef,
     destination: Destination,
     partition_by: Vec<String>,
-    options: WriteOptions,
+    format: FileFormat,
     sort_options: SortOptions,
     uncommitted: UncommittedFiles,
 }
@@ -174,15 +173,14 @@ impl Work {
     /// The sort keys of rows before they are written: first the partition columns, so that a partition's rows come together.
     fn sort_keys(&self) -> Vec<SortingColumn> {
         let partitions = self.partition_by.iter().map(SortingColumn::ascending);
-        partitions.chain(self.options.sorting().iter().cloned()).collect()
+        partitions.chain(self.format.sorting().iter().cloned()).collect()
     }
 
     fn begin(&self) -> lath_parquet::Result<Files> {
         let (folder, below) = match &self.destination {
             Destination::File { path, .. } => {
                 let file = AtomicFile::create_with(path, &self.uncommitted)?;
-                let writer = ParquetWriter::new(BufWriter::new(file), &self.schema, self.options.clone())?;
-                return Ok(Files::One(Box::new(writer)));
+                return Ok(Files::One(FileWriter::begin(file, &self.schema, &self.format)?));
             }
             // The folder gets its final name when it is complete.
             Destination::NewFolder { path } => {
@@ -198,7 +196,7 @@ impl Work {
             below,
             &self.schema,
             &self.partition_by,
-            self.options.clone(),
+            self.format.clone(),
             &self.uncommitted,
         )?;
         Ok(Files::Several(Box::new(files)))
@@ -225,7 +223,7 @@ fn receive(
 
 /// Files that get their final names when they are finished.
 enum Files {
-    One(Box<ParquetWriter<BufWriter<AtomicFile>>>),
+    One(FileWriter),
     Several(Box<PartitionedFiles>),
 }
 
@@ -239,7 +237,7 @@ impl Files {
 
     fn finish(self) -> lath_parquet::Result<()> {
         match self {
-            Self::One(writer) => commit(*writer),
+            Self::One(writer) => writer.commit(),
             Self::Several(files) => files.finish(),
         }
     }

@@ -8,9 +8,8 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use lath_writer::WriteOptions;
-
-use super::options::{WriteSettings, is_true, written_path};
+use super::file::FileFormat;
+use super::options::{WriteSettings, written_path};
 use super::sink::{Destination, file_sink};
 use crate::scan::{insert_by, scan_by};
 
@@ -19,31 +18,26 @@ pub(crate) struct CopyTarget {
     path: PathBuf,
     schema: SchemaRef,
     partition_by: Vec<String>,
-    options: WriteOptions,
+    format: FileFormat,
     may_replace: bool,
     settings: WriteSettings,
 }
 
 impl CopyTarget {
-    /// Creates the target: a file, or a folder if there are partition columns.
+    /// Creates the target: a file, which replaces another only if `may_replace`, or a folder if there are partition columns.
     ///
     /// # Errors
-    /// If the options do not fit Parquet files with `schema`, or if the target is not local.
+    /// If the target is not local.
     pub(crate) fn new(
         target: &str,
         schema: SchemaRef,
         partition_by: Vec<String>,
-        mut named: Vec<(String, String)>,
+        format: FileFormat,
+        may_replace: bool,
         settings: WriteSettings,
     ) -> Result<Self> {
         let path = written_path(target)?;
-        let may_replace = match named.iter().position(|(name, _)| name == "overwrite") {
-            Some(at) => is_true("overwrite", &named.remove(at).1)?,
-            None => false,
-        };
-        let of_file = file_schema(&schema, &partition_by)?;
-        let options = settings.options(WriteOptions::default(), &of_file, &named)?;
-        Ok(Self { path, schema, partition_by, options, may_replace, settings })
+        Ok(Self { path, schema, partition_by, format, may_replace, settings })
     }
 }
 
@@ -85,7 +79,7 @@ impl CopyTarget {
         } else {
             Destination::NewFolder { path: self.path.clone() }
         };
-        file_sink(input, &self.schema, destination, self.partition_by.clone(), self.options.clone(), &self.settings)
+        file_sink(input, &self.schema, destination, self.partition_by.clone(), self.format.clone(), &self.settings)
     }
 }
 

@@ -204,17 +204,129 @@ fn rows_are_added_and_read_back() {
             assert_eq!(sorted(&found), sorted(&answer(&session, &expected).await), "{name}");
             assert_eq!(fs::read_dir(Path::new(&location)).unwrap().count(), 2, "{name}");
         }
-        for options in ["'escape' '\\'", "'quote' 'none'", "'decimal' ','", "'compression' 'gzip'"] {
-            let location = folder.path().join("refused");
-            fs::create_dir_all(&location).unwrap();
+    });
+}
+
+/// Columns of the types that text holds, and values at the edges of what a dialect can write.
+const COLUMNS: &str = "id INT, text VARCHAR, day DATE, number DOUBLE, exact DECIMAL(20, 4), at TIMESTAMP, flag BOOLEAN, bytes BYTEA, big BIGINT";
+const VALUES: [&str; 6] = [
+    "(1, '', DATE '2024-01-31', 1.5, 123456789012.3400, TIMESTAMP '2024-01-31T10:11:12.123456', true, X'00ff', 9223372036854775807)",
+    "(2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+    "(3, 'a,b;c|d\te', DATE '0001-01-01', -0.0, -0.0001, TIMESTAMP '1969-12-31T23:59:59.999999', false, X'', -9223372036854775807)",
+    "(4, '\"q\" ''q'' \\ \\\"', DATE '9999-12-31', 1e300, 0, TIMESTAMP '1970-01-01', NULL, NULL, 0)",
+    "(5, 'two\nlines\r', NULL, 0.1, NULL, NULL, NULL, NULL, NULL)",
+    "(6, ' NA ', NULL, 1e-7, NULL, NULL, NULL, NULL, NULL)",
+];
+
+#[test]
+fn every_dialect_reads_back_what_it_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = Session::new();
+        answer(&session, &format!("CREATE TABLE expected ({COLUMNS})")).await;
+        for values in VALUES {
+            answer(&session, &format!("INSERT INTO expected VALUES {values}")).await;
+        }
+        let expected = answer(&session, "FROM expected").await;
+        let dialects = [
+            ("CSV", "'has_header' 'true'"),
+            ("CSV", "'has_header' 'false'"),
+            ("CSV", "'delimiter' ';', 'decimal' ','"),
+            ("CSV", "'decimal' ','"),
+            ("CSV", "'delimiter' '\\t', 'null_value' 'NA'"),
+            ("CSV", "'quote' '''', 'escape' '\\'"),
+            ("CSV", "'escape' '\\', 'compression' 'gzip'"),
+            ("CSV", "'compression' 'zstd', 'null_value' '\\N'"),
+            ("CSV", "'date_format' '%d.%m.%Y'"),
+            ("JSON", "'compression' 'gzip'"),
+            ("JSON", "'compression' 'uncompressed'"),
+        ];
+        for (index, (format, options)) in dialects.into_iter().enumerate() {
+            let location = folder.path().join(index.to_string());
             let create = format!(
-                "CREATE OR REPLACE EXTERNAL TABLE r (id INT) STORED AS CSV LOCATION '{}/' OPTIONS ({options})",
+                "CREATE OR REPLACE EXTERNAL TABLE t ({COLUMNS}) STORED AS {format} LOCATION '{}/' OPTIONS ({options})",
                 location.display()
             );
             answer(&session, &create).await;
-            let refusal = failure(&session, "INSERT INTO r VALUES (1)").await;
-            assert!(refusal.contains("rows are not written with"), "{options}: {refusal}");
+            answer(&session, "INSERT INTO t SELECT * FROM expected WHERE id <= 3").await;
+            answer(&session, "INSERT INTO t SELECT * FROM expected WHERE id > 3").await;
+            assert_eq!(sorted(&answer(&session, "FROM t").await), sorted(&expected), "{format} {options}");
+            assert_eq!(fs::read_dir(&location).unwrap().count(), 2, "{format} {options}");
         }
+    });
+}
+
+#[test]
+fn values_that_would_read_back_differently_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = Session::new();
+        for (options, columns, values, message) in [
+            ("'quote' 'none'", "a VARCHAR, b INT", "('x', 1), ('', 2)", "column a: \"\" cannot be told"),
+            ("'quote' 'none'", "a VARCHAR, b INT", "('x,y', 1)", "column a: \"x,y\" cannot be told"),
+            ("'null_value' '0'", "a INT, b INT", "(1, 1), (0, NULL)", "column a: 0 is a value, and the text for null"),
+            ("'has_header' 'false'", "a VARCHAR", "('x'), (NULL)", "column a: a null alone in a line"),
+        ] {
+            let location = folder.path().join("refused");
+            let create = format!(
+                "CREATE OR REPLACE EXTERNAL TABLE r ({columns}) STORED AS CSV LOCATION '{}/' OPTIONS ({options})",
+                location.display()
+            );
+            answer(&session, &create).await;
+            let refusal = failure(&session, &format!("INSERT INTO r VALUES {values}")).await;
+            assert!(refusal.contains(message), "{options}: {refusal}");
+            assert!(!location.exists() || fs::read_dir(&location).unwrap().count() == 0, "{options}");
+        }
+        let path = folder.path().join("one.csv").display().to_string();
+        fs::write(&path, "a\n1\n").unwrap();
+        answer(&session, &format!("CREATE EXTERNAL TABLE one STORED AS CSV LOCATION '{path}'")).await;
+        for table in ["one".to_owned(), format!("'{path}'")] {
+            let refusal = failure(&session, &format!("INSERT INTO {table} VALUES (2)")).await;
+            assert!(refusal.contains("folder"), "{table}: {refusal}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a\n1\n");
+    });
+}
+
+#[test]
+fn copies_of_text_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let rows = "(VALUES (1, ''), (2, NULL), (3, 'a;b')) AS t(id, text)";
+    wait(async {
+        let session = Session::new();
+        let expected = sorted(&answer(&session, &format!("FROM {rows}")).await);
+        for (name, options) in [
+            ("a.csv", ""),
+            ("a.tsv", ""),
+            ("a.csv.gz", ""),
+            ("a.jsonl", ""),
+            ("a.json.gz", ""),
+            ("b.csv", "(FORMAT csv, HEADER, DELIMITER ';')"),
+            ("c.csv", "STORED AS CSV OPTIONS (compression gzip)"),
+        ] {
+            answer(&session, &format!("COPY (FROM {rows}) TO '{}' {options}", at(name))).await;
+            assert_eq!(sorted(&answer(&session, &format!("FROM '{}'", at(name))).await), expected, "{name}");
+        }
+        assert_eq!(fs::read_to_string(at("a.csv")).unwrap(), "id,text\n1,\"\"\n2,\n3,a;b\n");
+        assert_eq!(fs::read_to_string(at("a.tsv")).unwrap(), "id\ttext\n1\t\"\"\n2\t\n3\ta;b\n");
+        assert_eq!(fs::read_to_string(at("b.csv")).unwrap(), "id;text\n1;\"\"\n2;\n3;\"a;b\"\n");
+        assert_eq!(&fs::read(at("c.csv")).unwrap()[..2], [0x1f, 0x8b]);
+        answer(&session, &format!("COPY (FROM {rows}) TO '{}' (FORMAT csv) PARTITIONED BY (id)", at("parts"))).await;
+        let found = answer(&session, &format!("SELECT id, text FROM '{}/*/*.csv'", at("parts"))).await;
+        assert_eq!(sorted(&found), expected);
+        for (target, message) in [
+            ("'a.csv'", "exists"),
+            ("'d.csv' (infer_rows 5)", "it is for reading"),
+            ("'d.csv' (codec zstd)", "codec is not known"),
+            ("'d.csv' (null ',')", "null cannot be written"),
+            ("'d.parquet' (FORMAT csv) STORED AS PARQUET", "are the same"),
+        ] {
+            let target = target.replacen('\'', &format!("'{}/", folder.path().display()), 1);
+            let refusal = failure(&session, &format!("COPY (FROM {rows}) TO {target}")).await;
+            assert!(refusal.contains(message), "{target}: {refusal}");
+        }
+        assert!(!Path::new(&at("d.csv")).exists());
     });
 }
 

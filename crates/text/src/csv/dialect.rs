@@ -26,7 +26,7 @@ impl Dialect {
 }
 
 /// Delimiters that are tried, the most common first.
-const DELIMITERS: [u8; 4] = *b",;\t|";
+pub(crate) const DELIMITERS: [u8; 4] = *b",;\t|";
 /// Number of records that are inspected.
 const MAX_RECORDS: usize = 200;
 

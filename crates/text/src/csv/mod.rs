@@ -15,6 +15,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 use self::column::Column;
+pub(crate) use self::dialect::DELIMITERS;
 use self::dialect::{Dialect, separator_line, sniff_delimiter};
 use self::fields::Nulls;
 use self::inference::{InferredType, TypeGuess};

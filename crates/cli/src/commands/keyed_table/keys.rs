@@ -2,10 +2,10 @@
 
 use arrow_schema::{Field, Schema};
 use lath_table::{Key, KeyValue, Snapshot};
+use lath_text::is_uuid;
 
 use crate::failure::{Failure, Result};
 use crate::input::inputs::parse_hex;
-use crate::output::is_uuid;
 
 /// The columns of a table's key.
 pub(super) struct KeyFields<'s>(Vec<&'s Field>);

@@ -3,17 +3,17 @@
 use arrow_schema::Field;
 
 /// Whether `field` holds UUIDs.
-pub(crate) fn is_uuid(field: &Field) -> bool {
+pub fn is_uuid(field: &Field) -> bool {
     field.extension_type_name() == Some("arrow.uuid")
 }
 
 /// Whether `field` holds Variant values.
-pub(crate) fn is_variant(field: &Field) -> bool {
+pub(super) fn is_variant(field: &Field) -> bool {
     field.extension_type_name() == Some("arrow.parquet.variant")
 }
 
 /// Writes the 16 bytes of a UUID as text.
-pub(crate) fn write_uuid(bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_uuid(bytes: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (index, byte) in bytes.iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {

@@ -9,10 +9,13 @@ use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 /// UTC, as the formatters of Arrow know it.
-pub(crate) const UTC: &str = "+00:00";
+pub const UTC: &str = "+00:00";
 
 /// The batch with every time zone replaced by UTC; the instants do not change.
-pub(crate) fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+///
+/// # Errors
+/// If the columns are not those of a batch.
+pub fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = batch.schema();
     let fields: Vec<_> = schema.fields().iter().map(field_in_utc).collect();
     if fields.iter().zip(schema.fields()).all(|(new, old)| new.data_type() == old.data_type()) {

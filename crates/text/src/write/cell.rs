@@ -1,5 +1,7 @@
 //! One value as text, for tables and CSV.
 
+use std::fmt;
+
 use arrow_array::Array;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_json::EncoderOptions;
@@ -10,9 +12,15 @@ use super::extension;
 use super::json::encode_nullable;
 
 /// Writes the values of one column as text.
-pub(crate) struct CellFormatter<'a> {
+pub struct CellFormatter<'a> {
     array: &'a dyn Array,
     kind: Kind<'a>,
+}
+
+impl fmt::Debug for CellFormatter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CellFormatter").field("type", self.array.data_type()).finish_non_exhaustive()
+    }
 }
 
 enum Kind<'a> {
@@ -25,7 +33,10 @@ enum Kind<'a> {
 
 impl<'a> CellFormatter<'a> {
     /// A formatter of `array`, which holds the values of `field`.
-    pub(crate) fn new(
+    ///
+    /// # Errors
+    /// If there is no text for values of the type.
+    pub fn new(
         field: &'a FieldRef,
         array: &'a dyn Array,
         options: &'a EncoderOptions,
@@ -40,7 +51,10 @@ impl<'a> CellFormatter<'a> {
     }
 
     /// Appends the value at `row` to `out`; `false` if it is null, and nothing was appended.
-    pub(crate) fn write(&mut self, row: usize, out: &mut String) -> Result<bool, ArrowError> {
+    ///
+    /// # Errors
+    /// If the value has no text, such as a time outside of the calendar.
+    pub fn write(&mut self, row: usize, out: &mut String) -> Result<bool, ArrowError> {
         use arrow_array::cast::AsArray;
         if self.array.is_null(row) || self.array.data_type() == &DataType::Null {
             return Ok(false);
@@ -59,21 +73,5 @@ impl<'a> CellFormatter<'a> {
             }
         }
         Ok(true)
-    }
-}
-
-/// Whether values of this type are aligned to the right.
-pub(crate) fn is_numeric(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, value) => is_numeric(value),
-        other => other.is_numeric(),
-    }
-}
-
-/// Whether values of this type must not be truncated.
-pub(crate) fn is_indivisible(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, value) => is_indivisible(value),
-        other => other.is_numeric() || other.is_temporal() || other == &DataType::Boolean,
     }
 }
