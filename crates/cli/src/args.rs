@@ -49,7 +49,7 @@ Examples:
   lath cat 'data/*.parquet' --format csv -o all.csv
   lath check data/                             decode everything and compare it with the metadata
 
-FILES are Parquet files, directories (searched for *.parquet; names that start with . or _ are skipped),
+FILES are Parquet files (schema, count, head, tail, sample, cat, find and describe also read CSV, JSON lines and Arrow IPC), directories (searched for *.parquet; names that start with . or _ are skipped),
 folders of tables (see lath table), globs in quotes, URLs (s3://, gs://, az://, http://, https://), @LIST for a file with one location per line, or - for
 standard input. A terminal gets a table, a pipe gets JSON lines.
 
@@ -198,6 +198,8 @@ pub(crate) struct SchemaArgs {
     /// Write JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
 }
 
 #[derive(Debug, Args)]
@@ -242,6 +244,8 @@ pub(crate) struct CountArgs {
     pub(crate) table: TableArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
     #[cfg(feature = "sql")]
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -330,6 +334,8 @@ pub(crate) struct FindArgs {
     pub(crate) table: TableArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -446,6 +452,8 @@ pub(crate) struct ReadArgs {
     pub(crate) row_groups: Option<RowGroupList>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::keyed_table::parse_wait;
 use super::write::parse_size;
-use super::{InputArgs, OutputArgs, TableArgs};
+use super::{InputArgs, OutputArgs, TableArgs, TextArgs};
 
 /// Examples and rules of `sql`.
 pub(super) const SQL_HELP: &str = "\
@@ -90,6 +90,8 @@ pub(crate) struct DescribeArgs {
     pub(crate) predicate: Option<String>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]

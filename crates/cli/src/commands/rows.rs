@@ -23,7 +23,7 @@ pub(super) fn head(args: &RowsArgs) -> Result<Outcome> {
     if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
         return write_keyed(&keyed, &args.read, &args.output, Some(iter::once(0..args.rows).collect()));
     }
-    let stream = Stream::open_for_few_rows(args)?;
+    let stream = Stream::open_for_few_rows(args, Some(args.rows))?;
     let mut left = args.rows;
     let mut rows = Vec::new();
     for index in 0..stream.table.len() {
@@ -44,7 +44,7 @@ pub(super) fn tail(args: &RowsArgs) -> Result<Outcome> {
         let rows = iter::once(count.saturating_sub(args.rows)..count).collect();
         return write_keyed(&keyed, &args.read, &args.output, Some(rows));
     }
-    let stream = Stream::open_for_few_rows(args)?;
+    let stream = Stream::open_for_few_rows(args, None)?;
     let mut left = args.rows;
     let mut rows = Vec::new();
     for index in (0..stream.table.len()).rev() {
@@ -68,7 +68,7 @@ pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
         let rows = drawn.into_iter().map(|row| row..row + 1).collect();
         return write_keyed(&keyed, &args.read, &args.output, Some(rows));
     }
-    let stream = Stream::open_for_few_rows(args)?;
+    let stream = Stream::open_for_few_rows(args, None)?;
     let mut files = Vec::new();
     let mut total = 0;
     for index in 0..stream.table.len() {
@@ -90,7 +90,7 @@ pub(super) fn cat(args: &CatArgs) -> Result<Outcome> {
     if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
         return write_keyed(&keyed, &args.read, &args.output, None);
     }
-    Stream::open(&args.inputs, &args.read, &args.output)?.write(None)
+    Stream::open(&args.inputs, &args.read, &args.output, None)?.write(None)
 }
 
 /// Writes rows of a table with a primary key in the order of their keys: those with these numbers, or all.
@@ -123,15 +123,18 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    fn open(inputs: &InputArgs, read: &ReadArgs, output: &'a OutputArgs) -> Result<Self> {
+    /// Opens the inputs; of files that are not Parquet the first `max_rows`.
+    fn open(inputs: &InputArgs, read: &ReadArgs, output: &'a OutputArgs, max_rows: Option<u64>) -> Result<Self> {
         let output = Output::new(output)?;
         let scan = Scan::of(read, output.strings(read.decode.strings));
-        Ok(Self { table: Table::open(&mut Inputs::find(inputs)?, read.table)?, scan, output })
+        let mut inputs = Inputs::find(inputs)?.with_text(&read.text, max_rows)?;
+        inputs.refuse_for_text("--row-groups", read.row_groups.is_some())?;
+        Ok(Self { table: Table::open(&mut inputs, read.table)?, scan, output })
     }
 
     /// As [`open`](Self::open), for few rows: one thread, because starting more would take longer than they save.
-    fn open_for_few_rows(args: &'a RowsArgs) -> Result<Self> {
-        let mut stream = Self::open(&args.inputs, &args.read, &args.output)?;
+    fn open_for_few_rows(args: &'a RowsArgs, max_rows: Option<u64>) -> Result<Self> {
+        let mut stream = Self::open(&args.inputs, &args.read, &args.output, max_rows)?;
         stream.scan.threads = args.read.decode.threads.map_or(1, usize::from);
         Ok(stream)
     }

@@ -18,7 +18,7 @@ use crate::output::layout::printable;
 
 /// Prints the schema of every file, once for files that have the same.
 pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
-    let mut inputs = Inputs::find(&args.inputs)?;
+    let mut inputs = Inputs::find(&args.inputs)?.with_text(&args.text, Some(0))?;
     let mut text = String::new();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -40,14 +40,16 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
             continue;
         }
         let file = inputs.open(index)?;
-        if args.json {
+        if args.json && inputs.is_text(index) {
+            text.push_str(&json_text(&json!({ "file": name, "arrow": arrow_json(file.schema()) })));
+        } else if args.json {
             text.push_str(&json_text(&json!({
                 "file": name,
                 "parquet": schema_json(file.metadata().schema_descr().root_schema()),
                 "arrow": arrow_json(file.schema()),
             })));
         } else {
-            let described = describe(&file);
+            let described = describe(&file, inputs.is_text(index));
             let place = *places.entry(described.clone()).or_insert(groups.len());
             if place == groups.len() {
                 groups.push((described, Vec::new()));
@@ -76,10 +78,14 @@ pub(super) fn json_text(json: &Value) -> String {
     if io::stdout().is_terminal() { format!("{json:#}\n") } else { format!("{json}\n") }
 }
 
-fn describe(file: &ParquetFile) -> String {
-    let mut parquet = Vec::new();
-    lath_format::schema::print_schema(&mut parquet, file.metadata().schema_descr().root_schema());
-    let mut text = format!("Parquet\n{}\nArrow\n", String::from_utf8_lossy(&parquet).trim_end());
+fn describe(file: &ParquetFile, is_text: bool) -> String {
+    let mut text = String::new();
+    if !is_text {
+        let mut parquet = Vec::new();
+        lath_format::schema::print_schema(&mut parquet, file.metadata().schema_descr().root_schema());
+        text = format!("Parquet\n{}\n", String::from_utf8_lossy(&parquet).trim_end());
+    }
+    text.push_str("Arrow\n");
     for field in file.schema().fields() {
         describe_field(field, 1, &mut text);
     }

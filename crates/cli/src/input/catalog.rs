@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lath_catalog::{Catalog, Error, InFolder};
 use lath_parquet::{DatasetOptions, OpenOptions, Predicate};
 
-use crate::args::{SearchInputArgs, TableArgs};
+use crate::args::{SearchInputArgs, TableArgs, TextArgs};
 use crate::failure::{Failure, Result};
 use crate::input::inputs::{Inputs, OpenArguments};
 use crate::input::table::{Table, scan_failure};
@@ -14,6 +14,8 @@ use crate::input::table::{Table, scan_failure};
 #[derive(Debug, Clone)]
 pub(crate) struct Search<'a> {
     pub(crate) table: TableArgs,
+    /// How files of text are read.
+    pub(crate) text: &'a TextArgs,
     /// The columns that are read, by path; `None` for all.
     pub(crate) columns: Option<&'a [String]>,
     /// The condition of the rows.
@@ -22,6 +24,8 @@ pub(crate) struct Search<'a> {
     pub(crate) prunes_files: bool,
     /// Whether all files are opened in their order, because row groups are chosen by number.
     pub(crate) needs_all_files: bool,
+    /// Whether the report of the scan is wanted, which says nothing of text.
+    pub(crate) explains: bool,
 }
 
 /// The path of the catalog that is named by itself or by its folder.
@@ -43,7 +47,10 @@ pub(crate) fn open_table(args: &SearchInputArgs, search: Search<'_>) -> Result<T
     if let Some(catalog) = catalog_in_folder(args).filter(|_| !search.needs_all_files) {
         return select(catalog, args, search);
     }
-    Table::open(&mut Inputs::find_in(&args.files, &args.open)?, search.table)?.with_condition(search.predicate)
+    let mut inputs = Inputs::find_in(&args.files, &args.open)?.with_text(search.text, None)?;
+    inputs.refuse_for_text("--row-groups", search.needs_all_files)?;
+    inputs.refuse_for_text("--explain", search.explains)?;
+    Table::open(&mut inputs, search.table)?.with_condition(search.predicate)
 }
 
 fn select(catalog: Catalog, args: &SearchInputArgs, search: Search<'_>) -> Result<Table> {

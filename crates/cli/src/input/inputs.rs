@@ -10,9 +10,10 @@ use lath_parquet::{
     Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, FolderFormat, Int96Unit, OpenOptions, ParquetFile,
 };
 
-use crate::args::{InputArgs, OpenArgs, TableArgs};
+use crate::args::{InputArgs, OpenArgs, TableArgs, TextArgs};
 use crate::failure::{Failure, Result};
 use crate::input::table_folder::is_table_folder;
+use crate::input::text_files::{TextReading, is_text_file};
 
 /// The files that a command works on, in order.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub(crate) struct Inputs {
     files: Vec<Input>,
     arguments: OpenArguments,
     stdin: Option<Bytes>,
+    text: Option<TextReading>,
 }
 
 /// One file, not yet open.
@@ -28,6 +30,8 @@ enum Input {
     File(Box<DatasetFile>),
     /// The folder of a table with a primary key.
     Table(PathBuf),
+    /// A file of another format, whose rows are read as from Parquet.
+    Text(PathBuf),
     Stdin,
 }
 
@@ -58,7 +62,43 @@ impl Inputs {
         if stdin_count > 1 {
             return Err(Failure::Usage("- (standard input) can be given only once".to_owned()));
         }
-        Ok(Self { files, arguments: OpenArguments::of(args)?, stdin: None })
+        Ok(Self { files, arguments: OpenArguments::of(args)?, stdin: None, text: None })
+    }
+
+    /// Reads files of CSV, JSON lines and Arrow IPC too, which their names tell; up to `max_rows` of each.
+    pub(crate) fn with_text(mut self, args: &TextArgs, max_rows: Option<u64>) -> Result<Self> {
+        for input in &mut self.files {
+            if let Input::File(file) = input
+                && let Some(path) = file.path().filter(|path| is_text_file(path))
+            {
+                *input = Input::Text(path.to_owned());
+            }
+        }
+        if self.has_text() {
+            self.text = Some(TextReading::new(args, max_rows)?);
+        }
+        Ok(self)
+    }
+
+    /// Whether there are files of other formats than Parquet.
+    fn has_text(&self) -> bool {
+        self.files.iter().any(|input| matches!(input, Input::Text(_)))
+    }
+
+    /// Whether the file at `index` is not Parquet.
+    pub(crate) fn is_text(&self, index: usize) -> bool {
+        matches!(self.files[index], Input::Text(_))
+    }
+
+    /// Refuses an option of Parquet files if there are others.
+    pub(crate) fn refuse_for_text(&self, option: &str, is_given: bool) -> Result<()> {
+        match (0..self.len()).find(|&index| self.is_text(index)).filter(|_| is_given) {
+            Some(index) => Err(Failure::Usage(format!(
+                "{option} applies to Parquet files, and {} is another format; leave it out",
+                self.name(index)
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Number of files.
@@ -70,7 +110,7 @@ impl Inputs {
     pub(crate) fn name(&self, index: usize) -> String {
         match &self.files[index] {
             Input::File(file) => file.location().to_owned(),
-            Input::Table(folder) => folder.display().to_string(),
+            Input::Table(path) | Input::Text(path) => path.display().to_string(),
             Input::Stdin => "standard input".to_owned(),
         }
     }
@@ -79,6 +119,7 @@ impl Inputs {
     pub(crate) fn path(&self, index: usize) -> Option<&Path> {
         match &self.files[index] {
             Input::File(file) => file.path(),
+            Input::Text(path) => Some(path),
             Input::Table(_) | Input::Stdin => None,
         }
     }
@@ -87,7 +128,7 @@ impl Inputs {
     pub(crate) fn keyed_folder(&self, index: usize) -> Option<&Path> {
         match &self.files[index] {
             Input::Table(folder) => Some(folder),
-            Input::File(_) | Input::Stdin => None,
+            Input::File(_) | Input::Text(_) | Input::Stdin => None,
         }
     }
 
@@ -108,6 +149,7 @@ impl Inputs {
                 Some(path) => fs::metadata(path).map(|metadata| metadata.len()).ok(),
                 None => file.size(),
             },
+            Input::Text(path) => fs::metadata(path).map(|metadata| metadata.len()).ok(),
             Input::Table(_) => None,
             Input::Stdin => self.stdin.as_ref().map(|bytes| bytes.len() as u64),
         }
@@ -125,7 +167,7 @@ impl Inputs {
             files.push(match &self.files[index] {
                 Input::File(file) => DatasetFile::clone(file),
                 Input::Table(folder) => return Err(not_files(folder)),
-                Input::Stdin => self.open(index)?.into(),
+                Input::Text(_) | Input::Stdin => self.open(index)?.into(),
             });
         }
         let options = DatasetOptions::new()
@@ -147,6 +189,10 @@ impl Inputs {
         match &self.files[index] {
             Input::File(file) => file.open_with(options).map_err(|error| Failure::reading(&name, error)),
             Input::Table(folder) => Err(not_files(folder)),
+            Input::Text(path) => match &mut self.text {
+                Some(reading) => reading.read(path, &name, options),
+                None => Err(Failure::internal(&name, "text is read without options")),
+            },
             Input::Stdin => {
                 let bytes = match &self.stdin {
                     Some(bytes) => bytes.clone(),

@@ -9,3 +9,4 @@ pub(crate) mod scan;
 pub(crate) mod table;
 pub(crate) mod table_failure;
 pub(crate) mod table_folder;
+mod text_files;

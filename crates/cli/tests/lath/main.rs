@@ -41,3 +41,4 @@ mod search;
 mod sql;
 mod table_folder;
 mod terminal;
+mod text_inputs;

@@ -36,7 +36,7 @@ pub(in crate::commands) fn run(args: &CountArgs) -> Result<Outcome> {
     if args.inputs.catalog.is_some() {
         return count_found(args, Predicate::TRUE);
     }
-    let mut inputs = Inputs::find_in(&args.inputs.files, &args.inputs.open)?;
+    let mut inputs = Inputs::find_in(&args.inputs.files, &args.inputs.open)?.with_text(&args.text, None)?;
     let mut progress = Progress::new("files", inputs.len() as u64, false);
     let mut count = 0;
     for index in 0..inputs.len() {
@@ -64,7 +64,15 @@ fn count_keyed(keyed: &KeyedInput, args: &CountArgs) -> Result<Outcome> {
 /// Prints the number of rows that satisfy an expression, or the report of the scan.
 fn count_found(args: &CountArgs, predicate: Predicate) -> Result<Outcome> {
     let prunes_files = args.pruning.no_prune.is_empty();
-    let search = Search { table: args.table, columns: Some(&[]), predicate, prunes_files, needs_all_files: false };
+    let search = Search {
+        table: args.table,
+        text: &args.text,
+        columns: Some(&[]),
+        predicate,
+        prunes_files,
+        needs_all_files: false,
+        explains: args.pruning.explain,
+    };
     let table = open_table(&args.inputs, search)?;
     let options = Scan { columns: Some(Vec::new()), ..Scan::new(&args.decode, lath_parquet::Strings::Views) };
     let batches = table.scan(&options)?.pruning(args.pruning.pruning()).build().map_err(scan_failure)?;

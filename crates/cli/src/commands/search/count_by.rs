@@ -14,8 +14,15 @@ pub(in crate::commands) fn run(args: &CountArgs, paths: &[String]) -> Result<Out
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
     let predicate = predicate.unwrap_or(Predicate::TRUE);
-    let search =
-        Search { table: args.table, columns: Some(paths), predicate, prunes_files: true, needs_all_files: false };
+    let search = Search {
+        table: args.table,
+        text: &args.text,
+        columns: Some(paths),
+        predicate,
+        prunes_files: true,
+        needs_all_files: false,
+        explains: false,
+    };
     let table = InputTable::open(&args.inputs, search)?;
     let schema = table.schema();
     let columns = paths.iter().map(|path| ColumnPath::find(path, schema, "--by")).collect::<Result<Vec<_>>>()?;

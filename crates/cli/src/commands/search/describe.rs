@@ -14,6 +14,7 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, String
 use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::Predicate;
 use lath_sql::{BlockingSession, LathTable};
+use lath_text::{CellFormatter, encoder_options, in_utc};
 
 use super::column_path::ColumnPath;
 use crate::args::DescribeArgs;
@@ -24,7 +25,7 @@ use crate::input::inputs::Inputs;
 use crate::input::keyed_input::KeyedInput;
 use crate::input::scan::cores;
 use crate::input::table::Table;
-use crate::output::{CellFormatter, Output, encoder_options, in_utc};
+use crate::output::Output;
 
 /// Writes a row for each column.
 pub(in crate::commands) fn run(args: &DescribeArgs) -> Result<Outcome> {
@@ -34,7 +35,8 @@ pub(in crate::commands) fn run(args: &DescribeArgs) -> Result<Outcome> {
     let table = match KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
         Some(keyed) => InputTable::keyed(keyed, predicate)?,
         None => {
-            InputTable::Files(Table::open(&mut Inputs::find(&args.inputs)?, args.table)?.with_condition(predicate)?)
+            let mut inputs = Inputs::find(&args.inputs)?.with_text(&args.text, None)?;
+            InputTable::Files(Table::open(&mut inputs, args.table)?.with_condition(predicate)?)
         }
     };
     let schema = table.schema();

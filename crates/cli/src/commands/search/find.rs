@@ -34,6 +34,8 @@ pub(in crate::commands) fn run(args: &FindArgs) -> Result<Outcome> {
         predicate,
         prunes_files: args.pruning.no_prune.is_empty(),
         needs_all_files: args.row_groups.is_some(),
+        text: &args.text,
+        explains: args.pruning.explain,
     };
     let table = open_table(&args.inputs, search)?;
     let (columns, row_groups) = (args.select.clone(), args.row_groups.clone());

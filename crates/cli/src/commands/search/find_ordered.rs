@@ -24,6 +24,8 @@ pub(in crate::commands) fn run(args: &FindArgs, order: &str) -> Result<Outcome> 
         predicate,
         prunes_files: true,
         needs_all_files: false,
+        text: &args.text,
+        explains: false,
     };
     let table = InputTable::open(&args.inputs, search)?;
     let all = table.schema();
