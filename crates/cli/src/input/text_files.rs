@@ -34,8 +34,7 @@ impl TextReading {
     pub(super) fn read(&mut self, path: &Path, name: &str, options: OpenOptions) -> Result<ParquetFile> {
         let file = source::open(Some(path), name)?;
         let format = file_format(path).unwrap_or(FileFormat::Csv);
-        let Source { schema, batches } =
-            source::read(file, format, &self.options, BATCH_ROWS, self.first.as_ref())?;
+        let Source { schema, batches } = source::read(file, format, &self.options, BATCH_ROWS, self.first.as_ref())?;
         self.first.get_or_insert_with(|| Arc::clone(&schema));
         let failed = |error| Failure::writing_file(name, error);
         let temporary = tempfile::tempfile().map_err(|error| Failure::writing("a temporary file", &error))?;

@@ -24,7 +24,8 @@ pub(super) struct CsvSink {
 
 impl CsvSink {
     pub(super) fn new(target: Target, schema: &Schema, form: CsvOptions<'_>) -> Result<Self> {
-        let csv = CsvWriteOptions { delimiter: form.delimiter, null: form.null.to_owned(), ..CsvWriteOptions::default() };
+        let csv =
+            CsvWriteOptions { delimiter: form.delimiter, null: form.null.to_owned(), ..CsvWriteOptions::default() };
         let options = TextWriteOptions { csv, ..TextWriteOptions::new(TextFormat::Csv) };
         let name = target.name().to_owned();
         let writer = TextWriter::new(target, schema, &options).map_err(|error| Failure::encoding(&name, error))?;

@@ -44,9 +44,7 @@ impl FileWriter {
     pub(super) fn begin(file: AtomicFile, schema: &SchemaRef, format: &FileFormat) -> Result<Self> {
         let file = BufWriter::new(file);
         Ok(match format {
-            FileFormat::Parquet(options) => {
-                Self::Parquet(Box::new(ParquetWriter::new(file, schema, options.clone())?))
-            }
+            FileFormat::Parquet(options) => Self::Parquet(Box::new(ParquetWriter::new(file, schema, options.clone())?)),
             FileFormat::Text(options) => {
                 Self::Text(Box::new(TextWriter::new(file, schema, options).map_err(text_error)?))
             }

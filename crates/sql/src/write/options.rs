@@ -76,7 +76,8 @@ pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
 /// If the location is in an object store, or no folder.
 pub(crate) fn written_folder(location: &str) -> Result<PathBuf> {
     let path = written_path(location)?;
-    if path.is_file() || location.contains(['*', '?', '[']) || TextFormat::from_name(&path).is_some() && !path.is_dir() {
+    if path.is_file() || location.contains(['*', '?', '[']) || TextFormat::from_name(&path).is_some() && !path.is_dir()
+    {
         return plan_err!("{location} is not a folder; INSERT adds new files to a folder");
     }
     Ok(path)

@@ -2,16 +2,16 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::file::FileFormat;
+use super::options::{WriteSettings, written_path};
+use super::sink::{Destination, file_sink};
+use crate::scan::{insert_by, scan_by};
 use arrow_schema::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use super::file::FileFormat;
-use super::options::{WriteSettings, written_path};
-use super::sink::{Destination, file_sink};
-use crate::scan::{insert_by, scan_by};
 
 /// The target of `COPY … TO`, as a table that rows are inserted into.
 pub(crate) struct CopyTarget {

@@ -36,11 +36,7 @@ impl<'a> CellFormatter<'a> {
     ///
     /// # Errors
     /// If there is no text for values of the type.
-    pub fn new(
-        field: &'a FieldRef,
-        array: &'a dyn Array,
-        options: &'a EncoderOptions,
-    ) -> Result<Self, ArrowError> {
+    pub fn new(field: &'a FieldRef, array: &'a dyn Array, options: &'a EncoderOptions) -> Result<Self, ArrowError> {
         const TEXT: FormatOptions<'static> = FormatOptions::new().with_display_error(true);
         let kind = match array.data_type() {
             DataType::FixedSizeBinary(16) if extension::is_uuid(field) => Kind::Uuid,

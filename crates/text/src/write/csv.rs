@@ -221,7 +221,9 @@ impl Dialect {
             return Ok(());
         }
         let Some(quote) = self.quote else {
-            return refused(format!("{value:?} cannot be told from other text without quotes; choose a quote character"));
+            return refused(format!(
+                "{value:?} cannot be told from other text without quotes; choose a quote character"
+            ));
         };
         out.push(quote);
         for c in value.chars() {
