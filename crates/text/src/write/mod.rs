@@ -1,7 +1,7 @@
 //! Writes Arrow batches as CSV and JSON lines, compressed or not.
 
 mod cell;
-mod compressed;
+mod compression;
 mod csv;
 mod extension;
 mod json;
@@ -15,7 +15,7 @@ use arrow_json::Writer;
 use arrow_json::writer::LineDelimited;
 use arrow_schema::{ArrowError, Schema};
 
-use self::compressed::Compressed;
+use self::compression::CompressingWriter;
 use self::csv::CsvWriter;
 use crate::format::{Compression, TextFormat};
 
@@ -76,8 +76,8 @@ pub struct TextWriter<W: Write> {
 }
 
 enum Rows<W: Write> {
-    Csv(Box<CsvWriter<Compressed<W>>>),
-    Json(Box<Writer<Compressed<W>, LineDelimited>>),
+    Csv(Box<CsvWriter<CompressingWriter<W>>>),
+    Json(Box<Writer<CompressingWriter<W>, LineDelimited>>),
 }
 
 impl<W: Write> fmt::Debug for TextWriter<W> {
@@ -92,7 +92,7 @@ impl<W: Write> TextWriter<W> {
     /// # Errors
     /// [`ArrowError::IoError`] if `target` fails; another if the options contradict each other.
     pub fn new(target: W, schema: &Schema, options: &TextWriteOptions) -> Result<Self, ArrowError> {
-        let target = Compressed::new(target, options.compression)?;
+        let target = CompressingWriter::new(target, options.compression)?;
         let rows = match options.format {
             TextFormat::Csv => Rows::Csv(Box::new(CsvWriter::new(target, schema, &options.csv)?)),
             TextFormat::JsonLines => Rows::Json(Box::new(json_writer(target))),

@@ -7,13 +7,13 @@ use flate2::write::GzEncoder;
 use crate::format::Compression;
 
 /// A destination whose bytes are compressed as a whole, or not.
-pub(super) enum Compressed<W: Write> {
+pub(super) enum CompressingWriter<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
     Zstd(zstd::stream::write::Encoder<'static, W>),
 }
 
-impl<W: Write> Compressed<W> {
+impl<W: Write> CompressingWriter<W> {
     pub(super) fn new(target: W, compression: Option<Compression>) -> io::Result<Self> {
         Ok(match compression {
             None => Self::Plain(target),
@@ -41,7 +41,7 @@ impl<W: Write> Compressed<W> {
     }
 }
 
-impl<W: Write> Write for Compressed<W> {
+impl<W: Write> Write for CompressingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(target) => target.write(bytes),
