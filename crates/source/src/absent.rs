@@ -31,6 +31,8 @@ pub struct ListedObject {
     pub len: u64,
     /// The state of its contents.
     pub version: Version,
+    /// The time of its last change in microseconds since 1970.
+    pub modified_micros: i64,
 }
 
 /// An object of a store. This build opens none, so the type only has to implement `ByteRanges`.
@@ -91,6 +93,14 @@ impl Store {
     /// # Errors
     /// None: there is no object.
     pub fn list(&self, _prefix: &str) -> io::Result<Vec<ListedObject>> {
+        match self.0 {}
+    }
+
+    /// The objects below a directory whose keys are after another key.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn list_after(&self, _prefix: &str, _after: Option<&str>) -> io::Result<Vec<ListedObject>> {
         match self.0 {}
     }
 }

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use super::footers_read::FootersRead;
 use super::known_footers::KnownFooters;
 use super::unread_file::UnreadFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
 use crate::runtime::Runtime;
 use crate::schema::ColumnMapping;
-use lath_source::{Connections, FilePool, StoreOptions};
+use lath_source::{Connections, FilePool, Store, StoreOptions};
 
 /// Options for finding and opening the files of a dataset, and for uniting them.
 #[derive(Debug, Clone)]
@@ -200,6 +200,14 @@ impl DatasetOptions {
     /// Whether there are keys for decryption.
     pub fn has_decryption_keys(&self) -> bool {
         self.open.has_keys()
+    }
+
+    /// The store of a URL, with the connections and limits of these options.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a malformed URL and for a build without stores.
+    pub fn object_store(&self, url: &str) -> Result<Store> {
+        Store::from_url(url, &self.store, &self.connections).map_err(|error| Error::invalid(format!("{url}: {error}")))
     }
 
     /// Opens the file called `location`, of `len` bytes, from its `end` alone ([`ParquetFile::read_end`]): its schema and the

@@ -80,12 +80,15 @@ impl Client {
         self.threads.wait(work)?.map_err(|error| self.explain(path, error))
     }
 
-    /// The objects whose path is below `prefix`.
-    pub(super) fn list(self: &Arc<Self>, prefix: Path) -> io::Result<Vec<ObjectMeta>> {
+    /// The objects whose path is below `prefix` and, if there is one, after `after`.
+    pub(super) fn list(self: &Arc<Self>, prefix: Path, after: Option<Path>) -> io::Result<Vec<ObjectMeta>> {
         let (client, below) = (Arc::clone(self), prefix.clone());
         let work = async move {
             let _permit = client.in_flight.acquire().await;
-            let mut objects = client.store.list(Some(&below));
+            let mut objects = match &after {
+                Some(after) => client.store.list_with_offset(Some(&below), after),
+                None => client.store.list(Some(&below)),
+            };
             let mut found = Vec::new();
             while let Some(object) = objects.next().await {
                 found.push(object?);

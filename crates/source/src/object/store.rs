@@ -33,6 +33,8 @@ pub struct ListedObject {
     pub len: u64,
     /// The version of its contents.
     pub version: Version,
+    /// The time of its last change in microseconds since 1970.
+    pub modified_micros: i64,
 }
 
 impl Store {
@@ -109,11 +111,21 @@ impl Store {
     /// # Errors
     /// If the request fails, or the store cannot list objects.
     pub fn list(&self, prefix: &str) -> io::Result<Vec<ListedObject>> {
-        let objects = self.client.list(self.path(prefix)?)?;
+        self.list_after(prefix, None)
+    }
+
+    /// As [`Store::list`], without the objects whose keys are not after `after`.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub fn list_after(&self, prefix: &str, after: Option<&str>) -> io::Result<Vec<ListedObject>> {
+        let after = after.map(|key| self.path(key)).transpose()?;
+        let objects = self.client.list(self.path(prefix)?, after)?;
         let listed = objects.into_iter().map(|meta| ListedObject {
             url: self.client.url(&meta.location),
             len: meta.size,
             version: version(&meta),
+            modified_micros: meta.last_modified.timestamp_micros(),
         });
         Ok(listed.collect())
     }

@@ -1,0 +1,55 @@
+//! Reads tables of Delta Lake (<https://github.com/delta-io/delta/blob/master/PROTOCOL.md>).
+
+mod actions;
+mod deletion_vector;
+mod log;
+mod partition_values;
+mod paths;
+mod protocol;
+mod schema;
+mod z85;
+
+use std::sync::Arc;
+
+use lath_parquet::{ColumnMapping, Dataset, DatasetFile, DatasetOptions, DeletedRows, Error, FolderFormat, Result};
+
+use self::actions::Add;
+use self::schema::TableSchema;
+use crate::lake::{Lake, LakeOptions};
+use crate::storage::Folder;
+
+/// Opens the table in `folder`.
+pub(crate) fn open(folder: &Folder, options: &LakeOptions) -> Result<Lake> {
+    let location = folder.location("")?;
+    let located = |error: Error| error.locate(|at| {
+        at.file.get_or_insert_with(|| location.as_str().into());
+    });
+    let snapshot = log::snapshot(folder, options.at.as_ref()).map_err(located)?;
+    protocol::check(&snapshot.protocol, &snapshot.metadata).map_err(located)?;
+    let table = TableSchema::parse(&snapshot.metadata).map_err(located)?;
+    let dataset = dataset(folder, table, snapshot.files, &options.dataset).map_err(located)?;
+    Ok(Lake::new(&location, FolderFormat::DeltaLake, snapshot.version, dataset))
+}
+
+/// The rows of `files`. None of them is opened, and no deletion vector is read.
+fn dataset(folder: &Folder, table: TableSchema, files: Vec<Add>, options: &DatasetOptions) -> Result<Dataset> {
+    let TableSchema { schema, columns, partitions } = table;
+    let (partitions, rows) = partition_values::columns(&partitions, &files)?;
+    let options = Arc::new(options.clone().columns(Arc::new(ColumnMapping::new(columns))));
+    let shared_folder = Arc::new(folder.clone());
+    let mut found = Vec::with_capacity(files.len());
+    for (add, rows) in files.into_iter().zip(rows) {
+        let file = DatasetFile::at(&paths::resolve(folder, &add.path)?, add.size, rows, &options)?;
+        found.push(match add.deletion_vector {
+            None => file,
+            Some(vector) => {
+                let folder = Arc::clone(&shared_folder);
+                let count = Some(vector.cardinality);
+                file.with_deleted(DeletedRows::new(count, move || deletion_vector::read(&folder, &vector)))
+            }
+        });
+    }
+    // In the order of their names, whatever the order of commits.
+    found.sort_by(|left, right| left.location().cmp(right.location()));
+    Dataset::with_schema(schema, partitions, found)
+}

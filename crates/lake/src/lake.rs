@@ -1,0 +1,123 @@
+//! A version of a table, and the choice of one.
+
+use std::str::FromStr;
+
+use arrow_cast::parse::string_to_datetime;
+use arrow_schema::SchemaRef;
+use chrono::Utc;
+use lath_parquet::{Dataset, DatasetOptions, Error, FolderFormat, Result};
+
+/// A version of a table of Delta Lake or Iceberg.
+#[derive(Debug, Clone)]
+pub struct Lake {
+    location: String,
+    format: FolderFormat,
+    version: i64,
+    dataset: Dataset,
+}
+
+impl Lake {
+    pub(crate) fn new(location: &str, format: FolderFormat, version: i64, dataset: Dataset) -> Self {
+        Self { location: location.to_owned(), format, version, dataset }
+    }
+
+    /// The folder or URL of the table.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// The table format.
+    pub fn format(&self) -> FolderFormat {
+        self.format
+    }
+
+    /// The version that was read: the number of a commit of Delta Lake, or the ID of a snapshot of Iceberg.
+    pub fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// The columns of the table.
+    pub fn schema(&self) -> &SchemaRef {
+        self.dataset.schema()
+    }
+
+    /// The rows of the table.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// The rows of the table.
+    pub fn into_dataset(self) -> Dataset {
+        self.dataset
+    }
+}
+
+/// Options for opening a table.
+#[derive(Debug, Clone, Default)]
+pub struct LakeOptions {
+    pub(crate) at: Option<At>,
+    pub(crate) dataset: DatasetOptions,
+}
+
+impl LakeOptions {
+    /// The latest version, with the default options of datasets.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads an earlier version of the table.
+    #[must_use]
+    pub fn at(mut self, at: At) -> Self {
+        self.at = Some(at);
+        self
+    }
+
+    /// Sets the options for the files. Schema and partition columns always come from the table.
+    #[must_use]
+    pub fn dataset(mut self, options: DatasetOptions) -> Self {
+        self.dataset = options;
+        self
+    }
+}
+
+/// A version of a table.
+///
+/// ```
+/// use lath_lake::At;
+///
+/// assert_eq!("7".parse::<At>()?, At::Version(7));
+/// assert_eq!("1970-01-01 00:00:01Z".parse::<At>()?, At::Time(1_000_000));
+/// assert_eq!("audit".parse::<At>()?, At::Name("audit".to_owned()));
+/// # Ok::<(), lath_lake::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum At {
+    /// The number of a commit of Delta Lake, or the ID of a snapshot of Iceberg.
+    Version(i64),
+    /// The latest version that is not younger than this time, in microseconds since 1970 in UTC.
+    Time(i64),
+    /// A branch or tag of Iceberg.
+    Name(String),
+}
+
+/// Digits are a version, a date with or without a time is a time (of UTC, unless it has an offset), other text is a name.
+impl FromStr for At {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Error::invalid("expected a version, a time or a name, found an empty text"));
+        }
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text
+                .parse()
+                .map(Self::Version)
+                .map_err(|_| Error::invalid(format!("{text} is more than the largest version, {}", i64::MAX)));
+        }
+        Ok(match string_to_datetime(&Utc, text) {
+            Ok(time) => Self::Time(time.timestamp_micros()),
+            Err(_) => Self::Name(text.to_owned()),
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! Opens a folder as the table that it is.
+
+use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
+
+use crate::delta;
+use crate::lake::{Lake, LakeOptions};
+use crate::storage::Folder;
+
+/// Opens the table in a local folder or below a URL.
+///
+/// # Errors
+/// [`Error::Invalid`] if there is no table of Delta Lake or Iceberg, or no such version; [`Error::Unsupported`] if the table
+/// needs a feature that Lath does not read; [`Error::Corrupt`] if its metadata is damaged or incomplete; [`Error::Io`] if the
+/// storage fails.
+pub fn open(location: &str, options: &LakeOptions) -> Result<Lake> {
+    match find(location, options)? {
+        Some(lake) => Ok(lake),
+        None => Err(Error::invalid(format!("{location} is not a table of Delta Lake or Iceberg"))),
+    }
+}
+
+/// As [`open`], with `None` if the folder is not a table of Delta Lake or Iceberg.
+///
+/// # Errors
+/// As [`open`].
+pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
+    let folder = Folder::open(location, &options.dataset)?;
+    match folder.format()? {
+        Some(FolderFormat::DeltaLake) => delta::open(&folder, options).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The format of the table in a local folder or below a URL; `None` for plain files.
+///
+/// Takes a few system calls, or two requests.
+///
+/// # Errors
+/// [`Error::Invalid`] for a malformed URL, [`Error::Io`] if the storage fails.
+pub fn format_at(location: &str, options: &DatasetOptions) -> Result<Option<FolderFormat>> {
+    Folder::open(location, options)?.format()
+}
