@@ -408,6 +408,10 @@ pub(crate) struct OpenArgs {
     /// Read the Parquet files of tables (with a primary key, of Delta Lake, Iceberg or Hudi) as plain files, with rows that were deleted
     #[arg(long, help_heading = "Decoding")]
     pub(crate) plain_files: bool,
+    /// Read a table of Delta Lake or Iceberg at an earlier version or time (of UTC), or a branch or tag [example: 7]
+    #[cfg(feature = "lake")]
+    #[arg(long, value_name = "VERSION|TIME|NAME", help_heading = "Table")]
+    pub(crate) at: Option<String>,
     /// Unit of the timestamps in INT96 columns [default: ns; check takes ms]
     #[arg(long, value_name = "UNIT", help_heading = "Decoding")]
     pub(crate) int96_unit: Option<TimestampUnit>,

@@ -66,13 +66,13 @@ impl Folder {
         if store.is_web() || store.key().contains(['*', '?', '[']) || store.key().ends_with(".parquet") {
             return Ok(None);
         }
-        let has = |folder: &str, end: &str| -> Result<bool> {
-            Ok(self.list(folder)?.iter().any(|entry| entry.name.ends_with(end)))
+        let has = |folder: &str, ends: &[&str]| -> Result<bool> {
+            Ok(self.list(folder)?.iter().any(|entry| ends.iter().any(|end| entry.name.ends_with(end))))
         };
-        if has("_delta_log", ".json")? {
+        if has("_delta_log", &[".json", ".parquet"])? {
             return Ok(Some(FolderFormat::DeltaLake));
         }
-        Ok(has("metadata", ".metadata.json")?.then_some(FolderFormat::Iceberg))
+        Ok(has("metadata", &[".metadata.json"])?.then_some(FolderFormat::Iceberg))
     }
 
     /// The path of a local folder.

@@ -126,6 +126,9 @@ pub use bytes::Bytes;
 pub use lath_catalog as catalog;
 #[doc(inline)]
 pub use lath_format as format;
+#[cfg(feature = "lake")]
+#[doc(inline)]
+pub use lath_lake as lake;
 pub use lath_parquet::*;
 #[cfg(feature = "store")]
 #[doc(inline)]

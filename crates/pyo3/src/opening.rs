@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lath::{DatasetOptions, DecryptionKeys, Int96Unit, OpenOptions};
+use lath::lake::{self, LakeOptions};
+use lath::{Dataset, DatasetOptions, DecryptionKeys, Int96Unit, OpenOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::capsule;
+use crate::error::Failure;
 
 /// The argument `wait`: how many seconds to wait for other processes.
 ///
@@ -51,6 +53,7 @@ pub struct Opening {
     pub aad_prefix: Option<Vec<u8>>,
     pub int96_unit: Option<String>,
     pub plain_files: bool,
+    pub at: Option<String>,
     pub revalidate: bool,
     pub requests_in_flight: Option<usize>,
     pub retries: Option<usize>,
@@ -68,6 +71,7 @@ impl Default for Opening {
             aad_prefix: None,
             int96_unit: None,
             plain_files: false,
+            at: None,
             revalidate: true,
             requests_in_flight: None,
             retries: None,
@@ -103,6 +107,26 @@ impl Opening {
             options = options.request_timeout(timeout);
         }
         Ok(options)
+    }
+
+    /// Opens `locations` with `options`: the table of Delta Lake or Iceberg that the only one is, or files. Blocks on I/O.
+    ///
+    /// # Errors
+    /// As [`Dataset::open`] and [`lath::lake::find`].
+    pub fn dataset(at: Option<&str>, locations: &[PathBuf], options: DatasetOptions) -> Result<Dataset, Failure> {
+        if let [location] = locations
+            && let Some(location) = location.to_str().filter(|_| !options.reads_plain_files())
+        {
+            let at = at.map(str::parse).transpose()?;
+            let lake = at.into_iter().fold(LakeOptions::new().dataset(options.clone()), LakeOptions::at);
+            if let Some(lake) = lake::find(location, &lake)? {
+                return Ok(lake.into_dataset());
+            }
+        }
+        match at {
+            Some(_) => Err(Failure::invalid("at chooses a version of a table of Delta Lake or Iceberg; name the folder of one table")),
+            None => Ok(Dataset::open(locations, options)?),
+        }
     }
 
     fn open_options(&self) -> PyResult<OpenOptions> {

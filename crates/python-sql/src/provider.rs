@@ -13,7 +13,6 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
 use datafusion_ffi::table_provider::FFI_TableProvider;
-use lath::Dataset;
 use lath::arrow::schema::SchemaRef;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, runtime};
@@ -38,7 +37,7 @@ pub(crate) fn table_provider<'py>(
     let threads = threads()?;
     let runtime = runtime()?;
     let options = opening.options(py)?.runtime(&runtime);
-    let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
+    let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?;
     let provider = HostedDataset { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
     let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(provider), true, Some(threads), codec);
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use datafusion::common::TableReference;
 use datafusion::datasource::MemTable;
 use lath::arrow::array::RecordBatch;
-use lath::{Dataset, Runtime};
+use lath::Runtime;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
 use lath_pyo3::opening::Opening;
@@ -119,7 +119,7 @@ impl PySession {
         if source.is_instance(&lath.getattr("Dataset")?)? {
             let (locations, opening): (Vec<PathBuf>, Opening) = source.call_method0("_opening")?.extract()?;
             let options = opening.options(py)?.runtime(&open.runtime);
-            let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
+            let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?;
             open.replace(name, || {
                 open.session.session().register(name, dataset).map_err(|error| failure(error.into(), ""))
             })?;

@@ -32,7 +32,7 @@ use lath_writer::{UncommittedFiles, WriteOptions};
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
-use crate::files::{ExternalTables, LathTable, Locations, ReadParquet, TextTables, copied_text};
+use crate::files::{ExternalTables, LathTable, Locations, ReadLake, ReadParquet, TextTables, copied_text};
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
@@ -172,6 +172,7 @@ impl Session {
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
                 Arc::new(ReadParquet { runtime: runtime.clone() }),
+                Arc::new(ReadLake { runtime: runtime.clone() }),
                 Arc::new(TableFunctions { tables: Arc::clone(&tables) }),
             ])
             .build();

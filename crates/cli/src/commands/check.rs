@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lath_parquet::{Int96Unit, OpenOptions, Strings};
+use lath_parquet::{DatasetFile, Int96Unit, OpenOptions, Strings};
 
 use super::keyed_table::describe;
 use super::meta::chosen_columns;
@@ -26,9 +26,14 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
     let mut progress = Progress::new("columns of row groups", 0, false);
     let mut target = Target::stdout()?;
     let mut outcome = Outcome::Done;
-    for index in 0..inputs.len() {
-        let name = inputs.name(index);
-        if let Some(folder) = inputs.keyed_folder(index) {
+    // The files of a table of Delta Lake or Iceberg, as they are stored.
+    let files = inputs.lake().map(|lake| lake.dataset().files().to_vec());
+    for index in 0..files.as_ref().map_or(inputs.len(), Vec::len) {
+        let file = files.as_ref().and_then(|files| files.get(index));
+        let name = file.map_or_else(|| inputs.name(index), |file| file.location().to_owned());
+        if file.is_none()
+            && let Some(folder) = inputs.keyed_folder(index)
+        {
             let report = KeyedInput::open(folder)?.table.check().map_err(table_failure)?;
             if !report.is_intact() {
                 outcome = worse(outcome, Outcome::Corrupt);
@@ -37,7 +42,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
             target.write_all(text.as_bytes()).map_err(|error| Failure::writing(target.name(), &error))?;
             continue;
         }
-        let report = match check_file(&mut inputs, index, args, &scan, &mut progress) {
+        let report = match check_file(&mut inputs, index, file, args, &scan, &mut progress) {
             Ok((sound, findings)) if findings.is_empty() => {
                 if args.quiet {
                     String::new()
@@ -85,15 +90,26 @@ fn worse(one: Outcome, other: Outcome) -> Outcome {
 fn check_file(
     inputs: &mut Inputs,
     index: usize,
+    stored: Option<&DatasetFile>,
     args: &CheckArgs,
     scan: &Scan,
     progress: &mut Progress,
 ) -> Result<(String, Vec<Finding>)> {
-    let name = inputs.name(index);
+    let name = stored.map_or_else(|| inputs.name(index), |stored| stored.location().to_owned());
     // Statistics are of the stored type, not of the writer's Arrow type.
     // Milliseconds hold every INT96, so that none is reported as out of range.
     let options = OpenOptions::new().arrow_schema_hint(false).int96_unit(Int96Unit::Milliseconds);
-    let file = inputs.open_with(index, options)?;
+    let file = match stored {
+        Some(stored) => inputs.open_stored(stored, options)?,
+        None => inputs.open_with(index, options)?,
+    };
+    let deleted = match stored.and_then(DatasetFile::deleted) {
+        Some(deleted) => deleted.mask().map_err(|error| Failure::reading(&name, error))?.iter().last(),
+        None => None,
+    };
+    let outside = deleted.filter(|row| *row >= file.row_count()).map(|row| {
+        Finding::corrupt(&name, &format!("row {row} is deleted, and the file has {} rows", file.row_count()))
+    });
     let (indexes, broken) = match file.page_index() {
         Ok(indexes) => (Some(indexes), None),
         Err(error) => match Failure::reading(&name, error) {
@@ -108,7 +124,7 @@ fn check_file(
     let bytes = (!inputs.are_decrypted()).then(|| FilterSource::of(&file));
     let info = FileInfo { metadata, indexes };
     let found = check(&file, &name, info, &columns, bytes.as_ref(), scan, progress)?;
-    let findings = broken.into_iter().chain(found).collect();
+    let findings = broken.into_iter().chain(outside).chain(found).collect();
     let sound = format!(
         "{}, {}, {}",
         plural(file.row_count(), "row"),

@@ -24,7 +24,7 @@ use crate::{destination, summary};
 pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     let (write, sorted_by, threads) = (&args.write, &args.sort.sort_by, threads(&args.decode));
     let inputs = Inputs::find(&args.inputs)?;
-    let keeps_rows = inputs.len() == 1;
+    let keeps_rows = inputs.len() == 1 && inputs.lake().is_none();
     let request = ParquetRequest { write, sorted_by, threads, like: None, keeps_rows };
     let output = Output::settle(args.destination.format, args.destination.output.as_deref())?
         .with_parquet(request)?

@@ -21,6 +21,7 @@ use crate::{destination, summary};
 /// Writes all inputs to one file, merged in order if `--sort-by` is given.
 pub(super) fn run(args: &MergeArgs) -> Result<Outcome> {
     let inputs = Inputs::find(&args.inputs)?;
+    inputs.refuse_lake()?;
     let scan = Scan::new(&args.decode, Strings::Offsets);
     if args.sort.sort_by.is_empty() {
         let (table, write, report) = (args.table, &args.write, &args.report);

@@ -25,8 +25,10 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
     if let Some(keyed) = KeyedInput::find(&args.inputs.files, &args.inputs.open)? {
         return write_keyed(&keyed, args);
     }
+    let inputs = Inputs::find(&args.inputs)?;
+    inputs.refuse_lake()?;
     let mut rewriting = Rewriting {
-        inputs: Inputs::find(&args.inputs)?,
+        inputs,
         predicate: args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?,
         scan: Scan::of(&args.read, Strings::Offsets),
         table: args.read.table,

@@ -39,6 +39,20 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
             }
             continue;
         }
+        if let Some(lake) = inputs.lake() {
+            let schema = lake.dataset().schema();
+            if args.json {
+                let (format, version) = (lake.format().to_string(), lake.version());
+                text.push_str(&json_text(
+                    &json!({ "file": name, "table": format, "version": version, "arrow": arrow_json(schema) }),
+                ));
+            } else {
+                let mut described = format!("{} at version {}\n\nArrow\n", title(&lake.format().to_string()), lake.version());
+                schema.fields().iter().for_each(|field| describe_field(field, 1, &mut described));
+                groups.push((described, vec![name]));
+            }
+            continue;
+        }
         let file = inputs.open(index)?;
         if args.json && inputs.is_text(index) {
             text.push_str(&json_text(&json!({ "file": name, "arrow": arrow_json(file.schema()) })));
@@ -71,6 +85,12 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
         text.push_str(described);
     }
     print(&text)
+}
+
+/// `text` with a capital letter.
+fn title(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A JSON document: indented on a terminal, else on one line.

@@ -24,6 +24,7 @@ use crate::{destination, summary};
 /// Writes the inputs' rows to numbered files.
 pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     let mut inputs = Inputs::find(&args.inputs)?;
+    inputs.refuse_lake()?;
     let size = match (args.rows, args.row_groups, args.bytes) {
         (Some(rows), _, _) => Size::Rows(rows as u64),
         (_, Some(row_groups), _) => Size::RowGroups(row_groups),

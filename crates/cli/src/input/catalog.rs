@@ -7,7 +7,8 @@ use lath_parquet::{DatasetOptions, OpenOptions, Predicate};
 
 use crate::args::{SearchInputArgs, TableArgs, TextArgs};
 use crate::failure::{Failure, Result};
-use crate::input::inputs::{Inputs, OpenArguments};
+use crate::input::inputs::Inputs;
+use crate::input::open_arguments::OpenArguments;
 use crate::input::table::{Table, scan_failure};
 
 /// The rows and columns that a command searches for.

@@ -55,6 +55,9 @@ impl InputRows {
 
     /// The format of an input, if it is known before the input is read.
     pub(crate) fn known_format(&self, index: usize) -> Option<FileFormat> {
+        if self.inputs.lake().is_some() {
+            return Some(FileFormat::Parquet);
+        }
         let by_name = self.format.or_else(|| self.inputs.path(index).and_then(file_format));
         by_name.or_else(|| self.inputs.is_remote(index).then_some(FileFormat::Parquet))
     }
@@ -69,6 +72,14 @@ impl InputRows {
         if let Some(folder) = self.inputs.keyed_folder(index) {
             let rows = KeyedInput::open(folder)?.rows(None, None)?;
             self.first.get_or_insert_with(|| Arc::clone(&rows.schema));
+            return Ok(OpenInput { rows, position: Arc::default(), parquet: None });
+        }
+        if self.inputs.lake().is_some() {
+            let batches = Table::open_one(&mut self.inputs, index, self.table)?.scan(&self.scan)?;
+            let batches = batches.build().map_err(scan_failure)?;
+            let schema = batches.schema();
+            self.first.get_or_insert_with(|| Arc::clone(&schema));
+            let rows = Source { schema, batches: Box::new(batches.map(|batch| batch.map_err(scan_failure))) };
             return Ok(OpenInput { rows, position: Arc::default(), parquet: None });
         }
         let name = self.inputs.name(index);

@@ -4,14 +4,15 @@ use std::fs;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use lath_parquet::{
-    Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, FolderFormat, Int96Unit, OpenOptions, ParquetFile,
-};
+use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, OpenOptions, ParquetFile};
 
 use crate::args::{InputArgs, OpenArgs, TableArgs, TextArgs};
 use crate::failure::{Failure, Result};
+use crate::input::lake::{self, Lake};
+use crate::input::open_arguments::OpenArguments;
 use crate::input::table_folder::is_table_folder;
 use crate::input::text_files::{TextReading, is_text_file};
 
@@ -32,6 +33,8 @@ enum Input {
     Table(PathBuf),
     /// A file of another format, whose rows are read as from Parquet.
     Text(PathBuf),
+    /// A table of Delta Lake or Iceberg; then there is no other input.
+    Lake(Box<Lake>),
     Stdin,
 }
 
@@ -43,6 +46,10 @@ impl Inputs {
 
     /// Finds the files called `names`, which are opened as `args` say.
     pub(crate) fn find_in(names: &[PathBuf], args: &OpenArgs) -> Result<Self> {
+        if let Some(lake) = lake::find(names, args)? {
+            let files = vec![Input::Lake(Box::new(lake))];
+            return Ok(Self { files, arguments: OpenArguments::of(args)?, stdin: None, text: None });
+        }
         let options = DatasetOptions::new().plain_files(args.plain_files);
         let mut files = Vec::new();
         for name in names {
@@ -111,6 +118,7 @@ impl Inputs {
         match &self.files[index] {
             Input::File(file) => file.location().to_owned(),
             Input::Table(path) | Input::Text(path) => path.display().to_string(),
+            Input::Lake(lake) => lake.location().to_owned(),
             Input::Stdin => "standard input".to_owned(),
         }
     }
@@ -120,7 +128,7 @@ impl Inputs {
         match &self.files[index] {
             Input::File(file) => file.path(),
             Input::Text(path) => Some(path),
-            Input::Table(_) | Input::Stdin => None,
+            Input::Table(_) | Input::Lake(_) | Input::Stdin => None,
         }
     }
 
@@ -128,8 +136,21 @@ impl Inputs {
     pub(crate) fn keyed_folder(&self, index: usize) -> Option<&Path> {
         match &self.files[index] {
             Input::Table(folder) => Some(folder),
-            Input::File(_) | Input::Text(_) | Input::Stdin => None,
+            Input::File(_) | Input::Text(_) | Input::Lake(_) | Input::Stdin => None,
         }
+    }
+
+    /// The table of Delta Lake or Iceberg that the only input is.
+    pub(crate) fn lake(&self) -> Option<&Lake> {
+        match self.files.as_slice() {
+            [Input::Lake(lake)] => Some(lake),
+            _ => None,
+        }
+    }
+
+    /// Refuses a table of Delta Lake or Iceberg, for a command that works on files.
+    pub(crate) fn refuse_lake(&self) -> Result<()> {
+        self.lake().map_or(Ok(()), |lake| Err(not_files_but_lake(lake)))
     }
 
     /// Whether the file at `index` was named by a URL.
@@ -150,7 +171,7 @@ impl Inputs {
                 None => file.size(),
             },
             Input::Text(path) => fs::metadata(path).map(|metadata| metadata.len()).ok(),
-            Input::Table(_) => None,
+            Input::Table(_) | Input::Lake(_) => None,
             Input::Stdin => self.stdin.as_ref().map(|bytes| bytes.len() as u64),
         }
     }
@@ -162,11 +183,15 @@ impl Inputs {
 
     /// Some of the files as one dataset. The outer error is one of reading standard input.
     pub(crate) fn dataset(&mut self, indices: Range<usize>, args: TableArgs) -> Result<lath_parquet::Result<Dataset>> {
+        if let Some(lake) = self.lake() {
+            return Ok(Ok(lake.dataset().clone()));
+        }
         let mut files = Vec::with_capacity(indices.len());
         for index in indices {
             files.push(match &self.files[index] {
                 Input::File(file) => DatasetFile::clone(file),
                 Input::Table(folder) => return Err(not_files(folder)),
+                Input::Lake(lake) => return Err(not_files_but_lake(lake)),
                 Input::Text(_) | Input::Stdin => self.open(index)?.into(),
             });
         }
@@ -182,6 +207,14 @@ impl Inputs {
         self.open_with(index, OpenOptions::new())
     }
 
+    /// Opens a file of a table of Delta Lake or Iceberg with `options`, with the columns that it has stored.
+    pub(crate) fn open_stored(&self, file: &DatasetFile, options: OpenOptions) -> Result<ParquetFile> {
+        let name = file.location();
+        let options = Arc::new(DatasetOptions::new().open_options(self.arguments.add_to(options)));
+        let stored = DatasetFile::at(name, file.size(), [], &options).and_then(|stored| stored.open());
+        stored.map_err(|error| Failure::reading(name, error))
+    }
+
     /// Opens the file at `index` with `options`, to which its name and what the command line says are added.
     pub(crate) fn open_with(&mut self, index: usize, options: OpenOptions) -> Result<ParquetFile> {
         let name = self.name(index);
@@ -189,6 +222,7 @@ impl Inputs {
         match &self.files[index] {
             Input::File(file) => file.open_with(options).map_err(|error| Failure::reading(&name, error)),
             Input::Table(folder) => Err(not_files(folder)),
+            Input::Lake(lake) => Err(not_files_but_lake(lake)),
             Input::Text(path) => match &mut self.text {
                 Some(reading) => reading.read(path, &name, options),
                 None => Err(Failure::internal(&name, "text is read without options")),
@@ -209,6 +243,14 @@ fn not_files(folder: &Path) -> Failure {
     let folder = folder.display();
     Failure::Usage(format!(
         "{folder} is a table with a primary key, and this command takes files: use lath table to show or change it, or lath convert {folder} -o FILE to write its rows to a file; --plain-files reads its Parquet files, with the rows that were deleted"
+    ))
+}
+
+/// The error for a table of Delta Lake or Iceberg where files are needed.
+fn not_files_but_lake(lake: &Lake) -> Failure {
+    let (folder, format) = (lake.location(), lake.format());
+    Failure::Usage(format!(
+        "{folder} is {format}, and this command changes or copies files, which would not be part of the table; lath convert {folder} -o FILE writes its rows to a file; --plain-files reads its Parquet files, with rows that were deleted"
     ))
 }
 
@@ -243,76 +285,5 @@ fn not_found(name: &Path, error: Error) -> Failure {
         }
         Error::Invalid { what } => Failure::Usage(what),
         other => Failure::reading(&name.display().to_string(), other),
-    }
-}
-
-/// Options for opening files: keys and the unit of INT96 timestamps.
-#[derive(Debug)]
-pub(crate) struct OpenArguments {
-    decryption: Option<DecryptionKeys>,
-    int96_unit: Option<Int96Unit>,
-}
-
-impl OpenArguments {
-    pub(crate) fn of(args: &OpenArgs) -> Result<Self> {
-        Ok(Self { decryption: decryption(args)?, int96_unit: args.int96_unit.map(Into::into) })
-    }
-
-    /// The options with what the command line says.
-    pub(crate) fn add_to(&self, mut options: OpenOptions) -> OpenOptions {
-        if let Some(keys) = &self.decryption {
-            options = options.decryption(keys.clone());
-        }
-        if let Some(unit) = self.int96_unit {
-            options = options.int96_unit(unit);
-        }
-        options
-    }
-}
-
-fn decryption(args: &OpenArgs) -> Result<Option<DecryptionKeys>> {
-    let Some(footer_key) = &args.footer_key else {
-        if args.column_key.is_empty() && args.aad_prefix.is_none() {
-            return Ok(None);
-        }
-        return Err(Failure::Usage("--column-key and --aad-prefix need --footer-key as well".to_owned()));
-    };
-    let mut keys = DecryptionKeys::new(parse_key("--footer-key", footer_key)?);
-    for key in &args.column_key {
-        let (path, hex) = key.split_once('=').ok_or_else(|| {
-            Failure::Usage(format!("--column-key {key}: write the column's path, =, and the key in hexadecimal"))
-        })?;
-        keys = keys.column_key(path, parse_key("--column-key", hex)?);
-    }
-    if let Some(prefix) = &args.aad_prefix {
-        keys = keys.aad_prefix(prefix.clone());
-    }
-    Ok(Some(keys))
-}
-
-fn parse_key(option: &str, hex: &str) -> Result<Vec<u8>> {
-    match parse_hex(hex) {
-        Some(key) if matches!(key.len(), 16 | 24 | 32) => Ok(key),
-        _ => Err(Failure::Usage(format!("{option}: an AES key has 32, 48 or 64 hexadecimal digits"))),
-    }
-}
-
-/// Decodes pairs of hexadecimal digits.
-pub(crate) fn parse_hex(hex: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = hex.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
-    let pairs = digits.chunks_exact(2);
-    pairs.remainder().is_empty().then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hexadecimal_digits_become_bytes() {
-        assert_eq!(parse_hex("00fFa5"), Some(vec![0, 255, 0xa5]));
-        assert_eq!(parse_hex(""), Some(Vec::new()));
-        assert_eq!(parse_hex("abc"), None);
-        assert_eq!(parse_hex("0g"), None);
     }
 }

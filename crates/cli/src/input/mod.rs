@@ -5,6 +5,8 @@ pub(crate) mod catalog;
 pub(crate) mod input_rows;
 pub(crate) mod inputs;
 pub(crate) mod keyed_input;
+pub(crate) mod lake;
+pub(crate) mod open_arguments;
 pub(crate) mod scan;
 pub(crate) mod table;
 pub(crate) mod table_failure;

@@ -24,6 +24,11 @@ pub(crate) struct Table {
 impl Table {
     /// Opens all inputs as one table.
     pub(crate) fn open(inputs: &mut Inputs, args: TableArgs) -> Result<Self> {
+        if let Some(lake) = inputs.lake()
+            && args.no_partitions
+        {
+            return Err(Failure::Usage(format!("--no-partitions applies to files, and {} is {}", lake.location(), lake.format())));
+        }
         let all = 0..inputs.len();
         Ok(Self::new(inputs.dataset(all, args)?.map_err(scan_failure)?))
     }

@@ -181,7 +181,7 @@ mod tests {
             (DataType::Int64, "9223372036854775807", "9223372036854775807"),
             (DataType::Float64, "NaN", "NaN"),
             (DataType::Float32, "-Infinity", "-inf"),
-            (DataType::Float64, "1.0E-5", "1e-5"),
+            (DataType::Float64, "1.0E-5", "0.00001"),
             (DataType::Boolean, "true", "true"),
             (DataType::Boolean, "False", "false"),
             (DataType::Date32, "2024-02-29", "2024-02-29"),

@@ -26,7 +26,7 @@ use lath_pyo3::{capsule, work};
 #[pyfunction]
 #[pyo3(signature = (
     paths, *, union_schemas = false, partitions = true, partition_types = None, footer_key = None, column_keys = None,
-    aad_prefix = None, int96_unit = None, plain_files = false, revalidate = true, requests_in_flight = None, retries = None,
+    aad_prefix = None, int96_unit = None, plain_files = false, at = None, revalidate = true, requests_in_flight = None, retries = None,
     request_timeout = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
@@ -41,11 +41,14 @@ pub(crate) fn open(
     aad_prefix: Option<Vec<u8>>,
     int96_unit: Option<String>,
     plain_files: bool,
+    at: Option<Bound<'_, PyAny>>,
     revalidate: bool,
     requests_in_flight: Option<usize>,
     retries: Option<usize>,
     request_timeout: Option<f64>,
 ) -> PyResult<PyDataset> {
+    // A number, a text, or a time, whose text is in the form of ISO 8601.
+    let at = at.map(|at| at.str()?.extract::<String>()).transpose()?;
     let opening = Opening {
         union_schemas,
         partitions,
@@ -55,6 +58,7 @@ pub(crate) fn open(
         aad_prefix,
         int96_unit,
         plain_files,
+        at,
         revalidate,
         requests_in_flight,
         retries,
@@ -67,7 +71,8 @@ pub(crate) fn open(
         None => options,
     };
     let (named, chosen) = (locations.clone(), options.clone());
-    let dataset = OfProcess::new(work::run_to_end(py, move || Ok(Dataset::open(named, chosen)?))?);
+    let at = opening.at.clone();
+    let dataset = OfProcess::new(work::run_to_end(py, move || Opening::dataset(at.as_deref(), &named, chosen))?);
     Ok(PyDataset { dataset, locations, opening, options, forked: OnceLock::new() })
 }
 
@@ -101,7 +106,7 @@ impl PyDataset {
         if self.forked.get().is_none() {
             let options = forked_runtime()?.iter().fold(self.options.clone(), DatasetOptions::runtime);
             // Another thread may have been faster.
-            let _ = self.forked.set(OfProcess::new(Dataset::open(self.locations.clone(), options)?));
+            let _ = self.forked.set(OfProcess::new(Opening::dataset(self.opening.at.as_deref(), &self.locations, options)?));
         }
         self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
     }

@@ -8,6 +8,7 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use lath_catalog::{Catalog, InFolder, Selection};
+use lath_lake::LakeOptions;
 use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
 use lath_table::{Table, TableOptions};
 
@@ -145,8 +146,8 @@ impl fmt::Debug for CatalogTable {
     }
 }
 
-/// Opens locations as a table. A single folder of a table with a primary key is that table; a single folder with an up-to-date catalog is
-/// read by the catalog; other locations are files. Blocks on I/O.
+/// Opens locations as a table. A single folder of a table with a primary key, of Delta Lake or Iceberg is that table; a single folder with
+/// an up-to-date catalog is read by the catalog; other locations are files. Blocks on I/O.
 pub(crate) fn open_locations<L: AsRef<str>>(
     locations: &[L],
     options: DatasetOptions,
@@ -172,6 +173,14 @@ pub(crate) fn open_locations<L: AsRef<str>>(
     {
         let table = CatalogTable::of(&catalog, options, runtime)?;
         return Ok(Arc::new(table.with_file_columns(file_columns.file_name, file_columns.row_number)?));
+    }
+    if let [location] = locations
+        && !options.reads_plain_files()
+    {
+        let lake = LakeOptions::new().dataset(options.clone().runtime(runtime));
+        if let Some(lake) = lath_lake::find(location.as_ref(), &lake).map_err(external)? {
+            return Ok(Arc::new(LathTable::new(lake.into_dataset(), runtime).add_file_columns(file_columns)?));
+        }
     }
     let locations = locations.iter().map(AsRef::as_ref);
     let dataset = Dataset::open(locations, options.runtime(runtime)).map_err(external)?;

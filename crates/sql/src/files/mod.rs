@@ -3,6 +3,7 @@
 mod catalog_table;
 mod external;
 mod location;
+mod read_lake;
 mod read_parquet;
 mod some_columns;
 mod table;
@@ -12,6 +13,7 @@ mod text_table;
 pub use self::catalog_table::{CatalogTable, keyed_table};
 pub(crate) use self::external::ExternalTables;
 pub(crate) use self::location::{Locations, is_location};
+pub(crate) use self::read_lake::ReadLake;
 pub(crate) use self::read_parquet::ReadParquet;
 pub use self::some_columns::SomeColumns;
 pub use self::table::LathTable;

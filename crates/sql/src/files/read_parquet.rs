@@ -114,7 +114,7 @@ impl Arguments {
     }
 }
 
-fn text(expr: &Expr) -> Option<&str> {
+pub(super) fn text(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text),
         _ => None,
@@ -144,7 +144,7 @@ fn switch(function: &str, name: &str, expr: &Expr) -> Result<bool> {
 }
 
 /// Parses an argument that adds a column: true, false or the column's name.
-fn column(function: &str, name: &str, expr: &Expr) -> Result<Option<String>> {
+pub(super) fn column(function: &str, name: &str, expr: &Expr) -> Result<Option<String>> {
     match (boolean(expr), text(expr)) {
         (Some(is_wanted), _) => Ok(is_wanted.then(|| name.to_owned())),
         (_, Some(text)) => Ok(Some(text.to_owned())),

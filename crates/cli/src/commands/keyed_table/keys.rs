@@ -5,7 +5,7 @@ use lath_table::{Key, KeyValue, Snapshot};
 use lath_text::is_uuid;
 
 use crate::failure::{Failure, Result};
-use crate::input::inputs::parse_hex;
+use crate::input::open_arguments::parse_hex;
 
 /// The columns of a table's key.
 pub(super) struct KeyFields<'s>(Vec<&'s Field>);

@@ -5,7 +5,7 @@ mod text;
 
 use lath_format::FileMetaData;
 use lath_format::schema::is_at_or_below;
-use lath_parquet::ParquetFile;
+use lath_parquet::{OpenOptions, ParquetFile};
 
 use super::print;
 use super::schema::json_text;
@@ -29,8 +29,13 @@ struct Subject {
 /// Prints the metadata of every file.
 pub(super) fn run(args: &MetaArgs) -> Result<Outcome> {
     let mut inputs = Inputs::find(&args.inputs)?;
-    for index in 0..inputs.len() {
-        let (file, name) = (inputs.open(index)?, inputs.name(index));
+    // The footers of the files of a table, as they are stored.
+    let files = inputs.lake().map(|lake| lake.dataset().files().to_vec());
+    for index in 0..files.as_ref().map_or(inputs.len(), Vec::len) {
+        let (file, name) = match files.as_ref().and_then(|files| files.get(index)) {
+            Some(file) => (inputs.open_stored(file, OpenOptions::new())?, file.location().to_owned()),
+            None => (inputs.open(index)?, inputs.name(index)),
+        };
         let subject = Subject::new(&file, name, Some(file.source().len()), args)?;
         let text = if args.json {
             json_text(&json::describe(&subject))

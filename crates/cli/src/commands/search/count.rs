@@ -37,6 +37,10 @@ pub(in crate::commands) fn run(args: &CountArgs) -> Result<Outcome> {
         return count_found(args, Predicate::TRUE);
     }
     let mut inputs = Inputs::find_in(&args.inputs.files, &args.inputs.open)?.with_text(&args.text, None)?;
+    if let Some(lake) = inputs.lake() {
+        let count = lake.dataset().scan().count().map_err(scan_failure)?;
+        return print(&format!("{count}\n"));
+    }
     let mut progress = Progress::new("files", inputs.len() as u64, false);
     let mut count = 0;
     for index in 0..inputs.len() {

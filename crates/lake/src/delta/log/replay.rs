@@ -78,9 +78,8 @@ pub(super) fn replay(folder: &Folder, segment: &Segment) -> Result<Snapshot> {
     let in_log = |name: &String| folder.location(&format!("{FOLDER}/{name}"));
     let commits = segment.commits.iter().rev().map(in_log).collect::<Result<Vec<_>>>()?;
     for (location, bytes) in commits.iter().zip(folder.read_all(&commits)?) {
-        for action in parse(location, &bytes)? {
-            replay.apply(action);
-        }
+        // Within a commit, too, a later action replaces an earlier one.
+        parse(location, &bytes)?.into_iter().rev().for_each(|action| replay.apply(action));
     }
     if let Some((_, names)) = &segment.checkpoint {
         let mut sidecars = Vec::new();

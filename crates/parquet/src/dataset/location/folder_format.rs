@@ -39,8 +39,10 @@ const FILES: [(&str, FolderFormat); 2] =
     [("table.lath", FolderFormat::KeyedTable), ("database.lath", FolderFormat::Database)];
 
 /// Folders that identify a format if they have a file with this suffix.
-const FOLDERS: [(&str, &str, FolderFormat); 3] = [
+const FOLDERS: [(&str, &str, FolderFormat); 4] = [
     ("_delta_log", ".json", FolderFormat::DeltaLake),
+    // Checkpoints, when the commits before them were removed.
+    ("_delta_log", ".parquet", FolderFormat::DeltaLake),
     ("metadata", ".metadata.json", FolderFormat::Iceberg),
     (".hoodie", ".properties", FolderFormat::Hudi),
 ];
@@ -77,8 +79,9 @@ impl FolderFormat {
 
     /// The format of a folder, identified by the name of an entry.
     pub(in crate::dataset) fn by_entry(folder: &Path, name: &OsStr) -> Option<Self> {
-        if let Some(&(marker, end, format)) = FOLDERS.iter().find(|(marker, _, _)| name == *marker) {
-            return has_file(&folder.join(marker), end).then_some(format);
+        let is_marked = |(marker, end, _): &&(&str, &str, Self)| name == *marker && has_file(&folder.join(marker), end);
+        if let Some(&(_, _, format)) = FOLDERS.iter().find(is_marked) {
+            return Some(format);
         }
         FILES.iter().find(|(marker, _)| name == *marker).map(|&(_, format)| format)
     }
@@ -101,7 +104,11 @@ impl FolderFormat {
                 "name this folder alone for the command or SQL to read the table; Rust and Python open it by Table"
             }
             Self::Database => "its tables are read with lath table … --table NAME, and with lath sql --database",
-            Self::DeltaLake | Self::Iceberg | Self::Hudi => "Lath cannot read such tables yet",
+            Self::DeltaLake | Self::Iceberg => {
+                "name this folder alone to read the table, by a command with the feature lake, SQL or Python; Rust opens it by \
+                 lath_lake::open"
+            }
+            Self::Hudi => "Lath cannot read such tables yet",
         };
         let what = match self {
             Self::KeyedTable | Self::Database => {
@@ -189,6 +196,7 @@ mod tests {
         let by_object = FolderFormat::by_object;
         assert_eq!(by_object("lake/a/_delta_log/00.json"), Some(("lake/a/", FolderFormat::DeltaLake)));
         assert_eq!(by_object("_delta_log/00.json"), Some(("", FolderFormat::DeltaLake)));
+        assert_eq!(by_object("a/_delta_log/0.checkpoint.parquet"), Some(("a/", FolderFormat::DeltaLake)));
         assert_eq!(by_object("lake/metadata/v1.metadata.json"), Some(("lake/", FolderFormat::Iceberg)));
         assert_eq!(by_object("lake/.hoodie/hoodie.properties"), Some(("lake/", FolderFormat::Hudi)));
         assert_eq!(by_object("lake/t/table.lath"), Some(("lake/t/", FolderFormat::KeyedTable)));

@@ -1,0 +1,113 @@
+//! Versions, partitions and time.
+
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use lath_lake::At;
+use lath_parquet::{FolderFormat, column};
+use serde_json::json;
+
+use crate::delta_table::{Table, field, in_partition, metadata, protocol, remove, rows};
+
+#[test]
+fn each_version_has_the_files_that_were_added_and_not_removed() {
+    let table = Table::new(&[]);
+    let (one, two, three) =
+        (table.file("one.parquet", &[(1, "a"), (2, "b")]), table.file("two.parquet", &[(3, "c")]), table.file("three.parquet", &[(4, "d")]));
+    table.file("foreign.parquet", &[(9, "never")]);
+    table.commit(1, &[json!({ "commitInfo": { "operation": "WRITE" } }), one.clone(), two]);
+    table.commit(2, &[remove(&one), three]);
+    // Added again, after it was removed, even by the same commit.
+    table.commit(3, &[remove(&one), one]);
+
+    assert_eq!(table.rows(Some(0)).unwrap(), [""; 0]);
+    assert_eq!(table.rows(Some(1)).unwrap(), ["1 a", "2 b", "3 c"]);
+    assert_eq!(table.rows(Some(2)).unwrap(), ["3 c", "4 d"]);
+    assert_eq!(table.rows(None).unwrap(), ["1 a", "2 b", "3 c", "4 d"]);
+    let lake = table.open(None).unwrap();
+    assert_eq!((lake.version(), lake.format()), (3, FolderFormat::DeltaLake));
+    assert_eq!(lake.dataset().scan().count().unwrap(), 4);
+    assert!(table.rows(Some(4)).unwrap_err().to_string().contains("the latest version is 3"));
+}
+
+#[test]
+fn partition_columns_have_their_place_and_type_and_rule_out_files() {
+    let table = Table::empty();
+    let fields = [field("day", json!("date")), field("id", json!("long")), field("text", json!("string"))];
+    table.commit(0, &[protocol(1, None), metadata(&fields, &["day", "text"], json!({}))]);
+    let ids = |name: &str, id: i64| {
+        let add = table.file(name, &[(id, "the log's value counts")]);
+        (name.to_owned(), add)
+    };
+    let (_, one) = ids("day=2024-02-29/text=a%2Fb/one.parquet", 1);
+    let (_, two) = ids("two.parquet", 2);
+    let (_, three) = ids("three.parquet", 3);
+    let mut one = in_partition(one, json!({ "day": "2024-02-29", "text": "a/b" }));
+    // Paths are URIs: the names of the folders have percent signs.
+    one["add"]["path"] = json!("day=2024-02-29/text=a%252Fb/one.parquet");
+    let two = in_partition(two, json!({ "day": null, "text": "" }));
+    let three = in_partition(three, json!({ "day": "0001-01-01", "text": "ä" }));
+    table.commit(1, &[one, two, three]);
+
+    assert_eq!(table.rows(None).unwrap(), ["- 2 -", "0001-01-01 3 ä", "2024-02-29 1 a/b"]);
+    let lake = table.open(None).unwrap();
+    let found = |condition| rows(lake.dataset().scan().filter(condition).unwrap()).unwrap();
+    assert_eq!(found("day = DATE '2024-02-29'"), ["2024-02-29 1 a/b"]);
+    assert_eq!(found("text IS NULL"), ["- 2 -"]);
+    assert_eq!(found("text > 'b' AND id = 3"), ["0001-01-01 3 ä"]);
+    assert_eq!(rows(lake.dataset().scan().select(["text", "id"])).unwrap(), ["- 2", "a/b 1", "ä 3"]);
+    assert_eq!(lake.dataset().scan().predicate(column("day").is_not_null()).count().unwrap(), 2);
+}
+
+#[test]
+fn a_time_means_the_latest_version_that_is_not_younger() {
+    let table = Table::new(&[]);
+    for version in 1..4 {
+        let add = table.file(&format!("{version}.parquet"), &[(version, "x")]);
+        table.commit(version as u64, &[add]);
+    }
+    // Version 2 is as old as version 1 by its file, and therefore a millisecond younger.
+    for (version, millis) in [(0, 1_000), (1, 2_000), (2, 2_000), (3, 5_000)] {
+        let file = File::options().write(true).open(table.log(&format!("{version:020}.json"))).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(millis)).unwrap();
+    }
+    let at = |millis: i64| table.open(Some(At::Time(millis * 1000))).map(|lake| lake.version()).map_err(|error| error.to_string());
+    assert_eq!(at(1_000), Ok(0));
+    assert_eq!(at(1_999), Ok(0));
+    assert_eq!(at(2_000), Ok(1));
+    assert_eq!(at(2_001), Ok(2));
+    assert_eq!(at(4_999), Ok(2));
+    assert_eq!(at(9_999_999), Ok(3));
+    assert!(at(999).unwrap_err().contains("no version at that time"));
+}
+
+#[test]
+fn recorded_times_of_commits_count_from_where_they_begin() {
+    let table = Table::new(&[]);
+    let configuration = json!({
+        "delta.enableInCommitTimestamps": "true", "delta.inCommitTimestampEnablementVersion": "2",
+        "delta.inCommitTimestampEnablementTimestamp": "3000"
+    });
+    table.commit(1, &[table.file("1.parquet", &[(1, "x")])]);
+    let fields = [field("id", json!("long")), field("text", json!("string"))];
+    let info = |time: i64| json!({ "commitInfo": { "inCommitTimestamp": time } });
+    table.commit(2, &[info(3_000), metadata(&fields, &[], configuration)]);
+    table.commit(3, &[info(4_000), table.file("3.parquet", &[(3, "x")])]);
+    for (version, millis) in [(0, 1_000), (1, 2_000), (2, 999_000), (3, 999_000)] {
+        let file = File::options().write(true).open(table.log(&format!("{version:020}.json"))).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(millis)).unwrap();
+    }
+    let at = |millis: i64| table.open(Some(At::Time(millis * 1000))).unwrap().version();
+    assert_eq!([1_500, 2_999, 3_000, 3_999, 4_000, 9_999].map(at), [0, 1, 2, 2, 3, 3]);
+}
+
+#[test]
+fn a_folder_of_plain_files_is_no_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().to_str().unwrap();
+    assert!(lath_lake::find(location, &Default::default()).unwrap().is_none());
+    assert!(lath_lake::open(location, &Default::default()).unwrap_err().to_string().contains("is not a table"));
+    assert!(lath_lake::find("no such folder", &Default::default()).unwrap().is_none());
+    let named = Table::new(&[]).open(Some(At::Name("audit".to_owned()))).unwrap_err().to_string();
+    assert!(named.contains("no branches and tags"), "{named}");
+}

@@ -1,0 +1,167 @@
+//! Checkpoints of both formats, in one file and several, and compacted logs.
+
+use std::fs;
+use std::sync::Arc;
+
+use arrow_json::ReaderBuilder;
+use arrow_schema::{DataType, Field, Fields, Schema};
+use serde_json::{Value, json};
+
+use crate::delta_table::{Table, field, metadata, protocol, remove, vector_bytes, with_vector, write, z85};
+
+/// The columns of a checkpoint, with some that readers do not need.
+fn checkpoint_schema(has_vectors: bool) -> Arc<Schema> {
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    let long = |name: &str| Field::new(name, DataType::Int64, true);
+    let texts = |name: &str| Field::new(name, DataType::List(Arc::new(text("element"))), true);
+    let map = |name: &str| {
+        let entries = Fields::from(vec![Field::new("key", DataType::Utf8, false), text("value")]);
+        Field::new(name, DataType::Map(Arc::new(Field::new("key_value", DataType::Struct(entries), false)), false), true)
+    };
+    let group = |name: &str, fields: Vec<Field>| Field::new(name, DataType::Struct(fields.into()), true);
+    let integer = |name: &str| Field::new(name, DataType::Int32, true);
+    let vector = group(
+        "deletionVector",
+        vec![text("storageType"), text("pathOrInlineDv"), integer("offset"), integer("sizeInBytes"), long("cardinality")],
+    );
+    let mut add = vec![text("path"), map("partitionValues"), long("size"), long("modificationTime"), text("stats")];
+    add.extend(has_vectors.then_some(vector));
+    Arc::new(Schema::new(vec![
+        group("txn", vec![text("appId"), long("version")]),
+        group("add", add),
+        group("remove", vec![text("path"), long("deletionTimestamp")]),
+        group(
+            "metaData",
+            vec![
+                text("id"),
+                group("format", vec![text("provider"), map("options")]),
+                text("schemaString"),
+                texts("partitionColumns"),
+                map("configuration"),
+            ],
+        ),
+        group("protocol", vec![integer("minReaderVersion"), integer("minWriterVersion"), texts("readerFeatures")]),
+        group("sidecar", vec![text("path"), long("sizeInBytes")]),
+    ]))
+}
+
+/// Writes actions as a Parquet file of the log.
+fn checkpoint(table: &Table, name: &str, actions: &[Value]) {
+    let has_vectors = actions.iter().any(|action| action["add"].get("deletionVector").is_some());
+    let mut decoder = ReaderBuilder::new(checkpoint_schema(has_vectors)).build_decoder().unwrap();
+    let text: String = actions.iter().map(|action| format!("{action}\n")).collect();
+    assert_eq!(decoder.decode(text.as_bytes()).unwrap(), text.len());
+    write(&table.log(name), &decoder.flush().unwrap().unwrap());
+}
+
+fn setup() -> [Value; 2] {
+    [protocol(1, None), metadata(&[field("id", json!("long")), field("text", json!("string"))], &["text"], json!({}))]
+}
+
+fn file(table: &Table, id: i64, partition: Option<&str>) -> Value {
+    let mut add = table.file(&format!("{id}.parquet"), &[(id, "in the file")]);
+    add["add"]["partitionValues"] = json!({ "text": partition });
+    add
+}
+
+#[test]
+fn a_checkpoint_stands_for_all_commits_before() {
+    for count in [1, 3] {
+        let table = Table::empty();
+        let files = [file(&table, 1, Some("a")), file(&table, 2, None), file(&table, 3, Some("ü b"))];
+        // The commits before are gone, and a removed file is in the checkpoint.
+        let [protocol, metadata] = setup();
+        let gone = file(&table, 9, None);
+        let actions =
+            [&[protocol, remove(&gone), json!({ "txn": { "appId": "x", "version": 1 } })][..], &files, &[metadata]].concat();
+        if count == 1 {
+            checkpoint(&table, &format!("{:020}.checkpoint.parquet", 4), &actions);
+        } else {
+            for (part, actions) in actions.chunks(actions.len().div_ceil(count)).enumerate() {
+                checkpoint(&table, &format!("{:020}.checkpoint.{:010}.{count:010}.parquet", 4, part + 1), actions);
+            }
+        }
+        let expected = ["1 a", "2 -", "3 ü b"];
+        assert_eq!(table.rows(None).unwrap(), expected);
+        table.commit(5, &[remove(&files[0]), file(&table, 4, Some("a"))]);
+        assert_eq!(table.rows(None).unwrap(), ["2 -", "3 ü b", "4 a"]);
+        assert_eq!(table.rows(Some(4)).unwrap(), expected);
+        // A hint of the latest checkpoint: right, of one that is gone, and damaged.
+        for hint in ["{\"version\":4,\"size\":7}", "{\"version\":2,\"size\":7}", "{\"version\":", ""] {
+            fs::write(table.log("_last_checkpoint"), hint).unwrap();
+            assert_eq!(table.rows(None).unwrap().len(), 3, "{hint}");
+            assert_eq!(table.rows(Some(4)).unwrap(), expected, "{hint}");
+        }
+        let removed = table.rows(Some(3)).unwrap_err().to_string();
+        assert!(removed.contains("the first version that can be read is 4"), "{removed}");
+    }
+}
+
+#[test]
+fn a_checkpoint_of_format_2_has_its_files_in_sidecars() {
+    for is_json in [false, true] {
+        let table = Table::empty();
+        let files: Vec<Value> = (0..6).map(|id| file(&table, id, (id % 2 == 0).then_some("even"))).collect();
+        fs::create_dir(table.log("_sidecars")).unwrap();
+        checkpoint(&table, "_sidecars/one.parquet", &files[..4]);
+        checkpoint(&table, "_sidecars/two three.parquet", &files[4..]);
+        let [_, metadata] = setup();
+        let absolute = table.log("_sidecars/two three.parquet");
+        let absolute = format!("file://{}", absolute.to_str().unwrap().replace(' ', "%20"));
+        let actions = [
+            json!({ "checkpointMetadata": { "version": 2 } }),
+            protocol(3, Some(&["v2Checkpoint"])),
+            metadata,
+            json!({ "sidecar": { "path": "one.parquet", "sizeInBytes": 1, "modificationTime": 0 } }),
+            json!({ "sidecar": { "path": absolute, "sizeInBytes": 1, "modificationTime": 0 } }),
+        ];
+        let id = "80a083e8-7026-4e79-81be-64bd76c43a11";
+        match is_json {
+            true => table.write_log(&format!("{:020}.checkpoint.{id}.json", 7), &actions),
+            false => checkpoint(&table, &format!("{:020}.checkpoint.{id}.parquet", 7), &actions),
+        }
+        // The folder is recognized by the commits.
+        table.commit(8, &[remove(&files[0]), remove(&files[5])]);
+        assert_eq!(table.rows(None).unwrap(), ["1 -", "2 even", "3 -", "4 even"], "{is_json}");
+        assert_eq!(table.rows(Some(7)).unwrap().len(), 6);
+        fs::remove_file(table.log("_sidecars/one.parquet")).unwrap();
+        assert!(table.error().contains("one.parquet"), "{}", table.error());
+    }
+}
+
+#[test]
+fn deletion_vectors_are_in_checkpoints_too() {
+    let table = Table::empty();
+    let mut bytes = vector_bytes(&[0, 2]);
+    let len = bytes.len();
+    bytes.resize(len.next_multiple_of(4), 0);
+    let vector = json!({ "storageType": "i", "pathOrInlineDv": z85(&bytes), "sizeInBytes": len, "cardinality": 2 });
+    let mut add = table.file("one.parquet", &[(1, "x"), (2, "x"), (3, "x")]);
+    add["add"]["partitionValues"] = json!({ "text": "p" });
+    let [_, metadata] = setup();
+    let actions = [protocol(3, Some(&["deletionVectors"])), metadata, with_vector(add.clone(), &vector), file(&table, 9, None)];
+    checkpoint(&table, &format!("{:020}.checkpoint.parquet", 1), &actions);
+    assert_eq!(table.rows(None).unwrap(), ["2 p", "9 -"]);
+    // Without the vector it would be another file.
+    table.commit(2, &[remove(&with_vector(add.clone(), &vector))]);
+    assert_eq!(table.rows(None).unwrap(), ["9 -"]);
+}
+
+#[test]
+fn compacted_commits_are_read_in_place_of_the_commits() {
+    let table = Table::empty();
+    table.commit(0, &setup());
+    let files: Vec<Value> = (0..5).map(|id| file(&table, id, None)).collect();
+    table.commit(1, &[files[0].clone(), files[1].clone()]);
+    table.commit(2, &[remove(&files[0]), files[2].clone()]);
+    table.commit(3, &[files[3].clone()]);
+    let expected = table.rows(None).unwrap();
+    let compacted = [remove(&files[0]), files[1].clone(), files[2].clone()];
+    table.write_log(&format!("{:020}.{:020}.compacted.json", 1, 2), &compacted);
+    // The commits may be gone then.
+    fs::remove_file(table.log(&format!("{:020}.json", 1))).unwrap();
+    fs::remove_file(table.log(&format!("{:020}.json", 2))).unwrap();
+    assert_eq!(table.rows(None).unwrap(), expected);
+    assert_eq!(expected, ["1 -", "2 -", "3 -"]);
+    assert!(table.rows(Some(1)).unwrap_err().to_string().contains("lacks 00000000000000000001.json"));
+}
