@@ -4,7 +4,7 @@ use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
 
 use crate::delta;
 use crate::lake::{Lake, LakeOptions};
-use crate::storage::Folder;
+use crate::storage::{Folder, may_be_folder};
 
 /// Opens the table in a local folder or below a URL.
 ///
@@ -24,6 +24,9 @@ pub fn open(location: &str, options: &LakeOptions) -> Result<Lake> {
 /// # Errors
 /// As [`open`].
 pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
+    if !may_be_folder(location) {
+        return Ok(None);
+    }
     let folder = Folder::open(location, &options.dataset)?;
     match folder.format()? {
         Some(FolderFormat::DeltaLake) => delta::open(&folder, options).map(Some),
@@ -38,5 +41,5 @@ pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
 /// # Errors
 /// [`Error::Invalid`] for a malformed URL, [`Error::Io`] if the storage fails.
 pub fn format_at(location: &str, options: &DatasetOptions) -> Result<Option<FolderFormat>> {
-    Folder::open(location, options)?.format()
+    if may_be_folder(location) { Folder::open(location, options)?.format() } else { Ok(None) }
 }

@@ -63,16 +63,16 @@ impl Folder {
         let Place::Store { store, .. } = &self.place else {
             return Ok(self.local().and_then(FolderFormat::at));
         };
-        if store.is_web() || store.key().contains(['*', '?', '[']) || store.key().ends_with(".parquet") {
+        if store.key().contains(['*', '?', '[']) || store.key().ends_with(".parquet") {
             return Ok(None);
         }
-        let has = |folder: &str, ends: &[&str]| -> Result<bool> {
-            Ok(self.list(folder)?.iter().any(|entry| ends.iter().any(|end| entry.name.ends_with(end))))
-        };
-        if has("_delta_log", &[".json", ".parquet"])? {
-            return Ok(Some(FolderFormat::DeltaLake));
+        for folder in ["_delta_log", "metadata"] {
+            let marks = |entry: &Entry| FolderFormat::from_object(&format!("{folder}/{}", entry.name));
+            if let Some(format) = self.list(folder)?.iter().find_map(marks) {
+                return Ok(Some(format));
+            }
         }
-        Ok(has("metadata", &[".metadata.json"])?.then_some(FolderFormat::Iceberg))
+        Ok(None)
     }
 
     /// The path of a local folder.
@@ -179,8 +179,7 @@ impl Folder {
             }
         };
         let mut read: Vec<(usize, Result<Bytes>)> = thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..PARALLEL_READS.min(locations.len())).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..PARALLEL_READS.min(locations.len())).map(|_| scope.spawn(work)).collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
         });
         read.sort_unstable_by_key(|(index, _)| *index);
@@ -207,6 +206,12 @@ impl Folder {
             }
         }
     }
+}
+
+/// Whether a location may be a folder: a path, or a URL of a file or of a store that can list its objects.
+pub(crate) fn may_be_folder(location: &str) -> bool {
+    const SCHEMES: [&str; 9] = ["file", "s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"];
+    url_rest(location).is_none_or(|(scheme, _)| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
 /// The error of reading the file at `location`.

@@ -124,7 +124,9 @@ impl Opening {
             }
         }
         match at {
-            Some(_) => Err(Failure::invalid("at chooses a version of a table of Delta Lake or Iceberg; name the folder of one table")),
+            Some(_) => Err(Failure::invalid(
+                "at chooses a version of a table of Delta Lake or Iceberg; name the folder of one table",
+            )),
             None => Ok(Dataset::open(locations, options)?),
         }
     }

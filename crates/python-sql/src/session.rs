@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::common::TableReference;
 use datafusion::datasource::MemTable;
-use lath::arrow::array::RecordBatch;
 use lath::Runtime;
+use lath::arrow::array::RecordBatch;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
 use lath_pyo3::opening::Opening;

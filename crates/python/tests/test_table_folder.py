@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,31 @@ def test_tables_of_other_formats_are_refused(tmp_path: Path, mark: str) -> None:
     (tmp_path / mark).write_text("{}")
     reads: list[Any] = [lath.open, lath.read_table, lath.scan_polars, lath.arrow_dataset]
     for read in reads:
-        with pytest.raises(lath.InvalidError, match="Delta Lake|Iceberg|Hudi"):
+        # Without a log or metadata, the folder is no table either.
+        with pytest.raises(lath.Error, match="Delta Lake|Iceberg|Hudi|the log has neither|metadata"):
             read(tmp_path)
     assert lath.open(tmp_path, plain_files=True).count() == 1
+
+
+def test_the_folder_of_a_table_of_delta_lake_is_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+    metadata = {"id": "x", "schemaString": json.dumps({"type": "struct", "fields": [field]}), "partitionColumns": [], "configuration": {}}
+    commits: list[list[dict[str, object]]] = [
+        [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": metadata}, {"add": {"path": "a.parquet", "size": 1}}],
+        [{"remove": {"path": "a.parquet"}}, {"add": {"path": "b.parquet", "size": 1}}],
+    ]
+    lath.write_table(pa.table({"id": [1, 2]}), tmp_path / "a.parquet")
+    lath.write_table(pa.table({"id": [3]}), tmp_path / "b.parquet")
+    for version, actions in enumerate(commits):
+        text = "".join(json.dumps(action) + "\n" for action in actions)
+        (tmp_path / "_delta_log" / f"{version:020}.json").write_text(text)
+    assert lath.open(tmp_path).to_arrow().to_pylist() == [{"id": 3}]
+    assert lath.open(tmp_path, at=0).count("id = 2") == 1
+    assert lath.open(tmp_path, at=datetime(2200, 1, 1, tzinfo=timezone.utc)).count() == 1
+    assert lath.sql("SELECT id FROM t", t=lath.open(tmp_path, at=0)).to_arrow().to_pylist() == [{"id": 1}, {"id": 2}]
+    with pytest.raises(lath.InvalidError, match="latest version is 1"):
+        lath.open(tmp_path, at=2)
+    with pytest.raises(lath.InvalidError, match="at chooses a version"):
+        lath.open(tmp_path / "a.parquet", at=0)
+    assert lath.open(tmp_path, plain_files=True).count() == 3

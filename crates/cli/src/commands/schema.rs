@@ -47,7 +47,8 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
                     &json!({ "file": name, "table": format, "version": version, "arrow": arrow_json(schema) }),
                 ));
             } else {
-                let mut described = format!("{} at version {}\n\nArrow\n", title(&lake.format().to_string()), lake.version());
+                let mut described =
+                    format!("{} at version {}\n\nArrow\n", title(&lake.format().to_string()), lake.version());
                 schema.fields().iter().for_each(|field| describe_field(field, 1, &mut described));
                 groups.push((described, vec![name]));
             }

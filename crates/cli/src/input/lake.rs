@@ -46,7 +46,9 @@ impl Lake {
 pub(crate) fn find(names: &[PathBuf], args: &OpenArgs) -> Result<Option<Lake>> {
     if args.plain_files {
         return match &args.at {
-            Some(_) => Err(Failure::Usage("--at chooses a version of a table, and --plain-files reads no table".to_owned())),
+            Some(_) => {
+                Err(Failure::Usage("--at chooses a version of a table, and --plain-files reads no table".to_owned()))
+            }
             None => Ok(None),
         };
     }

@@ -27,7 +27,11 @@ impl Table {
         if let Some(lake) = inputs.lake()
             && args.no_partitions
         {
-            return Err(Failure::Usage(format!("--no-partitions applies to files, and {} is {}", lake.location(), lake.format())));
+            return Err(Failure::Usage(format!(
+                "--no-partitions applies to files, and {} is {}",
+                lake.location(),
+                lake.format()
+            )));
         }
         let all = 0..inputs.len();
         Ok(Self::new(inputs.dataset(all, args)?.map_err(scan_failure)?))

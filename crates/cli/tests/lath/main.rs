@@ -26,6 +26,8 @@ mod invocation;
 mod json_types;
 mod keyed_table;
 mod kv;
+#[cfg(feature = "lake")]
+mod lake;
 mod merge;
 mod metadata;
 mod parquet_types;

@@ -45,14 +45,8 @@ fn relative_location(folder: &Folder, vector: &DeletionVector) -> Result<String>
     let (prefix, id) = text.len().checked_sub(20).and_then(|at| text.split_at_checked(at)).ok_or_else(malformed)?;
     let id = z85::decode(id).ok_or_else(malformed)?;
     let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-    let name = format!(
-        "deletion_vector_{}-{}-{}-{}-{}.bin",
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..]
-    );
+    let name =
+        format!("deletion_vector_{}-{}-{}-{}-{}.bin", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
     folder.location(&if prefix.is_empty() { name } else { format!("{prefix}/{name}") })
 }
 
@@ -62,19 +56,27 @@ fn framed(vector: &DeletionVector, file_len: u64) -> Result<Range<u64>> {
     let end = vector.size_in_bytes.checked_add(2 * FRAME_BYTES).and_then(|len| start.checked_add(len));
     let outside = || {
         let len = vector.size_in_bytes;
-        Error::corrupt(format!("a deletion vector of {len} bytes at {start} is outside of its file of {file_len} bytes"))
+        Error::corrupt(format!(
+            "a deletion vector of {len} bytes at {start} is outside of its file of {file_len} bytes"
+        ))
     };
     end.filter(|end| *end <= file_len).map(|end| start..end).ok_or_else(outside)
 }
 
 fn unframed(bytes: &[u8], vector: &DeletionVector) -> Result<DeleteMask> {
-    let word = |bytes: &[u8]| bytes.try_into().map(u32::from_be_bytes).map_err(|_| Error::corrupt("a short deletion vector"));
+    let word =
+        |bytes: &[u8]| bytes.try_into().map(u32::from_be_bytes).map_err(|_| Error::corrupt("a short deletion vector"));
     let (len, rest) = bytes.split_at_checked(4).ok_or_else(|| Error::corrupt("a short deletion vector"))?;
-    let (data, checksum) =
-        rest.len().checked_sub(4).and_then(|at| rest.split_at_checked(at)).ok_or_else(|| Error::corrupt("a short deletion vector"))?;
+    let (data, checksum) = rest
+        .len()
+        .checked_sub(4)
+        .and_then(|at| rest.split_at_checked(at))
+        .ok_or_else(|| Error::corrupt("a short deletion vector"))?;
     if u64::from(word(len)?) != vector.size_in_bytes {
         let (expected, found) = (vector.size_in_bytes, word(len)?);
-        return Err(Error::corrupt(format!("the log expects a deletion vector of {expected} bytes, and its file has {found}")));
+        return Err(Error::corrupt(format!(
+            "the log expects a deletion vector of {expected} bytes, and its file has {found}"
+        )));
     }
     if word(checksum)? != crc32fast::hash(data) {
         return Err(Error::corrupt("a deletion vector does not have its checksum"));
@@ -83,7 +85,8 @@ fn unframed(bytes: &[u8], vector: &DeletionVector) -> Result<DeleteMask> {
 }
 
 fn inline(vector: &DeletionVector) -> Result<DeleteMask> {
-    let mut bytes = z85::decode(&vector.path_or_inline_dv).ok_or_else(|| Error::corrupt("an inline deletion vector is not Z85"))?;
+    let mut bytes =
+        z85::decode(&vector.path_or_inline_dv).ok_or_else(|| Error::corrupt("an inline deletion vector is not Z85"))?;
     // Z85 fills up groups of four bytes.
     let len = usize::try_from(vector.size_in_bytes).ok().filter(|len| *len <= bytes.len() && bytes.len() < len + 4);
     bytes.truncate(len.ok_or_else(|| {
@@ -97,12 +100,16 @@ fn mask(data: &[u8], vector: &DeletionVector) -> Result<DeleteMask> {
     let (magic, bitmap) = data.split_first_chunk().ok_or_else(|| Error::corrupt("a short deletion vector"))?;
     if u32::from_le_bytes(*magic) != MAGIC {
         let found = u32::from_le_bytes(*magic);
-        return Err(Error::unsupported(format!("a deletion vector of the format {found}: the portable format is {MAGIC}")));
+        return Err(Error::unsupported(format!(
+            "a deletion vector of the format {found}: the portable format is {MAGIC}"
+        )));
     }
     let mask = DeleteMask::from_bytes(bitmap).map_err(|error| Error::corrupt(format!("a deletion vector: {error}")))?;
     if mask.len() != vector.cardinality {
         let (expected, found) = (vector.cardinality, mask.len());
-        return Err(Error::corrupt(format!("the log expects {expected} rows in a deletion vector, and it has {found}")));
+        return Err(Error::corrupt(format!(
+            "the log expects {expected} rows in a deletion vector, and it has {found}"
+        )));
     }
     Ok(mask)
 }

@@ -21,9 +21,11 @@ use crate::storage::Folder;
 /// Opens the table in `folder`.
 pub(crate) fn open(folder: &Folder, options: &LakeOptions) -> Result<Lake> {
     let location = folder.location("")?;
-    let located = |error: Error| error.locate(|at| {
-        at.file.get_or_insert_with(|| location.as_str().into());
-    });
+    let located = |error: Error| {
+        error.locate(|at| {
+            at.file.get_or_insert_with(|| location.as_str().into());
+        })
+    };
     let snapshot = log::snapshot(folder, options.at.as_ref()).map_err(located)?;
     protocol::check(&snapshot.protocol, &snapshot.metadata).map_err(located)?;
     let table = TableSchema::parse(&snapshot.metadata).map_err(located)?;

@@ -92,9 +92,12 @@ fn parse(data_type: &DataType, texts: &[Option<&str>]) -> Option<ArrayRef> {
         }
         DataType::Decimal128(precision, scale) => {
             let array = typed::<Decimal128Type>(texts(), |text| unscaled(text, *scale))?;
-            Arc::new(array.with_precision_and_scale(*precision, *scale).ok().filter(|array| {
-                array.validate_decimal_precision(*precision).is_ok()
-            })?)
+            Arc::new(
+                array
+                    .with_precision_and_scale(*precision, *scale)
+                    .ok()
+                    .filter(|array| array.validate_decimal_precision(*precision).is_ok())?,
+            )
         }
         _ => {
             let nulls = texts().filter(Option::is_none).count();
@@ -107,14 +110,13 @@ fn typed<'t, T: ArrowPrimitiveType>(
     mut texts: impl Iterator<Item = Option<&'t str>>,
     parse: impl Fn(&str) -> Option<T::Native>,
 ) -> Option<PrimitiveArray<T>> {
-    let values: Option<Vec<Option<T::Native>>> = texts
-        .try_fold(Vec::new(), |mut values, text| {
-            values.push(match text {
-                Some(text) => Some(parse(text)?),
-                None => None,
-            });
-            Some(values)
+    let values: Option<Vec<Option<T::Native>>> = texts.try_fold(Vec::new(), |mut values, text| {
+        values.push(match text {
+            Some(text) => Some(parse(text)?),
+            None => None,
         });
+        Some(values)
+    });
     Some(values?.into_iter().collect())
 }
 

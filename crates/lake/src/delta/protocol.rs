@@ -28,7 +28,10 @@ pub(super) fn check(protocol: &Protocol, metadata: &Metadata) -> Result<()> {
             if !unknown.is_empty() {
                 unknown.sort_unstable();
                 let plural = if unknown.len() == 1 { "" } else { "s" };
-                return Err(Error::unsupported(format!("the reader feature{plural} {} of Delta Lake", unknown.join(", "))));
+                return Err(Error::unsupported(format!(
+                    "the reader feature{plural} {} of Delta Lake",
+                    unknown.join(", ")
+                )));
             }
         }
         (3, None) => return Err(Error::corrupt("the protocol has reader version 3, and no list of reader features")),

@@ -96,11 +96,13 @@ fn struct_fields(json: &Value, mapping: Mapping, depth: usize) -> Result<Vec<Col
 }
 
 fn column(json: &Value, mapping: Mapping, depth: usize) -> Result<Column> {
-    let name = json.get("name").and_then(Value::as_str).ok_or_else(|| Error::corrupt("a field of the schema has no name"))?;
+    let name =
+        json.get("name").and_then(Value::as_str).ok_or_else(|| Error::corrupt("a field of the schema has no name"))?;
     let data_type = json.get("type").ok_or_else(|| Error::corrupt(format!("the field {name:?} has no type")))?;
     let (data_type, inner) = typed(data_type, mapping, depth).map_err(|error| about(name, error))?;
     let property = |key: &str| json.get("metadata").and_then(|metadata| metadata.get(key));
-    let lacks = |what: &str| Error::corrupt(format!("the field {name:?} has no {what}, which the column mapping needs"));
+    let lacks =
+        |what: &str| Error::corrupt(format!("the field {name:?} has no {what}, which the column mapping needs"));
     let physical_name = match (mapping, property("delta.columnMapping.physicalName").and_then(Value::as_str)) {
         (Mapping::None, _) => name,
         (_, Some(physical)) => physical,
@@ -184,7 +186,9 @@ fn decimal(name: &str) -> Option<DataType> {
 /// Adds the name of the field to an error of its type.
 fn about(name: &str, error: Error) -> Error {
     match error {
-        Error::Unsupported { feature, at } => Error::Unsupported { feature: format!("{feature} (column {name:?})"), at },
+        Error::Unsupported { feature, at } => {
+            Error::Unsupported { feature: format!("{feature} (column {name:?})"), at }
+        }
         Error::Corrupt { what, at } => Error::Corrupt { what: format!("{what} (column {name:?})"), at },
         other => other,
     }

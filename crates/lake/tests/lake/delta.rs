@@ -12,8 +12,11 @@ use crate::delta_table::{Table, field, in_partition, metadata, protocol, remove,
 #[test]
 fn each_version_has_the_files_that_were_added_and_not_removed() {
     let table = Table::new(&[]);
-    let (one, two, three) =
-        (table.file("one.parquet", &[(1, "a"), (2, "b")]), table.file("two.parquet", &[(3, "c")]), table.file("three.parquet", &[(4, "d")]));
+    let (one, two, three) = (
+        table.file("one.parquet", &[(1, "a"), (2, "b")]),
+        table.file("two.parquet", &[(3, "c")]),
+        table.file("three.parquet", &[(4, "d")]),
+    );
     table.file("foreign.parquet", &[(9, "never")]);
     table.commit(1, &[json!({ "commitInfo": { "operation": "WRITE" } }), one.clone(), two]);
     table.commit(2, &[remove(&one), three]);
@@ -71,7 +74,9 @@ fn a_time_means_the_latest_version_that_is_not_younger() {
         let file = File::options().write(true).open(table.log(&format!("{version:020}.json"))).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(millis)).unwrap();
     }
-    let at = |millis: i64| table.open(Some(At::Time(millis * 1000))).map(|lake| lake.version()).map_err(|error| error.to_string());
+    let at = |millis: i64| {
+        table.open(Some(At::Time(millis * 1000))).map(|lake| lake.version()).map_err(|error| error.to_string())
+    };
     assert_eq!(at(1_000), Ok(0));
     assert_eq!(at(1_999), Ok(0));
     assert_eq!(at(2_000), Ok(1));
@@ -108,6 +113,8 @@ fn a_folder_of_plain_files_is_no_table() {
     assert!(lath_lake::find(location, &Default::default()).unwrap().is_none());
     assert!(lath_lake::open(location, &Default::default()).unwrap_err().to_string().contains("is not a table"));
     assert!(lath_lake::find("no such folder", &Default::default()).unwrap().is_none());
+    assert!(lath_lake::find("ftp://host/table", &Default::default()).unwrap().is_none());
+    assert!(lath_lake::find("https://host/table/", &Default::default()).unwrap().is_none());
     let named = Table::new(&[]).open(Some(At::Name("audit".to_owned()))).unwrap_err().to_string();
     assert!(named.contains("no branches and tags"), "{named}");
 }

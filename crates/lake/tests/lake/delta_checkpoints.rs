@@ -16,13 +16,23 @@ fn checkpoint_schema(has_vectors: bool) -> Arc<Schema> {
     let texts = |name: &str| Field::new(name, DataType::List(Arc::new(text("element"))), true);
     let map = |name: &str| {
         let entries = Fields::from(vec![Field::new("key", DataType::Utf8, false), text("value")]);
-        Field::new(name, DataType::Map(Arc::new(Field::new("key_value", DataType::Struct(entries), false)), false), true)
+        Field::new(
+            name,
+            DataType::Map(Arc::new(Field::new("key_value", DataType::Struct(entries), false)), false),
+            true,
+        )
     };
     let group = |name: &str, fields: Vec<Field>| Field::new(name, DataType::Struct(fields.into()), true);
     let integer = |name: &str| Field::new(name, DataType::Int32, true);
     let vector = group(
         "deletionVector",
-        vec![text("storageType"), text("pathOrInlineDv"), integer("offset"), integer("sizeInBytes"), long("cardinality")],
+        vec![
+            text("storageType"),
+            text("pathOrInlineDv"),
+            integer("offset"),
+            integer("sizeInBytes"),
+            long("cardinality"),
+        ],
     );
     let mut add = vec![text("path"), map("partitionValues"), long("size"), long("modificationTime"), text("stats")];
     add.extend(has_vectors.then_some(vector));
@@ -73,7 +83,8 @@ fn a_checkpoint_stands_for_all_commits_before() {
         let [protocol, metadata] = setup();
         let gone = file(&table, 9, None);
         let actions =
-            [&[protocol, remove(&gone), json!({ "txn": { "appId": "x", "version": 1 } })][..], &files, &[metadata]].concat();
+            [&[protocol, remove(&gone), json!({ "txn": { "appId": "x", "version": 1 } })][..], &files, &[metadata]]
+                .concat();
         if count == 1 {
             checkpoint(&table, &format!("{:020}.checkpoint.parquet", 4), &actions);
         } else {
@@ -139,7 +150,8 @@ fn deletion_vectors_are_in_checkpoints_too() {
     let mut add = table.file("one.parquet", &[(1, "x"), (2, "x"), (3, "x")]);
     add["add"]["partitionValues"] = json!({ "text": "p" });
     let [_, metadata] = setup();
-    let actions = [protocol(3, Some(&["deletionVectors"])), metadata, with_vector(add.clone(), &vector), file(&table, 9, None)];
+    let actions =
+        [protocol(3, Some(&["deletionVectors"])), metadata, with_vector(add.clone(), &vector), file(&table, 9, None)];
     checkpoint(&table, &format!("{:020}.checkpoint.parquet", 1), &actions);
     assert_eq!(table.rows(None).unwrap(), ["2 p", "9 -"]);
     // Without the vector it would be another file.

@@ -37,7 +37,9 @@ fn every_commit_that_was_cut_short_is_an_error() {
     // Without the end of its line it is whole.
     fs::write(&path, &text[..text.len() - 1]).unwrap();
     assert_eq!(table.rows(None).unwrap().len(), 3);
-    for damaged in ["[]", "null", "{\"add\":{}}", "{\"add\":{\"path\":5}}", "{\"remove\":{\"path\":null}}", "{\"add\":1}"] {
+    for damaged in
+        ["[]", "null", "{\"add\":{}}", "{\"add\":{\"path\":5}}", "{\"remove\":{\"path\":null}}", "{\"add\":1}"]
+    {
         fs::write(&path, format!("{damaged}\n")).unwrap();
         assert!(table.error().contains("line 1"), "{damaged}: {}", table.error());
     }

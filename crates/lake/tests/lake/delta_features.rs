@@ -25,7 +25,8 @@ fn table_with_vectors() -> Table {
 fn deletion_vectors_delete_rows_by_their_place_in_the_file() {
     let table = table_with_vectors();
     let all: Vec<(i64, &str)> = (0..1000).map(|id| (id, if id % 2 == 0 { "even" } else { "odd" })).collect();
-    let (one, two, three) = (table.file("one.parquet", &all), table.file("two.parquet", &all), table.file("three.parquet", &all));
+    let (one, two, three) =
+        (table.file("one.parquet", &all), table.file("two.parquet", &all), table.file("three.parquet", &all));
     // Two vectors in one file, in a folder of a random prefix, and one in the log.
     let (first, second) = (vector_bytes(&(0..990).collect::<Vec<_>>()), vector_bytes(&[5, 999]));
     let (bytes, offsets) = vector_file(&[first.clone(), second.clone()]);
@@ -33,9 +34,7 @@ fn deletion_vectors_delete_rows_by_their_place_in_the_file() {
     let name = "deletion_vector_864fd26f-b559-f75b-0102-030405060708.bin";
     fs::write(table.path().join("ab").join(name), &bytes).unwrap();
     let path = format!("ab{}", z85(&IDS));
-    let stored = |storage: &str, path: &str, offset: Option<u64>, bytes: &[u8], rows: u64| {
-        json!({ "storageType": storage, "pathOrInlineDv": path, "offset": offset, "sizeInBytes": bytes.len(), "cardinality": rows })
-    };
+    let stored = |storage: &str, path: &str, offset: Option<u64>, bytes: &[u8], rows: u64| json!({ "storageType": storage, "pathOrInlineDv": path, "offset": offset, "sizeInBytes": bytes.len(), "cardinality": rows });
     let one_vector = stored("u", &path, Some(offsets[0]), &first, 990);
     let two_vector = stored("u", &path, Some(offsets[1]), &second, 2);
     let mut short = vector_bytes(&[1, 2, 3]);
@@ -45,8 +44,11 @@ fn deletion_vectors_delete_rows_by_their_place_in_the_file() {
         "storageType": "i", "pathOrInlineDv": z85(&short), "sizeInBytes": inline_len, "cardinality": 3
     });
     table.commit(1, &[one.clone(), two.clone(), three.clone()]);
-    let (one_deleted, two_deleted, three_deleted) =
-        (with_vector(one.clone(), &one_vector), with_vector(two.clone(), &two_vector), with_vector(three.clone(), &three_vector));
+    let (one_deleted, two_deleted, three_deleted) = (
+        with_vector(one.clone(), &one_vector),
+        with_vector(two.clone(), &two_vector),
+        with_vector(three.clone(), &three_vector),
+    );
     table.commit(2, &[remove(&one), one_deleted.clone(), remove(&two), two_deleted, remove(&three), three_deleted]);
 
     let lake = table.open(None).unwrap();
@@ -166,11 +168,23 @@ fn columns_are_found_by_physical_names_and_by_ids() {
     // Other names than the physical ones in the files, which have IDs.
     let renamed = physical_batch();
     let by_id = Table::empty();
-    by_id.commit(0, &[protocol(2, None), metadata(&[mapped("key", json!("long"), "other", 1)], &[], json!({ "delta.columnMapping.mode": "id" }))]);
+    by_id.commit(
+        0,
+        &[
+            protocol(2, None),
+            metadata(&[mapped("key", json!("long"), "other", 1)], &[], json!({ "delta.columnMapping.mode": "id" })),
+        ],
+    );
     by_id.commit(1, &[by_id.batch("one.parquet", &renamed)]);
     assert_eq!(by_id.rows(None).unwrap(), ["1", "2"]);
     let by_name = Table::empty();
-    by_name.commit(0, &[protocol(2, None), metadata(&[mapped("key", json!("long"), "other", 1)], &[], json!({ "delta.columnMapping.mode": "name" }))]);
+    by_name.commit(
+        0,
+        &[
+            protocol(2, None),
+            metadata(&[mapped("key", json!("long"), "other", 1)], &[], json!({ "delta.columnMapping.mode": "name" })),
+        ],
+    );
     by_name.commit(1, &[by_name.batch("one.parquet", &renamed)]);
     assert_eq!(by_name.rows(None).unwrap(), ["-", "-"]);
 }

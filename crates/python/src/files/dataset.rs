@@ -106,7 +106,11 @@ impl PyDataset {
         if self.forked.get().is_none() {
             let options = forked_runtime()?.iter().fold(self.options.clone(), DatasetOptions::runtime);
             // Another thread may have been faster.
-            let _ = self.forked.set(OfProcess::new(Opening::dataset(self.opening.at.as_deref(), &self.locations, options)?));
+            let _ = self.forked.set(OfProcess::new(Opening::dataset(
+                self.opening.at.as_deref(),
+                &self.locations,
+                options,
+            )?));
         }
         self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
     }

@@ -16,8 +16,7 @@ use super::table::{FileColumns, LathTable};
 use crate::error::external;
 
 /// The functions, and the format of the tables that each reads.
-const FUNCTIONS: [(&str, FolderFormat); 2] =
-    [("delta", FolderFormat::DeltaLake), ("iceberg", FolderFormat::Iceberg)];
+const FUNCTIONS: [(&str, FolderFormat); 2] = [("delta", FolderFormat::DeltaLake), ("iceberg", FolderFormat::Iceberg)];
 
 /// Plans calls of the functions.
 #[derive(Debug)]
@@ -100,7 +99,11 @@ impl Arguments {
                 }
                 (Some("branch" | "tag"), FolderFormat::Iceberg) => text(value).map(|text| At::Name(text.to_owned())),
                 (Some(other), _) => {
-                    let own = if format == FolderFormat::Iceberg { "snapshot, timestamp, branch, tag" } else { "version, timestamp" };
+                    let own = if format == FolderFormat::Iceberg {
+                        "snapshot, timestamp, branch, tag"
+                    } else {
+                        "version, timestamp"
+                    };
                     return plan_err!(
                         "{function}: unknown argument {other}; the arguments are {own}, file_name and row_number"
                     );

@@ -55,7 +55,8 @@ fn actions(batch: &RecordBatch, each: &mut impl FnMut(Action) -> Result<()>) -> 
             let Some(version) = value(version.as_ref(), row) else { continue };
             let min_reader_version =
                 i32::try_from(version).map_err(|_| Error::corrupt(format!("the reader version {version}")))?;
-            let protocol = Protocol { min_reader_version, reader_features: features.as_ref().and_then(|list| list.get(row)) };
+            let protocol =
+                Protocol { min_reader_version, reader_features: features.as_ref().and_then(|list| list.get(row)) };
             each(Action { protocol: Some(protocol), ..Action::default() })?;
         }
     }
@@ -141,7 +142,8 @@ impl<'a> Vectors<'a> {
             return Ok(None);
         }
         let lacks = || Error::corrupt("an incomplete deletion vector in a checkpoint");
-        let number = |array: &Option<Int64Array>| value(array.as_ref(), row).and_then(|value| u64::try_from(value).ok());
+        let number =
+            |array: &Option<Int64Array>| value(array.as_ref(), row).and_then(|value| u64::try_from(value).ok());
         Ok(Some(DeletionVector {
             storage_type: storage_type.ok_or_else(lacks)?,
             path_or_inline_dv: path.ok_or_else(lacks)?,

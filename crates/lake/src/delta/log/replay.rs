@@ -58,7 +58,9 @@ impl Replay {
     fn check_paths(&self) -> Result<()> {
         let mut paths = HashSet::with_capacity(self.files.len());
         match self.files.iter().find(|file| !paths.insert(file.path.as_str())) {
-            Some(twice) => Err(Error::corrupt(format!("the log has {} twice, with different deletion vectors", twice.path))),
+            Some(twice) => {
+                Err(Error::corrupt(format!("the log has {} twice, with different deletion vectors", twice.path)))
+            }
             None => Ok(()),
         }
     }
@@ -119,7 +121,8 @@ fn read_checkpoint(folder: &Folder, location: &str, mut each: impl FnMut(Action)
 /// The actions of a file with one on each line.
 pub(super) fn parse(location: &str, bytes: &[u8]) -> Result<Vec<Action>> {
     let mut actions = Vec::new();
-    for (line, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.trim_ascii().is_empty()) {
+    for (line, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.trim_ascii().is_empty())
+    {
         let action = serde_json::from_slice(text).map_err(|error| {
             Error::corrupt(format!("line {} is not an action of Delta Lake: {error}", line + 1))
                 .locate(|at| at.file = Some(location.into()))

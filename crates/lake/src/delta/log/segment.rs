@@ -79,7 +79,8 @@ impl Listing {
     /// [`Error::Invalid`] if there is no such version, or it cannot be read any more; [`Error::Corrupt`] if a commit between the
     /// checkpoint and the version is missing.
     pub(super) fn segment(&self, version: Option<i64>) -> Result<Segment> {
-        let latest = self.latest().ok_or_else(|| Error::corrupt("the log has neither a commit nor a whole checkpoint"))?;
+        let latest =
+            self.latest().ok_or_else(|| Error::corrupt("the log has neither a commit nor a whole checkpoint"))?;
         let version = version.unwrap_or(latest);
         if version > latest || version < 0 {
             return Err(Error::invalid(format!("there is no version {version}: the latest version is {latest}")));
@@ -113,7 +114,10 @@ impl Listing {
                 "version {version} cannot be read any more, because commits before it were removed from the log; the first version that \
                  can be read is {first}"
             )),
-            _ => Error::corrupt(format!("the log lacks {}, without which version {version} is not known", commit_name(commit))),
+            _ => Error::corrupt(format!(
+                "the log lacks {}, without which version {version} is not known",
+                commit_name(commit)
+            )),
         }
     }
 }

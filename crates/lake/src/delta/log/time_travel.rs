@@ -51,7 +51,9 @@ pub(super) fn version_at(folder: &Folder, listing: &Listing, latest: &Metadata, 
         found = Some(*version);
     }
     found.ok_or_else(|| match commits.first() {
-        Some((version, _)) => Error::invalid(format!("there is no version at that time: the first one in the log, {version}, is younger")),
+        Some((version, _)) => {
+            Error::invalid(format!("there is no version at that time: the first one in the log, {version}, is younger"))
+        }
         None => Error::invalid("there is no version at that time: the log has no commits"),
     })
 }
@@ -75,6 +77,7 @@ fn recorded_time(folder: &Folder, entry: &Entry) -> Result<i64> {
     let actions = parse(&location, &folder.read(&location)?)?;
     let time = actions.iter().find_map(|action| action.commit_info.as_ref()?.in_commit_timestamp);
     time.ok_or_else(|| {
-        Error::corrupt("a commit without the time that it should have recorded").locate(|at| at.file = Some(location.into()))
+        Error::corrupt("a commit without the time that it should have recorded")
+            .locate(|at| at.file = Some(location.into()))
     })
 }

@@ -38,13 +38,13 @@ pub enum FolderFormat {
 const FILES: [(&str, FolderFormat); 2] =
     [("table.lath", FolderFormat::KeyedTable), ("database.lath", FolderFormat::Database)];
 
-/// Folders that identify a format if they have a file with this suffix.
-const FOLDERS: [(&str, &str, FolderFormat); 4] = [
-    ("_delta_log", ".json", FolderFormat::DeltaLake),
-    // Checkpoints, when the commits before them were removed.
-    ("_delta_log", ".parquet", FolderFormat::DeltaLake),
-    ("metadata", ".metadata.json", FolderFormat::Iceberg),
-    (".hoodie", ".properties", FolderFormat::Hudi),
+/// Folders that identify a format if they have a file whose name contains one text and ends with another.
+const FOLDERS: [(&str, &str, &str, FolderFormat); 4] = [
+    ("_delta_log", "", ".json", FolderFormat::DeltaLake),
+    // When the commits before a checkpoint were removed.
+    ("_delta_log", ".checkpoint.", "parquet", FolderFormat::DeltaLake),
+    ("metadata", "", ".metadata.json", FolderFormat::Iceberg),
+    (".hoodie", "", ".properties", FolderFormat::Hudi),
 ];
 
 impl FolderFormat {
@@ -53,8 +53,8 @@ impl FolderFormat {
     pub fn at(folder: impl AsRef<Path>) -> Option<Self> {
         let folder = folder.as_ref();
         let file = FILES.iter().find(|(name, _)| fs::metadata(folder.join(name)).is_ok()).map(|&(_, format)| format);
-        let has_file = |(name, end, _): &&(&str, &str, Self)| has_file(&folder.join(name), end);
-        file.or_else(|| FOLDERS.iter().find(has_file).map(|&(_, _, format)| format))
+        let has_file = |(name, part, end, _): &&(&str, &str, &str, Self)| has_file(&folder.join(name), part, end);
+        file.or_else(|| FOLDERS.iter().find(has_file).map(|&(_, _, _, format)| format))
     }
 
     /// The nearest folder with a format at `folder` or above it, through the folders that these formats create: `key=value`,
@@ -79,8 +79,10 @@ impl FolderFormat {
 
     /// The format of a folder, identified by the name of an entry.
     pub(in crate::dataset) fn by_entry(folder: &Path, name: &OsStr) -> Option<Self> {
-        let is_marked = |(marker, end, _): &&(&str, &str, Self)| name == *marker && has_file(&folder.join(marker), end);
-        if let Some(&(_, _, format)) = FOLDERS.iter().find(is_marked) {
+        let is_marked = |(marker, part, end, _): &&(&str, &str, &str, Self)| {
+            name == *marker && has_file(&folder.join(marker), part, end)
+        };
+        if let Some(&(_, _, _, format)) = FOLDERS.iter().find(is_marked) {
             return Some(format);
         }
         FILES.iter().find(|(marker, _)| name == *marker).map(|&(_, format)| format)
@@ -93,8 +95,16 @@ impl FolderFormat {
             return Some((&path[..path.len() - name.len()], *format));
         }
         let (_, parent) = folder.rsplit_once('/').unwrap_or(("", folder));
-        let (marker, _, format) = FOLDERS.iter().find(|(marker, end, _)| parent == *marker && name.ends_with(end))?;
+        let is_marked = |(marker, part, end, _): &&(&str, &str, &str, Self)| {
+            parent == *marker && name.contains(part) && name.ends_with(end)
+        };
+        let (marker, _, _, format) = FOLDERS.iter().find(is_marked)?;
         Some((&folder[..folder.len() - marker.len()], *format))
+    }
+
+    /// The format that an object at this path identifies for the folder that has it at any depth.
+    pub fn from_object(path: &str) -> Option<Self> {
+        Self::by_object(path).map(|(_, format)| format)
     }
 
     /// The error for a folder whose files were to be read as plain files.
@@ -181,10 +191,11 @@ fn is_inner_folder(name: &OsStr) -> bool {
     name.contains(&b'=') || name == b"data" || name.starts_with(b"table-")
 }
 
-/// Whether a folder has a file with this suffix.
-fn has_file(folder: &Path, end: &str) -> bool {
+/// Whether a folder has a file whose name contains `part` and ends with `end`.
+fn has_file(folder: &Path, part: &str, end: &str) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| entry.file_name().as_encoded_bytes().ends_with(end.as_bytes()))
+    let is_such = |name: &OsStr| name.to_str().is_some_and(|name| name.contains(part) && name.ends_with(end));
+    entries.flatten().any(|entry| is_such(&entry.file_name()))
 }
 
 #[cfg(test)]
