@@ -164,7 +164,7 @@ impl Folder {
         source.read(0..source.len()).map_err(|error| read_failure(location, error))
     }
 
-    /// The bytes of several files; those of a store are requested at the same time.
+    /// The bytes of several files. Objects of a store are requested at the same time.
     pub(crate) fn read_all(&self, locations: &[String]) -> Result<Vec<Bytes>> {
         if self.local().is_some() || locations.len() < 2 {
             return locations.iter().map(|location| self.read(location)).collect();

@@ -41,7 +41,7 @@ impl Lake {
     }
 }
 
-/// The table that is named, if the only name is that of a table.
+/// The table that is named, if it is the only name.
 #[cfg(feature = "lake")]
 pub(crate) fn find(names: &[PathBuf], args: &OpenArgs) -> Result<Option<Lake>> {
     if args.plain_files {

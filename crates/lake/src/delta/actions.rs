@@ -36,7 +36,7 @@ pub(super) struct Remove {
     pub(super) deletion_vector: Option<DeletionVector>,
 }
 
-/// Where the deleted rows of a file are recorded.
+/// Names the record of the deleted rows of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeletionVector {

@@ -54,7 +54,7 @@ impl Replay {
         }
     }
 
-    /// Checks that the files are those of one state: a file has one deletion vector.
+    /// Checks that no file has two deletion vectors at once.
     fn check_paths(&self) -> Result<()> {
         let mut paths = HashSet::with_capacity(self.files.len());
         match self.files.iter().find(|file| !paths.insert(file.path.as_str())) {

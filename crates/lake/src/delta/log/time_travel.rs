@@ -10,7 +10,7 @@ use crate::storage::{Entry, Folder};
 
 /// The latest version that is not younger than `time`, in microseconds since 1970.
 ///
-/// The time of a commit is the one that it has recorded, if the table keeps such times; else that of the last change of its file, and
+/// The time of a commit is the one that it has recorded, if the table keeps such times; else the time of the last change of its file, and
 /// at least a millisecond after the commit before.
 ///
 /// # Errors
