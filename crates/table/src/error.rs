@@ -173,6 +173,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The table cannot be published for other programs.
+    Publish {
+        /// The problem, and how to solve it.
+        what: String,
+    },
+    /// Another program has written metadata of Iceberg into the folder of a published table. It is not overwritten.
+    ForeignMetadata {
+        /// The file.
+        path: PathBuf,
+    },
     /// The table's files contradict each other.
     Corrupt {
         /// The problem.
@@ -211,6 +221,10 @@ impl Error {
 
     pub(crate) fn batch(what: impl Into<String>) -> Self {
         Self::Batch { what: what.into() }
+    }
+
+    pub(crate) fn publish(what: impl Into<String>) -> Self {
+        Self::Publish { what: what.into() }
     }
 
     pub(crate) fn key(what: impl Into<String>) -> Self {
@@ -304,6 +318,12 @@ impl fmt::Display for Error {
             Self::KeyTooLong { row, len, limit } => {
                 write!(f, "the key of row {row} has {len} bytes, and {limit} is the maximum: nothing was changed")
             }
+            Self::Publish { what } => write!(f, "the table cannot be published: {what}"),
+            Self::ForeignMetadata { path } => write!(
+                f,
+                "another program has written {}: the table is not published over it; move the folder of this file away",
+                path.display()
+            ),
             Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),
             Self::Corrupt { what } => write!(f, "the table is damaged: {what}"),
             Self::Format { found, oldest, known } => {
@@ -340,6 +360,12 @@ impl From<lath_store::Error> for Error {
 impl From<lath_store::RecordError> for Error {
     fn from(error: lath_store::RecordError) -> Self {
         Self::corrupt(error.to_string())
+    }
+}
+
+impl From<lath_iceberg::Error> for Error {
+    fn from(error: lath_iceberg::Error) -> Self {
+        Self::publish(error.to_string())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::{DecodeArgs, FileFormat, InputArgs, OpenArgs, OutputArgs, TextArgs};
 
@@ -78,6 +78,9 @@ pub(crate) enum KeyedTable {
         after_help = "Examples:\n  lath table stats orders\n  lath table stats orders --json | jq '.files[].rows'"
     )]
     Stats(TableStatsArgs),
+    /// Publish a table for programs that read tables of Iceberg, now and at each flush, or stop it
+    #[command(after_help = PUBLISH_HELP)]
+    Publish(PublishArgs),
     /// Show the change feed, or turn it on or off
     #[command(after_help = CHANGES_HELP)]
     Changes(ChangesArgs),
@@ -123,6 +126,17 @@ Examples:
   lath table changes orders --keep
   lath table changes orders --since 17 --format jsonl
   lath table changes orders --stop";
+
+const PUBLISH_HELP: &str = "\
+Metadata of Iceberg, version 3, goes to metadata/ in the table's folder. Readers take the table's own files, with deletion
+vectors: DuckDB, polars and pyiceberg, for example. From then on each flush publishes; rows in the store alone are not
+published before the next one. Nothing is written over the metadata of another program.
+
+Examples:
+  lath table publish orders --as iceberg
+  lath table publish orders --as iceberg --max-age 60
+  lath table publish orders --now
+  lath table publish orders --stop";
 
 /// A table.
 #[derive(Debug, Args)]
@@ -338,6 +352,35 @@ pub(crate) struct ChangesArgs {
     pub(crate) stop: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "action", args = ["format", "now", "stop"], required = true)]
+pub(crate) struct PublishArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// Publish in this format, now and at each flush
+    #[arg(long = "as", value_name = "FORMAT")]
+    pub(crate) format: Option<PublishFormat>,
+    /// Time for which the files of older snapshots stay for readers that have begun
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = parse_wait, requires = "format")]
+    pub(crate) keep_snapshots: Duration,
+    /// Flush when the published snapshot is older than this, while a program has the table open for writing
+    #[arg(long, value_name = "SECONDS", value_parser = parse_wait, requires = "format")]
+    pub(crate) max_age: Option<Duration>,
+    /// Flush, and publish the last commit
+    #[arg(long)]
+    pub(crate) now: bool,
+    /// Stop publishing, and remove the metadata
+    #[arg(long)]
+    pub(crate) stop: bool,
+}
+
+/// A format in which tables are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PublishFormat {
+    /// Apache Iceberg, version 3
+    Iceberg,
 }
 
 #[derive(Debug, Args)]

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::compact::{Due, compact_once};
-use super::flush::flush_if_due;
+use super::flush::{flush_and_publish, flush_if_due};
 use super::vacuum::{Activity, IDLE_COMMITS, vacuum};
 use crate::error::{Error, Result};
-use crate::view::{Engine, Signal, WakeReason};
+use crate::publish::setting;
+use crate::view::{Commit, Engine, Signal, View, WakeReason};
 
 /// Maximum sleep of the thread. Files of readers that have gone are removed when it wakes up.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -53,19 +54,51 @@ impl Drop for Background {
 fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>) {
     // The newest commit when the last work ended.
     let mut last = 0;
+    let mut publisher = Publisher { published: Instant::now(), files_stamp: 0, max_age: None };
     loop {
-        let woken = signal.wait(PAUSE);
+        let woken = signal.wait(publisher.max_age.map_or(PAUSE, |max_age| PAUSE.min(max_age)));
         if woken == WakeReason::Over {
             return;
         }
         let Some(engine) = engine.upgrade() else { return };
-        let error = match work(&engine, woken, &mut last) {
+        let error = match work(&engine, woken, &mut last).and_then(|()| publisher.publish_if_due(&engine)) {
             Ok(()) => None,
             // The second: its database has dropped it.
             Err(Error::Closing | Error::NoTable { .. }) => return,
             Err(error) => Some(error),
         };
         *last_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+}
+
+/// Publishes what no flush publishes.
+#[derive(Debug)]
+struct Publisher {
+    /// The last time at which it flushed for the maximum age.
+    published: Instant,
+    /// The stamp of the files that were published last.
+    files_stamp: u64,
+    max_age: Option<Duration>,
+}
+
+impl Publisher {
+    /// Flushes if the published snapshot has reached its maximum age. Publishes files that a transaction wrote itself, and merged files, once
+    /// no row is hot.
+    fn publish_if_due(&mut self, engine: &Arc<Engine>) -> Result<()> {
+        let setting = setting(engine)?;
+        self.max_age = setting.and_then(|setting| setting.max_age);
+        if setting.is_none() || engine.signal.is_over() {
+            return Ok(());
+        }
+        let is_old = self.max_age.is_some_and(|max_age| self.published.elapsed() >= max_age);
+        let newest = Commit::newest(engine)?;
+        let files_stamp = View::state(&newest).files_stamp;
+        if is_old || (files_stamp != self.files_stamp && newest.hot_len()? == 0) {
+            drop(newest);
+            (self.published, self.files_stamp) = (Instant::now(), files_stamp);
+            flush_and_publish(engine)?;
+        }
+        Ok(())
     }
 }
 

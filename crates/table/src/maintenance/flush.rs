@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use lath_store::Durability;
 
 use crate::error::Result;
+use crate::publish::{CommitFiles, PublishedCommit, publish_if_set};
 use crate::records::FileEntry;
 use crate::view::{Commit, Engine, View, rows_replaced_by_hot};
 use crate::write::{OpenWrite, write_hot_rows};
@@ -23,11 +24,22 @@ pub struct FlushReport {
 /// Writes the hot rows of the newest commit to files. In one transaction the files become part of the table, the rows that they replace
 /// and those with tombstones are masked, and the hot rows and tombstones go. Rows that change meanwhile stay hot.
 pub(crate) fn flush(engine: &Arc<Engine>) -> Result<FlushReport> {
+    Ok(flush_locked(engine)?.0)
+}
+
+/// Flushes; the commit that was published, if the table is published.
+pub(crate) fn flush_and_publish(engine: &Arc<Engine>) -> Result<Option<PublishedCommit>> {
+    Ok(flush_locked(engine)?.1)
+}
+
+fn flush_locked(engine: &Arc<Engine>) -> Result<(FlushReport, Option<PublishedCommit>)> {
     let _one_at_a_time = engine.lock_maintenance();
     // With nothing to do, it need not wait for a writer.
-    if Commit::newest(engine)?.hot_len()? == 0 {
-        return Ok(FlushReport::default());
+    let newest = Commit::newest(engine)?;
+    if newest.hot_len()? == 0 {
+        return Ok((FlushReport::default(), publish_if_set(engine, CommitFiles::new(newest, &[], &[]))?));
     }
+    drop(newest);
     flush_beside(engine, &[])
 }
 
@@ -43,7 +55,7 @@ pub(crate) fn flush_if_due(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> R
     Ok(())
 }
 
-fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<FlushReport> {
+fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<(FlushReport, Option<PublishedCommit>)> {
     let (mut pinned, removals) = pin(engine)?;
     let replaced = rows_replaced_by_hot(engine, &mut pinned)?;
     let mut files = write_hot_rows(engine, &mut pinned)?;
@@ -57,7 +69,11 @@ fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<Flush
     changing.commit(Durability::Sync)?;
     // Now that the store has few rows, a checkpoint writes little, and frees what the flushed ones took.
     engine.store.checkpoint()?;
-    Ok(FlushReport { rows: files.files().iter().map(|file| file.entry.rows).sum(), files: files.files().len() })
+    let flushed: Vec<&FileEntry> = files.files().iter().map(|file| &file.entry).collect();
+    let report = FlushReport { rows: flushed.iter().map(|entry| entry.rows).sum(), files: flushed.len() };
+    // With these files, and with the masks of its time, the commit has no hot rows. The newest one may have.
+    let published = publish_if_set(engine, CommitFiles::new(pinned, &flushed, &replaced))?;
+    Ok((report, published))
 }
 
 /// The newest commit, and how often hot rows were removed before it. Both are read between two transactions: what an open one has removed is

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use lath_store::{HeldSpace, Holder, Snapshot, Stats};
 
 use crate::error::{Error, Result};
+use crate::publish::oldest_commit;
 use crate::records::{DroppedFile, Manifest, TreeName, file_key, file_number, named_snapshots};
 use crate::view::{Engine, is_file_name};
 use crate::write::OpenWrite;
@@ -81,6 +82,7 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
     if dropped.is_empty() {
         return Ok(0);
     }
+    let published = oldest_commit(engine)?;
     let mut needed = BTreeSet::new();
     for named in named_snapshots(&snapshot)? {
         needed.extend(read_manifest(engine, &named)?.files().iter().map(|file| file.number));
@@ -89,6 +91,7 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
         // A snapshot of commit `stamp` or a later one does not have the file. Those taken since `stats` are later.
         file.stamp <= stats.sequence
             && stats.oldest_reader.is_none_or(|reader| file.stamp <= reader)
+            && published.is_none_or(|commit| file.stamp <= commit)
             && !needed.contains(number)
     };
     let unneeded: Vec<(u64, DroppedFile)> = dropped.into_iter().filter(is_unneeded).collect();

@@ -8,6 +8,7 @@ mod layout;
 mod manifest;
 pub(crate) mod named_snapshots;
 mod options;
+mod publishing;
 pub(crate) mod store_file;
 
 pub(crate) use self::block_index::{BLOCK_ROWS, BlockIndex};
@@ -21,3 +22,4 @@ pub(crate) use self::layout::{
 pub(crate) use self::manifest::Manifest;
 pub(crate) use self::named_snapshots::{all_trees, named_snapshots, snapshot_named};
 pub use self::options::{Durability, TableOptions};
+pub(crate) use self::publishing::{PUBLISHING_KEY, Publishing};

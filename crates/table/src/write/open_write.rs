@@ -11,8 +11,8 @@ use super::sorted_files::{NewFile, NewFiles};
 use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::records::{
-    DroppedFile, Feed, FileEntry, Index, MASK_ROWS, Manifest, STATE_KEY, State, TreeName, file_key, mask_key,
-    schema_key,
+    DroppedFile, Feed, FileEntry, Index, MASK_ROWS, Manifest, PUBLISHING_KEY, Publishing, STATE_KEY, State, TreeName,
+    file_key, mask_key, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
 use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask};
@@ -189,6 +189,17 @@ impl OpenWrite {
     pub(crate) fn set_feed(&mut self, feed: Option<Feed>) {
         self.state.feed = feed;
         self.has_changed = true;
+    }
+
+    /// Sets whether and how the table is published.
+    pub(crate) fn set_publishing(&mut self, publishing: Option<Publishing>) -> Result<()> {
+        let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
+        match publishing {
+            Some(publishing) => meta.put(PUBLISHING_KEY, &publishing.to_bytes())?,
+            None => drop(meta.remove(PUBLISHING_KEY)?),
+        }
+        self.has_changed = true;
+        Ok(())
     }
 
     /// Lends the transaction of which this is a part.

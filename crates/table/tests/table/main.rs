@@ -33,6 +33,7 @@ mod merge;
 mod model;
 mod old_format;
 mod processes;
+mod publish;
 mod repair;
 mod rows;
 mod schema;

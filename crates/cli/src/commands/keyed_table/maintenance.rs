@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use lath_table::{CheckReport, Database, Error, Table, TableOptions, TableStatistics};
+use lath_table::{CheckReport, Database, Error, Publication, Table, TableOptions, TableStatistics};
 use serde_json::json;
 
 use super::open::{open, open_for_reading, snapshot};
@@ -77,15 +77,29 @@ pub(super) fn export(args: &TableExportArgs) -> Result<Outcome> {
 }
 
 pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
+    // What is published belongs to the newest commit.
+    let publication = match args.read.at {
+        None => open_for_reading(&args.read.table)?.publication().map_err(table_failure)?,
+        Some(_) => None,
+    };
     let snapshot = snapshot(&args.read)?;
     let statistics = snapshot.statistics().map_err(table_failure)?;
     let snapshots = snapshot.snapshot_names().map_err(table_failure)?;
     let name = |&column: &usize| snapshot.schema().field(column).name().clone();
     let key: Vec<String> = snapshot.key_columns().iter().map(name).collect();
-    print(&if args.json { as_json(&statistics, &key, &snapshots) } else { as_text(&statistics, &key, &snapshots) })
+    let publication = publication.as_ref();
+    print(&match args.json {
+        true => as_json(&statistics, &key, &snapshots, publication),
+        false => as_text(&statistics, &key, &snapshots, publication),
+    })
 }
 
-fn as_json(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -> String {
+fn as_json(
+    statistics: &TableStatistics,
+    key: &[String],
+    snapshots: &[String],
+    publication: Option<&Publication>,
+) -> String {
     let files: Vec<_> = statistics
         .files
         .iter()
@@ -112,11 +126,23 @@ fn as_json(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -
         "files": files,
         "changes": statistics.changes.map(|(count, since)| json!({ "count": count, "since": since })),
         "snapshots": snapshots,
+        "published": publication.map(|publication| json!({
+            "version": publication.version,
+            "snapshots": publication.snapshots,
+            "metadata": publication.metadata,
+            "unpublished_rows": statistics.hot_rows,
+            "unpublished_deleted_keys": statistics.deleted_keys,
+        })),
     });
     format!("{value}\n")
 }
 
-fn as_text(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -> String {
+fn as_text(
+    statistics: &TableStatistics,
+    key: &[String],
+    snapshots: &[String],
+    publication: Option<&Publication>,
+) -> String {
     let mut text = String::new();
     let mut line = |what: &str, value: String| {
         // Writing to a string does not fail.
@@ -143,6 +169,11 @@ fn as_text(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -
     }
     for name in snapshots {
         line("snapshot", name.clone());
+    }
+    if let Some(publication) = publication {
+        line("published commit", grouped(publication.version));
+        let (rows, deleted) = (plural(statistics.hot_rows, "row"), plural(statistics.deleted_keys, "deleted key"));
+        line("  not published", format!("{rows}, {deleted}"));
     }
     text
 }

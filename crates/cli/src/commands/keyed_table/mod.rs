@@ -5,6 +5,7 @@ mod keys;
 mod load;
 mod maintenance;
 mod open;
+mod publish;
 pub(super) mod read;
 mod write;
 
@@ -27,6 +28,7 @@ pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
         KeyedTable::Backup(args) => maintenance::backup(args),
         KeyedTable::Export(args) => maintenance::export(args),
         KeyedTable::Stats(args) => maintenance::stats(args),
+        KeyedTable::Publish(args) => publish::run(args),
         KeyedTable::Changes(args) => changes::run(args),
         KeyedTable::Snapshot(args) => maintenance::run_snapshot(args),
     }

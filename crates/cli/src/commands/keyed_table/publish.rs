@@ -1,0 +1,28 @@
+//! `table publish`.
+
+use lath_table::PublishOptions;
+
+use super::open::open;
+use crate::args::{PublishArgs, PublishFormat};
+use crate::commands::print;
+use crate::console::quantity::plural;
+use crate::failure::{Outcome, Result};
+use crate::input::table_failure::table_failure;
+
+pub(super) fn run(args: &PublishArgs) -> Result<Outcome> {
+    let table = open(&args.table)?;
+    if args.stop {
+        table.stop_publishing().map_err(table_failure)?;
+        return Ok(Outcome::Done);
+    }
+    let published = match args.format {
+        Some(PublishFormat::Iceberg) => {
+            let options = PublishOptions::new().keep(args.keep_snapshots);
+            table.publish(args.max_age.into_iter().fold(options, PublishOptions::max_age))
+        }
+        None => table.publish_now(),
+    };
+    let published = published.map_err(table_failure)?;
+    let (rows, files) = (plural(published.rows, "row"), plural(published.files as u64, "file"));
+    print(&format!("{rows} in {files}: {}\n", published.metadata.display()))
+}

@@ -1,0 +1,145 @@
+//! Counts and bounds of a file's columns, from its footer.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType,
+    TimestampMicrosecondType, TimestampNanosecondType,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::cast;
+use arrow_schema::{DataType, TimeUnit};
+use lath_iceberg::{DataFile as IcebergFile, FileContent, Literal, PrimitiveType};
+use lath_parquet::Precision;
+
+use super::schema::iceberg_schema;
+use crate::error::Result;
+use crate::file::DataFile;
+use crate::records::FileEntry;
+use crate::row::TableSchema;
+use crate::view::{Commit, Engine};
+
+/// Longer upper bounds of text and bytes are left out: a cut one is no upper bound.
+const MAX_BOUND_BYTES: usize = 64;
+
+/// The entry of a data file at `path`. A file that cannot be verified has no counts and bounds of columns: damage could hide rows.
+pub(super) fn data_file(
+    engine: &Engine,
+    newest: &Arc<Commit>,
+    schema: &Arc<TableSchema>,
+    entry: &FileEntry,
+    path: String,
+) -> Result<IcebergFile> {
+    let mut described = IcebergFile::new(FileContent::Data, path, entry.rows, entry.bytes);
+    let checksums = engine.checksums(&mut Arc::clone(newest), entry).unwrap_or_default();
+    if checksums.is_none() {
+        return Ok(described);
+    }
+    let stored = schema.with_version(entry.schema)?;
+    let types = iceberg_schema(&stored)?;
+    let file = DataFile::without_keys(&engine.folder, entry, schema, checksums, &engine.dataset)?;
+    let statistics = file.file().open()?.statistics()?;
+    for (field, column) in types.fields.iter().zip(&statistics.columns) {
+        let Some(primitive) = field.field_type.as_primitive() else { continue };
+        if let Precision::Exact(bytes) = column.byte_count {
+            described.column_sizes.push((field.id, bytes.cast_signed()));
+        }
+        let Precision::Exact(nulls) = column.null_count else { continue };
+        described.value_counts.push((field.id, entry.rows.cast_signed()));
+        described.null_value_counts.push((field.id, nulls.cast_signed()));
+        if matches!(primitive, PrimitiveType::Float | PrimitiveType::Double) {
+            let Precision::Exact(nans) = column.nan_count else { continue };
+            described.nan_value_counts.push((field.id, nans.cast_signed()));
+            // Engines do not agree on whether NaN is above all numbers.
+            if nans > 0 {
+                continue;
+            }
+        }
+        let bound = |bound: &Precision<ArrayRef>| match bound.value() {
+            Some(array) => literal(array, primitive),
+            None => Ok(None),
+        };
+        if let (Some(low), Some(high)) = (bound(&column.min)?, bound(&column.max)?) {
+            let (low, high) = (below(low).to_bytes(), above(high).to_bytes());
+            if high.len() <= MAX_BOUND_BYTES {
+                described.upper_bounds.push((field.id, high));
+            }
+            if low.len() <= MAX_BOUND_BYTES {
+                described.lower_bounds.push((field.id, low));
+            }
+        }
+    }
+    Ok(described)
+}
+
+/// A lower bound that is not above either zero.
+fn below(value: Literal) -> Literal {
+    match value {
+        Literal::Float(0.0) => Literal::Float(-0.0),
+        Literal::Double(0.0) => Literal::Double(-0.0),
+        other => other,
+    }
+}
+
+/// An upper bound that is not below either zero: the sum of both is the positive one.
+fn above(value: Literal) -> Literal {
+    match value {
+        Literal::Float(value) => Literal::Float(value + 0.0),
+        Literal::Double(value) => Literal::Double(value + 0.0),
+        other => other,
+    }
+}
+
+/// The value of an array of one element in a type of Iceberg; `None` if it is null or the type has no single values.
+pub(super) fn literal(array: &ArrayRef, primitive: &PrimitiveType) -> Result<Option<Literal>> {
+    use PrimitiveType as P;
+    let timestamp = |unit| DataType::Timestamp(unit, None);
+    let arrow = match primitive {
+        P::Boolean => DataType::Boolean,
+        P::Int => DataType::Int32,
+        P::Long => DataType::Int64,
+        P::Float => DataType::Float32,
+        P::Double => DataType::Float64,
+        P::Decimal { precision, scale } => DataType::Decimal128(*precision, scale.cast_signed()),
+        P::Date => DataType::Date32,
+        P::Time => DataType::Time64(TimeUnit::Microsecond),
+        P::Timestamp | P::Timestamptz => timestamp(TimeUnit::Microsecond),
+        P::TimestampNs | P::TimestamptzNs => timestamp(TimeUnit::Nanosecond),
+        P::String => DataType::Utf8,
+        P::Binary | P::Fixed(_) | P::Uuid => DataType::Binary,
+        _ => return Ok(None),
+    };
+    if array.is_empty() || array.is_null(0) {
+        return Ok(None);
+    }
+    // Values of a time zone are in UTC: the cast to none would shift them.
+    let array = match array.data_type() {
+        DataType::Timestamp(unit, Some(_)) => cast(array, &DataType::Timestamp(*unit, Some("UTC".into())))?,
+        _ => Arc::clone(array),
+    };
+    let array = cast(&array, &arrow)?;
+    if array.is_null(0) {
+        return Ok(None);
+    }
+    let value = match primitive {
+        P::Boolean => Literal::Boolean(array.as_boolean().value(0)),
+        P::Int => Literal::Int(array.as_primitive::<Int32Type>().value(0)),
+        P::Long => Literal::Long(array.as_primitive::<Int64Type>().value(0)),
+        P::Float => Literal::Float(array.as_primitive::<Float32Type>().value(0)),
+        P::Double => Literal::Double(array.as_primitive::<Float64Type>().value(0)),
+        P::Decimal { .. } => Literal::Decimal(array.as_primitive::<Decimal128Type>().value(0)),
+        P::Date => Literal::Int(array.as_primitive::<Date32Type>().value(0)),
+        P::Time => Literal::Long(array.as_primitive::<Time64MicrosecondType>().value(0)),
+        P::Timestamp | P::Timestamptz => Literal::Long(array.as_primitive::<TimestampMicrosecondType>().value(0)),
+        P::TimestampNs | P::TimestamptzNs => Literal::Long(array.as_primitive::<TimestampNanosecondType>().value(0)),
+        P::String => Literal::String(array.as_string::<i32>().value(0).to_owned()),
+        P::Fixed(_) => Literal::Fixed(array.as_binary::<i32>().value(0).to_vec()),
+        P::Uuid => match array.as_binary::<i32>().value(0).try_into() {
+            Ok(bytes) => Literal::Uuid(bytes),
+            Err(_) => return Ok(None),
+        },
+        _ => Literal::Binary(array.as_binary::<i32>().value(0).to_vec()),
+    };
+    Ok(Some(value))
+}

@@ -1,0 +1,52 @@
+//! Publishes commits of a table as snapshots of a table of Iceberg, in the folder `metadata` within the table's.
+//!
+//! A flush publishes the commit whose hot rows it has moved to files: with them, and with the masks of that commit, the files are the table.
+//! Each step leaves what was published before, until the name of the new metadata file is durable:
+//!
+//! | step | after a crash |
+//! | --- | --- |
+//! | 1. manifests, manifest list and deletion vectors are written and synced under new names | no metadata names them; the next publication writes them again |
+//! | 2. `vN.metadata.json` is written under another name, synced, renamed, and its folder synced | it is there or not |
+//! | 3. `version-hint.text` is replaced | readers of the hint see the snapshot before, whose files stay |
+//! | 4. files of snapshots that are no longer kept are removed | the next publication removes them |
+//!
+//! The store has no record of what was published: the metadata says it. `lath.commit` in the summary of a snapshot is the number of the store's
+//! commit, so that files of the table that were dropped after the oldest published commit stay.
+
+mod commit_files;
+mod folder;
+mod metrics;
+mod schema;
+mod snapshot;
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::records::{Publishing, TreeName};
+use crate::view::{Commit, Engine};
+
+pub(crate) use self::commit_files::CommitFiles;
+pub(crate) use self::folder::MetadataFolder;
+use self::snapshot::publish;
+
+pub use self::snapshot::PublishedCommit;
+
+/// The setting of the newest commit; `None` if the table is not published.
+pub(crate) fn setting(engine: &Engine) -> Result<Option<Publishing>> {
+    Publishing::read(Commit::newest(engine)?.shared_tree(TreeName::Meta)?)
+}
+
+/// The store's commit that the oldest published snapshot shows; `None` if nothing is published. Files that were dropped later stay.
+pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<u64>> {
+    if setting(engine)?.is_none() {
+        return Ok(None);
+    }
+    let current = MetadataFolder::new(engine)?.current()?;
+    Ok(current.and_then(|current| current.commits().min()))
+}
+
+/// Publishes a commit if the table is set to be published.
+pub(crate) fn publish_if_set(engine: &Arc<Engine>, files: CommitFiles<'_>) -> Result<Option<PublishedCommit>> {
+    let Some(setting) = setting(engine)? else { return Ok(None) };
+    publish(engine, files, setting).map(Some)
+}

@@ -1,0 +1,165 @@
+//! Publishes a table for programs that read tables of Iceberg.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use lath_store::Durability;
+
+use crate::error::{Error, Result};
+use crate::maintenance::flush::flush_and_publish;
+use crate::publish::{MetadataFolder, PublishedCommit, setting};
+use crate::records::Publishing;
+use crate::table::Table;
+use crate::write::OpenWrite;
+
+/// Options of [`Table::publish`].
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PublishOptions {
+    /// The files of a snapshot that is no longer the newest stay for this time, so that a reader that has planned with it can finish. The
+    /// default is ten minutes.
+    pub keep: Duration,
+    /// Maximum age of the published snapshot while there are newer commits. The background thread then flushes. Without it, the default, what is
+    /// published is as old as the last flush.
+    pub max_age: Option<Duration>,
+}
+
+impl PublishOptions {
+    /// Default for [`keep`](Self::keep): ten minutes.
+    pub const DEFAULT_KEEP: Duration = Duration::from_secs(600);
+
+    /// The defaults.
+    pub fn new() -> Self {
+        Self { keep: Self::DEFAULT_KEEP, max_age: None }
+    }
+
+    /// Sets for how long the files of older snapshots stay.
+    #[must_use]
+    pub fn keep(mut self, keep: Duration) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// Sets the maximum age of what is published.
+    #[must_use]
+    pub fn max_age(mut self, max_age: Duration) -> Self {
+        self.max_age = Some(max_age.max(Duration::from_millis(1)));
+        self
+    }
+}
+
+impl Default for PublishOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The published snapshot of a table.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Publication {
+    /// The number of the commit that it shows, as [`Snapshot::version`](crate::Snapshot::version) gives it.
+    pub version: u64,
+    /// The time at which it was written.
+    pub time: SystemTime,
+    /// Number of snapshots whose files stay.
+    pub snapshots: usize,
+    /// The metadata file that readers of Iceberg open.
+    pub metadata: PathBuf,
+}
+
+impl Table {
+    /// Publishes the last commit as a table of [Iceberg](https://iceberg.apache.org), version 3, and from now on every flush the commit that it
+    /// flushes. The metadata is in the folder `metadata` of the table, and its data files are the table's own: deleted rows are listed in deletion
+    /// vectors. Readers of Iceberg find the newest snapshot by `version-hint.text`. The setting is stored in the table.
+    ///
+    /// Rows that are in the store alone are not published before the next flush. Compaction leaves the rows that are published as they are.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// use lath_table::{PublishOptions, Table, TableOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    /// # let rows = RecordBatch::try_from_iter([("id", ids)])?;
+    /// # let table = Table::create(folder.path().join("jobs"), &rows.schema(), &["id"], TableOptions::new())?;
+    /// table.upsert(&rows)?;
+    /// let published = table.publish(PublishOptions::new())?;
+    /// assert!(published.metadata.ends_with("metadata/v1.metadata.json"));
+    /// table.delete([2])?;
+    /// table.flush()?;
+    /// assert_eq!(table.publication()?.map(|publication| publication.snapshots), Some(2));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Publish`] if Iceberg has no type for a column, [`Error::ForeignMetadata`] if another program has written to the folder, and
+    /// whatever goes wrong while reading and writing.
+    pub fn publish(&self, options: PublishOptions) -> Result<PublishedCommit> {
+        let engine = self.engine();
+        let publishing = Some(Publishing { keep: options.keep, max_age: options.max_age });
+        let before = setting(engine)?;
+        if before != publishing {
+            self.set_publishing(publishing)?;
+            // The background thread learns the maximum age.
+            engine.signal.notify();
+        }
+        let published = self.publish_now();
+        if let Err(Error::Publish { .. } | Error::ForeignMetadata { .. }) = &published {
+            // Every flush would fail, too.
+            self.set_publishing(before)?;
+        }
+        published
+    }
+
+    /// Flushes, and so publishes the last commit of a table that is [published](Self::publish).
+    ///
+    /// # Errors
+    /// [`Error::Publish`] if the table is not published, and as there.
+    pub fn publish_now(&self) -> Result<PublishedCommit> {
+        let published = flush_and_publish(self.engine())?;
+        published.ok_or_else(|| Error::publish("it is not set to be published: publish it with Table::publish"))
+    }
+
+    /// Ends publishing, and removes the metadata. Data files stay, as files of the table.
+    ///
+    /// # Errors
+    /// [`Error::ForeignMetadata`] if another program has written to the folder, [`Error::Io`], [`Error::Store`].
+    pub fn stop_publishing(&self) -> Result<()> {
+        let engine = self.engine();
+        let _one_at_a_time = engine.lock_maintenance();
+        let folder = MetadataFolder::new(engine)?;
+        folder.current()?;
+        self.set_publishing(None)?;
+        folder.remove_all()
+    }
+
+    /// The published snapshot; `None` if the table is not published.
+    ///
+    /// # Errors
+    /// [`Error::ForeignMetadata`] if another program has written to the folder, [`Error::Io`], [`Error::Store`].
+    pub fn publication(&self) -> Result<Option<Publication>> {
+        let engine = self.engine();
+        if setting(engine)?.is_none() {
+            return Ok(None);
+        }
+        let folder = MetadataFolder::new(engine)?;
+        let Some(current) = folder.current()? else { return Ok(None) };
+        let millis = u64::try_from(current.snapshot.timestamp_ms).unwrap_or(0);
+        Ok(Some(Publication {
+            version: current.version().unwrap_or(0),
+            time: SystemTime::UNIX_EPOCH + Duration::from_millis(millis),
+            snapshots: current.metadata.snapshots.len(),
+            metadata: folder.file_path(current.number),
+        }))
+    }
+
+    fn set_publishing(&self, publishing: Option<Publishing>) -> Result<()> {
+        let mut changing = OpenWrite::begin(self.engine())?;
+        changing.set_publishing(publishing)?;
+        changing.commit(Durability::Sync)
+    }
+}

@@ -1,0 +1,48 @@
+//! The setting that makes each flush publish a table for other programs.
+
+use std::time::Duration;
+
+use lath_store::{RecordReader, RecordWriter, Tree};
+
+use crate::error::{Error, Result};
+
+/// The key of the setting in [`TreeName::Meta`](super::TreeName::Meta).
+pub(crate) const PUBLISHING_KEY: &[u8] = b"publishing";
+
+/// The number of the format Iceberg in the record.
+const ICEBERG: u32 = 1;
+
+/// A table that is published as a table of Iceberg.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Publishing {
+    /// For how long readers of a snapshot that is no longer the newest find its files.
+    pub(crate) keep: Duration,
+    /// Maximum age of what is published while there are newer commits; `None` if flushes alone decide.
+    pub(crate) max_age: Option<Duration>,
+}
+
+impl Publishing {
+    /// The setting of a commit; `None` if the table is not published.
+    pub(crate) fn read(meta: Option<Tree<'_>>) -> Result<Option<Self>> {
+        let Some(meta) = meta else { return Ok(None) };
+        meta.get(PUBLISHING_KEY)?.map(Self::from_bytes).transpose()
+    }
+
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        RecordWriter::default().u32(ICEBERG).u64(millis(self.keep)).u64(self.max_age.map_or(0, millis)).finish()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the setting of publishing", bytes)?;
+        let format = record.u32()?;
+        if format != ICEBERG {
+            return Err(Error::publish(format!(
+                "the table is published in format {format}, which this version does not write"
+            )));
+        }
+        let (keep, max_age) = (record.u64()?, record.u64()?);
+        let max_age = (max_age > 0).then_some(Duration::from_millis(max_age));
+        Ok(Self { keep: Duration::from_millis(keep), max_age })
+    }
+}

@@ -1,0 +1,354 @@
+//! Published tables, read as Iceberg's specification says by the format crate and the reader of Parquet files alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt16Array};
+use arrow_schema::{DataType, Field, Schema};
+use fastrand::Rng;
+use lath_iceberg::{
+    FileContent, ManifestLocation, Snapshot, TableMetadata, read_deletion_vector, read_manifest, read_manifest_list,
+    read_puffin_footer,
+};
+use lath_parquet::{DeleteMask, ParquetFile};
+use lath_table::{Error, PublishOptions, Table, TableOptions};
+use lath_testkit::Seeded;
+
+type Rows = BTreeMap<i64, Option<i64>>;
+
+fn options() -> TableOptions {
+    TableOptions::new().background(false).file_rows(50).merge_files(2).bulk_rows(200)
+}
+
+fn batch(rows: &Rows) -> RecordBatch {
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.keys().copied()));
+    let values: ArrayRef = Arc::new(rows.values().copied().collect::<Int64Array>());
+    RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("value", values, true)]).unwrap()
+}
+
+fn create(folder: &Path) -> Table {
+    Table::create(folder, &batch(&Rows::new()).schema(), &["id"], options()).unwrap()
+}
+
+/// The metadata file that the hint names.
+fn hinted(folder: &Path) -> PathBuf {
+    let number = fs::read_to_string(folder.join("metadata/version-hint.text")).unwrap();
+    folder.join(format!("metadata/v{number}.metadata.json"))
+}
+
+fn metadata(file: &Path) -> TableMetadata {
+    TableMetadata::from_bytes(&fs::read(file).unwrap()).unwrap()
+}
+
+/// The rows of a snapshot. `folder` has the files that its paths lead to.
+fn read(snapshot: &Snapshot, folder: &Path, location: &str) -> Rows {
+    let open = |path: &str| {
+        let path = folder.join(path.strip_prefix(location).unwrap().trim_start_matches('/'));
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let ManifestLocation::List(list) = &snapshot.manifests else { panic!("no manifest list") };
+    let (mut data, mut masks) = (Vec::new(), BTreeMap::new());
+    for manifest in read_manifest_list(&open(list)).unwrap() {
+        for entry in read_manifest(&open(&manifest.manifest_path), &manifest, |_| true).unwrap() {
+            let file = entry.data_file;
+            if file.content == FileContent::Data {
+                data.push(file);
+                continue;
+            }
+            let puffin = open(&file.file_path);
+            assert_eq!(puffin.len() as u64, file.file_size_in_bytes);
+            let (start, length) = (file.content_offset.unwrap(), file.content_size_in_bytes.unwrap());
+            let blobs = read_puffin_footer(&puffin).unwrap();
+            assert!(blobs.iter().any(|blob| (blob.offset, blob.length) == (start, length)), "{blobs:?}");
+            let vector = &puffin[start as usize..(start + length) as usize];
+            let mask = DeleteMask::from_bytes(read_deletion_vector(vector).unwrap()).unwrap();
+            assert_eq!(mask.len(), file.record_count);
+            assert!(masks.insert(file.referenced_data_file.unwrap(), mask).is_none(), "two vectors of a file");
+        }
+    }
+    let mut rows = Rows::new();
+    let mut numbers = Vec::new();
+    for file in data {
+        let path = folder.join(file.file_path.strip_prefix(location).unwrap().trim_start_matches('/'));
+        assert_eq!(fs::metadata(&path).unwrap().len(), file.file_size_in_bytes);
+        let first = file.first_row_id.unwrap();
+        numbers.push((first, first + file.record_count as i64));
+        let mask = masks.remove(&file.file_path).unwrap_or_default();
+        let scan = ParquetFile::open(&path).unwrap().scan().deleted([(0, mask)]);
+        for batch in scan.build().unwrap() {
+            let batch = batch.unwrap();
+            let (ids, values) =
+                (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_primitive::<Int64Type>());
+            for row in 0..batch.num_rows() {
+                let value = values.is_valid(row).then(|| values.value(row));
+                assert!(rows.insert(ids.value(row), value).is_none(), "key {} twice", ids.value(row));
+                let bound = |bounds: &[(i32, Vec<u8>)], id| {
+                    let bytes = bounds.iter().find(|(known, _)| *known == id)?.1.clone();
+                    Some(i64::from_le_bytes(bytes.try_into().unwrap()))
+                };
+                for (id, value) in [(1, Some(ids.value(row))), (2, value)] {
+                    let Some(value) = value else { continue };
+                    assert!(
+                        bound(&file.lower_bounds, id).unwrap() <= value
+                            && value <= bound(&file.upper_bounds, id).unwrap()
+                    );
+                }
+            }
+        }
+    }
+    assert!(masks.is_empty(), "a vector of a file that is not there");
+    numbers.sort_unstable();
+    assert!(numbers.windows(2).all(|pair| pair[0].1 <= pair[1].0), "rows share numbers: {numbers:?}");
+    rows
+}
+
+fn read_newest(folder: &Path) -> Rows {
+    let metadata = metadata(&hinted(folder));
+    read(metadata.current_snapshot().unwrap(), folder, &metadata.location)
+}
+
+/// Every snapshot that is kept, of every step of a random history, has the rows of the commit that it names.
+#[test]
+fn published_snapshots_have_the_rows_of_their_commits() {
+    let seeded = Seeded::new("publish");
+    let mut random = Rng::with_seed(seeded.seed());
+    for _ in 0..12 {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().canonicalize().unwrap().join("table");
+        let mut table = create(&folder);
+        let mut rows = Rows::new();
+        let mut versions: BTreeMap<u64, Rows> = BTreeMap::new();
+        versions.insert(table.snapshot().unwrap().version(), rows.clone());
+        table.publish(PublishOptions::new()).unwrap();
+        for _ in 0..40 {
+            match random.u8(..12) {
+                0..=3 => {
+                    let count = if random.u8(..6) == 0 { 300 } else { random.usize(1..30) };
+                    let put: Rows = (0..count)
+                        .map(|_| (random.i64(..400), (random.u8(..5) > 0).then(|| random.i64(..1000))))
+                        .collect();
+                    table.upsert(&batch(&put)).unwrap();
+                    rows.extend(put);
+                }
+                4 | 5 => {
+                    let keys: Vec<i64> = (0..random.usize(1..20)).map(|_| random.i64(..400)).collect();
+                    rows.retain(|key, _| !keys.contains(key));
+                    table.delete(keys).unwrap();
+                }
+                6..=8 => drop(table.flush().unwrap()),
+                9 => drop(table.compact().unwrap()),
+                10 => drop(table.vacuum().unwrap()),
+                _ => {
+                    drop(table);
+                    table = Table::open(&folder, options()).unwrap();
+                }
+            }
+            versions.insert(table.snapshot().unwrap().version(), rows.clone());
+            let metadata = metadata(&hinted(&folder));
+            for snapshot in &metadata.snapshots {
+                let version: u64 = snapshot.summary["lath.version"].parse().unwrap();
+                let (_, expected) = versions.range(..=version).next_back().unwrap();
+                assert!(read(snapshot, &folder, &metadata.location) == *expected, "version {version}");
+            }
+        }
+        let published = table.publish_now().unwrap();
+        assert_eq!(read_newest(&folder), rows);
+        assert_eq!(published.rows, rows.len() as u64);
+        let publication = table.publication().unwrap().unwrap();
+        assert_eq!((publication.version, &publication.metadata), (published.version, &published.metadata));
+        assert!(table.check().unwrap().is_intact());
+        // Nothing has changed, so no snapshot is added.
+        assert_eq!(table.publish_now().unwrap().metadata, published.metadata);
+    }
+}
+
+#[test]
+fn files_of_snapshots_that_are_not_kept_are_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().canonicalize().unwrap().join("table");
+    let table = create(&folder);
+    table.publish(PublishOptions::new().keep(Duration::ZERO)).unwrap();
+    let files = |ends: &str, below: &str| {
+        let names =
+            fs::read_dir(folder.join(below)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(ends)).count()
+    };
+    for step in 0..60 {
+        let rows: Rows = (0..40).map(|id| (id * 7 % 100, Some(step))).collect();
+        table.upsert(&batch(&rows)).unwrap();
+        table.flush().unwrap();
+        table.compact().unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+        table.vacuum().unwrap();
+        let metadata = metadata(&hinted(&folder));
+        assert!(metadata.snapshots.len() <= 2);
+        for snapshot in &metadata.snapshots {
+            read(snapshot, &folder, &metadata.location);
+        }
+    }
+    assert!(files(".parquet", "") < 20, "{} files", files(".parquet", ""));
+    assert!(files(".avro", "metadata") <= 6 && files(".metadata.json", "metadata") <= 3);
+    assert!(files(".puffin", "metadata") <= 20);
+    table.stop_publishing().unwrap();
+    assert!(!folder.join("metadata").exists());
+    assert!(table.publication().unwrap().is_none());
+    assert!(matches!(table.publish_now(), Err(Error::Publish { .. })));
+}
+
+#[test]
+fn a_moved_table_is_published_again_under_its_new_path() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    let table = create(&home.join("before"));
+    let mut rows: Rows = (0..80).map(|id| (id, Some(id))).collect();
+    table.upsert(&batch(&rows)).unwrap();
+    table.publish(PublishOptions::new()).unwrap();
+    table.delete([5]).unwrap();
+    table.publish_now().unwrap();
+    rows.remove(&5);
+    drop(table);
+    let folder = home.join("after");
+    fs::rename(home.join("before"), &folder).unwrap();
+    let table = Table::open(&folder, options()).unwrap();
+    let published = table.publish_now().unwrap();
+    assert!(published.metadata.ends_with("v3.metadata.json"));
+    let metadata = metadata(&hinted(&folder));
+    assert_eq!((metadata.location.as_str(), metadata.snapshots.len()), (folder.to_str().unwrap(), 1));
+    assert_eq!(read_newest(&folder), rows);
+}
+
+#[test]
+fn metadata_of_another_program_is_not_overwritten() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().canonicalize().unwrap().join("table");
+    let table = create(&folder);
+    table.upsert(&batch(&Rows::from([(1, Some(1))]))).unwrap();
+    let published = table.publish(PublishOptions::new()).unwrap();
+    // It sets a property, and leaves the snapshot.
+    let mut changed = metadata(&published.metadata);
+    changed.last_updated_ms += 1;
+    changed.properties.insert("owner".to_owned(), "other".to_owned());
+    let foreign = folder.join("metadata/v2.metadata.json");
+    fs::write(&foreign, changed.to_bytes().unwrap()).unwrap();
+    table.upsert(&batch(&Rows::from([(2, Some(2))]))).unwrap();
+    let error = table.flush().unwrap_err();
+    assert!(matches!(&error, Error::ForeignMetadata { path } if *path == foreign), "{error}");
+    assert!(matches!(table.publication(), Err(Error::ForeignMetadata { .. })));
+    assert!(matches!(table.stop_publishing(), Err(Error::ForeignMetadata { .. })));
+    assert_eq!(fs::read(&foreign).unwrap(), changed.to_bytes().unwrap());
+    assert_eq!(table.count().unwrap(), 2);
+    fs::remove_file(&foreign).unwrap();
+    // A catalog's name of a metadata file.
+    let foreign = folder.join("metadata/00003-0d2e.metadata.json");
+    fs::write(&foreign, b"{}").unwrap();
+    assert!(matches!(table.publish_now(), Err(Error::ForeignMetadata { .. })));
+    fs::remove_file(&foreign).unwrap();
+    table.publish_now().unwrap();
+    assert_eq!(read_newest(&folder), Rows::from([(1, Some(1)), (2, Some(2))]));
+}
+
+#[test]
+fn a_type_that_iceberg_lacks_is_an_error_that_names_the_column() {
+    let home = tempfile::tempdir().unwrap();
+    let schema =
+        Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("port", DataType::UInt16, true)]);
+    let table = Table::create(home.path().join("table"), &schema, &["id"], options()).unwrap();
+    let ports: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(vec![1])), Arc::new(UInt16Array::from(vec![80]))];
+    table.upsert(&RecordBatch::try_new(Arc::new(schema), ports).unwrap()).unwrap();
+    let error = table.publish(PublishOptions::new()).unwrap_err();
+    let what = "the table cannot be published: column port: Iceberg has no type for the values of UInt16";
+    assert_eq!(error.to_string(), what);
+    // It is not set to be published, so flushes go on.
+    table.upsert(&table.get(1).unwrap().unwrap()).unwrap();
+    table.flush().unwrap();
+}
+
+#[test]
+fn a_column_that_was_widened_beyond_iceberg_is_an_error_that_names_the_column() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().canonicalize().unwrap().join("table");
+    let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("n", DataType::Int32, true)]);
+    let table = Table::create(&folder, &schema, &["id"], options()).unwrap();
+    let columns: Vec<ArrayRef> =
+        vec![Arc::new(Int64Array::from(vec![1])), Arc::new(arrow_array::Int32Array::from(vec![7]))];
+    table.upsert(&RecordBatch::try_new(Arc::new(schema), columns).unwrap()).unwrap();
+    table.publish(PublishOptions::new()).unwrap();
+    table.widen_column("n", &DataType::Float64).unwrap();
+    let error = table.publish_now().unwrap_err();
+    assert!(error.to_string().contains("column n: files have it in a narrower type"), "{error}");
+}
+
+/// Whatever a loss of power leaves of a publication, readers find the snapshot before or the new one, and the next publication goes on.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_loss_of_power_leaves_the_old_snapshot_or_the_new_one() {
+    use crate::disk::{Disk, fast_folder};
+
+    let seeded = Seeded::new("publish power");
+    let mut random = Rng::with_seed(seeded.seed());
+    let (mut images, mut old, mut new) = (0, 0, 0);
+    for _ in 0..6 {
+        let home = fast_folder();
+        let folder = home.path().canonicalize().unwrap().join("table");
+        let table = create(&folder);
+        let mut rows: Rows = (0..120).map(|id| (id, Some(id))).collect();
+        table.upsert(&batch(&rows)).unwrap();
+        table.publish(PublishOptions::new().keep(Duration::from_millis(random.u64(..40)))).unwrap();
+        for step in 0..6 {
+            let before = rows.clone();
+            let put: Rows = (0..20).map(|_| (random.i64(..150), Some(-step))).collect();
+            table.upsert(&batch(&put)).unwrap();
+            rows.extend(put);
+            let gone = random.i64(..150);
+            table.delete([gone]).unwrap();
+            rows.remove(&gone);
+            let disk = Disk::watch(&folder.join("metadata"));
+            disk.take_images(2, random.u64(..));
+            table.publish_now().unwrap();
+            let taken = disk.images();
+            drop(disk);
+            let last = taken.len() - 1;
+            for (at, image) in taken.into_iter().enumerate() {
+                let copy = fast_folder();
+                let copied = copy.path().canonicalize().unwrap();
+                image.write(&copied.join("metadata"));
+                for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+                    if entry.file_name().to_str().unwrap().ends_with(".parquet") {
+                        fs::hard_link(entry.path(), copied.join(entry.file_name())).unwrap();
+                    }
+                }
+                let newest = image
+                    .files
+                    .keys()
+                    .filter_map(|name| name.strip_prefix('v')?.strip_suffix(".metadata.json")?.parse::<u64>().ok());
+                let newest = copied.join(format!("metadata/v{}.metadata.json", newest.max().unwrap()));
+                for file in [hinted(&copied), newest] {
+                    let metadata = metadata(&file);
+                    let found = read(metadata.current_snapshot().unwrap(), &copied, &metadata.location);
+                    assert!(found == before || found == rows, "{}: {}", image.what, file.display());
+                    assert!(at < last || found == rows, "the end of a publication is not durable");
+                    (old, new) = (old + usize::from(found == before), new + usize::from(found == rows));
+                }
+                images += 1;
+            }
+        }
+        // What a crash has left does not disturb the next publication.
+        let crashed = folder.join("metadata");
+        fs::write(crashed.join(".v99.metadata.json.partial"), b"{").unwrap();
+        fs::write(crashed.join("0000000099-data.avro"), b"").unwrap();
+        fs::remove_file(crashed.join("version-hint.text")).unwrap();
+        table.publish_now().unwrap();
+        assert_eq!(read_newest(&folder), rows);
+        table.delete([0]).unwrap();
+        rows.remove(&0);
+        table.publish_now().unwrap();
+        assert_eq!(read_newest(&folder), rows);
+        assert!(!crashed.join("0000000099-data.avro").exists() && !crashed.join(".v99.metadata.json.partial").exists());
+    }
+    assert!(images > 100 && old > 20 && new > 20, "{images} images: {old} old, {new} new");
+}

@@ -1,0 +1,200 @@
+"""Changes keyed tables by the command, publishes them, and says whether readers of Iceberg find the rows that a dict has.
+
+    published.py LATH [CASES]
+
+LATH is the command. A table is changed as in keyed.py, and published several times; after each time pyiceberg, polars and DuckDB read the
+folder, and earlier snapshots are read again. One more table has a column of each type that Iceberg has. Prints one line a reader and fault;
+exits with 1 if there are faults.
+"""
+
+import datetime
+import decimal
+import importlib.metadata
+import os
+import pathlib
+import random
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import duckdb
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+from keyed import Case
+from pyiceberg.table import StaticTable
+
+
+def extension(name):
+    """The file of an extension of DuckDB, which a package brings."""
+    files = importlib.metadata.files(f"duckdb-extension-{name}")
+    return next(str(file.locate()) for file in files if str(file).endswith(".duckdb_extension"))
+
+
+CONNECTION = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+for name in ("avro", "httpfs", "iceberg"):
+    CONNECTION.execute(f"LOAD '{extension(name)}'")
+CONNECTION.execute("SET TimeZone = 'UTC'")
+
+
+def newest(table):
+    """The metadata file that the hint names."""
+    number = (table / "metadata" / "version-hint.text").read_text().strip()
+    return table / "metadata" / f"v{number}.metadata.json"
+
+
+def read_pyiceberg(metadata, columns):
+    table = StaticTable.from_metadata(str(metadata)).scan().to_arrow().sort_by("id")
+    return list(zip(*(table.column(name).to_pylist() for name in columns)))
+
+
+def read_polars(metadata, columns):
+    # The newest metadata file without a catalog.
+    frame = polars.scan_iceberg(str(metadata)).select(columns).sort("id").collect()
+    return frame.rows()
+
+
+def read_duckdb(metadata, columns):
+    names = ", ".join(f'"{name}"' for name in columns)
+    return CONNECTION.execute(f"SELECT {names} FROM iceberg_scan('{metadata}') ORDER BY id").fetchall()
+
+
+def read_duckdb_folder(metadata, columns):
+    """By the folder: DuckDB reads the hint."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    folder = metadata.parent.parent
+    query = f"SELECT {names} FROM iceberg_scan('{folder}', version_name_format = 'v%s%s.metadata.json') ORDER BY id"
+    return CONNECTION.execute(query).fetchall()
+
+
+READERS = {
+    "pyiceberg": (importlib.metadata.version("pyiceberg"), read_pyiceberg),
+    "polars": (polars.__version__, read_polars),
+    "duckdb": (duckdb.__version__, read_duckdb),
+    "duckdb, by the folder": (duckdb.__version__, read_duckdb_folder),
+}
+
+
+class Published(Case):
+    """A table that is published."""
+
+    def __init__(self, lath, folder, seed):
+        super().__init__(lath, folder, seed)
+        self.table = self.database / "table-000001"
+        self.run("table", "publish", self.database, "--table", "t", "--as", "iceberg")
+        # Snapshots that stay readable: the metadata file, the columns and the rows.
+        self.snapshots = []
+
+    def publish(self):
+        self.run("table", "publish", self.database, "--table", "t", "--now")
+        self.snapshots.append((newest(self.table), ["id", *self.types], self.expected()))
+
+    def move(self):
+        """Moves the folder: paths in metadata are absolute."""
+        moved = self.folder / f"moved{len(self.steps)}"
+        shutil.move(self.database, moved)
+        self.database, self.table, self.snapshots = moved, moved / "table-000001", []
+
+
+def compare(name, read, snapshot, what):
+    metadata, columns, expected = snapshot
+    try:
+        found = read(metadata, columns)
+    except Exception as error:
+        print(f"{name}: {what}: {type(error).__name__}: {str(error)[:300]}")
+        return False
+    if [tuple(row) for row in found] != expected:
+        wrong = [pair for pair in zip(found, expected) if tuple(pair[0]) != pair[1]][:2]
+        print(f"{name}: {what}: {len(found)} rows instead of {len(expected)}, {wrong}")
+        return False
+    return True
+
+
+def histories(lath, cases, first_seed, faults, equal):
+    rows = 0
+    for seed in range(first_seed, first_seed + cases):
+        with tempfile.TemporaryDirectory() as folder:
+            case = Published(lath, pathlib.Path(folder), seed)
+            for step in range(24):
+                case.step()
+                if step % 4 == 3:
+                    case.publish()
+                    snapshot = case.snapshots[-1]
+                    rows += len(case.rows)
+                    for name, (_, read) in READERS.items():
+                        is_equal = compare(name, read, snapshot, f"seed {seed}, after {case.steps}")
+                        equal[name] += is_equal
+                        faults[name] += not is_equal
+                if step == 15 and seed % 3 == 0:
+                    case.move()
+            # A reader that planned with an earlier snapshot finds its files.
+            for name, (_, read) in READERS.items():
+                if name != "duckdb, by the folder":
+                    for snapshot in case.snapshots[:-1]:
+                        faults[name] += not compare(name, read, snapshot, f"seed {seed}: an earlier snapshot")
+            case.run("table", "check", case.database, "--table", "t")
+    return rows
+
+
+def types(lath, faults):
+    """A column of each type, with nulls, rows that replace others, and deleted rows."""
+    zone = datetime.timezone.utc
+    moment = datetime.datetime(2024, 2, 29, 23, 59, 59, 123456)
+    values = {
+        "flag": (pa.bool_(), [True, False]),
+        "tiny": (pa.int8(), [-128, 127]),
+        "small": (pa.int16(), [-32768, 32767]),
+        "int": (pa.int32(), [-(2**31), 2**31 - 1]),
+        "long": (pa.int64(), [-(2**63), 2**63 - 1]),
+        "float": (pa.float32(), [-0.5, 3.25]),
+        "double": (pa.float64(), [-1e300, float("inf")]),
+        "short_decimal": (pa.decimal128(9, 2), [decimal.Decimal("-1.25"), decimal.Decimal("9999999.99")]),
+        "decimal": (pa.decimal128(18, 4), [decimal.Decimal("-1.2500"), decimal.Decimal("0.0001")]),
+        "long_decimal": (pa.decimal128(38, 10), [decimal.Decimal("-1.2500000000"), decimal.Decimal("9" * 28 + ".5000000000")]),
+        "day": (pa.date32(), [datetime.date(1969, 12, 31), datetime.date(2024, 2, 29)]),
+        "time": (pa.time64("us"), [datetime.time(0, 0, 0, 1), datetime.time(23, 59, 59, 999999)]),
+        "at": (pa.timestamp("us"), [moment, datetime.datetime(1960, 1, 1)]),
+        "at_utc": (pa.timestamp("us", "UTC"), [moment.replace(tzinfo=zone), datetime.datetime(1960, 1, 1, tzinfo=zone)]),
+        "text": (pa.string(), ["", "日本 é" * 30]),
+        "bytes": (pa.binary(), [b"", b"\x00\xff" * 50]),
+        "fixed": (pa.binary(3), [b"abc", b"\x00\x00\xff"]),
+    }
+    count = 300
+    columns = {"id": pa.array(range(count), pa.int64())}
+    for name, (type, choices) in values.items():
+        columns[name] = pa.array([None if n % 7 == 0 else choices[n % 2] for n in range(count)], type)
+    rows = pa.table(columns)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        pq.write_table(rows, folder / "rows.parquet")
+        pq.write_table(rows.slice(100, 50), folder / "again.parquet")
+        run = lambda *command: Case.run(type_case, *command)
+        type_case = Case.__new__(Case)
+        type_case.lath, type_case.steps = lath, []
+        run("table", "create", folder / "t", "--key", "id", folder / "rows.parquet")
+        run("table", "publish", folder / "t", "--as", "iceberg")
+        run("table", "upsert", folder / "t", folder / "again.parquet")
+        run("table", "delete", folder / "t", *range(0, 40))
+        run("table", "publish", folder / "t", "--now")
+        expected = [tuple(row.values()) for row in rows.slice(40).to_pylist()]
+        for name, (_, read) in READERS.items():
+            for column in values:
+                wanted = [(row[0], row[1 + list(values).index(column)]) for row in expected]
+                is_equal = compare(name, read, (newest(folder / "t"), ["id", column], wanted), f"type {values[column][0]}")
+                faults[name] += not is_equal
+
+
+def main(lath, cases):
+    first_seed = int(os.environ.get("LATH_SEED") or (random.randrange(1 << 32) if "LATH_NEW_SEEDS" in os.environ else 1))
+    equal, faults = {name: 0 for name in READERS}, {name: 0 for name in READERS}
+    types(lath, faults)
+    rows = histories(lath, cases, first_seed, faults, equal)
+    for name, (version, _) in READERS.items():
+        print(f"{name} {version}: {equal[name]} of {6 * cases} publications equal, {rows} rows; {faults[name]} faults")
+    return sum(faults.values())
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10) else 0)
