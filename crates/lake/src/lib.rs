@@ -1,7 +1,7 @@
-//! Tables of Delta Lake, read as [`Dataset`](lath_parquet::Dataset)s.
+//! Tables of Delta Lake and Iceberg, read as [`Dataset`](lath_parquet::Dataset)s.
 //!
-//! The Parquet files of such a folder do not determine its rows: a log says which files belong to a version of the table, which of
-//! their rows are deleted, and how their columns map to the columns of the table. [`open`] reads the log. The result is a dataset, so
+//! The Parquet files of such a folder do not determine its rows: a log or a tree of manifests says which files belong to a version of the table, which of
+//! their rows are deleted, and how their columns map to the columns of the table. [`open`] reads it. The result is a dataset, so
 //! scans, counts, statistics and SQL work on it as on files.
 //!
 //! ```no_run
@@ -15,6 +15,7 @@
 //! ```
 
 mod delta;
+mod iceberg;
 mod lake;
 mod opening;
 mod storage;

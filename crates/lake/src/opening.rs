@@ -3,10 +3,11 @@
 use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
 
 use crate::delta;
+use crate::iceberg;
 use crate::lake::{Lake, LakeOptions};
 use crate::storage::{Folder, may_be_folder};
 
-/// Opens the table in a local folder or below a URL.
+/// Opens the table in a local folder or below a URL, or the table of Iceberg that a metadata file describes.
 ///
 /// # Errors
 /// [`Error::Invalid`] if there is no table of Delta Lake or Iceberg, or no such version; [`Error::Unsupported`] if the table
@@ -24,12 +25,16 @@ pub fn open(location: &str, options: &LakeOptions) -> Result<Lake> {
 /// # Errors
 /// As [`open`].
 pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
+    if iceberg::is_metadata_file(location) {
+        return iceberg::open_file(location, options).map(Some);
+    }
     if !may_be_folder(location) {
         return Ok(None);
     }
     let folder = Folder::open(location, &options.dataset)?;
     match folder.format()? {
         Some(FolderFormat::DeltaLake) => delta::open(&folder, options).map(Some),
+        Some(FolderFormat::Iceberg) => iceberg::open(&folder, options).map(Some),
         _ => Ok(None),
     }
 }
@@ -41,5 +46,8 @@ pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
 /// # Errors
 /// [`Error::Invalid`] for a malformed URL, [`Error::Io`] if the storage fails.
 pub fn format_at(location: &str, options: &DatasetOptions) -> Result<Option<FolderFormat>> {
+    if iceberg::is_metadata_file(location) {
+        return Ok(Some(FolderFormat::Iceberg));
+    }
     if may_be_folder(location) { Folder::open(location, options)?.format() } else { Ok(None) }
 }

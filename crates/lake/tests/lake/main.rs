@@ -6,3 +6,4 @@ mod delta_checkpoints;
 mod delta_damage;
 mod delta_features;
 mod delta_table;
+mod iceberg;

@@ -1,0 +1,115 @@
+//! Iceberg tables of versions 1, 2 and 3.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `metadata_file` | Finds the metadata file of a table. |
+//! | `snapshot` | Chooses a snapshot by number, time, branch or tag. |
+//! | `paths` | Finds files of a table that may have been moved. |
+//! | `columns` | Makes Arrow columns, and says how files store them. |
+//! | `manifests` | Reads which data files and delete files a snapshot has. |
+//! | `evidence` | Rules files out by metrics and partitions. |
+//! | `deletes` | Finds the deleted rows of a data file. |
+//! | `values` | Converts single values. |
+
+mod columns;
+mod deletes;
+mod evidence;
+mod manifests;
+mod metadata_file;
+mod partitions;
+mod paths;
+mod snapshot;
+mod values;
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use lath_iceberg::{FileContent, TableMetadata};
+use lath_parquet::{Dataset, DatasetFile, Error, FolderFormat, Result};
+
+use self::columns::{StoredNames, TableColumns};
+use self::deletes::Deletes;
+use self::evidence::FileMetrics;
+use self::partitions::PartitionValues;
+use self::paths::Locations;
+use crate::lake::{Lake, LakeOptions};
+use crate::storage::Folder;
+
+pub(crate) use self::metadata_file::is_metadata_file;
+
+/// Opens the table in a folder.
+pub(crate) fn open(folder: &Folder, options: &LakeOptions) -> Result<Lake> {
+    let (location, metadata) = metadata_file::newest(folder)?;
+    open_metadata(folder, &location, &metadata, options)
+}
+
+/// Opens the table with the metadata file at a path or URL.
+pub(crate) fn open_file(location: &str, options: &LakeOptions) -> Result<Lake> {
+    let whole = match location.contains("://") {
+        true => location.to_owned(),
+        false => {
+            let path = std::path::absolute(location).map_err(|error| Error::io("find", error))?;
+            let text = path.to_str().ok_or_else(|| Error::invalid(format!("{location}: the path is not Unicode")))?;
+            text.to_owned()
+        }
+    };
+    let parts = whole.rsplit_once('/').and_then(|(above, name)| Some((above.rsplit_once('/')?, name)));
+    let Some(((table, metadata_folder), name)) = parts else {
+        return Err(Error::invalid(format!("{location}: a metadata file is in a folder of the table")));
+    };
+    let folder = Folder::open(if table.is_empty() { "/" } else { table }, &options.dataset)?;
+    let location = folder.location(&format!("{metadata_folder}/{name}"))?;
+    let metadata = metadata_file::read(&folder, &location)?;
+    open_metadata(&folder, &location, &metadata, options)
+}
+
+fn open_metadata(folder: &Folder, location: &str, metadata: &TableMetadata, options: &LakeOptions) -> Result<Lake> {
+    let chosen = snapshot::choose(metadata, options.at.as_ref(), location)?;
+    let names = match metadata.properties.get(StoredNames::PROPERTY) {
+        Some(text) => StoredNames::parse(text).map_err(|error| error.locate(|at| at.file = Some(location.into())))?,
+        None => StoredNames::default(),
+    };
+    let columns = Arc::new(TableColumns::new(chosen.schema, &names)?);
+    let dataset_options = Arc::new(folder.options().clone().columns(Arc::clone(&columns.mapping)));
+    let table = folder.location("")?;
+    let Some(snapshot) = chosen.snapshot else {
+        let dataset = Dataset::with_schema(Arc::clone(&columns.schema), Vec::new(), Vec::new())?;
+        return Ok(Lake::new(&table, FolderFormat::Iceberg, -1, dataset));
+    };
+    let locations = Arc::new(Locations::new(folder, &metadata.location));
+    let ids: HashSet<i32> = columns.ids().collect();
+    let entries = manifests::read(&locations, metadata, snapshot, &ids)?;
+    let mut partitions = PartitionValues::new(&columns, metadata, &entries)?;
+    let mut files = Vec::new();
+    let mut data = Vec::new();
+    let mut deletes = Deletes::new(&locations, metadata, &names);
+    for entry in entries {
+        match entry.file.content {
+            FileContent::Data => data.push(entry),
+            _ => deletes.add(&entry)?,
+        }
+    }
+    for mut entry in data {
+        let path = locations.find(&entry.file.file_path)?;
+        let rows = partitions.rows(&entry)?;
+        let file = DatasetFile::at(&path, Some(entry.file.file_size_in_bytes), rows, &dataset_options)?;
+        let file = match deletes.of(&entry, &path)? {
+            Some(deleted) => file.with_deleted(deleted),
+            None => file,
+        };
+        files.push(file.with_evidence(Arc::new(FileMetrics::take(&mut entry.file, &columns, &entry.spec))));
+    }
+    let dataset = Dataset::with_schema(Arc::clone(&columns.schema), partitions.finish()?, files)?;
+    Ok(Lake::new(&table, FolderFormat::Iceberg, snapshot.snapshot_id, dataset))
+}
+
+/// An error of reading Iceberg's files, with the file or part that it is about.
+fn located(error: impl Into<lath_iceberg::Error>, place: &str) -> Error {
+    let error = error.into();
+    let describe = |what: &dyn Display| format!("{place}: {what}");
+    match error {
+        lath_iceberg::Error::Unsupported { feature } => Error::unsupported(describe(&feature)),
+        other => Error::corrupt(describe(&other)),
+    }
+}
