@@ -60,9 +60,9 @@ class Lath:
         self.command = command
 
     def rows(self, location, at=None, where=None, prune=True):
-        arguments = [self.command, "convert", location, "-o", "-", "--format", "arrow"]
+        arguments = [self.command, "find", location, "--where", where or "TRUE", "--format", "arrow"]
         arguments += ["--at", str(at)] if at is not None else []
-        arguments += ["--where", where] if where else []
+        arguments += [] if prune else ["--no-prune"]
         run = subprocess.run(arguments, capture_output=True)
         if run.returncode:
             raise RuntimeError(run.stderr.decode().strip())

@@ -8,7 +8,7 @@ use crate::lake::At;
 const MAIN: &str = "main";
 
 /// A snapshot, and the columns with which it is read.
-pub(super) struct Chosen<'m> {
+pub(super) struct Selection<'m> {
     /// `None` for a table without any.
     pub(super) snapshot: Option<&'m Snapshot>,
     pub(super) schema: &'m Schema,
@@ -16,7 +16,7 @@ pub(super) struct Chosen<'m> {
 
 /// The snapshot at `at`, or the newest one. The newest snapshot of a branch is read with the table's current columns, and others with
 /// the columns of their time.
-pub(super) fn choose<'m>(metadata: &'m TableMetadata, at: Option<&At>, file: &str) -> Result<Chosen<'m>> {
+pub(super) fn choose<'m>(metadata: &'m TableMetadata, at: Option<&At>, file: &str) -> Result<Selection<'m>> {
     let current = metadata.current_schema().ok_or_else(|| Error::corrupt(format!("{file} has no current schema")))?;
     let by_id = |id: i64| {
         metadata
@@ -29,10 +29,10 @@ pub(super) fn choose<'m>(metadata: &'m TableMetadata, at: Option<&At>, file: &st
             // Snapshots of version 1 may not have one.
             None => current,
         };
-        Ok(Chosen { snapshot: Some(snapshot), schema })
+        Ok(Selection { snapshot: Some(snapshot), schema })
     };
     match at {
-        None => Ok(Chosen { snapshot: metadata.current_snapshot_id.map(by_id).transpose()?, schema: current }),
+        None => Ok(Selection { snapshot: metadata.current_snapshot_id.map(by_id).transpose()?, schema: current }),
         Some(At::Version(id)) => of_its_time(by_id(*id)?),
         Some(At::Time(micros)) => {
             let before = metadata.snapshot_log.iter().filter(|(time, _)| time.saturating_mul(1000) <= *micros);
@@ -43,7 +43,7 @@ pub(super) fn choose<'m>(metadata: &'m TableMetadata, at: Option<&At>, file: &st
         }
         Some(At::Name(name)) => match metadata.refs.get(name) {
             Some(reference) if reference.is_branch => {
-                Ok(Chosen { snapshot: Some(by_id(reference.snapshot_id)?), schema: current })
+                Ok(Selection { snapshot: Some(by_id(reference.snapshot_id)?), schema: current })
             }
             Some(reference) => of_its_time(by_id(reference.snapshot_id)?),
             None if name == MAIN => choose(metadata, None, file),
