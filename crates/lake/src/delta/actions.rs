@@ -26,6 +26,8 @@ pub(super) struct Add {
     pub(super) partition_values: Option<HashMap<String, Option<String>>>,
     pub(super) size: Option<u64>,
     pub(super) deletion_vector: Option<DeletionVector>,
+    /// Statistics, as JSON.
+    pub(super) stats: Option<Box<str>>,
 }
 
 /// A file that no longer belongs to the table.

@@ -7,6 +7,7 @@ mod partition_values;
 mod paths;
 mod protocol;
 mod schema;
+mod statistics;
 mod z85;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use lath_parquet::{ColumnMapping, Dataset, DatasetFile, DatasetOptions, DeletedR
 
 use self::actions::Add;
 use self::schema::TableSchema;
+use self::statistics::FileStatistics;
 use crate::lake::{Lake, LakeOptions};
 use crate::storage::Folder;
 
@@ -35,13 +37,17 @@ pub(crate) fn open(folder: &Folder, options: &LakeOptions) -> Result<Lake> {
 
 /// The rows of `files`. None of them is opened, and no deletion vector is read.
 fn dataset(folder: &Folder, table: TableSchema, files: Vec<Add>, options: &DatasetOptions) -> Result<Dataset> {
-    let TableSchema { schema, columns, partitions } = table;
+    let TableSchema { schema, columns, partitions, statistics } = table;
+    let statistics = Arc::new(statistics);
     let (partitions, rows) = partition_values::columns(&partitions, &files)?;
     let options = Arc::new(options.clone().columns(Arc::new(ColumnMapping::new(columns))));
     let shared_folder = Arc::new(folder.clone());
     let mut found = Vec::with_capacity(files.len());
     for (add, rows) in files.into_iter().zip(rows) {
-        let file = DatasetFile::at(&paths::resolve(folder, &add.path)?, add.size, rows, &options)?;
+        let mut file = DatasetFile::at(&paths::resolve(folder, &add.path)?, add.size, rows, &options)?;
+        if let Some(json) = add.stats {
+            file = file.with_evidence(Arc::new(FileStatistics { json, columns: Arc::clone(&statistics) }));
+        }
         found.push(match add.deletion_vector {
             None => file,
             Some(vector) => {

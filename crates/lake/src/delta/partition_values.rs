@@ -84,10 +84,9 @@ fn parse(data_type: &DataType, texts: &[Option<&str>]) -> Option<ArrayRef> {
         DataType::Int64 => primitive::<Int64Type>(texts(), |text| text.parse().ok())?,
         DataType::Float32 => primitive::<Float32Type>(texts(), |text| text.parse().ok())?,
         DataType::Float64 => primitive::<Float64Type>(texts(), |text| text.parse().ok())?,
-        DataType::Date32 => primitive::<Date32Type>(texts(), Date32Type::parse)?,
+        DataType::Date32 => primitive::<Date32Type>(texts(), days)?,
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            let value = |text: &str| string_to_datetime(&Utc, text).ok().map(|time| time.timestamp_micros());
-            let array = typed::<TimestampMicrosecondType>(texts(), value)?;
+            let array = typed::<TimestampMicrosecondType>(texts(), micros)?;
             Arc::new(array.with_data_type(data_type.clone()))
         }
         DataType::Decimal128(precision, scale) => {
@@ -127,8 +126,18 @@ fn primitive<'t, T: ArrowPrimitiveType>(
     Some(Arc::new(typed::<T>(texts, parse)?))
 }
 
+/// The days since 1970 of a date.
+pub(super) fn days(text: &str) -> Option<i32> {
+    Date32Type::parse(text)
+}
+
+/// The microseconds since 1970 of a time.
+pub(super) fn micros(text: &str) -> Option<i64> {
+    string_to_datetime(&Utc, text).ok().map(|time| time.timestamp_micros())
+}
+
 /// The integer that a decimal number is at a scale, if it has no digit behind that: `-12.5` is -1250 at scale 2.
-fn unscaled(text: &str, scale: i8) -> Option<i128> {
+pub(super) fn unscaled(text: &str, scale: i8) -> Option<i128> {
     let (digits, exponent) = match text.split_once(['e', 'E']) {
         Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
         None => (text, 0),

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use lath_parquet::{Error, MappedColumn, Result};
 use serde_json::Value;
 
 use super::actions::Metadata;
+use super::statistics::StatisticsColumns;
 
 /// The deepest nesting of types.
 const MAX_DEPTH: usize = 64;
@@ -31,6 +32,8 @@ pub(super) struct TableSchema {
     pub(super) columns: Vec<MappedColumn>,
     /// The partition columns.
     pub(super) partitions: Vec<PartitionField>,
+    /// The columns that may have statistics in the log.
+    pub(super) statistics: StatisticsColumns,
 }
 
 /// A partition column, whose values are in the log.
@@ -46,6 +49,15 @@ struct Column {
     field: Field,
     mapped: MappedColumn,
     physical_name: String,
+    leaves: Vec<Leaf>,
+}
+
+/// A field without fields, within structs alone.
+struct Leaf {
+    /// The names from the column down, last first.
+    names: Vec<String>,
+    physical_names: Vec<String>,
+    data_type: DataType,
 }
 
 impl TableSchema {
@@ -68,9 +80,14 @@ impl TableSchema {
                 .ok_or_else(|| Error::corrupt(format!("the partition column {name:?} is not in the schema")))
         };
         let places = metadata.partition_columns.iter().map(partition_place).collect::<Result<Vec<_>>>()?;
-        let mut table = Self { schema: Arc::new(Schema::empty()), columns: Vec::new(), partitions: Vec::new() };
+        let mut table = Self {
+            schema: Arc::new(Schema::empty()),
+            columns: Vec::new(),
+            partitions: Vec::new(),
+            statistics: StatisticsColumns::default(),
+        };
         let mut fields = Vec::with_capacity(columns.len());
-        for (at, Column { field, mapped, physical_name }) in columns.into_iter().enumerate() {
+        for (at, Column { field, mapped, physical_name, leaves }) in columns.into_iter().enumerate() {
             let field: FieldRef = Arc::new(field);
             if fields.iter().any(|other: &FieldRef| other.name() == field.name()) {
                 return Err(Error::corrupt(format!("the schema has two columns {:?}", field.name())));
@@ -79,6 +96,11 @@ impl TableSchema {
                 table.partitions.push(PartitionField { field: Arc::clone(&field), physical_name });
             } else {
                 table.columns.push(mapped);
+                for Leaf { mut names, mut physical_names, data_type } in leaves {
+                    names.reverse();
+                    physical_names.reverse();
+                    table.statistics.insert(names, physical_names, data_type);
+                }
             }
             fields.push(field);
         }
@@ -99,7 +121,8 @@ fn column(json: &Value, mapping: Mapping, depth: usize) -> Result<Column> {
     let name =
         json.get("name").and_then(Value::as_str).ok_or_else(|| Error::corrupt("a field of the schema has no name"))?;
     let data_type = json.get("type").ok_or_else(|| Error::corrupt(format!("the field {name:?} has no type")))?;
-    let (data_type, inner) = typed(data_type, mapping, depth).map_err(|error| about(name, error))?;
+    let FieldType { data_type, inner, mut leaves } =
+        typed(data_type, mapping, depth).map_err(|error| about(name, error))?;
     let property = |key: &str| json.get("metadata").and_then(|metadata| metadata.get(key));
     let lacks =
         |what: &str| Error::corrupt(format!("the field {name:?} has no {what}, which the column mapping needs"));
@@ -113,17 +136,30 @@ fn column(json: &Value, mapping: Mapping, depth: usize) -> Result<Column> {
         let id = property("delta.columnMapping.id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
         mapped = mapped.id(id.ok_or_else(|| lacks("ID"))?);
     }
+    if !data_type.is_nested() {
+        leaves.push(Leaf { names: Vec::new(), physical_names: Vec::new(), data_type: data_type.clone() });
+    }
+    for leaf in &mut leaves {
+        leaf.names.push(name.to_owned());
+        leaf.physical_names.push(physical_name.to_owned());
+    }
     // Nullable in any case: a constraint that was added later says nothing about a file without the column.
-    Ok(Column { field: Field::new(name, data_type, true), mapped, physical_name: physical_name.to_owned() })
+    Ok(Column { field: Field::new(name, data_type, true), mapped, physical_name: physical_name.to_owned(), leaves })
 }
 
 /// A type, and how what it has inside is found in files.
-fn typed(json: &Value, mapping: Mapping, depth: usize) -> Result<(DataType, Vec<MappedColumn>)> {
+struct FieldType {
+    data_type: DataType,
+    inner: Vec<MappedColumn>,
+    leaves: Vec<Leaf>,
+}
+
+fn typed(json: &Value, mapping: Mapping, depth: usize) -> Result<FieldType> {
     if depth > MAX_DEPTH {
         return Err(Error::limit("levels of nested types", MAX_DEPTH as u64, depth as u64));
     }
     if let Some(name) = json.as_str() {
-        return Ok((primitive(name)?, Vec::new()));
+        return Ok(FieldType { data_type: primitive(name)?, inner: Vec::new(), leaves: Vec::new() });
     }
     let inner = |key: &str| {
         let json = json.get(key).ok_or_else(|| Error::corrupt(format!("a type without {key}")))?;
@@ -133,22 +169,26 @@ fn typed(json: &Value, mapping: Mapping, depth: usize) -> Result<(DataType, Vec<
     match json.get("type").and_then(Value::as_str) {
         Some("struct") => {
             let columns = struct_fields(json, mapping, depth + 1)?;
-            let (fields, mapped): (Vec<Field>, _) =
-                columns.into_iter().map(|column| (column.field, column.mapped)).unzip();
-            Ok((DataType::Struct(fields.into()), mapped))
+            let (mut fields, mut inner, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
+            for column in columns {
+                fields.push(column.field);
+                inner.push(column.mapped);
+                leaves.extend(column.leaves);
+            }
+            Ok(FieldType { data_type: DataType::Struct(fields.into()), inner, leaves })
         }
         Some("array") => {
-            let (element, within) = inner("elementType")?;
-            let field = Field::new("element", element, true);
-            Ok((DataType::List(Arc::new(field)), vec![anonymous("element", within)]))
+            let FieldType { data_type, inner, .. } = inner("elementType")?;
+            let data_type = DataType::List(Arc::new(Field::new("element", data_type, true)));
+            Ok(FieldType { data_type, inner: vec![anonymous("element", inner)], leaves: Vec::new() })
         }
         Some("map") => {
-            let (key, within_key) = inner("keyType")?;
-            let (value, within_value) = inner("valueType")?;
-            let fields: Fields = vec![Field::new("key", key, false), Field::new("value", value, true)].into();
-            let entries = Field::new("key_value", DataType::Struct(fields), false);
-            let mapped = vec![anonymous("key", within_key), anonymous("value", within_value)];
-            Ok((DataType::Map(Arc::new(entries), false), mapped))
+            let (key, value) = (inner("keyType")?, inner("valueType")?);
+            let fields = vec![Field::new("key", key.data_type, false), Field::new("value", value.data_type, true)];
+            let entries = Field::new("key_value", DataType::Struct(fields.into()), false);
+            let data_type = DataType::Map(Arc::new(entries), false);
+            let inner = vec![anonymous("key", key.inner), anonymous("value", value.inner)];
+            Ok(FieldType { data_type, inner, leaves: Vec::new() })
         }
         _ => Err(Error::corrupt(format!("{json} is not a type"))),
     }

@@ -1,6 +1,6 @@
 //! Versions, partitions and time.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
 use lath_lake::At;
@@ -60,6 +60,33 @@ fn partition_columns_have_their_place_and_type_and_rule_out_files() {
     assert_eq!(found("text > 'b' AND id = 3"), ["0001-01-01 3 ä"]);
     assert_eq!(rows(lake.dataset().scan().select(["text", "id"])).unwrap(), ["- 2", "a/b 1", "ä 3"]);
     assert_eq!(lake.dataset().scan().predicate(column("day").is_not_null()).count().unwrap(), 2);
+}
+
+#[test]
+fn statistics_of_the_log_rule_files_out_before_they_are_opened() {
+    let table = Table::new(&[]);
+    let add = |name: &str, id: i64, stats: serde_json::Value| {
+        let mut add = table.file(name, &[(id, "x"), (id + 1, "y")]);
+        add["add"]["stats"] = stats.to_string().into();
+        add
+    };
+    let stats = |low: i64, high: i64| json!({ "numRecords": 2, "minValues": { "id": low }, "maxValues": { "id": high }, "nullCount": { "id": 0, "text": 0 } });
+    table.commit(
+        1,
+        &[
+            add("low.parquet", 1, stats(1, 2)),
+            add("high.parquet", 8, stats(8, 9)),
+            table.file("unknown.parquet", &[(5, "z")]),
+        ],
+    );
+    table.commit(2, &[add("damaged.parquet", 6, json!("{"))]);
+    fs::remove_file(table.path().join("low.parquet")).unwrap();
+    let lake = table.open(None).unwrap();
+    let found = |condition| lake.dataset().scan().filter(condition).unwrap().count();
+    // The file that is gone has no such row.
+    assert_eq!(found("id > 2").unwrap(), 5);
+    assert_eq!(found("id = 5 OR text IS NULL").unwrap(), 1);
+    assert!(found("id >= 2").is_err());
 }
 
 #[test]

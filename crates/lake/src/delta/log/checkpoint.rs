@@ -13,9 +13,9 @@ use lath_parquet::{DatasetFile, Error, Result};
 use crate::delta::actions::{Action, Add, DeletionVector, Format, Metadata, Protocol, Sidecar};
 use crate::storage::Folder;
 
-/// The columns of a checkpoint that readers need. Statistics, which are most of it, are not read.
+/// The columns of a checkpoint that readers need.
 const COLUMNS: [(&str, &[&str]); 4] = [
-    ("add", &["path", "partitionValues", "size", "deletionVector"]),
+    ("add", &["path", "partitionValues", "size", "deletionVector", "stats"]),
     ("metaData", &["schemaString", "partitionColumns", "configuration", "format"]),
     ("protocol", &["minReaderVersion", "readerFeatures"]),
     ("sidecar", &["path"]),
@@ -94,6 +94,7 @@ fn actions(batch: &RecordBatch, each: &mut impl FnMut(Action) -> Result<()>) -> 
 fn adds(group: &StructArray, each: &mut impl FnMut(Action) -> Result<()>) -> Result<()> {
     let (paths, sizes) = (texts(group, "path")?, integers(group, "size")?);
     let partitions = text_maps(group, "partitionValues")?;
+    let stats = texts(group, "stats")?;
     let vectors = group.column_by_name("deletionVector").and_then(|column| column.as_struct_opt());
     let vectors = vectors.map(Vectors::new).transpose()?;
     for row in rows(group) {
@@ -103,6 +104,7 @@ fn adds(group: &StructArray, each: &mut impl FnMut(Action) -> Result<()>) -> Res
             partition_values: partitions.as_ref().and_then(|maps| maps.get(row)),
             size: value(sizes.as_ref(), row).and_then(|size| u64::try_from(size).ok()),
             deletion_vector: vectors.as_ref().map_or(Ok(None), |vectors| vectors.get(row))?,
+            stats: text(stats.as_ref(), row).map(String::into_boxed_str),
         };
         each(Action { add: Some(add), ..Action::default() })?;
     }
