@@ -14,14 +14,18 @@ import json
 import math
 import pathlib
 import random
+import struct
 import subprocess
 import sys
 import tempfile
-import time
+import urllib.parse
+import uuid
+import zlib
 
 import pyarrow as pa
 import pyarrow.ipc
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, write_deltalake
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, QueryBuilder, WriterProperties, write_deltalake
 
 OPERATIONS = 9
 TEXTS = ["", "a", "b", "it's", "ä/ø", "50%", "a=b", "x y", "%20", "..", "#?&", "__HIVE_DEFAULT_PARTITION__", "2024-01-01", "🙂", "a+b", "NULL"]
@@ -55,6 +59,10 @@ class Case:
         chosen = [name for name in PARTITIONS if name in columns]
         self.partitions = self.random.sample(chosen, self.random.choice([0, 0, 1, 1, 2]))
         self.added = 0
+        self.deleted = {}
+        # Every third table has deletion vectors, which this program writes, because delta-rs does not.
+        self.has_vectors = seed % 3 == 2
+        self.properties = WriterProperties(max_row_group_size=random.Random(seed).choice([3, 8, 1000]))
 
     def value(self, name, data_type):
         choose = self.random.choice
@@ -101,9 +109,67 @@ class Case:
         return DeltaTable(self.folder)
 
     def write(self, **options):
-        write_deltalake(self.folder, self.rows(), partition_by=self.partitions or None, **options)
+        configuration = {"delta.enableDeletionVectors": "true"} if self.has_vectors else None
+        write_deltalake(
+            self.folder,
+            self.rows(),
+            partition_by=self.partitions or None,
+            configuration=configuration,
+            writer_properties=self.properties,
+            **options,
+        )
+
+    def delete_by_vectors(self):
+        """Deletes random rows of random files by a commit with deletion vectors."""
+        table = self.table()
+        files = {}
+        for version in range(table.version() + 1):
+            for line in (self.folder / "_delta_log" / f"{version:020}.json").read_text().splitlines():
+                action = json.loads(line)
+                if "remove" in action:
+                    files.pop(action["remove"]["path"], None)
+            for line in (self.folder / "_delta_log" / f"{version:020}.json").read_text().splitlines():
+                if "add" in (action := json.loads(line)):
+                    files[action["add"]["path"]] = action["add"]
+        actions, vectors, offset = [], [b"\x01"], 1
+        name = uuid.UUID(int=self.random.getrandbits(128))
+        for path in self.random.sample(sorted(files), min(len(files), 3)):
+            add = files[path]
+            count = pq.read_metadata(self.folder / urllib.parse.unquote(path)).num_rows
+            deleted = set(self.random.sample(range(count), self.random.randrange(1, count + 1)))
+            if vector := add.get("deletionVector"):
+                deleted |= self.deleted[vector["pathOrInlineDv"], vector.get("offset")]
+            data = struct.pack("<I", 1681511377) + roaring(sorted(deleted))
+            vector = {"sizeInBytes": len(data), "cardinality": len(deleted)}
+            if self.random.random() < 0.3:
+                text = z85(data + bytes(-len(data) % 4))
+                vector |= {"storageType": "i", "pathOrInlineDv": text}
+            else:
+                vector |= {"storageType": "u", "pathOrInlineDv": z85(name.bytes), "offset": offset}
+                framed = struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))
+                vectors.append(framed)
+                offset += len(framed)
+            self.deleted[vector["pathOrInlineDv"], vector.get("offset")] = deleted
+            remove = {"path": path, "deletionTimestamp": 0, "dataChange": True}
+            if "deletionVector" in add:
+                remove["deletionVector"] = add["deletionVector"]
+            # Bounds of all rows, also the deleted ones.
+            stats = json.loads(add["stats"]) | {"tightBounds": False}
+            actions += [{"remove": remove}, {"add": add | {"deletionVector": vector, "stats": json.dumps(stats)}}]
+        (self.folder / f"deletion_vector_{name}.bin").write_bytes(b"".join(vectors))
+        log = self.folder / "_delta_log" / f"{table.version() + 1:020}.json"
+        log.write_text("".join(json.dumps(action) + "\n" for action in [{"commitInfo": {"timestamp": 0}}, *actions]))
 
     def step(self):
+        if self.has_vectors:
+            match self.random.choice(["append", "vectors", "vectors", "checkpoint"]):
+                case "append":
+                    self.write(mode="append")
+                case "vectors":
+                    self.delete_by_vectors()
+                case "checkpoint":
+                    self.table().create_checkpoint()
+            return
         operation = self.random.choice(
             ["append"] * 4 + ["delete", "delete", "update", "merge", "overwrite", "evolve", "compact", "checkpoint", "vacuum", "clean"]
         )
@@ -228,6 +294,22 @@ class Case:
             found = json.loads(done.stdout)["version"] if done.returncode == 0 else done.stderr.strip()
             if found != table.version():
                 yield f"at {moment.isoformat()}: version {found}, expected {table.version()}"
+
+
+def roaring(rows):
+    """A Roaring bitmap of 64 bits in its portable format, of rows below 2¹⁶ in ascending order."""
+    if len(rows) <= 4096:
+        container = struct.pack(f"<{len(rows)}H", *rows)
+    else:
+        container = sum(1 << row for row in rows).to_bytes(8192, "little")
+    return struct.pack("<QIIIHHI", 1, 0, 12346, 1, 0, len(rows) - 1, 16) + container
+
+
+def z85(data):
+    """Bytes, of which there are a multiple of four, as Z85."""
+    digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    values = struct.unpack(f">{len(data) // 4}I", data)
+    return "".join(digits[value // 85**power % 85] for value in values for power in range(4, -1, -1))
 
 
 def key_of(row):

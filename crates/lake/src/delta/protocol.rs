@@ -5,7 +5,7 @@ use lath_parquet::{Error, Result};
 use super::actions::{Metadata, Protocol};
 
 /// The reader features of version 3 of the protocol that Lath supports.
-const FEATURES: [&str; 7] = [
+const FEATURES: [&str; 9] = [
     "columnMapping",
     "deletionVectors",
     "timestampNtz",
@@ -13,6 +13,8 @@ const FEATURES: [&str; 7] = [
     "typeWidening-preview",
     "v2Checkpoint",
     "vacuumProtocolCheck",
+    "variantType",
+    "variantType-preview",
 ];
 
 /// Refuses a table that needs a feature that Lath does not read.

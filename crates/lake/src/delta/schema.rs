@@ -1,13 +1,18 @@
 //! The columns of a table, from the JSON text of its schema.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use lath_parquet::{Error, MappedColumn, Result};
 use serde_json::Value;
 
 use super::actions::Metadata;
 use super::statistics::StatisticsColumns;
+
+/// The Arrow extension type of variants.
+const VARIANT: &str = "arrow.parquet.variant";
 
 /// The deepest nesting of types.
 const MAX_DEPTH: usize = 64;
@@ -144,7 +149,11 @@ fn column(json: &Value, mapping: Mapping, depth: usize) -> Result<Column> {
         leaf.physical_names.push(physical_name.to_owned());
     }
     // Nullable in any case: a constraint that was added later says nothing about a file without the column.
-    Ok(Column { field: Field::new(name, data_type, true), mapped, physical_name: physical_name.to_owned(), leaves })
+    let mut field = Field::new(name, data_type, true);
+    if json.get("type").and_then(Value::as_str) == Some("variant") {
+        field = field.with_metadata(HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), VARIANT.to_owned())]));
+    }
+    Ok(Column { field, mapped, physical_name: physical_name.to_owned(), leaves })
 }
 
 /// A type, and how what it has inside is found in files.
@@ -209,6 +218,9 @@ fn primitive(name: &str) -> Result<DataType> {
         "timestamp" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         "timestamp_ntz" => DataType::Timestamp(TimeUnit::Microsecond, None),
         "void" => DataType::Null,
+        "variant" => DataType::Struct(
+            ["metadata", "value"].map(|name| Field::new(name, DataType::BinaryView, true)).into_iter().collect(),
+        ),
         "decimal" => DataType::Decimal128(10, 0),
         _ if name.starts_with("char(") || name.starts_with("varchar(") => DataType::Utf8View,
         _ => return decimal(name).ok_or_else(|| Error::unsupported(format!("the type {name:?} of Delta Lake"))),

@@ -124,7 +124,11 @@ mod tests {
             (at.min, at.max),
             (Some(Value::Int(1_709_209_800_123_000)), Some(Value::Int(1_709_209_800_123_999)))
         );
-        let old = value(&json!("1850-01-01T01:01:01.000+00:53"), &DataType::Timestamp(TimeUnit::Microsecond, None), Side::Min);
+        let old = value(
+            &json!("1850-01-01T01:01:01.000+00:53"),
+            &DataType::Timestamp(TimeUnit::Microsecond, None),
+            Side::Min,
+        );
         // 1850-01-01 00:07:33, by an offset of 53 minutes and 28 seconds.
         assert!(old < Some(Value::Int((-3_786_825_600i128 + 453) * 1_000_000)));
         let part = bounds(&["part"]);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
+use arrow_array::{ArrayRef, BinaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use serde_json::{Value, json};
 
@@ -204,6 +204,23 @@ fn files_may_have_narrower_types_and_lack_columns() {
     let lake = table.open(None).unwrap();
     assert_eq!(rows(lake.dataset().scan().filter("id > 1000000000000").unwrap()).unwrap(), ["1099511627776 - w"]);
     assert_eq!(rows(lake.dataset().scan().filter("id < 0 OR text = 'w'").unwrap()).unwrap().len(), 2);
+}
+
+#[test]
+fn variants_are_their_two_parts() {
+    let table = Table::empty();
+    let fields = [field("id", json!("long")), field("v", json!("variant"))];
+    table.commit(0, &[protocol(3, Some(&["variantType"])), metadata(&fields, &[], json!({}))]);
+    let bytes = |bytes: &'static [u8]| Arc::new(BinaryArray::from(vec![bytes])) as ArrayRef;
+    let field = |name: &str| Field::new(name, DataType::Binary, false);
+    let parts = Fields::from(vec![field("value"), field("metadata")]);
+    let variant: ArrayRef = Arc::new(StructArray::new(parts, vec![bytes(&[12, 7]), bytes(&[1, 0, 0])], None));
+    let id: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let batch = RecordBatch::try_from_iter_with_nullable([("id", id, true), ("v", variant, true)]).unwrap();
+    table.commit(1, &[table.batch("one.parquet", &batch), table.file("two.parquet", &[(2, "without")])]);
+    assert_eq!(table.rows(None).unwrap(), ["1 {metadata: 010000, value: 0c07}", "2 -"]);
+    let lake = table.open(None).unwrap();
+    assert_eq!(lake.schema().field(1).extension_type_name(), Some("arrow.parquet.variant"));
 }
 
 #[test]
