@@ -19,6 +19,8 @@ pub mod encode;
 pub mod encode_bytes;
 #[cfg(feature = "reader")]
 mod file;
+#[cfg(feature = "reader")]
+pub mod iceberg;
 pub mod levels;
 #[cfg(feature = "reader")]
 pub mod page;

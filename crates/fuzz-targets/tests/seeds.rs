@@ -86,7 +86,7 @@ macro_rules! targets {
 
 targets! {
     alp bitpack bloom byte_stream_split bytesearch codec compare delta delta_byte_array delta_length dictionary encode
-    encode_bytes levels page plain_byte_array predicate rle snappy store_open store_operations whole_file
+    encode_bytes iceberg levels page plain_byte_array predicate rle snappy store_open store_operations whole_file
 }
 
 #[test]

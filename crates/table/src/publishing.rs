@@ -124,17 +124,21 @@ impl Table {
         published.ok_or_else(|| Error::publish("it is not set to be published: publish it with Table::publish"))
     }
 
-    /// Ends publishing, and removes the metadata. Data files stay, as files of the table.
+    /// Ends publishing, and removes the metadata, unless another program has written metadata into the folder. Data files stay, as files of the
+    /// table.
     ///
     /// # Errors
-    /// [`Error::ForeignMetadata`] if another program has written to the folder, [`Error::Io`], [`Error::Store`].
+    /// [`Error::Io`], [`Error::Store`].
     pub fn stop_publishing(&self) -> Result<()> {
         let engine = self.engine();
         let _one_at_a_time = engine.lock_maintenance();
         let folder = MetadataFolder::new(engine)?;
-        folder.current()?;
+        let current = folder.current();
         self.set_publishing(None)?;
-        folder.remove_all()
+        match current {
+            Err(Error::ForeignMetadata { .. }) => Ok(()),
+            _ => folder.remove_all(),
+        }
     }
 
     /// The published snapshot; `None` if the table is not published.

@@ -335,7 +335,8 @@ impl Table {
     /// Moves the hot rows of the last commit to files. Other threads and processes can read and write at the same time.
     ///
     /// # Errors
-    /// Any error of reading or writing; then nothing has changed.
+    /// Any error of reading or writing; then nothing has changed. [`Error::Publish`] or [`Error::ForeignMetadata`] if the rows are in files, but a
+    /// [published](Self::publish) table could not be published.
     pub fn flush(&self) -> Result<FlushReport> {
         flush::flush(&self.engine)
     }

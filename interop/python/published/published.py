@@ -19,6 +19,9 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+# Without the package polars_iceberg.
+os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")
+
 import duckdb
 import polars
 import pyarrow as pa
