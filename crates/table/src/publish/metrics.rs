@@ -9,15 +9,15 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Schema, TimeUnit};
 use lath_iceberg::{DataFile as IcebergFile, FileContent, Literal, PrimitiveType};
 use lath_parquet::Precision;
 
 use super::schema::iceberg_schema;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::DataFile;
 use crate::records::FileEntry;
-use crate::row::TableSchema;
+use crate::row::{TableSchema, field_id};
 use crate::view::{Commit, Engine};
 
 /// Longer upper bounds of text and bytes are left out: a cut one is no upper bound.
@@ -33,13 +33,15 @@ pub(super) fn data_file(
 ) -> Result<IcebergFile> {
     let mut described = IcebergFile::new(FileContent::Data, path, entry.rows, entry.bytes);
     let checksums = engine.checksums(&mut Arc::clone(newest), entry).unwrap_or_default();
-    if checksums.is_none() {
+    let is_verified = checksums.is_some();
+    let stored = schema.with_version(entry.schema)?;
+    let file = DataFile::without_keys(&engine.folder, entry, schema, checksums, &engine.dataset)?.file().open()?;
+    check_numbers(file.schema(), &stored, entry)?;
+    if !is_verified {
         return Ok(described);
     }
-    let stored = schema.with_version(entry.schema)?;
     let types = iceberg_schema(&stored)?;
-    let file = DataFile::without_keys(&engine.folder, entry, schema, checksums, &engine.dataset)?;
-    let statistics = file.file().open()?.statistics()?;
+    let statistics = file.statistics()?;
     for (field, column) in types.fields.iter().zip(&statistics.columns) {
         let Some(primitive) = field.field_type.as_primitive() else { continue };
         if let Precision::Exact(bytes) = column.byte_count {
@@ -71,6 +73,19 @@ pub(super) fn data_file(
         }
     }
     Ok(described)
+}
+
+/// Refuses a file without numbers of columns, as versions before this one wrote for types that Arrow lacks: readers would find nulls.
+fn check_numbers(found: &Schema, stored: &TableSchema, entry: &FileEntry) -> Result<()> {
+    for (column, field) in stored.arrow().fields().iter().enumerate() {
+        let number = found.fields().get(column).and_then(|field| field_id(field).ok());
+        if number != Some(stored.id(column)) {
+            let (column, file) = (field.name(), &entry.name);
+            let what = "has no number there, so that readers of Iceberg would find nulls: export the table, and create it again";
+            return Err(Error::publish(format!("column {column} of {file} {what}")));
+        }
+    }
+    Ok(())
 }
 
 /// A lower bound that is not above either zero.

@@ -151,7 +151,10 @@ fn flat(data_type: &DataType) -> &DataType {
     }
 }
 
-/// The type with the name and the nullability of the field.
+/// The key of a field's metadata that has its number.
+const FIELD_ID_KEY: &str = "PARQUET:field_id";
+
+/// The type with the name, the nullability and the number of the field. A field without a number keeps the type's.
 fn named_like(ty: &TypePtr, field: &Field) -> Result<TypePtr> {
     let ty = without_unknown_types(ty)?;
     let repetition = match ty.get_basic_info().repetition() {
@@ -159,7 +162,9 @@ fn named_like(ty: &TypePtr, field: &Field) -> Result<TypePtr> {
         _ if field.is_nullable() => Repetition::OPTIONAL,
         _ => Repetition::REQUIRED,
     };
-    rebuilt(&ty, field.name(), repetition, None)
+    let own = ty.get_basic_info().has_id().then(|| ty.get_basic_info().id());
+    let id = field.metadata().get(FIELD_ID_KEY).and_then(|id| id.parse().ok());
+    rebuilt_with_id(&ty, field.name(), repetition, None, id.or(own))
 }
 
 /// The type, in which the leaves flagged in `misfits` are stored like the leaves of `converted`.

@@ -212,6 +212,20 @@ fn a_column_may_have_another_name_and_nulls() {
 }
 
 #[test]
+fn a_column_has_the_number_of_its_field() {
+    let (schema, _) = read(&file(message(MESSAGE)), None);
+    for (name, id) in [("fixed_decimal", None), ("two_levels", None), ("with_id", Some(12))] {
+        let carrying = field(&schema, name).clone();
+        let number = |ty: &TypePtr| ty.get_basic_info().has_id().then(|| ty.get_basic_info().id());
+        assert_eq!(number(&column(&carrying)), id, "{name}");
+        let mut metadata = carrying.metadata().clone();
+        metadata.insert("PARQUET:field_id".to_owned(), "5".to_owned());
+        let numbered = column(&carrying.clone().with_metadata(metadata));
+        assert_eq!(number(&numbered), Some(5), "{name}");
+    }
+}
+
+#[test]
 fn a_column_of_another_arrow_type_is_written_as_that() {
     let (schema, _) = read(&file(message(MESSAGE)), None);
     for (name, data_type) in [
