@@ -121,7 +121,7 @@ impl Table {
     /// [`Error::Publish`] if the table is not published, and as there.
     pub fn publish_now(&self) -> Result<PublishedCommit> {
         let published = flush_and_publish(self.engine())?;
-        published.ok_or_else(|| Error::publish("it is not set to be published: publish it with Table::publish"))
+        published.ok_or_else(|| Error::publish("it is not set to be published: first set it with Table::publish, or with `lath table publish TABLE --as iceberg`"))
     }
 
     /// Ends publishing, and removes the metadata, unless another program has written metadata into the folder. Data files stay, as files of the
