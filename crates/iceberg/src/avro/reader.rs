@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::codec::Codec;
+use super::codec::{Codec, Decompressor};
 use super::cursor::Cursor;
 use super::schema::{AvroType, Record};
 use super::{MAGIC, SYNC_BYTES};
@@ -44,20 +44,14 @@ impl<'b> Container<'b> {
 
     /// Calls `read` for each record.
     pub(crate) fn records(mut self, mut read: impl FnMut(&mut Cursor<'_>, &Record) -> Result<()>) -> Result<()> {
+        let mut decompressor = Decompressor::new(self.codec);
         while !self.cursor.is_at_end() {
             let count = self.cursor.varint()?;
             let block = self.cursor.block_bytes()?;
             if self.cursor.take(SYNC_BYTES)? != self.sync {
                 return Err(self.cursor.error("a block does not end with the file's marker"));
             }
-            let decompressed;
-            let data = match self.codec {
-                Codec::Null => block,
-                codec => {
-                    decompressed = codec.decompress(block, self.what)?;
-                    &decompressed
-                }
-            };
+            let data = decompressor.decompress(block, self.what)?;
             if usize::try_from(count).map_or(true, |count| count > data.len()) {
                 return Err(self.cursor.error(format!("a block has {count} records in {} bytes", data.len())));
             }

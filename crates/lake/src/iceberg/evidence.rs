@@ -17,25 +17,62 @@ pub(super) struct FileMetrics {
     spec: Arc<PartitionSpec>,
     partition: Box<[(i32, Option<Literal>)]>,
     row_count: u64,
-    null_counts: Box<[(i32, i64)]>,
-    nan_counts: Box<[(i32, i64)]>,
-    lower_bounds: Box<[(i32, Vec<u8>)]>,
-    upper_bounds: Box<[(i32, Vec<u8>)]>,
+    /// Counts and bounds, one after another: a table has many files.
+    metrics: Box<[u8]>,
+}
+
+/// A kind of a column's metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    NullCount,
+    NanCount,
+    LowerBound,
+    UpperBound,
 }
 
 impl FileMetrics {
-    /// Takes the metrics of `file`, which has a partition of `spec`.
-    pub(super) fn take(file: &mut DataFile, columns: &Arc<TableColumns>, spec: &Arc<PartitionSpec>) -> Self {
+    /// The metrics of `file`, which has a partition of `spec`.
+    pub(super) fn new(file: &DataFile, columns: &Arc<TableColumns>, spec: &Arc<PartitionSpec>) -> Self {
+        let mut metrics = Vec::new();
+        for (kind, counts) in [(Kind::NullCount, &file.null_value_counts), (Kind::NanCount, &file.nan_value_counts)] {
+            for (id, count) in counts {
+                if let Ok(count) = u64::try_from(*count) {
+                    put_head(*id, kind, &mut metrics);
+                    put(count, &mut metrics);
+                }
+            }
+        }
+        for (kind, bounds) in [(Kind::LowerBound, &file.lower_bounds), (Kind::UpperBound, &file.upper_bounds)] {
+            for (id, bound) in bounds {
+                put_head(*id, kind, &mut metrics);
+                put(bound.len() as u64, &mut metrics);
+                metrics.extend(bound);
+            }
+        }
         Self {
             columns: Arc::clone(columns),
             spec: Arc::clone(spec),
             partition: file.partition.clone().into(),
             row_count: file.record_count,
-            null_counts: std::mem::take(&mut file.null_value_counts).into(),
-            nan_counts: std::mem::take(&mut file.nan_value_counts).into(),
-            lower_bounds: std::mem::take(&mut file.lower_bounds).into(),
-            upper_bounds: std::mem::take(&mut file.upper_bounds).into(),
+            metrics: metrics.into(),
         }
+    }
+
+    /// The metrics of a column: a count, or the bytes of a bound.
+    fn metrics_for(&self, id: i32) -> impl Iterator<Item = (Kind, u64, &[u8])> {
+        let mut rest = &self.metrics[..];
+        let next = move || {
+            let head = take(&mut rest)?;
+            let value = take(&mut rest)?;
+            let kind = [Kind::NullCount, Kind::NanCount, Kind::LowerBound, Kind::UpperBound][(head & 3) as usize];
+            let is_bound = matches!(kind, Kind::LowerBound | Kind::UpperBound);
+            let (bound, after) = rest.split_at_checked(if is_bound { usize::try_from(value).ok()? } else { 0 })?;
+            rest = after;
+            Some((head >> 2, kind, value, bound))
+        };
+        let all = std::iter::from_fn(next);
+        all.filter(move |(of, ..)| *of == u64::from(id.cast_unsigned()))
+            .map(|(_, kind, value, bound)| (kind, value, bound))
     }
 
     /// The fields of the partition that are made of a column, and their values.
@@ -51,25 +88,21 @@ impl FileMetrics {
 impl FileEvidence for FileMetrics {
     fn bounds(&self, path: &[String]) -> ColumnBounds {
         let Some((id, primitive)) = self.columns.at(path) else { return ColumnBounds::default() };
-        let count = |counts: &[(i32, i64)]| {
-            let (_, count) = counts.iter().find(|(of, _)| of == id)?;
-            u64::try_from(*count).ok()
-        };
-        let bound = |bounds: &[(i32, Vec<u8>)]| {
+        let bound = |bytes: &[u8]| {
             // Writers have compared the halves of UUIDs as signed numbers.
-            if *primitive == PrimitiveType::Uuid {
-                return None;
+            let is_comparable = *primitive != PrimitiveType::Uuid;
+            let literal = is_comparable.then(|| Literal::from_bytes(primitive, bytes))?;
+            predicate_value(literal.ok()?)
+        };
+        let mut known = ColumnBounds { value_count: Some(self.row_count), ..ColumnBounds::default() };
+        for (kind, value, bytes) in self.metrics_for(*id) {
+            match kind {
+                Kind::NullCount => known.null_count = Some(value),
+                Kind::NanCount => known.nan_count = Some(value),
+                Kind::LowerBound => known.min = bound(bytes),
+                Kind::UpperBound => known.max = bound(bytes),
             }
-            let (_, bytes) = bounds.iter().find(|(of, _)| of == id)?;
-            predicate_value(Literal::from_bytes(primitive, bytes).ok()?)
-        };
-        let mut known = ColumnBounds {
-            min: bound(&self.lower_bounds),
-            max: bound(&self.upper_bounds),
-            null_count: count(&self.null_counts),
-            nan_count: count(&self.nan_counts),
-            value_count: Some(self.row_count),
-        };
+        }
         for (field, value) in self.partition_values(*id) {
             match value {
                 // A transform is null for nulls alone, but for these.
@@ -159,4 +192,32 @@ fn time_start(transform: &Transform, primitive: &PrimitiveType, part: i32) -> Op
 
 fn days_since_1970(date: NaiveDate) -> i64 {
     i64::from(date.num_days_from_ce() - NaiveDate::default().num_days_from_ce())
+}
+
+/// Adds the number and the kind of a metric.
+fn put_head(id: i32, kind: Kind, metrics: &mut Vec<u8>) {
+    put(u64::from(id.cast_unsigned()) << 2 | kind as u64, metrics);
+}
+
+/// Adds a number, seven bits a byte.
+fn put(mut value: u64, metrics: &mut Vec<u8>) {
+    while value >= 0x80 {
+        metrics.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    metrics.push(value as u8);
+}
+
+/// Takes a number.
+fn take(metrics: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = metrics.split_first()?;
+        *metrics = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
 }

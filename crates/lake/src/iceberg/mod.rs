@@ -90,7 +90,7 @@ fn open_metadata(folder: &Folder, location: &str, metadata: &TableMetadata, opti
             _ => deletes.add(&entry)?,
         }
     }
-    for mut entry in data {
+    for entry in data {
         let path = locations.find(&entry.file.file_path)?;
         let rows = partitions.rows(&entry)?;
         let file = DatasetFile::at(&path, Some(entry.file.file_size_in_bytes), rows, &dataset_options)?;
@@ -98,7 +98,7 @@ fn open_metadata(folder: &Folder, location: &str, metadata: &TableMetadata, opti
             Some(deleted) => file.with_deleted(deleted),
             None => file,
         };
-        files.push(file.with_evidence(Arc::new(FileMetrics::take(&mut entry.file, &columns, &entry.spec))));
+        files.push(file.with_evidence(Arc::new(FileMetrics::new(&entry.file, &columns, &entry.spec))));
     }
     let dataset = Dataset::with_schema(Arc::clone(&columns.schema), partitions.finish()?, files)?;
     Ok(Lake::new(&table, FolderFormat::Iceberg, snapshot.snapshot_id, dataset))

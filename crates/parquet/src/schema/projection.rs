@@ -201,7 +201,7 @@ fn collect<'a>(
     arrow.push(node.field.name());
     match &node.kind {
         NodeKind::Leaf(leaf) => {
-            leaves.push(LeafPath { column: leaf.column, parquet: stored(leaf.column), arrow: arrow.clone() })
+            leaves.push(LeafPath { column: leaf.column, parquet: stored(leaf.column), arrow: arrow.clone() });
         }
         NodeKind::Struct(children) => {
             for child in children {
