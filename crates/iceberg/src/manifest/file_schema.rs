@@ -2,8 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::write::PartitionFieldType;
+use crate::partition::PartitionField;
 use crate::schema::{PrimitiveType, decimal_to_bytes};
+
+/// A field of partitions with the type of its values.
+#[derive(Debug)]
+pub(super) struct PartitionFieldType<'s> {
+    pub(super) field: &'s PartitionField,
+    pub(super) primitive: &'s PrimitiveType,
+}
 
 fn field(id: i32, name: &str, avro: impl Into<Value>) -> Value {
     json!({"name": name, "type": avro.into(), "field-id": id})

@@ -1,6 +1,6 @@
 //! Writes manifests and manifest lists.
 
-use super::file_schema::{decimal_length, list_schema, manifest_schema};
+use super::file_schema::{PartitionFieldType, decimal_length, list_schema, manifest_schema};
 use super::{DataFile, EntryStatus, FileContent, ManifestContent, ManifestEntry, ManifestFile, PartitionSummary};
 use crate::avro::{ContainerWriter, Encoder};
 use crate::error::{Error, Result};
@@ -8,13 +8,6 @@ use crate::partition::{PartitionField, PartitionSpec};
 use crate::schema::{Literal, PrimitiveType, Schema};
 
 const MANIFEST: &str = "manifest";
-
-/// A field of partitions with the type of its values.
-#[derive(Debug)]
-pub(super) struct PartitionFieldType<'s> {
-    pub(super) field: &'s PartitionField,
-    pub(super) primitive: &'s PrimitiveType,
-}
 
 /// Properties that all files of a manifest share.
 #[derive(Debug, Clone, Copy)]

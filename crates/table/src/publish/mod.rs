@@ -17,6 +17,7 @@ mod commit_files;
 mod folder;
 mod metrics;
 mod schema;
+mod single_value;
 mod snapshot;
 
 use std::sync::Arc;

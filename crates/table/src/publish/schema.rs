@@ -4,7 +4,7 @@ use arrow_array::Array;
 use arrow_schema::{FieldRef, Schema as ArrowSchema};
 use lath_iceberg::{Field, PrimitiveType, Schema, Type};
 
-use super::metrics::literal;
+use super::single_value::literal;
 use crate::error::{Error, Result};
 use crate::row::TableSchema;
 
