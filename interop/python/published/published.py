@@ -27,6 +27,7 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 from keyed import Case
+from pyiceberg.expressions import EqualTo, IsNull
 from pyiceberg.table import StaticTable
 
 
@@ -156,17 +157,21 @@ def types(lath, faults):
     count = 300
     columns = {"id": pa.array(range(count), pa.int64())}
     for name, (type, choices) in values.items():
-        columns[name] = pa.array([None if n % 7 == 0 else choices[n % 2] for n in range(count)], type)
+        # Each half is a file, so that bounds rule out one of them.
+        columns[name] = pa.array([None if n % 7 == 0 else choices[n >= count // 2] for n in range(count)], type)
     rows = pa.table(columns)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        pq.write_table(rows, folder / "rows.parquet")
+        pq.write_table(rows.slice(0, count // 2), folder / "rows.parquet")
+        pq.write_table(rows.slice(count // 2), folder / "more.parquet")
         pq.write_table(rows.slice(100, 50), folder / "again.parquet")
         run = lambda *command: Case.run(type_case, *command)
         type_case = Case.__new__(Case)
         type_case.lath, type_case.steps = lath, []
         run("table", "create", folder / "t", "--key", "id", folder / "rows.parquet")
         run("table", "publish", folder / "t", "--as", "iceberg")
+        run("table", "upsert", folder / "t", folder / "more.parquet")
+        run("table", "publish", folder / "t", "--now")
         run("table", "upsert", folder / "t", folder / "again.parquet")
         run("table", "delete", folder / "t", *range(0, 40))
         run("table", "publish", folder / "t", "--now")
@@ -176,6 +181,32 @@ def types(lath, faults):
                 wanted = [(row[0], row[1 + list(values).index(column)]) for row in expected]
                 is_equal = compare(name, read, (folder / "t", ["id", column], wanted), f"type {values[column][0]}")
                 faults[name] += not is_equal
+        for column, (type, choices) in values.items():
+            place = 1 + list(values).index(column)
+            for choice in [None, *choices]:
+                wanted = [row[0] for row in expected if row[place] == choice]
+                for name, found in conditions(folder / "t", column, choice, type):
+                    if found != wanted:
+                        print(f"{name}: {column} = {choice!r} finds {len(found)} rows instead of {len(wanted)}")
+                        faults[name] += 1
+
+
+def conditions(table, column, choice, type):
+    """For each reader the numbers of the rows with a value, in order. Bounds rule out files."""
+    frame = polars.scan_iceberg(str(table))
+    if choice is None:
+        condition, values, expression, filter = f'"{column}" IS NULL', [], polars.col(column).is_null(), IsNull(column)
+    else:
+        value = polars.from_arrow(pa.table({"value": pa.array([choice], type)}))["value"]
+        condition, values, expression = f'"{column}" = ?', [choice], polars.col(column) == polars.lit(value)
+        # pyiceberg takes text for types that its conditions have no values of.
+        filter = EqualTo(column, choice) if isinstance(choice, (bool, int, float, str, bytes, decimal.Decimal)) else None
+    query = f"SELECT id FROM iceberg_scan('{table}') WHERE {condition} ORDER BY id"
+    yield "duckdb", [row[0] for row in CONNECTION.execute(query, values).fetchall()]
+    yield "polars", frame.filter(expression).select("id").sort("id").collect()["id"].to_list()
+    if filter is not None:
+        scan = StaticTable.from_metadata(str(table)).scan(row_filter=filter, selected_fields=("id",))
+        yield "pyiceberg", sorted(scan.to_arrow()["id"].to_pylist())
 
 
 def main(lath, cases):
