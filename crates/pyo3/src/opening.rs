@@ -109,25 +109,26 @@ impl Opening {
         Ok(options)
     }
 
-    /// Opens `locations` with `options`: the table of Delta Lake or Iceberg that the only one is, or files. Blocks on I/O.
+    /// Opens `locations` with `options`: the table of Delta Lake or Iceberg that the only one is, or files. The second value is whether it
+    /// is such a table, whose files alone do not determine the rows. Blocks on I/O.
     ///
     /// # Errors
     /// As [`Dataset::open`] and [`lath::lake::find`].
-    pub fn dataset(at: Option<&str>, locations: &[PathBuf], options: DatasetOptions) -> Result<Dataset, Failure> {
+    pub fn dataset(at: Option<&str>, locations: &[PathBuf], options: DatasetOptions) -> Result<(Dataset, bool), Failure> {
         if let [location] = locations
             && let Some(location) = location.to_str().filter(|_| !options.reads_plain_files())
         {
             let at = at.map(str::parse).transpose()?;
             let lake = at.into_iter().fold(LakeOptions::new().dataset(options.clone()), LakeOptions::at);
             if let Some(lake) = lake::find(location, &lake)? {
-                return Ok(lake.into_dataset());
+                return Ok((lake.into_dataset(), true));
             }
         }
         match at {
             Some(_) => Err(Failure::invalid(
                 "at chooses a version of a table of Delta Lake or Iceberg; name the folder of one table",
             )),
-            None => Ok(Dataset::open(locations, options)?),
+            None => Ok((Dataset::open(locations, options)?, false)),
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) fn table_provider<'py>(
     let threads = threads()?;
     let runtime = runtime()?;
     let options = opening.options(py)?.runtime(&runtime);
-    let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?;
+    let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?.0;
     let provider = HostedDataset { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
     let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(provider), true, Some(threads), codec);
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")

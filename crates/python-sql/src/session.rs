@@ -119,7 +119,7 @@ impl PySession {
         if source.is_instance(&lath.getattr("Dataset")?)? {
             let (locations, opening): (Vec<PathBuf>, Opening) = source.call_method0("_opening")?.extract()?;
             let options = opening.options(py)?.runtime(&open.runtime);
-            let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?;
+            let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?.0;
             open.replace(name, || {
                 open.session.session().register(name, dataset).map_err(|error| failure(error.into(), ""))
             })?;

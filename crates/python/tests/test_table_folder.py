@@ -92,6 +92,13 @@ def test_the_folder_of_a_table_of_delta_lake_is_its_rows(tmp_path: Path) -> None
     assert lath.open(tmp_path, at=0).count("id = 2") == 1
     assert lath.open(tmp_path, at=datetime(2200, 1, 1, tzinfo=timezone.utc)).count() == 1
     assert lath.sql("SELECT id FROM t", t=lath.open(tmp_path, at=0)).to_arrow().to_pylist() == [{"id": 1}, {"id": 2}]
+    view = lath.arrow_dataset(tmp_path)
+    assert view.to_table(filter=pc.field("id") > 0).to_pylist() == [{"id": 3}]
+    assert duckdb.connect().execute("SELECT sum(id) FROM view").fetchall() == [(3,)]
+    assert lath.scan_polars(tmp_path).collect()["id"].to_list() == [3]
+    # A reader that opens the files itself would read deleted rows.
+    with pytest.raises(OSError, match="read by Lath alone"):
+        view.replace_schema(view.schema).to_table()
     with pytest.raises(lath.InvalidError, match="latest version is 1"):
         lath.open(tmp_path, at=2)
     with pytest.raises(lath.InvalidError, match="at chooses a version"):

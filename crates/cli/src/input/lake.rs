@@ -75,7 +75,6 @@ pub(crate) fn find(names: &[PathBuf], args: &OpenArgs) -> Result<Option<Lake>> {
 
 /// No table: this build reads none.
 #[cfg(not(feature = "lake"))]
-#[expect(clippy::unnecessary_wraps, reason = "the signature of a build that reads tables")]
 pub(crate) fn find(_names: &[PathBuf], _args: &OpenArgs) -> Result<Option<Lake>> {
     Ok(None)
 }

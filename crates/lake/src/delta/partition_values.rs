@@ -34,11 +34,14 @@ impl<'f> Values<'f> {
     }
 }
 
+/// For each of several files, and within it for each partition column, the row of the column's values.
+pub(super) type PartitionRows = Vec<Box<[u32]>>;
+
 /// The partition columns, and for each file the rows of their values.
 ///
 /// # Errors
 /// [`Error::Corrupt`] for a text that is not a value of its column's type.
-pub(super) fn columns(fields: &[PartitionField], files: &[Add]) -> Result<(Vec<PartitionColumn>, Vec<Box<[u32]>>)> {
+pub(super) fn columns(fields: &[PartitionField], files: &[Add]) -> Result<(Vec<PartitionColumn>, PartitionRows)> {
     let mut values: Vec<Values<'_>> = fields.iter().map(|_| Values::default()).collect();
     let mut rows = Vec::with_capacity(files.len());
     for file in files {

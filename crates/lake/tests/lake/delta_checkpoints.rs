@@ -109,6 +109,21 @@ fn a_checkpoint_stands_for_all_commits_before() {
 }
 
 #[test]
+fn a_damaged_checkpoint_is_an_error() {
+    let table = Table::empty();
+    let [protocol, metadata] = setup();
+    let name = format!("{:020}.checkpoint.parquet", 4);
+    checkpoint(&table, &name, &[protocol.clone(), metadata, file(&table, 1, None)]);
+    let bytes = fs::read(table.log(&name)).unwrap();
+    for len in [0, 4, bytes.len() / 2, bytes.len() - 1] {
+        fs::write(table.log(&name), &bytes[..len]).unwrap();
+        assert!(table.error().contains(".checkpoint.parquet"), "{len}: {}", table.error());
+    }
+    checkpoint(&table, &name, &[protocol, file(&table, 1, None)]);
+    assert!(table.error().contains("no metadata"), "{}", table.error());
+}
+
+#[test]
 fn a_checkpoint_of_format_2_has_its_files_in_sidecars() {
     for is_json in [false, true] {
         let table = Table::empty();

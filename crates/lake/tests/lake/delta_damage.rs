@@ -81,7 +81,7 @@ fn a_file_with_two_deletion_vectors_and_a_wrong_partition_value_are_errors() {
     let mut twice = add.clone();
     twice["add"]["deletionVector"] =
         json!({ "storageType": "i", "pathOrInlineDv": "00000", "sizeInBytes": 4, "cardinality": 1 });
-    table.commit(1, &[add.clone()]);
+    table.commit(1, std::slice::from_ref(&add));
     table.commit(2, &[twice]);
     assert!(table.error().contains("one.parquet twice"), "{}", table.error());
     let mut wrong = add.clone();

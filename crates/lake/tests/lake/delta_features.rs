@@ -61,7 +61,7 @@ fn deletion_vectors_delete_rows_by_their_place_in_the_file() {
 
     // Another vector of the same file, whose path is absolute.
     let more = vector_bytes(&(0..995).collect::<Vec<_>>());
-    let (bytes, offsets) = vector_file(&[more.clone()]);
+    let (bytes, offsets) = vector_file(std::slice::from_ref(&more));
     let file = table.path().join("more vectors.bin");
     fs::write(&file, &bytes).unwrap();
     let uri = format!("file://{}", file.to_str().unwrap().replace(' ', "%20"));
@@ -75,7 +75,7 @@ fn a_damaged_deletion_vector_is_an_error() {
     let table = table_with_vectors();
     let add = table.file("one.parquet", &[(1, "a"), (2, "b")]);
     let vector = vector_bytes(&[1]);
-    let (bytes, _) = vector_file(&[vector.clone()]);
+    let (bytes, _) = vector_file(std::slice::from_ref(&vector));
     let path = table.path().join("deletion_vector_864fd26f-b559-f75b-0102-030405060708.bin");
     let with = |size: usize, cardinality: u64| {
         let id = z85(&IDS);

@@ -6,4 +6,6 @@ mod delta_checkpoints;
 mod delta_damage;
 mod delta_features;
 mod delta_table;
+#[cfg(feature = "object-store")]
+mod object_store;
 mod iceberg;

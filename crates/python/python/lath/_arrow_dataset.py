@@ -240,6 +240,8 @@ def _fragments(dataset: Dataset | TableSource, file_format: pads.ParquetFileForm
     if isinstance(dataset, TableSource):
         # Rows of a table are more and less than its files: pyarrow's reader has to fail.
         return [file_format.make_fragment("a table with a primary key is read by Lath alone", local)]
+    if dataset._is_lake:
+        return [file_format.make_fragment("a table of Delta Lake or Iceberg is read by Lath alone", local)]
     partitions = dataset.partitions
     values = pa.record_batch(dataset._partition_rows()).to_pylist() if partitions else [{}] * len(dataset.files)
     return [

@@ -72,8 +72,9 @@ pub(crate) fn open(
     };
     let (named, chosen) = (locations.clone(), options.clone());
     let at = opening.at.clone();
-    let dataset = OfProcess::new(work::run_to_end(py, move || Opening::dataset(at.as_deref(), &named, chosen))?);
-    Ok(PyDataset { dataset, locations, opening, options, forked: OnceLock::new() })
+    let (dataset, is_lake) = work::run_to_end(py, move || Opening::dataset(at.as_deref(), &named, chosen))?;
+    let dataset = OfProcess::new(dataset);
+    Ok(PyDataset { dataset, locations, is_lake, opening, options, forked: OnceLock::new() })
 }
 
 /// Whether a path is the folder of a table with a primary key.
@@ -92,6 +93,8 @@ const DATASET: &str = "the dataset";
 pub(crate) struct PyDataset {
     dataset: OfProcess<Dataset>,
     locations: Vec<PathBuf>,
+    /// Whether it is a table of Delta Lake or Iceberg.
+    is_lake: bool,
     opening: Opening,
     options: DatasetOptions,
     /// The dataset, opened again after the process was forked.
@@ -106,11 +109,8 @@ impl PyDataset {
         if self.forked.get().is_none() {
             let options = forked_runtime()?.iter().fold(self.options.clone(), DatasetOptions::runtime);
             // Another thread may have been faster.
-            let _ = self.forked.set(OfProcess::new(Opening::dataset(
-                self.opening.at.as_deref(),
-                &self.locations,
-                options,
-            )?));
+            let (dataset, _) = Opening::dataset(self.opening.at.as_deref(), &self.locations, options)?;
+            let _ = self.forked.set(OfProcess::new(dataset));
         }
         self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
     }
@@ -154,6 +154,12 @@ impl PyDataset {
     #[getter]
     fn partitions(&self) -> PyResult<Vec<&str>> {
         Ok(self.dataset()?.partitions().iter().map(|column| column.field().name().as_str()).collect())
+    }
+
+    /// Whether it is a table of Delta Lake or Iceberg, whose files alone do not determine the rows.
+    #[getter]
+    fn _is_lake(&self) -> bool {
+        self.is_lake
     }
 
     /// The arguments of `lath.open`, with which another module can open the same files.
