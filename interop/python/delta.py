@@ -251,12 +251,28 @@ class Case:
                 continue
             yield from self.conditions(version, table)
         yield from self.times(latest)
+        yield from self.first_and_last()
 
     def as_read(self, row):
         """By the protocol, an empty text of a partition column is null. delta-rs (1.6.6) reads it back as it wrote it."""
         if "s" in self.partitions and row["s"] == "":
             row["s"] = None
         return row
+
+    def first_and_last(self):
+        """The first, last and random rows of the latest version."""
+
+        def lines(*arguments):
+            return self.run(*arguments, self.folder, "--format", "jsonl").stdout.splitlines()
+
+        rows, count = lines("cat"), self.random.randrange(1, 12)
+        if lines("head", "-n", count) != rows[:count]:
+            yield f"head -n {count} differs from the first rows"
+        if lines("tail", "-n", count) != rows[-count:]:
+            yield f"tail -n {count} differs from the last rows"
+        sample = lines("sample", "-n", count)
+        if len(sample) != min(count, len(rows)) or not set(sample) <= set(rows):
+            yield f"sample -n {count} has {len(sample)} rows of {len(rows)}"
 
     def conditions(self, version, table):
         """Counts by conditions, with files and row groups ruled out."""

@@ -114,7 +114,11 @@ impl Opening {
     ///
     /// # Errors
     /// As [`Dataset::open`] and [`lath::lake::find`].
-    pub fn dataset(at: Option<&str>, locations: &[PathBuf], options: DatasetOptions) -> Result<(Dataset, bool), Failure> {
+    pub fn dataset(
+        at: Option<&str>,
+        locations: &[PathBuf],
+        options: DatasetOptions,
+    ) -> Result<(Dataset, bool), Failure> {
         if let [location] = locations
             && let Some(location) = location.to_str().filter(|_| !options.reads_plain_files())
         {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::iter;
 use std::ops::Range;
 
-use lath_parquet::RowSelection;
+use lath_parquet::{DeleteMask, RowSelection};
 
 use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
 use crate::console::watch::Watch;
@@ -139,9 +139,13 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    /// Row numbers of the chosen row groups of a file.
+    /// Row numbers of the chosen row groups of a file, without its deleted rows.
     fn row_ranges(&self, index: usize) -> Result<Vec<Range<u64>>> {
-        self.scan.chosen_row_ranges(&self.table.file(index)?, self.table.name(index))
+        let ranges = self.scan.chosen_row_ranges(&self.table.file(index)?, self.table.name(index))?;
+        match self.table.deleted(index) {
+            Some(deleted) => Ok(without(&ranges, deleted.mask().map_err(scan_failure)?)),
+            None => Ok(ranges),
+        }
     }
 
     /// Writes `rows`, given by file, or all chosen rows.
@@ -165,6 +169,23 @@ impl<'a> Stream<'a> {
         sink.finish()?;
         Ok(Outcome::Done)
     }
+}
+
+/// The rows of `ranges` that are not deleted.
+fn without(ranges: &[Range<u64>], deleted: &DeleteMask) -> Vec<Range<u64>> {
+    let deleted: Vec<u64> = deleted.iter().collect();
+    let mut kept = Vec::new();
+    for range in ranges {
+        let within = |row: u64| deleted.partition_point(|deleted| *deleted < row);
+        let mut start = range.start;
+        for &row in &deleted[within(range.start)..within(range.end)] {
+            kept.push(start..row);
+            start = row + 1;
+        }
+        kept.push(start..range.end);
+    }
+    kept.retain(|range| !range.is_empty());
+    kept
 }
 
 fn row_count(ranges: &[Range<u64>]) -> u64 {
@@ -237,6 +258,14 @@ mod tests {
         assert_eq!(take_last(ranges.clone(), 12), [8..10, 20..30]);
         assert_eq!(take_first(ranges.clone(), 0), []);
         assert_eq!(take_last(ranges.clone(), 99), ranges);
+    }
+
+    #[test]
+    fn deleted_rows_are_cut_out_of_ranges() {
+        let deleted = DeleteMask::from_iter([0, 3, 4, 9, 15, 20, 29]);
+        assert_eq!(without(&[20..30, 0..10], &deleted), [21..29, 1..3, 5..9]);
+        assert_eq!(without(&[3..5], &deleted), []);
+        assert_eq!(without(&[10..15, 16..16], &deleted), [10..15]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #[cfg(feature = "sql")]
 use arrow_schema::SchemaRef;
 use lath_catalog::{Catalog, Selection};
-use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
+use lath_parquet::{Dataset, DeletedRows, Error, ParquetFile, PartitionColumn, Predicate, Scan};
 #[cfg(feature = "sql")]
 use {lath_parquet::Runtime, lath_sql::LathTable};
 
@@ -89,6 +89,11 @@ impl Table {
     /// The name of the file at `index`, for messages.
     pub(crate) fn name(&self, index: usize) -> &str {
         self.dataset.files()[index].location()
+    }
+
+    /// The deleted rows of the file at `index`.
+    pub(crate) fn deleted(&self, index: usize) -> Option<&DeletedRows> {
+        self.dataset.files()[index].deleted()
     }
 
     /// Opens the file at `index`.

@@ -61,6 +61,33 @@ fn every_command_that_reads_rows_reads_the_table() {
     fs::remove_file(output).unwrap();
 }
 
+#[test]
+fn deleted_rows_are_neither_first_nor_last_nor_in_a_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(folder.path());
+    // Deletes the first and the last row of the file.
+    let vector = json!({
+        "storageType": "i", "pathOrInlineDv": r"^Bg9^0rr910000000000iXQKl0rr91000315c8Xg000c4", "sizeInBytes": 36, "cardinality": 2
+    });
+    let actions = [
+        json!({ "protocol": { "minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["deletionVectors"] } }),
+        json!({ "remove": { "path": "two.parquet" } }),
+        json!({ "add": { "path": "two.parquet", "partitionValues": { "day": null }, "size": 1, "deletionVector": vector } }),
+    ];
+    let text: String = actions.iter().map(|action| format!("{action}\n")).collect();
+    fs::write(folder.path().join("_delta_log/00000000000000000002.json"), text).unwrap();
+    let ids = |args: &[&str]| {
+        let run = lath([args, &["--columns", "id", "--format", "csv"]].concat());
+        run.text(0).lines().skip(1).map(|id| id.parse().unwrap()).collect::<Vec<u64>>()
+    };
+    assert_eq!(ids(&["cat", &table]), [11, 12, 13]);
+    assert_eq!(ids(&["head", &table, "-n", "2"]), [11, 12]);
+    assert_eq!(ids(&["tail", &table, "-n", "2"]), [12, 13]);
+    assert_eq!(ids(&["sample", &table, "-n", "9"]), [11, 12, 13]);
+    assert_eq!(lath(["count", &table]).text(0), "3\n");
+    assert!(lath(["check", &table]).text(0).contains("two.parquet: ok"));
+}
+
 #[cfg(feature = "sql")]
 #[test]
 fn sql_reads_the_table_and_its_versions() {

@@ -6,6 +6,6 @@ mod delta_checkpoints;
 mod delta_damage;
 mod delta_features;
 mod delta_table;
+mod iceberg;
 #[cfg(feature = "object-store")]
 mod object_store;
-mod iceberg;

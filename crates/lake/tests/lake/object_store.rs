@@ -13,7 +13,9 @@ use lath_lake::{At, LakeOptions, find, open};
 use lath_parquet::DatasetOptions;
 use serde_json::json;
 
-use crate::delta_table::{Table, field, in_partition, metadata, protocol, remove, rows, vector_bytes, vector_file, with_vector, z85};
+use crate::delta_table::{
+    Table, field, in_partition, metadata, protocol, remove, rows, vector_bytes, vector_file, with_vector, z85,
+};
 
 /// The variable that tells the testing process the server's port.
 const PORT: &str = "LATH_TEST_S3_PORT";
@@ -102,7 +104,8 @@ fn within_the_environment_of_a_bucket() {
     let fields = [field("id", json!("long")), field("text", json!("string"))];
     let features = protocol(3, Some(&["deletionVectors"]));
     table.commit(0, &[features, metadata(&fields, &["text"], json!({}))]);
-    let mut one = in_partition(table.file("text=a%2Fb c/one.parquet", &[(1, ""), (2, ""), (3, "")]), json!({ "text": "a/b c" }));
+    let mut one =
+        in_partition(table.file("text=a%2Fb c/one.parquet", &[(1, ""), (2, ""), (3, "")]), json!({ "text": "a/b c" }));
     one["add"]["path"] = json!("text=a%252Fb%20c/one.parquet");
     let two = in_partition(table.file("two.parquet", &[(4, "")]), json!({ "text": null }));
     table.commit(1, &[one.clone(), two.clone()]);
