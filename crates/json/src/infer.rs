@@ -24,6 +24,7 @@ pub fn infer_schema(mut text: impl BufRead, max_rows: usize) -> Result<SchemaRef
     let line = Cell::new(0u64);
     let numbers = RefCell::new(HashMap::new());
     let mut object = Vec::new();
+    let mut kinds = HashMap::new();
     let mut broken = None;
     let values = std::iter::from_fn(|| {
         loop {
@@ -46,10 +47,15 @@ pub fn infer_schema(mut text: impl BufRead, max_rows: usize) -> Result<SchemaRef
             let what = message.split(" at line ").next().unwrap_or_default().to_owned();
             ArrowError::JsonError(format!("not a JSON object on one line: {what}, column {}", error.column()))
         };
-        let value = serde_json::from_slice::<Value>(&object).map_err(at_column);
-        if let Ok(value) = &value {
+        let mut value = serde_json::from_slice::<Value>(&object).map_err(at_column);
+        if let Ok(value) = &mut value {
+            remove_null_elements(value);
             if let Err(error) = check_names(&object, line.get()) {
                 broken = Some(error);
+                return None;
+            }
+            if let Err(what) = add_kinds(value, &mut Vec::new(), &mut kinds) {
+                broken = Some(Error::Line { line: line.get(), what });
                 return None;
             }
             add_numbers(value, &mut Vec::new(), &cut_numbers(&object), &mut numbers.borrow_mut());
@@ -127,6 +133,75 @@ fn cut_numbers(line: &[u8]) -> Vec<f64> {
         }
     }
     cut
+}
+
+/// The kind of a value, of which a field has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Object,
+    List,
+    Scalar,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Object => "an object",
+            Self::List => "a list",
+            Self::Scalar => "a single value",
+        }
+    }
+}
+
+/// Adds the kinds of values by the path of their names, in which `[]` is the element of a list.
+///
+/// # Errors
+/// For a value of another kind than values before.
+fn add_kinds(value: &Value, names: &mut Vec<String>, kinds: &mut HashMap<Vec<String>, Kind>) -> Result<(), String> {
+    let kind = match value {
+        Value::Null => return Ok(()),
+        Value::Object(_) => Kind::Object,
+        Value::Array(_) => Kind::List,
+        _ => Kind::Scalar,
+    };
+    match kinds.get(names.as_slice()) {
+        // A line that is no object is refused as a whole.
+        Some(&known) if known != kind && !names.is_empty() => {
+            let path = names.join(".").replace(".[]", "[]");
+            return Err(format!("field {path:?} is {}, and was {} before", kind.name(), known.name()));
+        }
+        Some(_) => {}
+        None => {
+            kinds.insert(names.clone(), kind);
+        }
+    }
+    match value {
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            names.push(name.clone());
+            let added = add_kinds(value, names, kinds);
+            names.pop();
+            added
+        }),
+        Value::Array(values) => {
+            names.push("[]".to_owned());
+            let added = values.iter().try_for_each(|value| add_kinds(value, names, kinds));
+            names.pop();
+            added
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes nulls from lists: they say nothing of the type, and Arrow refuses them beside objects and lists.
+fn remove_null_elements(value: &mut Value) {
+    match value {
+        Value::Array(values) => {
+            values.retain(|value| !value.is_null());
+            values.iter_mut().for_each(remove_null_elements);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(remove_null_elements),
+        _ => {}
+    }
 }
 
 fn add_numbers(value: &Value, names: &mut Vec<String>, cut: &[f64], numbers: &mut Numbers) {
@@ -216,5 +291,35 @@ mod tests {
         );
         let list = DataType::List(Arc::new(Field::new_list_field(DataType::UInt64, true)));
         assert_eq!(types, [DataType::Float64, DataType::Utf8, list, DataType::Utf8]);
+    }
+
+    #[test]
+    fn a_field_has_one_kind_of_values() {
+        for (text, expected) in [
+            ("{\"a\":{\"b\":1}}\n{\"a\":5}", "line 2: field \"a\" is a single value, and was an object before"),
+            (
+                "{\"a\":{\"b\":[1]}}\n{\"a\":{\"b\":2}}",
+                "line 2: field \"a.b\" is a single value, and was a list before",
+            ),
+            ("{\"a\":[[1],2]}", "line 1: field \"a[]\" is a single value, and was a list before"),
+        ] {
+            let error = infer_schema(text.as_bytes(), usize::MAX).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn nulls_in_lists_say_nothing_of_the_type() {
+        let int_list = || DataType::new_list(DataType::Int64, true);
+        let structs =
+            || DataType::new_list(DataType::Struct(vec![Field::new("x", DataType::Int64, true)].into()), true);
+        for (text, expected) in [
+            ("{\"a\":[null]}\n{\"a\":[{\"x\":1}]}", structs()),
+            ("{\"a\":[{\"x\":1},null]}", structs()),
+            ("{\"a\":[null,1]}", int_list()),
+            ("{\"a\":[[1],null,[null]]}", DataType::new_list(int_list(), true)),
+        ] {
+            assert_eq!(types(text), [expected], "{text}");
+        }
     }
 }
