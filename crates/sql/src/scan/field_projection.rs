@@ -1,5 +1,6 @@
 //! Projections of nested fields: a scan reads only these fields of a column.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,6 +28,11 @@ impl FieldProjection {
     /// Returns the projection and a plan that reads only the fields it needs; `None` if it needs everything that `plan` reads.
     pub(crate) fn new(projection: &ProjectionExprs, plan: &ScanPlan) -> Result<Option<(Self, ScanPlan)>> {
         let schema = plan.schema();
+        // Names do not tell columns of one name apart.
+        let mut names = HashSet::new();
+        if !schema.fields().iter().all(|field| names.insert(field.name())) {
+            return Ok(None);
+        }
         let mut paths = Vec::new();
         for expr in projection.expr_iter() {
             add_paths(&expr, schema, &mut paths);

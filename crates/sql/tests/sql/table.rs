@@ -78,6 +78,35 @@ fn columns_of_one_name_have_numbers() {
 }
 
 #[test]
+fn fields_of_columns_of_one_name_are_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let column = |from: i64| Arc::new(Int64Array::from_iter_values(from..from + 4000)) as ArrayRef;
+    let x = Arc::new(Field::new("x", DataType::Int64, false));
+    let structs = |from: i64| Arc::new(StructArray::from(vec![(Arc::clone(&x), column(from))])) as ArrayRef;
+    let (number, text) = (column(0), Arc::new(StringViewArray::from_iter_values((0..4000).map(|n| format!("t{n}")))));
+    let columns: [(&str, ArrayRef); 4] = [("a", structs(0)), ("b", number), ("a", structs(10_000)), ("b", text)];
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), false)).collect();
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    let path = folder.path().join("twins.parquet");
+    crate::write(&path, &batch, 4000);
+    let session = Session::new();
+    let file = format!("'{}'", path.display());
+    wait(async {
+        let query = format!("SELECT a_1.x AS y, a.x AS z, b_1 FROM {file} WHERE a_1.x = 10003 AND b_1 = 't3'");
+        let expected = answer(&session, "SELECT 10003 AS y, 3 AS z, 't3' AS b_1").await;
+        assert_eq!(sorted(&answer(&session, &query).await), sorted(&expected));
+        let expected = answer(&session, "SELECT 10000 AS least").await;
+        let query = format!("SELECT min(a_1.x) AS least FROM {file}");
+        assert_eq!(sorted(&answer(&session, &query).await), sorted(&expected));
+        let some = bytes_read(&session, &format!("SELECT a_1 FROM {file}")).await;
+        let all = bytes_read(&session, &format!("SELECT * FROM {file}")).await;
+        assert!(some * 10 < all * 8, "{some} of {all}");
+    });
+}
+
+#[test]
 fn counts_and_bounds_come_from_footers() {
     let folder = tempfile::tempdir().unwrap();
     crate::write(&folder.path().join("a.parquet"), &numbers(0, 1000), 100);
