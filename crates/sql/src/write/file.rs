@@ -71,7 +71,7 @@ impl FileWriter {
 fn text_error(error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, source) => write_error(source),
-        ArrowError::CsvError(what) => Error::Invalid { what },
+        ArrowError::CsvError(what) | ArrowError::JsonError(what) => Error::Invalid { what },
         other => Error::Invalid { what: other.to_string() },
     }
 }

@@ -277,6 +277,12 @@ fn values_that_would_read_back_differently_are_refused() {
             assert!(refusal.contains(message), "{options}: {refusal}");
             assert!(!location.exists() || fs::read_dir(&location).unwrap().count() == 0, "{options}");
         }
+        let path = folder.path().join("nan.jsonl").display().to_string();
+        for value in ["CAST('NaN' AS DOUBLE)", "[CAST('inf' AS REAL)]", "struct(CAST('-inf' AS DOUBLE))"] {
+            let refusal = failure(&session, &format!("COPY (SELECT {value} AS x) TO '{path}'")).await;
+            assert!(refusal.contains("column x: JSON has no NaN"), "{value}: {refusal}");
+            assert!(!Path::new(&path).exists());
+        }
         let path = folder.path().join("one.csv").display().to_string();
         fs::write(&path, "a\n1\n").unwrap();
         answer(&session, &format!("CREATE EXTERNAL TABLE one STORED AS CSV LOCATION '{path}'")).await;

@@ -7,7 +7,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, FixedSizeBinaryArray, MapArray, StructArray};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, GenericListArray, MapArray, OffsetSizeTrait, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_json::writer::{JsonFormat, NullableEncoder, WriterBuilder, make_encoder};
 use arrow_json::{Encoder, EncoderFactory, EncoderOptions, Writer};
@@ -25,6 +26,38 @@ pub fn encoder_options() -> EncoderOptions {
 /// A writer of rows as JSON: one object per line, or an array of objects. Timestamps have to be [in UTC](super::zone::in_utc).
 pub fn json_writer<F: JsonFormat, W: Write>(target: W) -> Writer<W, F> {
     WriterBuilder::new().with_explicit_nulls(true).with_encoder_factory(Arc::new(LathEncoders)).build(target)
+}
+
+/// Checks that JSON has all numbers of a column: it has no NaN and no infinity.
+///
+/// # Errors
+/// For a column that has one.
+pub(super) fn check_numbers(name: &str, array: &dyn Array) -> Result<(), ArrowError> {
+    let is_finite = match array.data_type() {
+        DataType::Float16 => {
+            array.as_primitive::<Float16Type>().iter().flatten().all(|value| f32::from(value).is_finite())
+        }
+        DataType::Float32 => array.as_primitive::<Float32Type>().iter().flatten().all(f32::is_finite),
+        DataType::Float64 => array.as_primitive::<Float64Type>().iter().flatten().all(f64::is_finite),
+        DataType::Struct(_) => {
+            return array.as_struct().columns().iter().try_for_each(|column| check_numbers(name, column));
+        }
+        DataType::List(_) => return check_numbers(name, &elements(array.as_list::<i32>())),
+        DataType::LargeList(_) => return check_numbers(name, &elements(array.as_list::<i64>())),
+        _ => true,
+    };
+    match is_finite {
+        true => Ok(()),
+        false => Err(ArrowError::JsonError(format!(
+            "column {name}: JSON has no NaN and no infinity; replace them, or cast the column to text"
+        ))),
+    }
+}
+
+/// The elements of lists, without those before and behind a slice.
+fn elements<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> ArrayRef {
+    let (first, last) = (lists.offsets()[0].as_usize(), lists.offsets()[lists.len()].as_usize());
+    lists.values().slice(first, last - first)
 }
 
 /// Encoders for types that `arrow-json` does not encode, or not in a useful form.
@@ -131,7 +164,7 @@ struct ListEncoder<'a> {
 }
 
 impl<'a> ListEncoder<'a> {
-    fn new<O: arrow_array::OffsetSizeTrait>(offsets: &OffsetBuffer<O>, elements: NullableEncoder<'a>) -> Self {
+    fn new<O: OffsetSizeTrait>(offsets: &OffsetBuffer<O>, elements: NullableEncoder<'a>) -> Self {
         Self { offsets: offsets.iter().map(|offset| offset.as_usize()).collect(), elements }
     }
 }

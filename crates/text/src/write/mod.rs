@@ -17,6 +17,7 @@ use arrow_schema::{ArrowError, Schema};
 
 use self::compression::CompressingWriter;
 use self::csv::CsvWriter;
+use self::json::check_numbers;
 use crate::format::{Compression, TextFormat};
 
 pub use self::cell::CellFormatter;
@@ -107,7 +108,12 @@ impl<W: Write> TextWriter<W> {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         match &mut self.rows {
             Rows::Csv(writer) => writer.write(batch),
-            Rows::Json(writer) => writer.write(&in_utc(batch)?),
+            Rows::Json(writer) => {
+                for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+                    check_numbers(field.name(), column)?;
+                }
+                writer.write(&in_utc(batch)?)
+            }
         }
     }
 
