@@ -40,10 +40,11 @@ use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
-    FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, MapAccess, Multisets, NestedExtremes, NestedOrder,
-    OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner, SortedOffsets,
-    StandardCasts, Unnesting, at_time_zone_function, checked_sum, map_extract_function, merge_join_columns,
-    null_safe_rules, typed_as_function, uuid_function, whole_number_functions, with_output_names,
+    FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets, NestedExtremes,
+    NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner,
+    SortedOffsets, StandardCasts, Unnesting, age_function, at_time_zone_function, checked_sum, map_extract_function,
+    merge_join_columns, mode_function, null_safe_rules, typed_as_function, uuid_function, whole_number_functions,
+    with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::write::{CopyTarget, FileFormat, WriteSettings, file_schema, is_true, option_text};
@@ -186,7 +187,11 @@ impl Session {
         state.register_udf(Arc::new(uuid_function()))?;
         state.register_udf(Arc::new(typed_as_function()))?;
         state.register_udf(Arc::new(map_extract_function()))?;
+        state.register_udf(Arc::new(age_function()))?;
+        state.register_udaf(Arc::new(mode_function()))?;
         state.register_function_rewrite(map_access)?;
+        state.register_function_rewrite(Arc::new(NullLists))?;
+        state.register_function_rewrite(Arc::new(ListTypes))?;
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
@@ -304,7 +309,7 @@ impl Session {
         let of_file = file_schema(&schema, &partition_by)?;
         let format = match format {
             CopyFormat::Parquet => {
-                FileFormat::Parquet(settings.options(WriteOptions::default(), &of_file, &options)?)
+                FileFormat::Parquet(Box::new(settings.options(WriteOptions::default(), &of_file, &options)?))
             }
             CopyFormat::Text(format) => FileFormat::Text(copied_text(&copy.target, format, options)?),
         };

@@ -243,7 +243,7 @@ impl ExternalTable {
         });
         let base = base.await?;
         let options = self.settings.options(base, &schema, &self.options)?;
-        let (folder, format) = (Destination::Folder { path }, FileFormat::Parquet(options));
+        let (folder, format) = (Destination::Folder { path }, FileFormat::Parquet(Box::new(options)));
         file_sink(input, &self.schema, folder, self.partition_by.clone(), format, &self.settings)
             .map_err(|error| plan_datafusion_err!("{location}: {error}"))
     }

@@ -2,6 +2,7 @@
 //!
 //! | module | what it changes |
 //! | --- | --- |
+//! | `age` | the function `age` |
 //! | `at_time_zone` | `AT TIME ZONE` is no cast |
 //! | `cast_names` | expressions that differ only in casts have different names |
 //! | `casts` | timestamps without a zone are in UTC where they meet ones with a zone; numbers are rounded to integers |
@@ -21,6 +22,7 @@
 //! | `guards` | errors are raised only for rows that reach the expression |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
+//! | `mode` | the aggregate `mode` |
 //! | `maps` | values of maps by keys of any type |
 //! | `octet_length` | byte strings have a length, too |
 //! | `nested_order` | lists and structs with nulls inside have one order everywhere |
@@ -28,8 +30,11 @@
 //! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
+//! | `functions` | functions of PostgreSQL and DuckDB that are written otherwise here: `mod(a, b)`, `age(t)`, `mode() WITHIN GROUP` |
 //! | `list_numbers` | functions over lists of numbers refuse lists of lists |
+//! | `list_types` | functions over lists return lists of the type that they promise |
 //! | `lists` | `IN` with columns in its list |
+//! | `null_lists` | lists of columns without a type |
 //! | `numbers` | literals with a point are exact decimals, and those with an exponent doubles |
 //! | `offsets` | `OFFSET` without `LIMIT` skips the first rows of its order |
 //! | `output` | equal columns in the select list, and names of computed ones |
@@ -69,6 +74,7 @@ pub(crate) use aggregates::NestedExtremes;
 pub(crate) use aggregates::PeerFrames;
 pub(crate) use aggregates::RunningExtremes;
 pub(crate) use aggregates::SortedOffsets;
+pub(crate) use aggregates::mode_function;
 pub(crate) use filter_bounds::FilterBounds;
 pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use guards::{BooleanCases, Guards};
@@ -80,13 +86,15 @@ pub(crate) use property_barriers::PropertyBarriers;
 pub(crate) use statement::rewrite;
 pub(crate) use subquery::{SharingPlanner, Unnesting};
 pub(crate) use times::DateArithmetic;
-pub(crate) use times::at_time_zone_function;
 pub(crate) use times::{ComparedIntervals, IntervalWindows};
+pub(crate) use times::{age_function, at_time_zone_function};
 pub(crate) use using_joins::merge_join_columns;
 pub(crate) use values::CommonTypes;
 pub(crate) use values::ExactDivision;
 pub(crate) use values::ListNumbers;
+pub(crate) use values::ListTypes;
 pub(crate) use values::NestedOrder;
+pub(crate) use values::NullLists;
 pub(crate) use values::OctetLength;
 pub(crate) use values::StandardCasts;
 pub(crate) use values::typed_as_function;

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
 };
 
-use crate::rewrite::values::types;
+use crate::rewrite::values::{functions, types};
 
 use crate::dialect::normal;
 
@@ -96,6 +96,7 @@ fn is_rewritten(item: &SelectItem) -> bool {
             ControlFlow::Break(())
         }
         SqlExpr::AtTimeZone { .. } | SqlExpr::SimilarTo { .. } => ControlFlow::Break(()),
+        SqlExpr::Function(function) if functions::is_rewritten(function) => ControlFlow::Break(()),
         // DataFusion gives all of them the same name.
         SqlExpr::Exists { .. } | SqlExpr::InSubquery { .. } | SqlExpr::AnyOp { .. } | SqlExpr::AllOp { .. } => {
             ControlFlow::Break(())

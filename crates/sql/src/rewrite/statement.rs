@@ -14,7 +14,7 @@ use crate::dialect::normal;
 use crate::rewrite::aggregates::{empty_frames, text_aggregates, windows};
 use crate::rewrite::joins::{row_subqueries, rows};
 use crate::rewrite::values::nested::{inner_values, lists};
-use crate::rewrite::values::{cast_names, numbers, patterns, types};
+use crate::rewrite::values::{cast_names, functions, numbers, patterns, types};
 use crate::rewrite::{change_sources, field_access, output};
 use crate::statement::explained;
 
@@ -62,6 +62,7 @@ impl VisitorMut for Rewriter {
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<ParserError> {
         select.from.iter_mut().for_each(name_sides);
         windows::modifiers_as_sets(&mut select.group_by);
+        windows::write_out_sets(&mut select.group_by);
         output::name_items(select);
         text_aggregates::order_apart(select);
         as_flow(windows::refine(select).and_then(|()| row_subqueries::rewrite_conditions(select)))
@@ -83,6 +84,7 @@ impl VisitorMut for Rewriter {
             row_subqueries::rewrite,
             lists::rewrite,
             field_access::rewrite,
+            functions::rewrite,
         ];
         as_flow(steps.into_iter().try_for_each(|step| step(expr)))
     }

@@ -11,7 +11,7 @@ use lath_writer::{AtomicFile, ParquetWriter, WriteOptions};
 /// The format of files, and its options.
 #[derive(Debug, Clone)]
 pub(crate) enum FileFormat {
-    Parquet(WriteOptions),
+    Parquet(Box<WriteOptions>),
     Text(TextWriteOptions),
 }
 
@@ -44,7 +44,9 @@ impl FileWriter {
     pub(super) fn begin(file: AtomicFile, schema: &SchemaRef, format: &FileFormat) -> Result<Self> {
         let file = BufWriter::new(file);
         Ok(match format {
-            FileFormat::Parquet(options) => Self::Parquet(Box::new(ParquetWriter::new(file, schema, options.clone())?)),
+            FileFormat::Parquet(options) => {
+                Self::Parquet(Box::new(ParquetWriter::new(file, schema, options.as_ref().clone())?))
+            }
             FileFormat::Text(options) => {
                 Self::Text(Box::new(TextWriter::new(file, schema, options).map_err(text_error)?))
             }

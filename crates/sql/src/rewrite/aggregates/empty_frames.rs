@@ -63,7 +63,7 @@ fn has_null_offset(function: &Function) -> bool {
 }
 
 /// Whether a frame ends before it starts. A frame of RANGE may not: all nulls are in the frame of a null.
-fn is_empty(frame: &WindowFrame) -> bool {
+pub(super) fn is_empty(frame: &WindowFrame) -> bool {
     use WindowFrameBound::{Following, Preceding};
     if !matches!(frame.units, WindowFrameUnits::Rows | WindowFrameUnits::Groups) {
         return false;

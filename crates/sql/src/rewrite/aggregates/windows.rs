@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
+use super::empty_frames::is_empty;
 use crate::dialect::{error_at, normal};
 
 /// Copies the clauses of named windows into the windows that refine them.
@@ -23,15 +24,27 @@ pub(crate) fn refine(select: &mut Select) -> Result<(), ParserError> {
         }
         if let NamedWindowExpr::WindowSpec(spec) = window {
             known.push((normal(name), spec.clone()));
+            // Functions get the frame, and are then replaced.
+            spec.window_frame = spec.window_frame.take().filter(|frame| !is_empty(frame));
         }
     }
+    let empty = |name: &Ident| {
+        let found = known.iter().find(|(other, _)| *other == normal(name));
+        found.filter(|(_, spec)| spec.window_frame.as_ref().is_some_and(is_empty)).map(|(_, spec)| spec.clone())
+    };
     let refined = |expr: &mut Expr| match expr {
         Expr::Function(function) => match &mut function.over {
             Some(WindowType::WindowSpec(spec)) => match merge(spec, &known) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => ControlFlow::Break(error),
             },
-            _ => ControlFlow::Continue(()),
+            Some(WindowType::NamedWindow(name)) => {
+                if let Some(spec) = empty(name) {
+                    function.over = Some(WindowType::WindowSpec(spec));
+                }
+                ControlFlow::Continue(())
+            }
+            None => ControlFlow::Continue(()),
         },
         _ => ControlFlow::Continue(()),
     };
@@ -98,4 +111,35 @@ pub(crate) fn modifiers_as_sets(group_by: &mut GroupByExpr) {
         _ => return,
     };
     *group_by = GroupByExpr::Expressions(vec![sets], Vec::new());
+}
+
+/// The number of expressions of a CUBE with repetitions up to which all their sets are written out.
+const MAX_CUBE: usize = 12;
+
+/// Writes out the grouping sets of ROLLUP and CUBE that have an expression twice, which DataFusion 55 refuses: `ROLLUP (a, a)` is
+/// `GROUPING SETS ((a, a), (a), ())`.
+pub(crate) fn write_out_sets(group_by: &mut GroupByExpr) {
+    let GroupByExpr::Expressions(exprs, _) = group_by else { return };
+    for expr in exprs {
+        let (parts, is_cube) = match expr {
+            Expr::Rollup(parts) => (parts, false),
+            Expr::Cube(parts) if parts.len() <= MAX_CUBE => (parts, true),
+            _ => continue,
+        };
+        let all: Vec<&Expr> = parts.iter().flatten().collect();
+        let is_repeated = all.iter().enumerate().any(|(at, expr)| all[..at].contains(expr));
+        if !is_repeated {
+            continue;
+        }
+        let set = |has: &dyn Fn(usize) -> bool| {
+            let kept = parts.iter().enumerate().filter(|(at, _)| has(*at));
+            kept.flat_map(|(_, part)| part.iter().cloned()).collect::<Vec<Expr>>()
+        };
+        let sets = if is_cube {
+            (0..1_usize << parts.len()).rev().map(|bits| set(&|at| bits >> at & 1 == 1)).collect()
+        } else {
+            (0..=parts.len()).rev().map(|len| set(&|at| at < len)).collect()
+        };
+        *expr = Expr::GroupingSets(sets);
+    }
 }

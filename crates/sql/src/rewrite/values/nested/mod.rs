@@ -2,6 +2,8 @@
 
 pub(crate) mod inner_values;
 pub(crate) mod list_numbers;
+pub(crate) mod list_types;
 pub(crate) mod lists;
 pub(crate) mod maps;
 pub(crate) mod nested_order;
+pub(crate) mod null_lists;

@@ -4,16 +4,20 @@
 //! (`array_agg(x ORDER BY list)`) do not sort structs with nulls. Here such values are compared by keys: byte strings with the order of the
 //! values.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::builder::LargeBinaryBuilder;
 use arrow_array::{Array, ArrayRef};
+use arrow_cast::cast;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, SortOptions};
+use arrow_select::interleave::interleave;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::utils::take_function_args;
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, Result, plan_err};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     Between, BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, SortExpr, Volatility,
@@ -28,11 +32,21 @@ use crate::rewrite::expressions::rewrite_expressions;
 #[derive(Debug)]
 pub(crate) struct NestedOrder {
     key: Arc<ScalarUDF>,
+    greatest: Arc<ScalarUDF>,
+    least: Arc<ScalarUDF>,
 }
 
 impl NestedOrder {
     pub(crate) fn new() -> Self {
-        Self { key: Arc::new(ScalarUDF::from(NestedKey::new())) }
+        let extreme = |name| {
+            let signature = Signature::variadic_any(Volatility::Immutable);
+            Arc::new(ScalarUDF::from(NestedExtreme { name, signature }))
+        };
+        Self {
+            key: Arc::new(ScalarUDF::from(NestedKey::new())),
+            greatest: extreme("greatest"),
+            least: extreme("least"),
+        }
     }
 
     fn rewrite_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -59,6 +73,14 @@ impl NestedOrder {
             {
                 let (expr, low, high) = (self.key(*expr), self.key(*low), self.key(*high));
                 Transformed::yes(Expr::Between(Between { expr, negated, low, high }))
+            }
+            Expr::ScalarFunction(ScalarFunction { func, args })
+                if ["greatest", "least"].contains(&func.name())
+                    && args.iter().all(|argument| has_key(argument, schema)) =>
+            {
+                let is_greatest = func.name() == "greatest";
+                let function = Arc::clone(if is_greatest { &self.greatest } else { &self.least });
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)))
             }
             Expr::AggregateFunction(mut function) => {
                 let mut is_changed = false;
@@ -159,9 +181,62 @@ impl ScalarUDFImpl for NestedKey {
     }
 }
 
-fn keys(values: &ArrayRef) -> Result<ArrayRef> {
+/// `greatest` or `least` of nested values of one type; nulls are passed over.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NestedExtreme {
+    name: &'static str,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for NestedExtreme {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
+        match arg_types.first() {
+            Some(data_type) => Ok(data_type.clone()),
+            None => plan_err!("{} has arguments", self.name),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let target = args.return_field.data_type();
+        let arrays = args.args.into_iter().map(|argument| Ok(cast(&argument.into_array(rows)?, target)?));
+        let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
+        let converter = converter(target)?;
+        let keys = arrays.iter().map(|array| converter.convert_columns(std::slice::from_ref(array)));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let wanted = if self.name == "greatest" { Ordering::Greater } else { Ordering::Less };
+        let chosen = (0..rows).map(|row| {
+            let mut best = (0, row);
+            for (at, array) in arrays.iter().enumerate().skip(1) {
+                let is_better = arrays[best.0].is_null(row) || keys[at].row(row).cmp(&keys[best.0].row(row)) == wanted;
+                if array.is_valid(row) && is_better {
+                    best = (at, row);
+                }
+            }
+            best
+        });
+        let chosen: Vec<(usize, usize)> = chosen.collect();
+        let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        Ok(ColumnarValue::Array(interleave(&arrays, &chosen)?))
+    }
+}
+
+/// A converter to keys with nulls above other values.
+fn converter(data_type: &DataType) -> Result<RowConverter> {
     let order = SortOptions { descending: false, nulls_first: false };
-    let converter = RowConverter::new(vec![SortField::new_with_options(values.data_type().clone(), order)])?;
+    Ok(RowConverter::new(vec![SortField::new_with_options(data_type.clone(), order)])?)
+}
+
+fn keys(values: &ArrayRef) -> Result<ArrayRef> {
+    let converter = converter(values.data_type())?;
     let rows = converter.convert_columns(std::slice::from_ref(values))?;
     let mut keys = LargeBinaryBuilder::with_capacity(rows.num_rows(), rows.size());
     for (at, row) in rows.iter().enumerate() {
