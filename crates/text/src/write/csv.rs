@@ -212,11 +212,11 @@ impl Dialect {
     fn push(&self, value: &str, is_first_line: bool, out: &mut String) -> Result<(), ArrowError> {
         let is_special = |c: char| c == self.delimiter || Some(c) == self.quote || c == '\n' || c == '\r';
         let looks_special = |c: char| u8::try_from(c).is_ok_and(|byte| DELIMITERS.contains(&byte)) || c == '\u{feff}';
-        let is_plain = !value.is_empty()
-            && value != self.null
-            && !value.contains(is_special)
-            && !(is_first_line && value.contains(looks_special));
-        if is_plain {
+        let has_quotes = value.is_empty()
+            || value == self.null
+            || value.contains(is_special)
+            || is_first_line && value.contains(looks_special);
+        if !has_quotes {
             out.push_str(value);
             return Ok(());
         }
