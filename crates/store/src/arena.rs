@@ -177,6 +177,12 @@ impl Arena {
 
     /// The bytes of the value in the value node at `reference`.
     pub(crate) fn value(&self, reference: u64) -> Result<&[u8]> {
+        let value = self.unverified_value(reference)?;
+        if self.is_damaged(reference, self.head(reference)?) { Err(damaged(reference)) } else { Ok(value) }
+    }
+
+    /// Like [`value`](Self::value), without the checksum of the node.
+    pub(crate) fn unverified_value(&self, reference: u64) -> Result<&[u8]> {
         let head = self.head(reference)?;
         if Kind::from_head(head) != Some(Kind::Value) {
             return Err(Error::corrupt_at(reference * UNIT, "a value node is expected here"));
@@ -185,9 +191,6 @@ impl Arena {
         let start = reference * UNIT + node::value::HEAD as u64;
         if len > node::value::MAX_LEN || !self.has(start + len) {
             return Err(outside(reference));
-        }
-        if self.is_damaged(reference, head) {
-            return Err(damaged(reference));
         }
         // SAFETY: the value ends within the area, as was just checked, and begins after the node's checksum.
         Ok(unsafe { self.slice(start, len as usize) })

@@ -34,6 +34,16 @@ impl<'a> Tree<'a> {
         find::get(self.arena, self.root, key)
     }
 
+    /// Returns the value of `key` without verifying a long value by the checksum of its node, which reads all of it
+    /// ([`Options::verify_nodes`](crate::Options::verify_nodes)): for callers that read a small part of a long value, and verify that part
+    /// themselves. The nodes on the way to it are verified.
+    ///
+    /// # Errors
+    /// The same as [`get`](Self::get).
+    pub fn get_unverified(&self, key: &[u8]) -> Result<Option<&'a [u8]>> {
+        find::get_unverified(self.arena, self.root, key)
+    }
+
     /// Returns the values of many keys, in the order of `keys`. Their cache misses overlap, so this is faster than as
     /// many calls of [`get`](Self::get).
     ///

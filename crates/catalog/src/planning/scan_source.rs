@@ -61,7 +61,7 @@ impl KnownFiles {
         for KeptFilter { class, place, stored } in entry.read.into_iter().flat_map(|read| read.filters) {
             let Some(stored) = stored else { continue };
             if let Some(segment) = Segment::get(segments, class, place.segment)? {
-                let bitset = segment.bitset(place.position);
+                let bitset = segment.bitset(place.position)?;
                 parts.push((stored.offset, [&stored.header[..], &bitset].concat().into()));
             }
         }

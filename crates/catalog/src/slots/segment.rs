@@ -6,8 +6,12 @@
 //! ```text
 //! │ block 0 of filters 0, 1, 2, … │ block 1 of filters 0, 1, 2, … │ …
 //! ```
+//!
+//! A probe reads a row of blocks out of megabytes. Each row and each filter therefore has a checksum: verifying the whole segment would take
+//! 2 ms of the 3 ms in which a row is found among 1,000 files.
 
 use lath_kernels::bloom::{self, BLOCK_LEN};
+use lath_kernels::xxhash::xxh64;
 use lath_store::Tree;
 
 use super::bitmap::Bitmap;
@@ -67,6 +71,11 @@ impl Class {
         self.key(segment, 1)
     }
 
+    /// The key of the checksums of a segment: one for each row of blocks, and one for each filter.
+    pub(crate) fn checksums_key(&self, segment: u32) -> [u8; 21] {
+        self.key(segment, 2)
+    }
+
     fn key(&self, segment: u32, part: u8) -> [u8; 21] {
         let mut key = [part; 21];
         key[..16].copy_from_slice(&self.prefix());
@@ -74,7 +83,7 @@ impl Class {
         key
     }
 
-    /// The class and segment of a key of slots; `None` for a key of blocks.
+    /// The class and segment of a key of slots; `None` for keys of other parts.
     fn parse_slots_key(key: &[u8]) -> Option<(Self, u32)> {
         let (column, rest) = key.split_first_chunk::<4>()?;
         let (hash, rest) = rest.split_first_chunk::<8>()?;
@@ -94,17 +103,25 @@ pub(crate) struct Segment<'a> {
     pub(crate) class: Class,
     pub(crate) slots: &'a [[u8; 4]],
     blocks: &'a [[u8; BLOCK_LEN]],
+    /// Missing in segments from before there were checksums, which are verified when they are read.
+    checksums: Option<&'a [[u8; 4]]>,
 }
 
 impl<'a> Segment<'a> {
     /// All segments of a column.
     pub(crate) fn read_all(segments: Tree<'a>, column: u32) -> Result<Vec<Self>> {
         let mut found = Vec::new();
-        for entry in segments.prefix(&column.to_be_bytes()) {
-            let (key, slots) = entry?;
-            if let Some((class, number)) = Class::parse_slots_key(&key) {
+        let prefix = column.to_be_bytes();
+        // An iterator would read, and so verify, the blocks.
+        let mut cursor = segments.cursor();
+        let mut has_key = cursor.lower_bound(&prefix)?;
+        while has_key && let Some(key) = cursor.key().filter(|key| key.starts_with(&prefix)) {
+            if let Some((class, number)) = Class::parse_slots_key(key)
+                && let Some(slots) = cursor.value()?
+            {
                 found.push(Self::new(segments, class, number, slots)?);
             }
+            has_key = cursor.next()?;
         }
         Ok(found)
     }
@@ -116,12 +133,31 @@ impl<'a> Segment<'a> {
     }
 
     fn new(segments: Tree<'a>, class: Class, number: u32, slots: &'a [u8]) -> Result<Self> {
-        let blocks = segments.get(&class.blocks_key(number))?.unwrap_or_default();
-        let (slots, blocks) = (slots.as_chunks().0, blocks.as_chunks().0);
-        if class.blocks == 0 || blocks.len() != slots.len() * class.blocks as usize {
+        let checksums = segments.get(&class.checksums_key(number))?.map(|checksums| checksums.as_chunks().0);
+        let blocks_key = class.blocks_key(number);
+        let blocks = match checksums {
+            Some(_) => segments.get_unverified(&blocks_key)?,
+            None => segments.get(&blocks_key)?,
+        };
+        let (slots, blocks) = (slots.as_chunks().0, blocks.unwrap_or_default().as_chunks().0);
+        let rows = class.blocks as usize;
+        if rows == 0
+            || blocks.len() != slots.len() * rows
+            || checksums.is_some_and(|checksums| checksums.len() != rows + slots.len())
+        {
             return Err(Error::corrupt("the length of a segment of filters does not fit the number of its filters"));
         }
-        Ok(Self { class, slots, blocks })
+        Ok(Self { class, slots, blocks, checksums })
+    }
+
+    /// Checks the bytes of the row of blocks or, after those, the filter at `index`.
+    fn verify(&self, index: usize, bytes: &[u8]) -> Result<()> {
+        match self.checksums.map(|checksums| checksums.get(index)) {
+            Some(stored) if stored != Some(&checksum(bytes)) => {
+                Err(Error::corrupt("a segment of filters has a wrong checksum"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Adds the slots in `wanted` to `found` whose filter in this segment has one of `hashes`.
@@ -139,8 +175,10 @@ impl<'a> Segment<'a> {
         }
         let mut present = vec![0; positions.len().div_ceil(64)];
         for &hash in hashes {
-            let first = bloom::block_index(hash, self.class.blocks as usize) * self.slots.len();
+            let block = bloom::block_index(hash, self.class.blocks as usize);
+            let first = block * self.slots.len();
             let row = self.blocks.get(first..first + self.slots.len()).unwrap_or_default();
+            self.verify(block, row.as_flattened())?;
             let blocks: Vec<&[u8]> =
                 positions.iter().filter_map(|(position, _)| row.get(*position)).map(|block| &block[..]).collect();
             bloom::check_filters(&blocks, hash, &mut present)
@@ -155,10 +193,21 @@ impl<'a> Segment<'a> {
     }
 
     /// The bitset of a filter.
-    pub(crate) fn bitset(&self, position: u32) -> Vec<u8> {
-        let blocks = self.blocks.iter().skip(position as usize).step_by(self.slots.len().max(1));
-        blocks.flatten().copied().collect()
+    pub(crate) fn bitset(&self, position: u32) -> Result<Vec<u8>> {
+        let position = position as usize;
+        let bitset = filter(self.blocks, self.slots.len(), position);
+        self.verify(self.class.blocks as usize + position, &bitset)?;
+        Ok(bitset)
     }
+}
+
+/// The blocks of the filter at `position`, of `capacity` filters.
+fn filter(blocks: &[[u8; BLOCK_LEN]], capacity: usize, position: usize) -> Vec<u8> {
+    blocks.iter().skip(position).step_by(capacity.max(1)).flatten().copied().collect()
+}
+
+fn checksum(bytes: &[u8]) -> [u8; 4] {
+    (xxh64(bytes) as u32).to_le_bytes()
 }
 
 /// A segment in memory, to be changed.
@@ -193,6 +242,15 @@ impl OpenSegment {
         }
     }
 
+    /// The checksums of the rows of blocks, and of the filters.
+    pub(crate) fn checksums(&self) -> Vec<u8> {
+        let capacity = self.slots.len() / 4;
+        let rows = self.blocks.chunks_exact(capacity.max(1) * BLOCK_LEN).map(checksum);
+        let blocks = self.blocks.as_chunks().0;
+        let filters = (0..capacity).map(|position| checksum(&filter(blocks, capacity, position)));
+        rows.chain(filters).flatten().collect()
+    }
+
     pub(crate) fn set_slot(&mut self, position: u32, slot: u32) {
         if let Some(to) = self.slots.chunks_exact_mut(4).nth(position as usize) {
             to.copy_from_slice(&slot.to_le_bytes());
@@ -214,7 +272,7 @@ mod tests {
             .map(|file| {
                 let mut filter = vec![0; 4 * BLOCK_LEN];
                 (0..20).for_each(|key| {
-                    bloom::insert(&mut filter, lath_kernels::xxhash::xxh64(&[file as u8, key])).unwrap();
+                    bloom::insert(&mut filter, xxh64(&[file as u8, key])).unwrap();
                 });
                 filter
             })
@@ -232,6 +290,7 @@ mod tests {
         let mut tree = transaction.tree("segments").unwrap();
         tree.put(&class.slots_key(0), &open.slots).unwrap();
         tree.put(&class.blocks_key(0), &open.blocks).unwrap();
+        tree.put(&class.checksums_key(0), &open.checksums()).unwrap();
         transaction.commit().unwrap();
         let snapshot = store.snapshot().unwrap();
         let tree = snapshot.tree("segments").unwrap().unwrap();
@@ -239,9 +298,9 @@ mod tests {
         let mut wanted = Bitmap::empty(200);
         (0..200).for_each(|slot| wanted.insert(slot));
         for (at, filter) in filters.iter().enumerate() {
-            assert_eq!(segment.bitset(at as u32), *filter);
+            assert_eq!(segment.bitset(at as u32).unwrap(), *filter);
             for key in 0..40 {
-                let hash = lath_kernels::xxhash::xxh64(&[at as u8, key]);
+                let hash = xxh64(&[at as u8, key]);
                 let mut found = Bitmap::empty(200);
                 segment.probe(&[hash], &wanted, &mut found).unwrap();
                 let expected: Vec<u32> = (0..16)
@@ -256,6 +315,51 @@ mod tests {
             }
         }
         assert!(Segment::read_all(tree, 4).unwrap().is_empty());
+    }
+
+    #[test]
+    fn damage_in_what_is_read_is_found() {
+        let class = Class { column: 3, hash: 1, blocks: 4 };
+        let mut open = OpenSegment::empty(&class, 0);
+        for at in 0..16 {
+            open.put(at, at, &[at as u8; 4 * BLOCK_LEN]);
+        }
+        let checksums = open.checksums();
+        // A bit of block 2 of filter 5.
+        open.blocks[(2 * 16 + 5) * BLOCK_LEN + 7] ^= 1;
+        let store = lath_store::Options::new().open_in_memory().unwrap();
+        let mut transaction = store.begin().unwrap();
+        let mut tree = transaction.tree("segments").unwrap();
+        tree.put(&class.slots_key(0), &open.slots).unwrap();
+        tree.put(&class.blocks_key(0), &open.blocks).unwrap();
+        tree.put(&class.checksums_key(0), &checksums).unwrap();
+        // Without checksums.
+        tree.put(&class.slots_key(1), &open.slots).unwrap();
+        tree.put(&class.blocks_key(1), &open.blocks).unwrap();
+        // With too few.
+        tree.put(&class.slots_key(2), &open.slots).unwrap();
+        tree.put(&class.blocks_key(2), &open.blocks).unwrap();
+        tree.put(&class.checksums_key(2), &checksums[4..]).unwrap();
+        transaction.commit().unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let tree = snapshot.tree("segments").unwrap().unwrap();
+        let segment = |number| Segment::get(tree, class, number).map(|segment| segment.unwrap());
+        let mut wanted = Bitmap::empty(16);
+        (0..16).for_each(|slot| wanted.insert(slot));
+        let probe = |segment: &Segment<'_>, hash| segment.probe(&[hash], &wanted, &mut Bitmap::empty(16));
+        let hash_of_block =
+            |block| (0..).map(|key: u8| xxh64(&[key])).find(|hash| bloom::block_index(*hash, 4) == block);
+        let (damaged, unverified) = (segment(0).unwrap(), segment(1).unwrap());
+        for block in 0..4 {
+            let hash = hash_of_block(block).unwrap();
+            assert_eq!(probe(&damaged, hash).is_ok(), block != 2, "block {block}");
+            assert!(probe(&unverified, hash).is_ok());
+        }
+        for position in 0..16 {
+            assert_eq!(damaged.bitset(position).is_ok(), position != 5, "filter {position}");
+            assert!(unverified.bitset(position).is_ok());
+        }
+        assert!(segment(2).is_err());
     }
 
     #[test]

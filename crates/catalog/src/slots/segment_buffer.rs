@@ -102,5 +102,6 @@ fn store(transaction: &mut Transaction, class: &Class, number: u32, segment: &Op
     let mut tree = transaction.tree(SEGMENTS)?;
     tree.put(&class.slots_key(number), &segment.slots)?;
     tree.put(&class.blocks_key(number), &segment.blocks)?;
+    tree.put(&class.checksums_key(number), &segment.checksums())?;
     Ok(())
 }

@@ -152,10 +152,10 @@ fn random_table(random: &mut fastrand::Rng, kind: Kind) -> Table {
             _ => field(&format!("col-{id}"), data_type.clone(), None),
         };
         let mut columns: Vec<(FieldRef, ArrayRef)> = Vec::new();
-        for number in 0..3 {
+        for (number, name) in names.iter().enumerate().take(3) {
             if random.u8(..4) > 0 {
                 let values = numbers(random, rows.iter().map(|row| row.numbers[number]));
-                columns.push((stored(random, number as i32 + 1, names[number], values.data_type()), values));
+                columns.push((stored(random, number as i32 + 1, name, values.data_type()), values));
             } else {
                 rows.iter_mut().for_each(|row| row.numbers[number] = None);
             }
@@ -365,7 +365,8 @@ fn every_way_of_reading_gives_the_rows_of_the_table() {
 }
 
 fn check_bounds(statistics: &lath_parquet::Statistics, expected: &[Row], context: &str) {
-    let picks: [(&str, fn(&Row) -> Number); 5] = [
+    type Pick = fn(&Row) -> Number;
+    let picks: [(&str, Pick); 5] = [
         ("a", |row| row.numbers[0]),
         ("b", |row| row.numbers[1]),
         ("c", |row| row.numbers[2]),

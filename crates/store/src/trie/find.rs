@@ -118,6 +118,22 @@ pub(crate) fn no_progress(reference: u64) -> Error {
 
 /// The value of `key` below `root`.
 pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option<&'a [u8]>> {
+    let Some((in_leaf, value_node)) = stored_value(arena, root, key)? else { return Ok(None) };
+    resolve_value(arena, in_leaf, value_node).map(Some)
+}
+
+/// Like [`get`], without the checksum of the value if it has a node of its own.
+pub(crate) fn get_unverified<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option<&'a [u8]>> {
+    match stored_value(arena, root, key)? {
+        None => Ok(None),
+        Some((in_leaf, 0)) => Ok(Some(in_leaf)),
+        Some((_, value_node)) => arena.unverified_value(value_node).map(Some),
+    }
+}
+
+/// The inline value of `key`, and its value node, or 0.
+#[inline]
+fn stored_value<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option<(&'a [u8], u64)>> {
     if root.is_none() {
         return Ok(None);
     }
@@ -142,7 +158,7 @@ pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option
             Branch::Leaf(leaf) => {
                 let found = leaf.find(hash, key, key.len() - rest.len()).map_err(|error| locate(error, reference))?;
                 let Some(EntryParts { value, value_node, .. }) = found else { return Ok(None) };
-                return resolve_value(arena, value, value_node).map(Some);
+                return Ok(Some((value, value_node)));
             }
         }
     }
