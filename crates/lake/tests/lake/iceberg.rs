@@ -437,7 +437,7 @@ fn set_partition(file: &mut DataFile, spec: i32, partition: &[Option<Literal>]) 
 
 fn read(dataset: &Dataset, condition: Option<&str>, pruning: Pruning) -> Result<Vec<Row>, Error> {
     let scan = dataset.scan().pruning(pruning);
-    let scan = condition.into_iter().try_fold(scan, |scan, condition| scan.filter(condition))?;
+    let scan = condition.into_iter().try_fold(scan, lath_parquet::Scan::filter)?;
     let mut rows = Vec::new();
     for batch in scan.build()? {
         let batch = batch?;
@@ -459,7 +459,7 @@ fn read(dataset: &Dataset, condition: Option<&str>, pruning: Pruning) -> Result<
 const MOVED_FROM: &str = "file:///before/it/moved";
 
 fn random_table(random: &mut fastrand::Rng, folder: &Path, location: &str, case: usize) -> Table {
-    let mut table = Table::new(folder, if case % 2 == 0 { 2 } else { 3 }, location);
+    let mut table = Table::new(folder, if case.is_multiple_of(2) { 2 } else { 3 }, location);
     for _ in 0..random.usize(1..6) {
         table.commit(random);
     }
@@ -485,7 +485,8 @@ fn deleted_rows_are_those_of_the_specification() {
             assert_eq!(dataset.scan().count().unwrap(), expected.len() as u64, "{context}");
             assert_eq!(dataset.statistics().unwrap().row_count, Precision::Exact(expected.len() as u64), "{context}");
             let (id, part) = (random.i32(0..12), random.i64(0..3));
-            let conditions: [(String, Box<dyn Fn(&Row) -> bool>); 5] = [
+            type Test = Box<dyn Fn(&Row) -> bool>;
+            let conditions: [(String, Test); 5] = [
                 (format!("id = {id}"), Box::new(move |row| row.id == Some(id))),
                 (
                     format!("p = {part} AND id < {id}"),
