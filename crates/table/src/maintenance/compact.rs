@@ -55,8 +55,8 @@ impl Due {
     }
 }
 
-/// Merges files until no merge is due by hand. It ends beside a writer, too: after as many merges as the files at the start can need, each
-/// of which is rewritten or joined with another at most.
+/// Merges files until no merge is due. It ends even while a writer adds files: it makes no more merges than the files at the start can
+/// need, where each is rewritten or merged with another once.
 pub(crate) fn compact(engine: &Arc<Engine>) -> Result<CompactReport> {
     let mut compacted = CompactReport::default();
     let due = Due::by_hand(&engine.options);
@@ -175,7 +175,7 @@ fn is_in_order(entry: &FileEntry, order: &RowOrder, schema: &Arc<TableSchema>) -
     Ok(entry.order == order.ids() && is_same_order(&entry.order, &*schema.with_version(entry.schema)?, schema))
 }
 
-/// Writes files anew in the order of the table, in parts that are sorted in memory.
+/// Rewrites files in the order of the table, in parts that are sorted in memory.
 fn sort(
     engine: &Arc<Engine>,
     pinned: &mut Arc<Commit>,

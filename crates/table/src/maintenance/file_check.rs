@@ -83,7 +83,7 @@ fn check_rows(file: &DataFile, entry: &FileEntry) -> Result<(), String> {
     keys_check.finish()
 }
 
-/// Holds the keys of a file against its entry and what is known of its blocks.
+/// Compares the keys of a file with its entry and its index of blocks.
 enum KeysCheck<'f> {
     Sorted { fences: &'f BlockIndex, entry: &'f FileEntry, last: Option<Vec<u8>> },
     Unsorted { stored: &'f KeyBounds, entry: &'f FileEntry, found: KeyBounds },

@@ -1,6 +1,6 @@
 //! Keys of floats by value, for tables that were made with keys of floats by their bits.
 //!
-//! Files and trees are in the order of the encoded keys, in which -NaN came first and -0.0 before 0.0. So all rows are put anew, in one
+//! Files and trees are in the order of the encoded keys, in which -NaN came first and -0.0 before 0.0. So all rows are put again, in one
 //! transaction, under a new version of the schema; older commits keep theirs, and the files that they need.
 
 use std::collections::BTreeMap;

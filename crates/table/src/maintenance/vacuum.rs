@@ -23,7 +23,7 @@ const KEPT_PART: u64 = 8;
 /// seconds, and nine in ten of the bytes written.
 const BUSY_KEPT_BYTES: u64 = 1 << 30;
 
-/// Up to so many commits between two looks are nearly none. After so many of others, moving nodes ends that began while there were none.
+/// The number of commits between two looks up to which the store counts as idle. After this many commits by others, moving nodes stops.
 pub(crate) const IDLE_COMMITS: u64 = 16;
 
 /// Activity of a table while it is vacuumed.
@@ -61,7 +61,7 @@ fn give_space_back(engine: &Engine, stats: &Stats, activity: Activity) -> Result
     if free <= (files + used) / kept_part {
         return Ok(());
     }
-    // Each step is a commit of its own.
+    // Each step is a separate commit.
     let mut last = engine.store.snapshot()?.sequence() + IDLE_COMMITS;
     engine.store.compact_with(|_| {
         last += 1;
@@ -144,7 +144,7 @@ pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
             found.push(name.to_owned());
         }
     }
-    // The name of a file that was there is among these until a commit has it. A file that is not complete has a longer name.
+    // An existing file's name is among these until a commit has it. A file that is not complete has a longer name.
     let writing = engine.writing_files().clone();
     let known = known_names(engine, &engine.store.snapshot()?)?;
     found.retain(|name| !known.contains(name) && !writing.iter().any(|written| name.contains(written.as_str())));
