@@ -56,10 +56,9 @@ pub(super) fn read(folder: &Folder, location: &str) -> Result<TableMetadata> {
     TableMetadata::from_bytes(&folder.read(location)?).map_err(|error| located(error, location))
 }
 
-/// Whether a location is of a metadata file.
+/// Whether a location has the name of a metadata file. Other names may be JSON of any kind.
 pub(crate) fn is_metadata_file(location: &str) -> bool {
-    let name = location.rsplit('/').next().unwrap_or(location);
-    version(name).is_some() || name.ends_with(".metadata.json")
+    version(location.rsplit('/').next().unwrap_or(location)).is_some()
 }
 
 /// The file that the hint means, or a later one of the same naming.
@@ -112,6 +111,7 @@ mod tests {
             ("x.metadata.json", None),
         ] {
             assert_eq!(version(name), expected, "{name}");
+            assert_eq!(is_metadata_file(&format!("s3://lake/t/metadata/{name}")), expected.is_some(), "{name}");
         }
     }
 
