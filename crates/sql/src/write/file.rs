@@ -10,7 +10,6 @@ use lath_writer::{AtomicFile, ParquetWriter, WriteOptions};
 
 /// The format of files, and its options.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "a statement has one")]
 pub(crate) enum FileFormat {
     Parquet(Box<WriteOptions>),
     Text(TextWriteOptions),
