@@ -43,6 +43,17 @@ impl Outcome {
     }
 }
 
+/// The error of a scan, which names the file.
+pub(crate) fn scan_failure(error: Error) -> Failure {
+    let Some(name) = error.location().and_then(|at| at.file.clone()) else {
+        return match error {
+            Error::Invalid { what } => Failure::Usage(what),
+            other => Failure::reading("the files", other),
+        };
+    };
+    Failure::reading(&name, error)
+}
+
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -196,7 +196,7 @@ mod tests {
             "COPY t TO 'a.parquet' (profile lookup, bloom (id, name), sort 'ts');
              copy (SELECT 1) to 'b' stored as parquet partitioned by (x, \"Y\") options (codec = 'zstd');
              COPY t TO 'c.csv' WITH (format.has_header false);
-             COPY t TO 'd' (FORMAT csv, HEADER, delimiter ';')",
+             COPY t TO 'd' (FORMAT csv, header, delimiter ';')",
         );
         assert_eq!(
             copies,
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn what_is_no_option_is_an_error() {
         for text in
-            ["COPY t TO 'a' (x)", "COPY t TO 'a' (x 1 y 2)", "COPY t TO 'a' (x 1, x 2)", "COPY t 'a'", "SELECT 1 2 3"]
+            ["COPY t TO 'a' ()", "COPY t TO 'a' (x 1 y 2)", "COPY t TO 'a' (x 1, x 2)", "COPY t 'a'", "SELECT 1 2 3"]
         {
             assert!(parse(text).is_err(), "{text}");
         }

@@ -13,11 +13,11 @@ use lath_sql::{
 
 use crate::args::SearchInputArgs;
 use crate::console::watch::Watch;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, scan_failure};
 use crate::input::catalog::{Search, catalog_failure, catalog_path, open_table};
 use crate::input::keyed_input::KeyedInput;
 use crate::input::scan::cores;
-use crate::input::table::{Table, scan_failure};
+use crate::input::table::Table;
 use crate::input::table_failure::table_failure;
 use crate::interrupt;
 use crate::output::Output;

@@ -9,11 +9,11 @@ use lath_parquet::{DeleteMask, RowSelection};
 
 use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
 use crate::console::watch::Watch;
-use crate::failure::{Outcome, Result};
+use crate::failure::{Outcome, Result, scan_failure};
 use crate::input::inputs::Inputs;
 use crate::input::keyed_input::KeyedInput;
 use crate::input::scan::Scan;
-use crate::input::table::{Table, scan_failure};
+use crate::input::table::Table;
 use crate::input::table_failure::table_failure;
 use crate::output::Output;
 use crate::random::Random;
@@ -264,8 +264,8 @@ mod tests {
     fn deleted_rows_are_cut_out_of_ranges() {
         let deleted = DeleteMask::from_iter([0, 3, 4, 9, 15, 20, 29]);
         assert_eq!(without(&[20..30, 0..10], &deleted), [21..29, 1..3, 5..9]);
-        assert_eq!(without(&[3..5], &deleted), []);
-        assert_eq!(without(&[10..15, 16..16], &deleted), [10..15]);
+        assert_eq!(without(std::slice::from_ref(&(3..5)), &deleted), []);
+        assert_eq!(without(&[10..15, 16..16], &deleted), std::slice::from_ref(&(10..15)));
     }
 
     #[test]

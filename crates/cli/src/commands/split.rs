@@ -8,11 +8,11 @@ use lath_writer::WriteSummary;
 
 use crate::args::{Format, SplitArgs};
 use crate::console::progress::Progress;
-use crate::failure::{Failure, Outcome, Result};
+use crate::failure::{Failure, Outcome, Result, scan_failure};
 use crate::input::background::BackgroundIterator;
 use crate::input::inputs::Inputs;
 use crate::input::scan::Scan;
-use crate::input::table::{Table, scan_failure};
+use crate::input::table::Table;
 use crate::output::Output;
 use crate::split_plan::{Part, Size, plan_split};
 use crate::summary::Summary;

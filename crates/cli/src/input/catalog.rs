@@ -6,10 +6,10 @@ use lath_catalog::{Catalog, Error, InFolder};
 use lath_parquet::{DatasetOptions, OpenOptions, Predicate};
 
 use crate::args::{SearchInputArgs, TableArgs, TextArgs};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, scan_failure};
 use crate::input::inputs::Inputs;
 use crate::input::open_arguments::OpenArguments;
-use crate::input::table::{Table, scan_failure};
+use crate::input::table::Table;
 
 /// The rows and columns that a command searches for.
 #[derive(Debug, Clone)]

@@ -11,12 +11,12 @@ use lath_text::TextOptions;
 
 use crate::args::{FileArgs, FileFormat, SchemaChoice, TableArgs};
 use crate::console::progress::Progress;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, scan_failure};
 use crate::input::background::BackgroundIterator;
 use crate::input::inputs::Inputs;
 use crate::input::keyed_input::KeyedInput;
 use crate::input::scan::Scan;
-use crate::input::table::{Table, scan_failure};
+use crate::input::table::Table;
 use crate::source::{self, Source, file_format, text_options};
 
 /// Inputs, and how they are read.

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 #[cfg(not(feature = "lake"))]
 use lath_parquet::{Dataset, FolderFormat};
 #[cfg(feature = "lake")]
-use {crate::input::table::scan_failure, lath_lake::LakeOptions, lath_parquet::DatasetOptions};
+use {lath_lake::LakeOptions, lath_parquet::DatasetOptions};
 
 use crate::args::OpenArgs;
-#[cfg(feature = "lake")]
-use crate::failure::Failure;
 use crate::failure::Result;
+#[cfg(feature = "lake")]
+use crate::failure::{Failure, scan_failure};
 #[cfg(feature = "lake")]
 use crate::input::open_arguments::OpenArguments;
 

@@ -3,12 +3,12 @@
 #[cfg(feature = "sql")]
 use arrow_schema::SchemaRef;
 use lath_catalog::{Catalog, Selection};
-use lath_parquet::{Dataset, DeletedRows, Error, ParquetFile, PartitionColumn, Predicate, Scan};
+use lath_parquet::{Dataset, DeletedRows, ParquetFile, PartitionColumn, Predicate, Scan};
 #[cfg(feature = "sql")]
 use {lath_parquet::Runtime, lath_sql::LathTable};
 
 use crate::args::{RowGroupList, TableArgs};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, scan_failure};
 use crate::input::inputs::Inputs;
 use crate::input::scan::Scan as Options;
 
@@ -146,15 +146,4 @@ impl Table {
             Failure::Usage(format!("{name}: there is no row group {index}; the file has {count}, counted from 0"))
         })
     }
-}
-
-/// The error of a scan, which names the file.
-pub(crate) fn scan_failure(error: Error) -> Failure {
-    let Some(name) = error.location().and_then(|at| at.file.clone()) else {
-        return match error {
-            Error::Invalid { what } => Failure::Usage(what),
-            other => Failure::reading("the files", other),
-        };
-    };
-    Failure::reading(&name, error)
 }

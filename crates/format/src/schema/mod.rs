@@ -24,4 +24,4 @@ pub use parquet::schema::types::{
 pub use check::DEEPEST_SCHEMA;
 pub(crate) use check::{Leaves, check_schema};
 pub(crate) use parse::{key_values, parse_schema};
-pub use path::{PathMatch, begins_with, find_path, is_at_or_below, quoted_names, spelled, write_path};
+pub use path::{PathMatch, begins_with, find_path, is_at_or_below, is_column, quoted_names, spelled, write_path};

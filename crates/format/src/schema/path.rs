@@ -12,6 +12,18 @@ pub fn is_at_or_below(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+/// Whether the text of a path is the name of this root column, in quotes or not.
+///
+/// ```
+/// use lath_format::schema::is_column;
+///
+/// assert!(is_column("point", "point") && is_column("\"a.b\"", "a.b"));
+/// assert!(!is_column("point.x", "point"));
+/// ```
+pub fn is_column(path: &str, name: &str) -> bool {
+    path == name || quoted_names(path).is_some_and(|names| names == [name])
+}
+
 /// The text of a path: names joined by dots, in double quotes if they are empty or have dots or quotes.
 ///
 /// ```

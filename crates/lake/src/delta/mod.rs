@@ -8,6 +8,7 @@ mod paths;
 mod protocol;
 mod schema;
 mod statistics;
+mod texts;
 mod z85;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use lath_parquet::{ColumnBounds, FileEvidence};
 use lath_predicate::Value;
 use serde_json::Value as Json;
 
-use super::partition_values::{days, micros, unscaled};
+use super::texts::{days, micros, unscaled};
 
 /// Digits of a decimal that a float of 64 bits keeps, as which JSON has it.
 const EXACT_DIGITS: u8 = 15;

@@ -10,9 +10,11 @@ use lath_iceberg::{
 };
 use lath_parquet::{DatasetOptions, Error, Result, on_threads};
 
-use super::deletes::DELETED_PATH_ID;
 use super::located;
 use super::paths::Locations;
+
+/// The field of the path of a data file, in files of positions.
+pub(super) const DELETED_PATH_ID: i32 = i32::MAX - 101;
 
 /// A file of a snapshot.
 #[derive(Debug)]

@@ -11,10 +11,9 @@ use lath_table::conform_batch;
 
 use crate::args::RowArgs;
 use crate::console::progress::Progress;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, scan_failure};
 use crate::input::input_rows::{InputRows, OpenInput, differs, table_schema};
 use crate::input::inputs::Inputs;
-use crate::input::table::scan_failure;
 use crate::interrupt::GracefulStop;
 
 /// Files with rows for a table.

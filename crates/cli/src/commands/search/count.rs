@@ -8,12 +8,11 @@ use crate::commands::print;
 use crate::console::progress::Progress;
 use crate::console::watch::Watch;
 use crate::explain;
-use crate::failure::{Failure, Outcome, Result};
+use crate::failure::{Failure, Outcome, Result, scan_failure};
 use crate::input::catalog::{Search, open_table};
 use crate::input::inputs::Inputs;
 use crate::input::keyed_input::KeyedInput;
 use crate::input::scan::Scan;
-use crate::input::table::scan_failure;
 use crate::input::table_failure::table_failure;
 
 /// Prints the total number of rows of all files.

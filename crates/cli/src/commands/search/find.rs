@@ -7,11 +7,10 @@ use crate::commands::keyed_table::read::{explain_batches, unordered, write};
 use crate::commands::print;
 use crate::console::watch::Watch;
 use crate::explain;
-use crate::failure::{Failure, Outcome, Result};
+use crate::failure::{Failure, Outcome, Result, scan_failure};
 use crate::input::catalog::{Search, open_table};
 use crate::input::keyed_input::KeyedInput;
 use crate::input::scan::Scan;
-use crate::input::table::scan_failure;
 use crate::input::table_failure::table_failure;
 use crate::output::Output;
 

@@ -24,8 +24,6 @@ use super::manifests::Entry;
 use super::partitions::value_key;
 use super::paths::Locations;
 
-pub(super) use self::positions::DELETED_PATH_ID;
-
 /// The delete files of a snapshot.
 pub(super) struct Deletes {
     locations: Arc<Locations>,

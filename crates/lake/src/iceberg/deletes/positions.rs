@@ -10,11 +10,9 @@ use arrow_schema::{DataType, Field, Schema};
 use lath_iceberg::DataFile;
 use lath_parquet::{ColumnMapping, Dataset, DatasetFile, DatasetOptions, DeleteMask, Error, MappedColumn, Result};
 
-use crate::iceberg::manifests::Entry;
+use crate::iceberg::manifests::{DELETED_PATH_ID, Entry};
 use crate::iceberg::paths::Locations;
 
-/// The field of the path of a data file.
-pub(in crate::iceberg) const DELETED_PATH_ID: i32 = i32::MAX - 101;
 /// The field of the number of a row.
 const POSITION_ID: i32 = i32::MAX - 102;
 

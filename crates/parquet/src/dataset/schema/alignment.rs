@@ -9,7 +9,7 @@ use arrow_array::{
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
-use lath_format::schema::quoted_names;
+use lath_format::schema::is_column;
 
 use super::lists::list_element;
 use crate::dataset::location::PartitionColumn;
@@ -67,8 +67,7 @@ pub(in crate::dataset) struct Choice<'a> {
 impl Choice<'_> {
     /// Whether a column is read whole, and not fields of it.
     fn is_whole(&self, name: &str) -> bool {
-        let is_name = |path: &String| path == name || quoted_names(path).is_some_and(|names| names == [name]);
-        self.paths.is_none_or(|paths| paths.iter().any(is_name))
+        self.paths.is_none_or(|paths| paths.iter().any(|path| is_column(path, name)))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use lath_format::schema::{is_at_or_below, is_column, quoted_names};
 
 use super::super::planner::{PlannedRowGroup, Planner};
 use super::{ScanPlan, ScanTask, byte_count};
@@ -52,8 +53,27 @@ impl Planner {
         let virtual_columns = VirtualColumns { file_name: named(file_name), row_number: named(row_number) };
         let of_files: Vec<String> = virtual_columns.without(paths).cloned().collect();
         let of_files = project(&self.target.of_files, &of_files)?;
-        let target = Target::new(of_files, Some(paths), &virtual_columns, self.query.layout.strings)?;
+        let paths = self.target.within_plan(paths);
+        let target = Target::new(of_files, Some(&paths), &virtual_columns, self.query.layout.strings)?;
         Ok(Self { target: Arc::new(target), plans: Arc::default(), ..self.clone() })
+    }
+}
+
+impl Target {
+    /// The paths with those of the plan instead of a column of which the plan has fields alone: files may have more fields of it.
+    fn within_plan(&self, paths: &[String]) -> Vec<String> {
+        let fields_of = |path: &String| {
+            let own = self.paths.as_deref()?;
+            let column = self.of_files.fields().iter().find(|field| is_column(path, field.name()))?;
+            let name = column.name();
+            let is_field = |own: &&String| {
+                quoted_names(own).map_or_else(|| is_at_or_below(own, name), |names| names.first() == Some(name))
+            };
+            let mut fields = own.iter().filter(is_field).peekable();
+            let is_partial = fields.peek().is_some() && !own.iter().any(|own| is_column(own, name));
+            is_partial.then(|| fields.cloned().collect::<Vec<_>>())
+        };
+        paths.iter().flat_map(|path| fields_of(path).unwrap_or_else(|| vec![path.clone()])).collect()
     }
 }
 
