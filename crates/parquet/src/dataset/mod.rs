@@ -269,7 +269,7 @@ impl Dataset {
         self.shared.schema.project(paths, layout)
     }
 
-    /// The alignment of the columns of `file`, which is open as `open`, to the columns of `target`, which are those of `paths`, or all.
+    /// The alignment of the columns of `file`, which is open as `open`, to the columns of `target`, which `paths` name (all if `None`).
     pub(crate) fn align(
         &self,
         target: &SchemaRef,

@@ -60,7 +60,7 @@ impl Planner {
 }
 
 impl Target {
-    /// The paths with those of the plan instead of a column of which the plan has fields alone: files may have more fields of it.
+    /// Replaces a column by the fields that the plan has of it, if it does not have all: files may have more fields.
     fn within_plan(&self, paths: &[String]) -> Vec<String> {
         let fields_of = |path: &String| {
             let own = self.paths.as_deref()?;
