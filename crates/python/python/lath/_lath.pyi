@@ -63,20 +63,12 @@ def open(
     followed by the path of a file that lists paths; URLs (``s3://``, ``gs://``, ``az://``, ``http://``, ``https://``, ``file://``).
     Directories called ``key=value`` on the path to a file are columns, unless ``partitions`` is false; ``partition_types`` sets their types.
 
-<<<<<<< HEAD
     The schema is the first file's, or with ``union_schemas`` the union of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
-    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. The folder of a table (with a primary key, of Delta Lake, Iceberg or Hudi)
-    is an error, because its files have rows that were deleted: open a table with a primary key by :meth:`Table.open`, or read the files of
-    any table as they are with ``plain_files``. With ``revalidate``, a local file is checked for changes before its cached footer is used.
-    The other arguments are for object stores; ``request_timeout`` is in seconds.
-=======
-    The schema is that of the first file, or with ``union_schemas`` that of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
-    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. The folder of a table of Delta Lake or Iceberg, named alone, is the rows of
-    that table, ``at`` a version or a time (of UTC, unless it has an offset), or a branch or tag of Iceberg. The folder of a table with a
-    primary key or of Hudi is an error, because its files have rows that were deleted: :meth:`Table.open` opens the first kind, and
-    ``plain_files`` reads the files of all of them as they are. ``revalidate`` says whether a local file is looked at before its
-    cached footer is used. The others are about object stores; ``request_timeout`` is in seconds.
->>>>>>> 4eeaf5a4 (Read tables of Delta Lake where their folder is named)
+    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. The folder of a table of Delta Lake or Iceberg, named alone, gives the rows
+    of that table; ``at`` selects a version, a time (in UTC, unless it has an offset), or a branch or tag of Iceberg. The folder of a table
+    with a primary key or of Hudi is an error, because its files have rows that were deleted: open the first kind by :meth:`Table.open`, or
+    read the files of any table as they are with ``plain_files``. With ``revalidate``, a local file is checked for changes before its cached
+    footer is used. The other arguments are for object stores; ``request_timeout`` is in seconds.
 
     >>> import lath
     >>> trips = lath.open("examples/data/trips")
