@@ -80,7 +80,7 @@ pub(super) struct Format {
     pub(super) provider: Option<String>,
 }
 
-/// What a reader has to support.
+/// The versions and features that a reader has to support.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Protocol {

@@ -37,7 +37,7 @@ pub(super) struct FileStatistics {
 impl FileEvidence for FileStatistics {
     fn bounds(&self, path: &[String]) -> ColumnBounds {
         let Some((path, data_type)) = self.columns.columns.get(path) else { return ColumnBounds::default() };
-        // What is damaged says nothing about the file.
+        // Damaged statistics rule nothing out.
         let Ok(json) = serde_json::from_str::<Json>(&self.json) else { return ColumnBounds::default() };
         let find = |group: &str| path.iter().try_fold(json.get(group)?, |json, name| json.get(name));
         ColumnBounds {

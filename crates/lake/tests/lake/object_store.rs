@@ -135,7 +135,7 @@ fn within_the_environment_of_a_bucket() {
     assert_eq!(open("s3://lath/lake/t/", &LakeOptions::new()).unwrap().dataset().scan().count().unwrap(), 3);
     assert!(find("s3://lath/lake", &LakeOptions::new()).unwrap().is_none());
     assert!(find("s3://lath/lake/t/two.parquet", &LakeOptions::new()).unwrap().is_none());
-    // What is above the table is no plain folder.
+    // A folder that contains a table is not read as plain files.
     let above = lath_parquet::Dataset::open(["s3://lath/lake"], DatasetOptions::new()).unwrap_err().to_string();
     assert!(above.contains("a table of Delta Lake"), "{above}");
 }

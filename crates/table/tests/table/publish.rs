@@ -342,7 +342,7 @@ fn a_loss_of_power_leaves_the_old_snapshot_or_the_new_one() {
                 images += 1;
             }
         }
-        // What a crash has left does not disturb the next publication.
+        // Files that a crash left behind do not disturb the next publication.
         let crashed = folder.join("metadata");
         fs::write(crashed.join(".v99.metadata.json.partial"), b"{").unwrap();
         fs::write(crashed.join("0000000099-data.avro"), b"").unwrap();

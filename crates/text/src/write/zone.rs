@@ -14,7 +14,7 @@ pub const UTC: &str = "+00:00";
 /// The batch with every time zone replaced by UTC; the instants do not change.
 ///
 /// # Errors
-/// If the columns are not those of a batch.
+/// If the columns do not form a batch.
 pub fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = batch.schema();
     let fields: Vec<_> = schema.fields().iter().map(field_in_utc).collect();

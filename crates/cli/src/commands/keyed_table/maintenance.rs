@@ -77,7 +77,7 @@ pub(super) fn export(args: &TableExportArgs) -> Result<Outcome> {
 }
 
 pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
-    // What is published belongs to the newest commit.
+    // The published snapshot belongs to the newest commit.
     let publication = match args.read.at {
         None => open_for_reading(&args.read.table)?.publication().map_err(table_failure)?,
         Some(_) => None,
