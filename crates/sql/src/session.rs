@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use datafusion::catalog::SchemaProvider;
 use datafusion::catalog::{CatalogProviderList, DynamicFileCatalog};
-use datafusion::common::config::CatalogOptions;
+use datafusion::common::config::{CatalogOptions, ConfigNonZeroUsize};
 use datafusion::common::format::ExplainStatementOptions;
 use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::UnboundedMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
@@ -36,7 +37,7 @@ use crate::files::{ExternalTables, LathTable, Locations, ReadLake, ReadParquet, 
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
-use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
+use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
@@ -148,12 +149,16 @@ impl Session {
             // Memory that a sort reserves to merge spilled runs. The default may exceed the budget.
             execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(bytes / 16);
             execution.sort_in_place_threshold_bytes = bytes.min(MAX_SORTED_AT_ONCE_BYTES);
+            // A file per batch: in DataFusion 55, a repartition that spills several batches to each of two files may never finish.
+            execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(1)?;
             config = config.with_batch_size(batch_rows(bytes));
         }
         let env = match memory_budget_bytes {
             Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(bytes))),
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
         };
+        let spilled = DiskManagerMode::Custom(Arc::new(SpillFiles::default()));
+        let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
         let map_access = Arc::new(MapAccess::new());
         let text_tables = |format| Arc::new(TextTables { format, settings: settings.clone() });

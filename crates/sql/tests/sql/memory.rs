@@ -104,3 +104,21 @@ fn rows_that_are_kept_for_subqueries_work_with_more_if_they_work_with_less() {
         ],
     );
 }
+
+/// In DataFusion 55.2, a repartition whose inputs spill at the same time may wait forever.
+#[test]
+fn queries_whose_repartitions_spill_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    write(&path, &rows(), 10_000);
+    let question = format!("SELECT count(*), sum(n) FROM (SELECT g, count(DISTINCT s) AS n FROM '{}' GROUP BY g)", path.display());
+    wait(async {
+        for _ in 0..20 {
+            let session = Session::builder().memory_budget_bytes(8 << 20).build().unwrap();
+            match session.sql(&question).await.unwrap().collect().await {
+                Ok(batches) => assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 1),
+                Err(error) => assert!(error.to_string().contains("give a larger budget (--memory)"), "{error}"),
+            }
+        }
+    });
+}
