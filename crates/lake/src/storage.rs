@@ -1,5 +1,6 @@
 //! The folder of a table: local, or below a prefix of an object store.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::thread;
 
 use bytes::Bytes;
 use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
-use lath_source::{ByteRanges, LocalFile, Store};
+use lath_source::{ByteRanges, LocalFile, Store, split_scheme};
 
 /// Most requests for small files of a log that are in flight at the same time.
 const PARALLEL_READS: usize = 16;
@@ -44,8 +45,8 @@ pub(crate) struct Entry {
 impl Folder {
     /// The folder at a path or URL. Nothing is read.
     pub(crate) fn open(location: &str, options: &DatasetOptions) -> Result<Self> {
-        let place = match url_rest(location) {
-            Some(("file", _)) => Place::Local(local_path(location)?),
+        let place = match split_scheme(location) {
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => Place::Local(local_path(location)?),
             Some(_) => {
                 let store = options.object_store(location)?;
                 let key = store.key().to_owned();
@@ -192,7 +193,7 @@ impl Folder {
     /// The bytes of the file at a path or URL, to be read in part.
     pub(crate) fn source(&self, location: &str) -> Result<Arc<dyn ByteRanges>> {
         let failed = |error| Error::io("open", error).locate(|at| at.file = Some(location.into()));
-        match url_rest(location) {
+        match split_scheme(location) {
             None => Ok(Arc::new(LocalFile::open(location).map_err(failed)?)),
             Some(_) => {
                 let store = match &self.place {
@@ -211,7 +212,7 @@ impl Folder {
 /// Whether a location may be a folder: a path, or a URL of a file or of a store that can list its objects.
 pub(crate) fn may_be_folder(location: &str) -> bool {
     const SCHEMES: [&str; 9] = ["file", "s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"];
-    url_rest(location).is_none_or(|(scheme, _)| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+    split_scheme(location).is_none_or(|(scheme, _)| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
 /// The error of reading the file at `location`.
@@ -239,14 +240,6 @@ fn local_entries(folder: &Path, after: Option<&str>) -> io::Result<Vec<Entry>> {
     Ok(found)
 }
 
-/// The scheme of a URL in lower case where it is `file`, and the text after `://`; `None` for a path.
-fn url_rest(location: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = location.split_once("://")?;
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
-    is_scheme.then_some((if scheme.eq_ignore_ascii_case("file") { "file" } else { scheme }, rest))
-}
-
 /// The path of a `file:` URL.
 pub(crate) fn local_path(url: &str) -> Result<PathBuf> {
     let rest = url.split_once(':').map_or(url, |(_, rest)| rest);
@@ -259,23 +252,7 @@ pub(crate) fn local_path(url: &str) -> Result<PathBuf> {
 
 /// Replaces `%41` and the like by the bytes they stand for.
 pub(crate) fn percent_decoded(text: &str) -> Result<String> {
-    if !text.contains('%') {
-        return Ok(text.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digit = |at: usize| after.get(at).and_then(|&digit| char::from(digit).to_digit(16));
-        match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push((high << 4 | low) as u8);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).map_err(|_| Error::corrupt(format!("the path {text} is not Unicode once it is decoded")))
+    lath_source::percent_decoded(text)
+        .map(Cow::into_owned)
+        .ok_or_else(|| Error::corrupt(format!("the path {text} is not Unicode once it is decoded")))
 }

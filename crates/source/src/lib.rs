@@ -33,6 +33,7 @@ mod object;
 mod pool;
 mod read_ahead;
 mod store_options;
+mod url_text;
 mod version;
 
 #[cfg(not(feature = "object-store"))]
@@ -46,6 +47,7 @@ pub use object::{Connections, ListedObject, ObjectFile, Store};
 pub use pool::{FilePool, PooledFile};
 pub use read_ahead::{Coverage, Extent, ReadAhead};
 pub use store_options::StoreOptions;
+pub use url_text::{percent_decoded, split_scheme};
 pub use version::{Version, VersionCheck};
 
 use std::fmt::Debug;

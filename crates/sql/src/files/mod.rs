@@ -7,6 +7,7 @@ mod read_lake;
 mod read_parquet;
 mod some_columns;
 mod table;
+mod table_function;
 mod text_options;
 mod text_table;
 

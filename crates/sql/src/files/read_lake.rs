@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, plan_datafusion_err, plan_err};
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::LogicalPlanBuilder;
-use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor, Value, ValueWithSpan};
+use datafusion::common::{Result, plan_err};
+use datafusion::logical_expr::planner::{RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, TableFactor, Value, ValueWithSpan};
 use lath_lake::{At, LakeOptions};
 use lath_parquet::{DatasetOptions, FolderFormat, Runtime};
 
 use super::read_parquet::{column, text};
 use super::table::{FileColumns, LathTable};
+use super::table_function;
 use crate::error::external;
 
 /// The functions, and the format of the tables that each reads.
@@ -40,21 +39,11 @@ impl RelationPlanner for ReadLake {
         relation: TableFactor,
         context: &mut dyn RelationPlannerContext,
     ) -> Result<RelationPlanning> {
-        let (name, arguments, alias) = match &relation {
-            TableFactor::Table { name, args: Some(arguments), alias, .. } => (name, &arguments.args, alias),
-            _ => return Ok(RelationPlanning::Original(Box::new(relation))),
-        };
-        let called = name.to_string();
-        let Some(&(name, format)) = FUNCTIONS.iter().find(|(own, _)| called.eq_ignore_ascii_case(own)) else {
+        let Some((name, format, arguments)) = table_function::called(&relation, &FUNCTIONS) else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
         let arguments = Arguments::parse(name, format, arguments, context)?;
-        let (runtime, alias) = (self.runtime.clone(), alias.clone());
-        // Opening a table blocks, and this thread may belong to an asynchronous runtime.
-        let table = std::thread::scope(|scope| scope.spawn(|| arguments.open(&runtime)).join());
-        let table = table.map_err(|_| plan_datafusion_err!("{name}: opening the table panicked"))??;
-        let plan = LogicalPlanBuilder::scan(name, provider_as_source(table), None)?.build()?;
-        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
+        table_function::plan(name, relation, || arguments.open(&self.runtime))
     }
 }
 
@@ -67,16 +56,7 @@ impl Arguments {
     ) -> Result<Self> {
         let (mut location, mut at, mut file_columns) = (None, None, FileColumns::default());
         for argument in arguments {
-            let (name, value) = match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (None, value),
-                FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
-                    (Some(context.normalize_ident(name.clone())), value)
-                }
-                FunctionArg::ExprNamed { name, arg: FunctionArgExpr::Expr(value), .. } => {
-                    (Some(name.to_string().to_ascii_lowercase()), value)
-                }
-                other => return plan_err!("{function}: {other} is not supported as an argument"),
-            };
+            let (name, value) = table_function::named(function, argument, context)?;
             let chosen = match (name.as_deref(), format) {
                 (None, _) => {
                     let Some(text) = text(value).filter(|_| location.is_none()) else {

@@ -4,17 +4,14 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, plan_datafusion_err, plan_err};
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::LogicalPlanBuilder;
-use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, TableFactor, UnaryOperator, Value, ValueWithSpan,
-};
+use datafusion::common::{Result, plan_err};
+use datafusion::logical_expr::planner::{RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, TableFactor, UnaryOperator, Value, ValueWithSpan};
 use lath_parquet::{DatasetOptions, Runtime};
 
 use super::catalog_table::{CatalogTable, open_locations};
 use super::table::FileColumns;
+use super::table_function;
 
 const READ_PARQUET: &str = "read_parquet";
 const READ_CATALOG: &str = "read_catalog";
@@ -43,21 +40,12 @@ impl RelationPlanner for ReadParquet {
         relation: TableFactor,
         context: &mut dyn RelationPlannerContext,
     ) -> Result<RelationPlanning> {
-        let (name, arguments, alias) = match &relation {
-            TableFactor::Table { name, args: Some(arguments), alias, .. } => (name, &arguments.args, alias),
-            _ => return Ok(RelationPlanning::Original(Box::new(relation))),
-        };
-        let called = name.to_string();
-        let Some(&name) = [READ_PARQUET, READ_CATALOG].iter().find(|own| called.eq_ignore_ascii_case(own)) else {
+        let Some((name, (), arguments)) = table_function::called(&relation, &[(READ_PARQUET, ()), (READ_CATALOG, ())])
+        else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
         let arguments = Arguments::parse(name, arguments, context)?;
-        let (runtime, alias) = (self.runtime.clone(), alias.clone());
-        // Opening files blocks, and this thread may belong to an asynchronous runtime.
-        let table = std::thread::scope(|scope| scope.spawn(|| arguments.open(&runtime)).join());
-        let table = table.map_err(|_| plan_datafusion_err!("{name}: opening the files panicked"))??;
-        let plan = LogicalPlanBuilder::scan(name, provider_as_source(table), None)?.build()?;
-        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
+        table_function::plan(name, relation, || arguments.open(&self.runtime))
     }
 }
 
@@ -65,16 +53,7 @@ impl Arguments {
     fn parse(function: &'static str, arguments: &[FunctionArg], context: &dyn RelationPlannerContext) -> Result<Self> {
         let mut parsed = Self { function, partitions: true, ..Self::default() };
         for argument in arguments {
-            let (name, value) = match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (None, value),
-                FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
-                    (Some(context.normalize_ident(name.clone())), value)
-                }
-                FunctionArg::ExprNamed { name, arg: FunctionArgExpr::Expr(value), .. } => {
-                    (Some(name.to_string().to_ascii_lowercase()), value)
-                }
-                other => return plan_err!("{function}: {other} is not supported as an argument"),
-            };
+            let (name, value) = table_function::named(function, argument, context)?;
             match name.as_deref() {
                 None => parsed.locations.extend(locations(function, value)?),
                 Some("union" | "union_by_name") => parsed.union = switch(function, "union", value)?,

@@ -111,7 +111,8 @@ fn queries_whose_repartitions_spill_finish() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
     write(&path, &rows(), 10_000);
-    let question = format!("SELECT count(*), sum(n) FROM (SELECT g, count(DISTINCT s) AS n FROM '{}' GROUP BY g)", path.display());
+    let question =
+        format!("SELECT count(*), sum(n) FROM (SELECT g, count(DISTINCT s) AS n FROM '{}' GROUP BY g)", path.display());
     wait(async {
         for _ in 0..20 {
             let session = Session::builder().memory_budget_bytes(8 << 20).build().unwrap();

@@ -1,7 +1,10 @@
 //! Tells paths from URLs, and finds the scheme of a URL.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::PathBuf;
+
+use lath_source::split_scheme;
 
 use crate::error::{Error, Result};
 
@@ -41,14 +44,6 @@ pub(in crate::dataset) fn is_store(location: &str) -> bool {
     split_scheme(location).is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("file"))
 }
 
-/// The scheme of a URL, and the text after `://`.
-fn split_scheme(text: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = text.split_once("://")?;
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
-    is_scheme.then_some((scheme, rest))
-}
-
 /// Replaces characters that names of directories cannot have, or that have a meaning in a glob, by `%` and hexadecimal digits.
 pub(in crate::dataset) fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -64,25 +59,7 @@ pub(in crate::dataset) fn percent_encoded(text: &str) -> String {
 
 /// Replaces `%41` and the like by the bytes they stand for; returns the text unchanged if the result is not Unicode.
 pub(in crate::dataset) fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digit = |at: usize| after.get(at).and_then(|&digit| char::from(digit).to_digit(16));
-        match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push((high << 4 | low) as u8);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    lath_source::percent_decoded(text).map_or_else(|| text.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]
