@@ -95,7 +95,14 @@ impl PuffinWriter {
     }
 
     /// Adds a deletion vector of a data file, made by [`write_deletion_vector`](crate::write_deletion_vector). Returns its offset.
+    ///
+    /// Shorter vectors should be added before longer ones. DuckDB (1.5.5) reads on from the end of a vector to the part of the file that it has
+    /// read before, unless that is farther than the vector is long, and takes the start of what it has read for a later vector in between.
     pub fn add_deletion_vector(&mut self, vector: &[u8], data_file: &str, deleted_rows: u64) -> u64 {
+        if !self.blobs.is_empty() {
+            // The next but one is then farther away than this one is long, also if all are equally long.
+            self.bytes.push(0);
+        }
         let offset = self.bytes.len() as u64;
         self.bytes.extend_from_slice(vector);
         let properties = ObjectBuilder::default()
@@ -150,11 +157,11 @@ mod tests {
         let offset = writer.add_deletion_vector(b"first", "a.parquet", 1);
         let next = writer.add_deletion_vector(b"second one", "b.parquet", 2);
         let bytes = writer.finish()?;
-        assert_eq!((offset, next), (4, 9));
+        assert_eq!((offset, next), (4, 10));
         let blobs = read_puffin_footer(&bytes[next as usize..])?;
         assert_eq!(blobs, read_puffin_footer(&bytes)?);
         let ends: Vec<(u64, u64)> = blobs.iter().map(|blob| (blob.offset, blob.length)).collect();
-        assert_eq!(ends, [(4, 5), (9, 10)]);
+        assert_eq!(ends, [(4, 5), (10, 10)]);
         assert_eq!(blobs[1].properties["cardinality"], "2");
         assert!(read_puffin_footer(&bytes[40..]).is_err());
         assert!(read_puffin_footer(&bytes[..bytes.len() - 1]).is_err());

@@ -3,8 +3,8 @@
     published.py LATH [CASES]
 
 LATH is the command. A table is changed as in keyed.py, and published several times; after each time pyiceberg, polars and DuckDB read the
-folder, and earlier snapshots are read again. One more table has a column of each type that Iceberg has. Prints one line a reader and fault;
-exits with 1 if there are faults.
+folder, and earlier snapshots are read again. One more table has a column of each type that Iceberg has. Then each reader reads a table again and
+again while it changes, for 5 seconds, or 60 with LATH_FULL=1. Prints one line a reader and fault; exits with 1 if there are faults.
 """
 
 import datetime
@@ -16,6 +16,8 @@ import random
 import shutil
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
@@ -209,10 +211,97 @@ def conditions(table, column, choice, type):
         yield "pyiceberg", sorted(scan.to_arrow()["id"].to_pylist())
 
 
+GROUPS, MEMBERS = 40, 25
+
+
+class Writer(threading.Thread):
+    """Changes a table in which all rows of a group have the same value, the number of the commit that put them; publishes it, merges files,
+    and removes those that no reader needs."""
+
+    def __init__(self, lath, folder):
+        super().__init__()
+        self.case = Case.__new__(Case)
+        self.case.lath, self.case.steps = lath, []
+        self.folder, self.table, self.random = folder, folder / "t", random.Random(1)
+        self.commit, self.published, self.error, self.ends = 0, 0, None, time.monotonic() + 600
+        self.case.run("table", "create", self.table, "--key", "id", self.rows(range(GROUPS)))
+        self.case.run("table", "publish", self.table, "--as", "iceberg", "--keep-snapshots", "20")
+
+    def rows(self, groups):
+        ids = [group * MEMBERS + member for group in groups for member in range(MEMBERS)]
+        path = self.folder / "rows.parquet"
+        pq.write_table(pa.table({"id": pa.array(ids, pa.int64()), "value": pa.array([self.commit] * len(ids), pa.int64())}), path)
+        return path
+
+    def step(self):
+        what = self.random.randrange(8)
+        if what < 5:
+            self.commit += 1
+            self.case.run("table", "upsert", self.table, self.rows(self.random.sample(range(GROUPS), self.random.choice([1, 3, 20]))))
+        elif what == 5:
+            # Keys of no row: the deletion leaves tombstones.
+            self.case.run("table", "delete", self.table, *range(-9, 0))
+        elif what == 6:
+            self.case.run("table", "compact", self.table)
+        newest = self.commit
+        self.case.run("table", "publish", self.table, "--now")
+        # Set later than it is so: a reader may find more than this, and never less.
+        self.published = newest
+
+    def run(self):
+        try:
+            while time.monotonic() < self.ends:
+                self.step()
+        except Exception as error:
+            self.error = error
+
+
+def check_rows(rows, least):
+    """What is wrong with rows that were read while a table changes; None if nothing is."""
+    if [row[0] for row in rows] != list(range(GROUPS * MEMBERS)):
+        return f"{len(rows)} rows, {len(set(rows))} of them distinct, instead of {GROUPS * MEMBERS}"
+    values = [row[1] for row in rows]
+    torn = [group for group in range(GROUPS) if len(set(values[group * MEMBERS : (group + 1) * MEMBERS])) > 1]
+    if torn:
+        return f"groups {torn} have rows of several commits"
+    return f"commit {max(values)}, and {least} was published before" if max(values) < least else None
+
+
+def beside_a_writer(lath, seconds, faults):
+    """Reads a table in a loop, by all readers at the same time, while another thread changes and publishes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer = Writer(lath, pathlib.Path(folder))
+        reads = {name: 0 for name in READERS}
+        ends = time.monotonic() + seconds
+
+        def loop(name, read):
+            while time.monotonic() < ends:
+                least = writer.published
+                try:
+                    wrong = check_rows([tuple(row) for row in read(writer.table, ["id", "value"])], least)
+                except Exception as error:
+                    wrong = f"{type(error).__name__}: {str(error)[:300]}"
+                if wrong:
+                    print(f"{name}: beside a writer, read {reads[name]}: {wrong}")
+                    faults[name] += 1
+                reads[name] += 1
+
+        readers = [threading.Thread(target=loop, args=(name, read)) for name, (_, read) in READERS.items()]
+        writer.ends = ends
+        for thread in [writer, *readers]:
+            thread.start()
+        for thread in [writer, *readers]:
+            thread.join()
+        if writer.error:
+            raise writer.error
+        print(f"beside a writer of {writer.commit} commits: " + ", ".join(f"{name} {count} reads" for name, count in reads.items()))
+
+
 def main(lath, cases):
     first_seed = int(os.environ.get("LATH_SEED") or (random.randrange(1 << 32) if "LATH_NEW_SEEDS" in os.environ else 1))
     equal, faults = {name: 0 for name in READERS}, {name: 0 for name in READERS}
     types(lath, faults)
+    beside_a_writer(lath, 60 if "LATH_FULL" in os.environ else 5, faults)
     rows = histories(lath, cases, first_seed, faults, equal)
     for name, (version, _) in READERS.items():
         print(f"{name} {version}: {equal[name]} of {6 * cases} publications equal, {rows} rows; {faults[name]} faults")

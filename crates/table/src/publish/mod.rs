@@ -5,7 +5,7 @@
 //!
 //! | step | after a crash |
 //! | --- | --- |
-//! | 1. manifests, manifest list and deletion vectors are written and synced under new names | no metadata names them; the next publication writes them again |
+//! | 1. manifests, manifest list and deletion vectors are written and synced under new names, and the store is synced | no metadata names them; the next publication writes them again |
 //! | 2. `vN.metadata.json` is written under another name, synced, renamed, and its folder synced | it is there or not |
 //! | 3. `version-hint.text` is replaced | readers of the hint see the snapshot before, whose files stay |
 //! | 4. files of snapshots that are no longer kept are removed | the next publication removes them |

@@ -68,6 +68,8 @@ pub(crate) fn publish(engine: &Arc<Engine>, files: CommitFiles<'_>, setting: Pub
         (parts, _) => {
             let metadata = next.metadata(previous, parts.unwrap_or_default(), setting)?;
             folder.sync()?;
+            // A commit that could still be lost must not be published: its files are removed then.
+            engine.store.sync()?;
             let number = current.as_ref().map_or(1, |current| current.number + 1);
             folder.commit(number, &metadata)?;
             folder.clean(number, &metadata, setting.keep)?;
@@ -302,8 +304,7 @@ impl<'p> Next<'p> {
 
     /// Writes the deletion vectors of these files into one Puffin file.
     fn write_vectors(&self, files: &[(&Arc<FileEntry>, String)]) -> Result<Vec<DataFile>> {
-        let mut puffin = PuffinWriter::new();
-        let mut places = Vec::new();
+        let mut vectors = Vec::new();
         for (entry, path) in files {
             let rows = self.files.deleted(entry)?;
             if rows.len() != self.files.deleted_count(entry) {
@@ -312,9 +313,14 @@ impl<'p> Next<'p> {
                     entry.name
                 )));
             }
-            let vector = write_deletion_vector(&rows.to_bytes())?;
-            let offset = puffin.add_deletion_vector(&vector, path, rows.len());
-            places.push((path, rows.len(), offset, vector.len() as u64));
+            vectors.push((write_deletion_vector(&rows.to_bytes())?, path, rows.len()));
+        }
+        vectors.sort_by_key(|(vector, ..)| vector.len());
+        let mut puffin = PuffinWriter::new();
+        let mut places = Vec::new();
+        for (vector, path, rows) in vectors {
+            let offset = puffin.add_deletion_vector(&vector, path, rows);
+            places.push((path, rows, offset, vector.len() as u64));
         }
         let bytes = puffin.finish()?;
         let name = Part::Vectors.file_name(self.sequence);

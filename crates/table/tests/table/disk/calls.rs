@@ -143,3 +143,42 @@ unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     // SAFETY: as the caller guarantees.
     watched(touch, || unsafe { libc::syscall(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0) }) as c_int
 }
+
+/// # Safety
+/// The same as for the C library's function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
+    // SAFETY: as the caller guarantees.
+    let touch = unsafe { path_at(path) }.and_then(|path| touch_path(Call::CreateFolder, path, None));
+    // SAFETY: as the caller guarantees.
+    watched(touch, || unsafe { libc::syscall(libc::SYS_mkdirat, libc::AT_FDCWD, path, mode) }) as c_int
+}
+
+/// # Safety
+/// The same as for the C library's function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rmdir(path: *const c_char) -> c_int {
+    // SAFETY: as the caller guarantees.
+    let touch = unsafe { path_at(path) }.and_then(|path| touch_path(Call::RemoveFolder, path, None));
+    let at = libc::AT_FDCWD;
+    // SAFETY: as the caller guarantees.
+    watched(touch, || unsafe { libc::syscall(libc::SYS_unlinkat, at, path, libc::AT_REMOVEDIR) }) as c_int
+}
+
+/// # Safety
+/// The same as for the C library's function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn linkat(
+    from_at: c_int,
+    from: *const c_char,
+    to_at: c_int,
+    to: *const c_char,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: as the caller guarantees.
+    let new = unsafe { path_at(to) };
+    // SAFETY: as the caller guarantees.
+    let touch = unsafe { path_at(from) }.and_then(|from| touch_path(Call::Link, from, new));
+    // SAFETY: as the caller guarantees.
+    watched(touch, || unsafe { libc::syscall(libc::SYS_linkat, from_at, from, to_at, to, flags) }) as c_int
+}

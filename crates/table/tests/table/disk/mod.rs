@@ -1,11 +1,11 @@
 //! A disk that loses power, and fails on demand, below the real files of a folder.
 //!
 //! The functions of the C library that change files are this program's own ([`calls`]), so the table, the store and the
-//! writer of Parquet files are unaware of it. For each file, and for the names in the folder, it tracks the state at
+//! writer of Parquet files are unaware of it. For each file, and for the names in each folder, it tracks the state at
 //! the last sync and the states since ([`states`]). An image combines them into a state that a loss of power could
 //! leave: sectors old or new in any order, files short or full of zeros, names present or absent. Only syncing a file
-//! makes it durable, and only syncing its folder makes a name durable. Writes to a mapping are noticed at the next
-//! call.
+//! makes it durable, and only syncing its folder makes a name durable, also the name of a folder. Writes to a mapping
+//! are noticed at the next call.
 
 mod calls;
 mod states;
@@ -44,28 +44,36 @@ pub(crate) enum Call {
     SyncFolder,
     Rename,
     Remove,
+    CreateFolder,
+    RemoveFolder,
+    Link,
 }
 
 /// A possible state of a folder after a loss of power.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
+    /// By path below the folder.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
+    /// The folders below it, each after the folder that has it.
+    pub(crate) folders: Vec<String>,
     pub(crate) what: String,
 }
 
-/// A folder whose files are watched until this is dropped. Subfolders are not watched.
+/// A folder whose files, also in folders below it, are watched until this is dropped.
 pub(crate) struct Disk(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
-    identity: (u64, u64),
     keeps_states: bool,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    names: NameStates,
+    /// The names in each folder.
+    names: BTreeMap<FileId, NameStates>,
+    /// The folders that are there now, by path.
+    folders: HashMap<PathBuf, FileId>,
     files: HashMap<FileId, FileStates>,
     /// By device and inode number.
     ids: HashMap<(u64, u64), FileId>,
@@ -105,25 +113,10 @@ impl Disk {
     }
 
     fn begin(folder: &Path, keeps_states: bool) -> Self {
-        use std::os::unix::fs::MetadataExt;
-
         let folder = folder.canonicalize().unwrap();
-        let metadata = fs::metadata(&folder).unwrap();
         let mut state = State::default();
-        let mut names = BTreeMap::new();
-        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
-            let metadata = entry.metadata().unwrap();
-            if metadata.is_file() {
-                let id = state.add((metadata.dev(), metadata.ino()));
-                if keeps_states {
-                    state.files.insert(id, FileStates::durable(fs::read(entry.path()).unwrap()));
-                }
-                names.insert(entry.file_name().into_string().unwrap(), id);
-            }
-        }
-        state.names = NameStates::durable(names);
-        let identity = (metadata.dev(), metadata.ino());
-        let inner = Arc::new(Inner { folder, identity, keeps_states, state: Mutex::new(state) });
+        state.add_folder(&folder, keeps_states);
+        let inner = Arc::new(Inner { folder, keeps_states, state: Mutex::new(state) });
         lock(&DISKS).push(Arc::clone(&inner));
         COUNT.fetch_add(1, Ordering::SeqCst);
         Self(inner)
@@ -173,6 +166,9 @@ impl Image {
     /// Creates a folder with the files.
     pub(crate) fn write(&self, folder: &Path) {
         fs::create_dir(folder).unwrap();
+        for name in &self.folders {
+            fs::create_dir(folder.join(name)).unwrap();
+        }
         for (name, bytes) in &self.files {
             let file = fs::File::create(folder.join(name)).unwrap();
             let zeros = bytes.rchunks(PAGE_BYTES).take_while(|page| **page == ZEROS[..page.len()]).map(<[u8]>::len);
@@ -196,9 +192,67 @@ impl State {
         self.next
     }
 
+    /// Adds a folder, and all that is in it, as synced.
+    fn add_folder(&mut self, folder: &Path, keeps_states: bool) -> FileId {
+        use std::os::unix::fs::MetadataExt;
+
+        let identity = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
+        let id = self.add(identity(&fs::metadata(folder).unwrap()));
+        let mut names = BTreeMap::new();
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let metadata = entry.metadata().unwrap();
+            let inner = if metadata.is_dir() {
+                self.add_folder(&entry.path(), keeps_states)
+            } else {
+                let inner = self.add(identity(&metadata));
+                if keeps_states {
+                    self.files.insert(inner, FileStates::durable(fs::read(entry.path()).unwrap()));
+                }
+                inner
+            };
+            names.insert(entry.file_name().into_string().unwrap(), inner);
+        }
+        self.names.insert(id, NameStates::durable(names));
+        self.folders.insert(folder.to_owned(), id);
+        id
+    }
+
+    /// The file with a name in a folder now.
+    fn named(&self, folder: FileId, name: &str) -> Option<FileId> {
+        self.names.get(&folder)?.now().get(name).copied()
+    }
+
+    fn set_name(&mut self, folder: FileId, name: &str, file: Option<FileId>) {
+        self.names.entry(folder).or_default().set(name.to_owned(), file);
+    }
+
+    /// A possible state of a folder and of all below it after a loss of power.
+    fn crash(
+        &self,
+        folder: FileId,
+        path: &str,
+        random: &mut Rng,
+        image: &mut Image,
+        bytes: &mut HashMap<FileId, Vec<u8>>,
+    ) {
+        let Some(names) = self.names.get(&folder) else { return };
+        for (name, id) in names.crash(random) {
+            let path = format!("{path}{name}");
+            if self.names.contains_key(&id) {
+                image.folders.push(path.clone());
+                self.crash(id, &format!("{path}/"), random, image, bytes);
+            } else {
+                // A file with two names has the same bytes by both.
+                let bytes = bytes.entry(id).or_insert_with(|| self.files[&id].crash(random)).clone();
+                image.files.insert(path, bytes);
+            }
+        }
+    }
+
     /// Records the current state of the mapped files.
     fn sample(&mut self, disk: &Inner) {
-        let names = self.names.now();
+        let Some(root) = self.folders.get(&disk.folder) else { return };
+        let names = self.names[root].now();
         for name in MAPPED {
             if let Some(id) = names.get(name)
                 && let Some(file) = self.files.get_mut(id)
@@ -216,16 +270,19 @@ impl State {
         }
         self.sample(disk);
         let mut random = self.random.fork();
-        let names = self.names.crash(&mut random);
-        let files = names.into_iter().map(|(name, id)| (name, self.files[&id].crash(&mut random))).collect();
-        self.images.push(Image { files, what: what.to_owned() });
+        let mut image = Image { files: BTreeMap::new(), folders: Vec::new(), what: what.to_owned() };
+        if let Some(&root) = self.folders.get(&disk.folder) {
+            self.crash(root, "", &mut random, &mut image, &mut HashMap::new());
+        }
+        self.images.push(image);
     }
 
     /// The error that the next call must return.
     fn fault(&mut self, call: Call) -> Option<i32> {
         *self.calls.entry(call).or_default() += 1;
         let fault = self.fault.as_mut()?;
-        let needs_space = matches!(call, Call::Create | Call::Write | Call::SetLen | Call::Rename);
+        let needs_space =
+            matches!(call, Call::Create | Call::Write | Call::SetLen | Call::Rename | Call::CreateFolder | Call::Link);
         if fault.code == libc::ENOSPC && !needs_space {
             return None;
         }

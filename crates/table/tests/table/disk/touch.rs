@@ -1,12 +1,13 @@
 //! A call on a file of a watched folder, before and after it is made.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use super::states::{FileId, FileStates};
+use super::states::{FileId, FileStates, NameStates};
 use super::{COUNT, Call, DISKS, Inner, State, calls, lock};
 
 /// A call on a file of a watched folder.
@@ -19,8 +20,21 @@ pub(super) struct Touch {
 
 enum On {
     File { id: FileId, fd: Option<libc::c_int>, range: Option<Range<usize>> },
-    Folder(Mutex<usize>),
-    Name { name: String, new: Option<String> },
+    Folder { id: FileId, changes: Mutex<usize> },
+    Name { path: PathBuf, from: Name, new: Option<Name> },
+}
+
+/// A name in a folder.
+struct Name {
+    folder: FileId,
+    name: String,
+}
+
+impl Name {
+    fn find(state: &State, path: &Path) -> Option<Self> {
+        let folder = *state.folders.get(path.parent()?)?;
+        Some(Self { folder, name: path.file_name()?.to_str()?.to_owned() })
+    }
 }
 
 impl Touch {
@@ -44,7 +58,9 @@ impl Touch {
                 state.sample(&self.disk);
                 *lock(&self.synced) = state.files.get(id).map(FileStates::begin_sync);
             }
-            On::Folder(changes) => *lock(changes) = state.names.begin_sync(),
+            On::Folder { id, changes } => {
+                *lock(changes) = state.names.get(id).map_or(0, NameStates::begin_sync);
+            }
             _ => {}
         }
         Ok(())
@@ -55,30 +71,48 @@ impl Touch {
         let mut state = self.disk.lock();
         match &self.on {
             On::File { id, fd, range } => self.end_on_file(&mut state, *id, *fd, range.clone()),
-            On::Folder(changes) => {
-                state.names.end_sync(*lock(changes));
-                let kept = state.names.files();
+            On::Folder { id, changes } => {
+                if let Some(names) = state.names.get_mut(id) {
+                    names.end_sync(*lock(changes));
+                }
+                let kept: BTreeSet<FileId> = state.names.values().flat_map(NameStates::files).collect();
                 state.files.retain(|id, _| kept.contains(id));
             }
-            On::Name { name, new } => {
-                let named = state.names.now().get(name).copied();
-                match (self.call, created) {
-                    (Call::Create, Some(fd)) if named.is_none() => {
-                        let id = calls::identity(fd).map(|identity| state.add(identity));
-                        if let Some(id) = id {
-                            state.files.insert(id, FileStates::default());
-                        }
-                        state.names.set(name.clone(), id);
-                    }
-                    (Call::Create, _) => {}
-                    _ => state.names.set(name.clone(), None),
-                }
-                if let Some(new) = new {
-                    state.names.set(new.clone(), named);
-                }
-            }
+            On::Name { path, from, new } => self.end_on_name(&mut state, path, from, new.as_ref(), created),
         }
         state.moment(&self.disk, &format!("after {:?}", self.call));
+    }
+
+    fn end_on_name(
+        &self,
+        state: &mut State,
+        path: &Path,
+        from: &Name,
+        new: Option<&Name>,
+        created: Option<libc::c_int>,
+    ) {
+        let named = state.named(from.folder, &from.name);
+        match (self.call, created) {
+            (Call::Create, Some(fd)) if named.is_none() => {
+                let id = calls::identity(fd).map(|identity| state.add(identity));
+                if let Some(id) = id {
+                    state.files.insert(id, FileStates::default());
+                }
+                state.set_name(from.folder, &from.name, id);
+            }
+            (Call::Create | Call::Link, _) => {}
+            (Call::CreateFolder, _) => {
+                let id = state.add_folder(path, self.disk.keeps_states);
+                state.set_name(from.folder, &from.name, Some(id));
+            }
+            _ => {
+                state.folders.remove(path);
+                state.set_name(from.folder, &from.name, None);
+            }
+        }
+        if let Some(new) = new {
+            state.set_name(new.folder, &new.name, named);
+        }
     }
 
     fn end_on_file(&self, state: &mut State, id: FileId, fd: Option<libc::c_int>, range: Option<Range<usize>>) {
@@ -111,10 +145,12 @@ pub(super) fn touch_fd(call: Call, fd: libc::c_int) -> Option<Touch> {
     let identity = calls::identity(fd)?;
     let disks = lock(&DISKS).clone();
     disks.iter().find_map(|disk| {
-        if disk.identity == identity {
-            return Some(Touch::new(disk, Call::SyncFolder, On::Folder(Mutex::default())));
+        let state = disk.lock();
+        let id = state.ids.get(&identity).copied()?;
+        if state.names.contains_key(&id) {
+            return Some(Touch::new(disk, Call::SyncFolder, On::Folder { id, changes: Mutex::default() }));
         }
-        let id = disk.lock().ids.get(&identity).copied()?;
+        drop(state);
         Some(Touch::new(disk, call, On::File { id, fd: Some(fd), range: None }))
     })
 }
@@ -124,13 +160,16 @@ pub(super) fn touch_path(call: Call, path: &Path, new: Option<&Path>) -> Option<
         return None;
     }
     let disks = lock(&DISKS).clone();
-    let disk = disks.iter().find(|disk| path.parent() == Some(&disk.folder))?;
-    let name_of = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let disk = disks.iter().find(|disk| path.parent().is_some_and(|parent| parent.starts_with(&disk.folder)))?;
+    let state = disk.lock();
+    let from = Name::find(&state, path)?;
     // An existing file is opened, not created.
-    if call == Call::Create && disk.lock().names.now().contains_key(&name_of(path)?) {
+    if call == Call::Create && state.named(from.folder, &from.name).is_some() {
         return None;
     }
-    Some(Touch::new(disk, call, On::Name { name: name_of(path)?, new: new.and_then(name_of) }))
+    let new = new.and_then(|new| Name::find(&state, new));
+    drop(state);
+    Some(Touch::new(disk, call, On::Name { path: path.to_owned(), from, new }))
 }
 
 /// A sync of a part of a mapping.
@@ -149,8 +188,11 @@ pub(super) fn touch_mapping(address: usize, len: usize) -> Option<Touch> {
     })?;
     let path = Path::new(&path);
     let disks = lock(&DISKS).clone();
-    let disk = disks.iter().find(|disk| path.parent() == Some(&disk.folder))?;
-    let id = disk.lock().names.now().get(path.file_name()?.to_str()?).copied()?;
+    let disk = disks.iter().find(|disk| path.starts_with(&disk.folder))?;
+    let state = disk.lock();
+    let name = Name::find(&state, path)?;
+    let id = state.named(name.folder, &name.name)?;
+    drop(state);
     let from = address - start + offset;
     Some(Touch::new(disk, Call::Sync, On::File { id, fd: None, range: Some(from..from + len) }))
 }

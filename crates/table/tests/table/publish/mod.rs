@@ -1,6 +1,10 @@
 //! Published tables, read as Iceberg's specification says by the format crate and the reader of Parquet files alone.
 
-use std::collections::BTreeMap;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod crash;
+mod kill;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,6 +68,12 @@ fn read(snapshot: &Snapshot, folder: &Path, location: &str) -> Rows {
             assert_eq!(puffin.len() as u64, file.file_size_in_bytes);
             let (start, length) = (file.content_offset.unwrap(), file.content_size_in_bytes.unwrap());
             let blobs = read_puffin_footer(&puffin).unwrap();
+            for (at, blob) in blobs.iter().enumerate() {
+                // DuckDB reads so far ahead at most, and finds the wrong bytes for a vector that it has read ahead.
+                let next_but_one = blobs.get(at + 2).map_or(puffin.len() as u64 - 12, |blob| blob.offset);
+                let is_last = at + 1 == blobs.len();
+                assert!(is_last || next_but_one - blob.offset - blob.length > blob.length, "{blobs:?}");
+            }
             assert!(blobs.iter().any(|blob| (blob.offset, blob.length) == (start, length)), "{blobs:?}");
             let vector = &puffin[start as usize..(start + length) as usize];
             let mask = DeleteMask::from_bytes(read_deletion_vector(vector).unwrap()).unwrap();
@@ -110,6 +120,74 @@ fn read(snapshot: &Snapshot, folder: &Path, location: &str) -> Rows {
 fn read_newest(folder: &Path) -> Rows {
     let metadata = metadata(&hinted(folder));
     read(metadata.current_snapshot().unwrap(), folder, &metadata.location)
+}
+
+/// The number of the newest metadata file, also if the hint does not name it yet.
+fn newest_number(folder: &Path) -> Option<u64> {
+    let number = |name: &str| name.strip_prefix('v')?.strip_suffix(".metadata.json")?.parse().ok();
+    names(&folder.join("metadata")).iter().filter_map(|name| number(name)).max()
+}
+
+/// The names in a folder; none if it does not exist.
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// What readers find by the hint and by the newest metadata file: each snapshot, with the version of the table that it shows, and its rows. The
+/// current snapshot is the last one. Empty if the table was not published yet.
+fn read_all(folder: &Path) -> Vec<Vec<(u64, Rows)>> {
+    let Some(number) = newest_number(folder) else { return Vec::new() };
+    let newest = folder.join(format!("metadata/v{number}.metadata.json"));
+    // The first publication has no hint for a moment.
+    let hint = folder.join("metadata/version-hint.text").exists().then(|| hinted(folder));
+    let files: BTreeSet<PathBuf> = hint.into_iter().chain([newest]).collect();
+    let read_file = |file: &PathBuf| {
+        let metadata = metadata(file);
+        let version = |snapshot: &Snapshot| snapshot.summary["lath.version"].parse().unwrap();
+        let rows = |snapshot: &Snapshot| (version(snapshot), read(snapshot, folder, &metadata.location));
+        let mut found: Vec<(u64, Rows)> = metadata.snapshots.iter().map(rows).collect();
+        found.push(rows(metadata.current_snapshot().unwrap()));
+        found
+    };
+    files.iter().map(read_file).collect()
+}
+
+/// The key of the row that [`assert_no_leftovers`] puts.
+const EXTRA_KEY: i64 = -100;
+
+/// Panics unless, after two more publications that keep nothing else, the folder has exactly the files of the two last snapshots.
+fn assert_no_leftovers(table: &Table, folder: &Path, what: &str) {
+    table.publish(PublishOptions::new().keep(Duration::ZERO)).unwrap();
+    for step in 0..2 {
+        table.upsert(&batch(&Rows::from([(EXTRA_KEY, Some(step))]))).unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+        table.publish_now().unwrap();
+    }
+    table.vacuum().unwrap();
+    let number = newest_number(folder).unwrap();
+    let newest = metadata(&folder.join(format!("metadata/v{number}.metadata.json")));
+    assert_eq!(newest.snapshots.len(), 2, "{what}");
+    let mut needed = BTreeSet::from(["version-hint.text".to_owned()]);
+    needed.extend([number - 1, number].map(|number| format!("v{number}.metadata.json")));
+    let mut data = BTreeSet::new();
+    let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+    for snapshot in &newest.snapshots {
+        let ManifestLocation::List(list) = &snapshot.manifests else { panic!("no manifest list") };
+        needed.insert(name(list));
+        let list = fs::read(folder.join("metadata").join(name(list))).unwrap();
+        for manifest in read_manifest_list(&list).unwrap() {
+            needed.insert(name(&manifest.manifest_path));
+            let bytes = fs::read(folder.join("metadata").join(name(&manifest.manifest_path))).unwrap();
+            for entry in read_manifest(&bytes, &manifest, |_| true).unwrap() {
+                let files = if entry.data_file.content == FileContent::Data { &mut data } else { &mut needed };
+                files.insert(name(&entry.data_file.file_path));
+            }
+        }
+    }
+    assert_eq!(names(&folder.join("metadata")), needed, "{what}");
+    let files: BTreeSet<String> = names(folder).into_iter().filter(|name| name.contains(".parquet")).collect();
+    assert_eq!(files, data, "{what}");
 }
 
 /// Every snapshot that is kept, of every step of a random history, has the rows of the commit that it names.
@@ -286,74 +364,4 @@ fn a_column_that_was_widened_beyond_iceberg_is_an_error_that_names_the_column() 
     table.widen_column("n", &DataType::Float64).unwrap();
     let error = table.publish_now().unwrap_err();
     assert!(error.to_string().contains("column n: files have it in a narrower type"), "{error}");
-}
-
-/// Whatever a loss of power leaves of a publication, readers find the snapshot before or the new one, and the next publication goes on.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[test]
-fn a_loss_of_power_leaves_the_old_snapshot_or_the_new_one() {
-    use crate::disk::{Disk, fast_folder};
-
-    let seeded = Seeded::new("publish power");
-    let mut random = Rng::with_seed(seeded.seed());
-    let (mut images, mut old, mut new) = (0, 0, 0);
-    for _ in 0..6 {
-        let home = fast_folder();
-        let folder = home.path().canonicalize().unwrap().join("table");
-        let table = create(&folder);
-        let mut rows: Rows = (0..120).map(|id| (id, Some(id))).collect();
-        table.upsert(&batch(&rows)).unwrap();
-        table.publish(PublishOptions::new().keep(Duration::from_millis(random.u64(0..40)))).unwrap();
-        for step in 0..6 {
-            let before = rows.clone();
-            let put: Rows = (0..20).map(|_| (random.i64(0..150), Some(-step))).collect();
-            table.upsert(&batch(&put)).unwrap();
-            rows.extend(put);
-            let gone = random.i64(0..150);
-            table.delete([gone]).unwrap();
-            rows.remove(&gone);
-            let disk = Disk::watch(&folder.join("metadata"));
-            disk.take_images(2, random.u64(..));
-            table.publish_now().unwrap();
-            let taken = disk.images();
-            drop(disk);
-            for image in taken {
-                let copy = fast_folder();
-                let copied = copy.path().canonicalize().unwrap();
-                image.write(&copied.join("metadata"));
-                for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
-                    if entry.file_name().to_str().unwrap().ends_with(".parquet") {
-                        fs::hard_link(entry.path(), copied.join(entry.file_name())).unwrap();
-                    }
-                }
-                let newest = image
-                    .files
-                    .keys()
-                    .filter_map(|name| name.strip_prefix('v')?.strip_suffix(".metadata.json")?.parse::<u64>().ok());
-                let newest = copied.join(format!("metadata/v{}.metadata.json", newest.max().unwrap()));
-                for file in [hinted(&copied), newest] {
-                    let metadata = metadata(&file);
-                    let found = read(metadata.current_snapshot().unwrap(), &copied, &metadata.location);
-                    assert!(found == before || found == rows, "{}: {}", image.what, file.display());
-                    let is_end = image.what == "the end of an operation";
-                    assert!(!is_end || found == rows, "the end of a publication is not durable");
-                    (old, new) = (old + usize::from(found == before), new + usize::from(found == rows));
-                }
-                images += 1;
-            }
-        }
-        // Files that a crash left behind do not disturb the next publication.
-        let crashed = folder.join("metadata");
-        fs::write(crashed.join(".v99.metadata.json.partial"), b"{").unwrap();
-        fs::write(crashed.join("0000000099-data.avro"), b"").unwrap();
-        fs::remove_file(crashed.join("version-hint.text")).unwrap();
-        table.publish_now().unwrap();
-        assert_eq!(read_newest(&folder), rows);
-        table.delete([0]).unwrap();
-        rows.remove(&0);
-        table.publish_now().unwrap();
-        assert_eq!(read_newest(&folder), rows);
-        assert!(!crashed.join("0000000099-data.avro").exists() && !crashed.join(".v99.metadata.json.partial").exists());
-    }
-    assert!(images > 100 && old > 20 && new > 20, "{images} images: {old} old, {new} new");
 }
