@@ -7,6 +7,8 @@ mod generate;
 mod keyed_table;
 mod kv;
 mod rewrite;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(feature = "sql")]
 mod sql;
 mod table;
@@ -34,6 +36,8 @@ pub(crate) use kv::{
     RangeArgs, ScanArgs, StoreArgs, TreeArgs, TreesArgs,
 };
 pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
+#[cfg(feature = "serve")]
+pub(crate) use serve::ServeArgs;
 #[cfg(feature = "sql")]
 pub(crate) use sql::{DescribeArgs, SqlArgs};
 pub(crate) use table::{SchemaChoice, TableArgs};
@@ -149,6 +153,10 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: CatalogCommand,
     },
+    /// Serve the published tables of a database to programs that read tables of Iceberg, until Ctrl-C
+    #[cfg(feature = "serve")]
+    #[command(after_help = serve::HELP)]
+    Serve(ServeArgs),
     /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  lath completions bash > ~/.local/share/bash-completion/completions/lath\n  lath completions fish > ~/.config/fish/completions/lath.fish"

@@ -14,6 +14,8 @@ mod rewrite;
 mod rows;
 mod schema;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod split;
 #[cfg(feature = "sql")]
 mod sql;
@@ -50,6 +52,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Kv { what } => kv::run(&what),
         Command::Table { what } => keyed_table::run(&what),
         Command::Catalog { what } => catalog::run(&what),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

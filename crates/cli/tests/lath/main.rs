@@ -39,6 +39,8 @@ mod prompt;
 mod rewrite;
 mod rows;
 mod search;
+#[cfg(all(unix, feature = "serve"))]
+mod serve;
 #[cfg(feature = "sql")]
 mod sql;
 mod table_folder;
