@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lath_parquet::{DatasetOptions, FileVersion, FooterCache};
+use lath_parquet::{DatasetOptions, FileVersion, FolderFormat, FooterCache};
 use lath_store::{Snapshot, Store};
 
 use crate::error::{Error, Result};
 use crate::file::{Entry, State};
 use crate::records::{
-    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, SEGMENTS, len_bytes, number_in, number_key, roots,
+    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, SEGMENTS, TableRecord, len_bytes, number_in, number_key, roots,
 };
 use crate::stale_files::StaleFiles;
 
@@ -48,6 +48,9 @@ pub struct Catalog {
     pub(crate) folder: Folder,
     pub(crate) stale: Arc<StaleFiles>,
     pub(crate) path: PathBuf,
+    /// The version that is read of the table whose files the catalog has; the latest if `None`.
+    #[cfg(feature = "lake")]
+    pub(crate) at: Option<lath_lake::At>,
 }
 
 /// A file in a catalog.
@@ -66,12 +69,24 @@ pub struct CatalogFile {
     pub row_group_count: Option<u32>,
 }
 
+/// The table of Delta Lake or Iceberg whose files a catalog has.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogTable {
+    /// The format of the table.
+    pub format: FolderFormat,
+    /// The version that the catalog has read: the number of a commit of Delta Lake, or the ID of a snapshot of Iceberg.
+    pub version: i64,
+}
+
 /// The contents of a catalog, and the space that they take.
 #[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CatalogStats {
     /// Locations that were added.
     pub locations: Vec<String>,
+    /// The table whose files these are; `None` for plain files.
+    pub table: Option<CatalogTable>,
     /// The columns of each key for which the catalog makes filters.
     pub keys: Vec<Vec<String>>,
     /// Number of files.
@@ -148,7 +163,14 @@ impl Catalog {
 
     /// The catalog in a store. Its relative names are below `folder`.
     pub(crate) fn from_store(store: Store, folder: Folder, path: PathBuf) -> Result<Self> {
-        let catalog = Self { store, folder, stale: Arc::default(), path };
+        let catalog = Self {
+            store,
+            folder,
+            stale: Arc::default(),
+            path,
+            #[cfg(feature = "lake")]
+            at: None,
+        };
         catalog.state(&catalog.store.snapshot()?)?;
         Ok(catalog)
     }
@@ -219,6 +241,8 @@ impl Catalog {
         let snapshot = self.store.snapshot()?;
         let mut stats = CatalogStats {
             locations: self.locations()?,
+            table: TableRecord::read(snapshot.tree(META)?)?
+                .map(|table| CatalogTable { format: table.format, version: table.version }),
             keys: self.state(&snapshot)?.content.keys,
             footer_bytes: bytes_in(&snapshot, ENDS)?,
             page_index_bytes: bytes_in(&snapshot, PAGE_INDEXES)?,

@@ -1,6 +1,6 @@
 //! Compares a catalog with its files.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,6 +46,8 @@ pub enum CatalogProblem {
     Gone(String),
     /// A file is not in the catalog.
     New(String),
+    /// A file no longer belongs to the table.
+    Dropped(String),
 }
 
 impl CatalogCheck {
@@ -65,6 +67,7 @@ impl fmt::Display for CatalogProblem {
             Self::Changed(location) => write!(f, "{location}: has changed since the catalog read it"),
             Self::Gone(location) => write!(f, "{location}: no longer exists"),
             Self::New(location) => write!(f, "{location}: is new"),
+            Self::Dropped(location) => write!(f, "{location}: no longer belongs to the table"),
         }
     }
 }
@@ -102,13 +105,24 @@ impl Catalog {
 
     fn check_files(&self, check: &mut CatalogCheck) -> Result<()> {
         let snapshot = self.store.snapshot()?;
-        let options = Self::reading_options();
+        let table = self.table()?;
+        let (options, in_table) = match &table {
+            None => (Self::reading_options(), None),
+            Some(table) => {
+                let files: HashMap<String, String> = self.table_files(table)?.into_iter().collect();
+                (self.table_options(table)?, Some(files))
+            }
+        };
         let columns = snapshot.tree(COLUMNS)?.map(PlanningColumn::read_all).transpose()?.unwrap_or_default();
         let mut names = HashSet::new();
         self.each_entry(&snapshot, |slot, entry| {
             check.files += 1;
             names.insert(entry.name.clone());
             let location = self.folder.location(&entry.name)?;
+            if in_table.as_ref().is_some_and(|files| !files.contains_key(&entry.name)) {
+                check.problems.push(CatalogProblem::Dropped(location));
+                return Ok(());
+            }
             check.problems.extend(check_file(&snapshot, &columns, slot, &entry, &location, &options)?);
             Ok(())
         })?;
@@ -116,6 +130,12 @@ impl Catalog {
         if check.files != u64::from(expected) {
             let what = format!("expected {expected} files, found {}", check.files);
             check.problems.push(CatalogProblem::Damaged(what));
+        }
+        if let Some(files) = in_table {
+            let new = files.into_iter().filter(|(name, _)| !names.contains(name)).map(|(_, location)| location);
+            let new: BTreeSet<String> = new.collect();
+            check.problems.extend(new.into_iter().map(CatalogProblem::New));
+            return Ok(());
         }
         for root in roots::read(&snapshot)? {
             let found = self.find(&root, &options, true)?;

@@ -60,6 +60,12 @@ impl Error {
         Self::Corrupt { what: what.into() }
     }
 
+    /// The error for a catalog of a table in a build that reads none.
+    #[cfg(not(feature = "lake"))]
+    pub(crate) fn without_lakes() -> Self {
+        Self::invalid("the catalog is of a table of Delta Lake or Iceberg, which needs a build with the feature lake")
+    }
+
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid { what: what.into() }
     }

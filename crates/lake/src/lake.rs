@@ -1,26 +1,39 @@
 //! A version of a table, and the choice of one.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use arrow_cast::parse::string_to_datetime;
 use arrow_schema::SchemaRef;
 use chrono::Utc;
-use lath_parquet::{Dataset, DatasetOptions, Error, FolderFormat, Result};
+use lath_parquet::{ColumnMapping, Dataset, DatasetOptions, Error, FileVersion, FolderFormat, Result};
+
+use crate::storage::Folder;
 
 /// A version of a table of Delta Lake or Iceberg.
 #[derive(Debug, Clone)]
 pub struct Lake {
-    location: String,
-    format: FolderFormat,
-    version: i64,
-    dataset: Dataset,
+    pub(crate) location: String,
+    pub(crate) format: FolderFormat,
+    pub(crate) id: String,
+    pub(crate) version: i64,
+    pub(crate) dataset: Dataset,
+    pub(crate) columns: Arc<ColumnMapping>,
+    pub(crate) folder: Folder,
+    /// The name of the newest file of the log, below the folder.
+    pub(crate) newest: String,
+}
+
+/// A file of a table's log that was the newest one, by which [`is_latest`](crate::is_latest) finds out whether it still is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFile {
+    /// The name below the table's folder.
+    pub name: String,
+    /// The state of the file.
+    pub version: FileVersion,
 }
 
 impl Lake {
-    pub(crate) fn new(location: &str, format: FolderFormat, version: i64, dataset: Dataset) -> Self {
-        Self { location: location.to_owned(), format, version, dataset }
-    }
-
     /// The folder or URL of the table.
     pub fn location(&self) -> &str {
         &self.location
@@ -29,6 +42,26 @@ impl Lake {
     /// The table format.
     pub fn format(&self) -> FolderFormat {
         self.format
+    }
+
+    /// The identity of the table, which a table that is made again in the same place does not have.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// How the table's columns are found in its files.
+    pub fn columns(&self) -> &Arc<ColumnMapping> {
+        &self.columns
+    }
+
+    /// The newest file of the log when the table was opened, also if an earlier version was chosen; `None` if it is gone. Takes one
+    /// system call, or one request.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the storage fails.
+    pub fn log_file(&self) -> Result<Option<LogFile>> {
+        let version = self.folder.version(&self.newest)?;
+        Ok(version.map(|version| LogFile { name: self.newest.clone(), version }))
     }
 
     /// The version that was read: the number of a commit of Delta Lake, or the ID of a snapshot of Iceberg.

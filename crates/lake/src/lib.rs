@@ -20,6 +20,6 @@ mod lake;
 mod opening;
 mod storage;
 
-pub use lake::{At, Lake, LakeOptions};
+pub use lake::{At, Lake, LakeOptions, LogFile};
 pub use lath_parquet::{Error, Result};
-pub use opening::{find, format_at, open};
+pub use opening::{find, format_at, is_latest, open};

@@ -4,7 +4,7 @@ use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
 
 use crate::delta;
 use crate::iceberg;
-use crate::lake::{Lake, LakeOptions};
+use crate::lake::{Lake, LakeOptions, LogFile};
 use crate::storage::{Folder, may_be_folder};
 
 /// Opens the table in a local folder or below a URL, or the table of Iceberg that a metadata file describes.
@@ -50,4 +50,23 @@ pub fn format_at(location: &str, options: &DatasetOptions) -> Result<Option<Fold
         return Ok(Some(FolderFormat::Iceberg));
     }
     if may_be_folder(location) { Folder::open(location, options)?.format() } else { Ok(None) }
+}
+
+/// Whether a file of a table's log ([`Lake::log_file`]) still is the newest one, so that the table's latest version is what it was.
+///
+/// For a table of Delta Lake this takes two system calls or requests; for one of Iceberg a listing of its metadata folder.
+///
+/// # Errors
+/// [`Error::Io`] if the storage fails; else as [`open`].
+pub fn is_latest(location: &str, log: &LogFile, options: &DatasetOptions) -> Result<bool> {
+    if iceberg::is_metadata_file(location) {
+        let folder = iceberg::folder_of_file(location, options)?.0;
+        return Ok(folder.version(&log.name)?.as_ref() == Some(&log.version));
+    }
+    let folder = Folder::open(location, options)?;
+    let is_newest = match delta::following(&log.name) {
+        Some(following) => folder.version(&following)?.is_none(),
+        None => iceberg::newest(&folder).is_ok_and(|newest| newest == log.name),
+    };
+    Ok(is_newest && folder.version(&log.name)?.as_ref() == Some(&log.version))
 }

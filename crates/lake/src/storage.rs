@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use bytes::Bytes;
-use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
+use lath_parquet::{DatasetFile, DatasetOptions, Error, FileVersion, FolderFormat, Result};
 use lath_source::{ByteRanges, LocalFile, Store, split_scheme};
 
 /// Most requests for small files of a log that are in flight at the same time.
@@ -148,6 +148,12 @@ impl Folder {
             }
         };
         modified.map(since).map_err(|error| Error::io("look at", error).locate(|at| at.file = Some(location.into())))
+    }
+
+    /// The state of a file below the folder; `None` if it does not exist.
+    pub(crate) fn version(&self, below: &str) -> Result<Option<FileVersion>> {
+        let options = Arc::new(self.options.clone());
+        DatasetFile::at(&self.location(below)?, None, [], &options)?.current_version()
     }
 
     /// The bytes of the file at a path or URL; `None` if it does not exist.

@@ -4,7 +4,7 @@ use lath_store::{RecordReader, RecordWriter, Tree};
 
 use super::facts::ContentOptions;
 use crate::error::{Error, Result};
-use crate::records::{FORMAT, FORMAT_KEY, STATE_KEY};
+use crate::records::{FORMAT, FORMAT_KEY, FORMAT_WITH_TABLE, STATE_KEY};
 
 /// Counters and options.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl State {
     pub(crate) fn read(meta: Tree<'_>) -> Result<Self> {
         let format = meta.get(FORMAT_KEY)?.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
         match format {
-            Some(FORMAT) => {}
+            Some(FORMAT | FORMAT_WITH_TABLE) => {}
             Some(format) => return Err(Error::Format { format }),
             None => return Err(Error::corrupt("the number of the format is missing")),
         }

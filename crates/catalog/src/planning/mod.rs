@@ -4,6 +4,8 @@ mod file_selector;
 mod scan_source;
 mod selection;
 mod shared_columns;
+#[cfg(feature = "lake")]
+mod table_files;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,12 +21,14 @@ use lath_store::{Snapshot, Tree};
 use self::file_selector::FileSelector;
 use self::scan_source::KnownFiles;
 pub use self::selection::Selection;
+#[cfg(feature = "lake")]
+pub(crate) use self::table_files::{columns_from_json, columns_to_json};
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::Entry;
 use crate::records::{
     BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, META, NAMES, PlanningColumn, SCHEMAS,
-    StoredSchema, UNITED_KEY, ipc, len_bytes, name_key, number_in, number_key,
+    StoredSchema, TableRecord, UNITED_KEY, ipc, len_bytes, name_key, number_in, number_key,
 };
 use crate::slots::{CatalogPartition, partitions};
 
@@ -55,7 +59,8 @@ impl Catalog {
     /// which are not accessed at all. With [`Predicate::TRUE`] these are all files.
     ///
     /// A ruled-out file can have changed since the catalog read it: its new rows are found only after [`Catalog::refresh`]. Every row
-    /// that is found is in a file now.
+    /// that is found is in a file now. Files of a table of Delta Lake or Iceberg are the files of its latest version: if the catalog has
+    /// not read that version, the log of the table is read.
     ///
     /// # Errors
     /// As [`Catalog::dataset`], and [`Error::Predicate`] for a predicate that does not fit the columns.
@@ -70,6 +75,9 @@ impl Catalog {
     pub fn schema(&self, options: &DatasetOptions) -> Result<SchemaRef> {
         let snapshot = self.store.snapshot()?;
         let files = self.state(&snapshot)?.files;
+        if let Some(table) = TableRecord::read(snapshot.tree(META)?)? {
+            return self.table_schema(&snapshot, &table, options);
+        }
         let partitions = known_partitions(&snapshot, options)?;
         Ok(Arc::clone(self.description(&snapshot, files, &partitions, options)?.dataset(Vec::new()).schema()))
     }
@@ -81,6 +89,9 @@ impl Catalog {
         }
         let snapshot = Arc::new(self.store.snapshot()?);
         let state = self.state(&snapshot)?;
+        if let Some(table) = TableRecord::read(snapshot.tree(META)?)? {
+            return self.plan_table(&snapshot, &state, &table, predicate, options);
+        }
         let partitions = known_partitions(&snapshot, options)?;
         let description = self.description(&snapshot, state.files, &partitions, options)?;
         let columns = snapshot.tree(COLUMNS)?.map(PlanningColumn::read_all).transpose()?.unwrap_or_default();
@@ -91,7 +102,8 @@ impl Catalog {
         let chosen = self.selected_files(&snapshot, selected.iter())?;
         let current = current_versions(&chosen, options)?;
         let slots = chosen.iter().map(|file| (file.location.clone(), file.slot)).collect::<HashMap<_, _>>();
-        let known = KnownFiles::new(Arc::clone(&snapshot), slots, Arc::clone(&self.stale));
+        let known = KnownFiles::new(Arc::clone(&snapshot), Arc::clone(&self.stale));
+        known.set(slots);
         let options = Arc::new(options.clone().known_footers(Arc::new(known)));
         let blocks = snapshot.tree(BLOCKS)?;
         let mut files = Vec::with_capacity(chosen.len());
@@ -104,6 +116,23 @@ impl Catalog {
             files.push(DatasetFile::known(&file.location, version, rows, &options)?);
         }
         Ok(description.dataset(files))
+    }
+
+    #[cfg(not(feature = "lake"))]
+    fn table_schema(&self, _: &Snapshot, _: &TableRecord, _: &DatasetOptions) -> Result<SchemaRef> {
+        Err(Error::without_lakes())
+    }
+
+    #[cfg(not(feature = "lake"))]
+    fn plan_table(
+        &self,
+        _: &Arc<Snapshot>,
+        _: &crate::file::State,
+        _: &TableRecord,
+        _: &Predicate,
+        _: &DatasetOptions,
+    ) -> Result<Dataset> {
+        Err(Error::without_lakes())
     }
 
     /// Schema and partition columns.
@@ -215,7 +244,8 @@ fn partition_rows(blocks: Option<Tree<'_>>, partitions: &[CatalogPartition], slo
         let key = BlockKey { kind: BlockKind::Partition, column: partition.id, block: slot / BLOCK_SLOTS };
         let block = blocks.map(|blocks| blocks.get(&key.to_bytes())).transpose()?.flatten().unwrap_or_default();
         let row = block.as_chunks().0.get((slot % BLOCK_SLOTS) as usize).map(|row| u32::from_le_bytes(*row));
-        let row = row.filter(|row| (*row as usize) < partition.column.values().len());
+        let is_row = |row: &u32| *row == DatasetFile::NO_CONSTANT || (*row as usize) < partition.column.values().len();
+        let row = row.filter(is_row);
         row.ok_or_else(|| Error::corrupt(format!("slot {slot} has no partition")))
     };
     partitions.iter().map(row).collect()

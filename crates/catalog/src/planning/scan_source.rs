@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use lath_parquet::{FileVersion, KnownFooters};
@@ -17,19 +17,28 @@ use crate::stale_files::StaleFiles;
 /// The footers, page indexes and filters of some files of a catalog in one commit.
 pub(crate) struct KnownFiles {
     snapshot: Arc<Snapshot>,
-    /// Slots by location.
-    slots: HashMap<String, u32>,
+    /// Slots by location, once the files are selected.
+    slots: OnceLock<HashMap<String, u32>>,
     stale: Arc<StaleFiles>,
 }
 
 impl KnownFiles {
-    pub(crate) fn new(snapshot: Arc<Snapshot>, slots: HashMap<String, u32>, stale: Arc<StaleFiles>) -> Self {
-        Self { snapshot, slots, stale }
+    pub(crate) fn new(snapshot: Arc<Snapshot>, stale: Arc<StaleFiles>) -> Self {
+        Self { snapshot, slots: OnceLock::new(), stale }
+    }
+
+    /// Sets the slots of the selected files by location. Only the first call has an effect.
+    pub(crate) fn set(&self, slots: HashMap<String, u32>) {
+        self.slots.get_or_init(|| slots);
+    }
+
+    fn slot(&self, location: &str) -> Option<u32> {
+        self.slots.get()?.get(location).copied()
     }
 
     /// The slot and record of a file, if the catalog has this version of it.
     fn current(&self, location: &str, version: &FileVersion) -> Result<Option<(u32, Entry)>> {
-        let (Some(&slot), Some(files)) = (self.slots.get(location), self.snapshot.tree(FILES)?) else {
+        let (Some(slot), Some(files)) = (self.slot(location), self.snapshot.tree(FILES)?) else {
             return Ok(None);
         };
         let Some(record) = files.get(&number_key(slot))? else { return Ok(None) };
@@ -81,7 +90,7 @@ impl KnownFooters for KnownFiles {
 
     fn put(&self, location: &str, _: &FileVersion, _: Bytes) {
         // A scan has read the footer, because the catalog has another version of the file.
-        if let Some(&slot) = self.slots.get(location) {
+        if let Some(slot) = self.slot(location) {
             self.stale.add(slot);
         }
     }
@@ -89,6 +98,6 @@ impl KnownFooters for KnownFiles {
 
 impl fmt::Debug for KnownFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KnownFiles").field("files", &self.slots.len()).finish_non_exhaustive()
+        f.debug_struct("KnownFiles").field("files", &self.slots.get().map_or(0, HashMap::len)).finish_non_exhaustive()
     }
 }

@@ -9,7 +9,7 @@ use lath_store::Snapshot;
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::Entry;
-use crate::records::{FILES, NAMES, SCHEMAS, StoredSchema, number_in, number_key};
+use crate::records::{FILES, META, NAMES, SCHEMAS, StoredSchema, TableRecord, number_in, number_key};
 
 impl Catalog {
     /// Refuses files that have these columns with other types than the first file, as a scan of all files does if schemas are not united. A
@@ -19,6 +19,10 @@ impl Catalog {
     /// [`Error::Invalid`] with the first such file and the difference.
     pub fn check_columns(&self, columns: Option<&[String]>, options: &DatasetOptions) -> Result<()> {
         let snapshot = self.store.snapshot()?;
+        // The columns of a table are in its log.
+        if TableRecord::read(snapshot.tree(META)?)?.is_some() {
+            return Ok(());
+        }
         let schemas = snapshot.tree(SCHEMAS)?.map(StoredSchema::read_all).transpose()?.unwrap_or_default();
         let mut schemas: Vec<StoredSchema> = schemas.into_iter().filter(|stored| stored.files > 0).collect();
         if options.unites_schemas() || schemas.len() < 2 {

@@ -29,9 +29,13 @@ pub(crate) const STATE_KEY: &[u8] = b"state";
 pub(crate) const UNITED_KEY: &[u8] = b"united";
 /// The partition columns, in [`META`].
 pub(crate) const PARTITIONS_KEY: &[u8] = b"partitions";
+/// The table whose files the catalog has, in [`META`]; absent for plain files.
+pub(crate) const TABLE_KEY: &[u8] = b"table";
 
-/// Number of the format that this version writes.
+/// Number of the format of a catalog of plain files.
 pub(crate) const FORMAT: u32 = 1;
+/// Number of the format of a catalog of a table. Versions that do not know tables refuse it: they would return deleted rows.
+pub(crate) const FORMAT_WITH_TABLE: u32 = 2;
 
 /// Slots of a block.
 pub(crate) const BLOCK_SLOTS: u32 = 8192;
@@ -47,6 +51,9 @@ pub(crate) enum BlockKind {
     Filtered = 3,
     /// Indices into the values of a partition column.
     Partition = 4,
+    /// One bit a slot: whether rows of its file are deleted, as the log of a table says.
+    #[cfg_attr(not(feature = "lake"), allow(dead_code, reason = "a build without lakes refuses tables"))]
+    Deleted = 5,
 }
 
 /// The key of a block of an array over slots.

@@ -11,18 +11,19 @@ use super::changes::Changes;
 use super::discovery::{FoundFile, read_into};
 use super::edit::Edit;
 use super::partition_update;
+use super::table_update::Reread;
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::facts;
-use crate::records::{NAMES, Root, number_in, roots};
+use crate::records::{META, NAMES, Root, TABLE_KEY, TableRecord, number_in, roots};
 
 /// The number of files that are read before their records are written.
-const FILES_AT_A_TIME: usize = 1024;
+pub(super) const FILES_AT_A_TIME: usize = 1024;
 
 impl Catalog {
     /// Adds the files at `locations`, which are found as by [`Dataset::open`](lath_parquet::Dataset::open), and reads their footers, page
     /// indexes and filters. Files that are already in the catalog are refreshed. This is one transaction: a failure leaves the catalog
-    /// unchanged.
+    /// unchanged. A location may also be a table of Delta Lake or Iceberg, which is then the only one of the catalog.
     ///
     /// # Errors
     /// [`Error::Parquet`] for locations that cannot be listed, [`Error::Invalid`] for invalid keys and for paths that are not Unicode,
@@ -58,6 +59,14 @@ impl Catalog {
             };
             added.push(root);
         }
+        let table = TableRecord::read(Some(edit.transaction.tree(META)?.as_tree()?))?;
+        if let Some(root) = self.table_root(table.is_some(), &known, &added)? {
+            let none = BTreeSet::new();
+            let reread = if has_new_keys { Reread::All } else { Reread::Slots(&none) };
+            let changes = self.update_table(edit, root, table.as_ref(), reread)?;
+            transaction.commit()?;
+            return Ok(changes);
+        }
         let all: Vec<Root> = known.iter().chain(added.iter().filter(|root| !known.contains(root))).cloned().collect();
         // Locations that were added before are only listed if their files have to be read again.
         let listed = if has_new_keys { &all } else { &added };
@@ -67,13 +76,17 @@ impl Catalog {
         Ok(changes)
     }
 
-    /// Lists all locations again. Reads new and changed files, and removes the records of removed files.
+    /// Lists all locations again. Reads new and changed files, and removes the records of removed files. For a table of Delta Lake or
+    /// Iceberg, its log is read instead, and the new files.
     ///
     /// # Errors
     /// As [`Catalog::add`]; a location that no longer exists is no error.
     pub fn refresh(&self) -> Result<Changes> {
         let mut transaction = self.store.begin()?;
         let roots = roots::read(&self.store.snapshot()?)?;
+        if let Some(table) = self.table()? {
+            return self.refresh_table(transaction, &table, &BTreeSet::new());
+        }
         let mut edit = Edit::new(&mut transaction)?;
         let changes = self.update(&mut edit, &roots, &roots, false, true)?;
         if changes.is_empty() {
@@ -107,6 +120,9 @@ impl Catalog {
                 changes.removed += 1;
             }
             roots::remove(edit.transaction, root.number)?;
+        }
+        if edit.transaction.tree(META)?.remove(TABLE_KEY)? {
+            edit.clear()?;
         }
         partition_update::finish(edit)?;
         transaction.commit()?;
@@ -174,7 +190,7 @@ fn is_current(edit: &mut Edit<'_>, slot: u32, found: &FoundFile, options: &Arc<D
 }
 
 /// The slots of the files of a location.
-fn root_slots(edit: &mut Edit<'_>, root: u32) -> Result<Vec<u32>> {
+pub(super) fn root_slots(edit: &mut Edit<'_>, root: u32) -> Result<Vec<u32>> {
     let mut slots = Vec::new();
     for entry in edit.transaction.tree(NAMES)?.as_tree()?.prefix(&root.to_be_bytes()) {
         slots.extend(number_in(entry?.1));

@@ -1,6 +1,6 @@
 //! Changes a catalog in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, Schema, SchemaRef};
@@ -12,8 +12,9 @@ use crate::file::{
     ColumnFilters, ContentOptions, Entry, Facts, Filter, KeptFilter, ReadEntry, ReadFacts, State, StoredAt,
 };
 use crate::records::{
-    BLOCKS, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, FORMAT, FORMAT_KEY, META, NAMES, PAGE_INDEXES, PlanningColumn,
-    SCHEMAS, STATE_KEY, StoredSchema, UNITED_KEY, ipc, name_key, number_in, number_key,
+    BLOCKS, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, FORMAT, FORMAT_KEY, FORMAT_WITH_TABLE, META, NAMES,
+    PAGE_INDEXES, PARTITIONS_KEY, PlanningColumn, SCHEMAS, SEGMENTS, STATE_KEY, StoredSchema, TABLE_KEY, UNITED_KEY,
+    ipc, name_key, number_in, number_key,
 };
 use crate::slots::{Bitmap, BlockBuffer, Bounds, Class, SegmentBuffer};
 
@@ -284,13 +285,36 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
+    /// Removes all files and the metadata of all files, and returns the names of the files.
+    pub(crate) fn clear(&mut self) -> Result<HashSet<String>> {
+        let mut names = HashSet::new();
+        for entry in self.transaction.tree(FILES)?.as_tree()?.iter() {
+            names.insert(Entry::from_record(entry?.1)?.name);
+        }
+        for tree in [NAMES, FILES, ENDS, PAGE_INDEXES, SCHEMAS, COLUMNS, BLOCKS, SEGMENTS] {
+            self.transaction.drop_tree(tree)?;
+        }
+        let mut meta = self.transaction.tree(META)?;
+        [UNITED_KEY, PARTITIONS_KEY].into_iter().try_for_each(|key| meta.remove(key).map(drop))?;
+        let content = self.state.content.clone();
+        self.state = State { next_root: self.state.next_root, content, ..State::new() };
+        self.columns.clear();
+        self.schemas.clear();
+        self.filtered.clear();
+        self.free.clear();
+        (self.blocks, self.segments) = (BlockBuffer::default(), SegmentBuffer::default());
+        self.may_have_partitions = false;
+        Ok(names)
+    }
+
     /// Writes all buffered changes. The transaction is not committed.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.write_schemas()?;
         self.blocks.write(self.transaction)?;
         self.segments.write(self.transaction)?;
         let mut meta = self.transaction.tree(META)?;
-        meta.put(FORMAT_KEY, &FORMAT.to_le_bytes())?;
+        let format = if meta.get(TABLE_KEY)?.is_some() { FORMAT_WITH_TABLE } else { FORMAT };
+        meta.put(FORMAT_KEY, &format.to_le_bytes())?;
         meta.put(STATE_KEY, &self.state.to_record())?;
         Ok(())
     }

@@ -20,7 +20,7 @@ pub enum InFolder {
     Nothing,
     /// The catalog is older than the files.
     Stale,
-    /// The catalog has the current versions of all files.
+    /// The catalog has the current versions of all files, or it has the files of a table.
     Current(Catalog),
 }
 
@@ -34,6 +34,9 @@ impl Catalog {
         let mut changes = Changes::default();
         if stale.is_empty() {
             return Ok(changes);
+        }
+        if let Some(table) = self.table()? {
+            return self.refresh_table(self.store.begin()?, &table, &stale);
         }
         let options = Self::reading_options();
         let mut transaction = self.store.begin()?;
@@ -71,11 +74,15 @@ impl Catalog {
         catalog.refresh_stale()
     }
 
-    /// Whether the catalog has exactly the files of its locations, in their current versions. Lists the locations, and checks each file.
+    /// Whether the catalog has exactly the files of its locations, in their current versions. Lists the locations, and checks each file;
+    /// for a table of Delta Lake or Iceberg, checks its log alone.
     ///
     /// # Errors
     /// As [`Catalog::add`].
     pub fn is_current(&self) -> Result<bool> {
+        if let Some(table) = self.table()? {
+            return self.is_latest_table(&table);
+        }
         let snapshot = self.store.snapshot()?;
         let mut known = HashMap::new();
         self.each_entry(&snapshot, |_, entry| {
@@ -121,6 +128,10 @@ impl Catalog {
         let Ok(catalog) = Self::open_read_only(&path) else { return InFolder::Nothing };
         if !matches!(catalog.has_only_its_folder(), Ok(true)) {
             return InFolder::Nothing;
+        }
+        // Searches of a table read its log if that is newer.
+        if catalog.table().is_ok_and(|table| table.is_some()) {
+            return if cfg!(feature = "lake") { InFolder::Current(catalog) } else { InFolder::Nothing };
         }
         match catalog.is_current() {
             Ok(true) => InFolder::Current(catalog),

@@ -7,6 +7,7 @@ mod discovery;
 mod edit;
 mod freshness;
 mod partition_update;
+mod table_update;
 
 pub use self::add_options::AddOptions;
 pub use self::changes::Changes;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow_array::Array;
 use arrow_schema::Schema;
-use lath_parquet::{DatasetOptions, Partitions};
+use lath_parquet::{DatasetFile, DatasetOptions, PartitionColumn, Partitions};
 use lath_predicate::value_at;
 use lath_store::RecordWriter;
 
@@ -29,8 +30,18 @@ fn update(edit: &mut Edit<'_>) -> Result<()> {
     let (slots, names) = names(edit)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let partitions = Partitions::of(&names, &DatasetOptions::new())?;
+    store(edit, partitions.columns(), &slots, |at| partitions.rows(at))
+}
+
+/// Stores partition columns, and for each of some slots the rows of its values in them.
+pub(super) fn store<'r>(
+    edit: &mut Edit<'_>,
+    partitions: &[PartitionColumn],
+    slots: &[u32],
+    rows: impl Fn(usize) -> &'r [u32],
+) -> Result<()> {
     let mut ids = Vec::new();
-    for column in partitions.columns() {
+    for column in partitions {
         let schema = Arc::new(Schema::new(vec![Arc::clone(column.field())]));
         let known = edit.columns.iter().find(|known| known.is_like(ColumnKind::Partition, &schema));
         ids.push(match known.map(|known| known.id) {
@@ -39,9 +50,8 @@ fn update(edit: &mut Edit<'_>) -> Result<()> {
         });
     }
     for (at, slot) in slots.iter().enumerate() {
-        for ((id, column), &row) in ids.iter().zip(partitions.columns()).zip(partitions.rows(at)) {
-            let value = value_at(column.values(), row as usize);
-            let bounds = value.map_or(Bounds::NO_VALUE, |value| Bounds::new(&value, &value));
+        for ((id, column), &row) in ids.iter().zip(partitions).zip(rows(at)) {
+            let bounds = bounds(column, row);
             edit.blocks.set_partition(edit.transaction, *id, *slot, row)?;
             edit.blocks.set_bounds(edit.transaction, *id, *slot, bounds)?;
         }
@@ -49,11 +59,23 @@ fn update(edit: &mut Edit<'_>) -> Result<()> {
     drop_others(edit, &ids)?;
     let mut record = RecordWriter::default();
     record.u32(ids.len() as u32);
-    for (id, column) in ids.iter().zip(partitions.columns()) {
+    for (id, column) in ids.iter().zip(partitions) {
         record.u32(*id).bytes(&ipc::array_to_bytes(column.field(), column.values())?);
     }
     edit.transaction.tree(META)?.put(PARTITIONS_KEY, &record.finish())?;
     Ok(())
+}
+
+/// The bounds of the value in a row of a partition column. A file without such a value has the column itself.
+fn bounds(column: &PartitionColumn, row: u32) -> Bounds {
+    if row == DatasetFile::NO_CONSTANT {
+        return Bounds::UNKNOWN;
+    }
+    match value_at(column.values(), row as usize) {
+        Some(value) => Bounds::new(&value, &value),
+        None if column.values().is_null(row as usize) => Bounds::NO_VALUE,
+        None => Bounds::UNKNOWN,
+    }
 }
 
 /// The slots and names of all files, in order.

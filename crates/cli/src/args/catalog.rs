@@ -13,7 +13,7 @@ pub(crate) enum CatalogCommand {
     /// Add files: read their footers, page indexes and Bloom filters into the catalog
     #[command(after_help = ADD_HELP)]
     Add(CatalogAddArgs),
-    /// Add new files, update changed files and drop removed files
+    /// Add new files, update changed files and drop removed files; for a table, by its log
     #[command(
         after_help = "Exits 3 if a file cannot be read.\n\nExamples:\n  lath catalog refresh data/\n  lath catalog refresh lake.catalog"
     )]
@@ -44,8 +44,12 @@ Without --catalog, the catalog of a folder is the file _lath_catalog in it, whic
 catalog has already are read again only if they have changed. If it fails, the catalog stays as it was. Exits 3 if a file cannot be read,
 which is added nevertheless: each search looks into it.
 
+The catalog of a table of Delta Lake or Iceberg has that table alone. Searches by it are of the table's newest version, or of the version that
+--at chooses; refresh reads the log and the new files.
+
 Examples:
   lath catalog add data/
+  lath catalog add lake/events --key id
   lath catalog add data/ --key id --key city,started
   lath catalog add 'data/*.parquet' s3://bucket/trips/ --catalog lake.catalog
   lath find --catalog lake.catalog --where \"id = 4711\"";
@@ -60,7 +64,7 @@ pub(crate) struct CatalogArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CatalogAddArgs {
-    /// Parquet files, directories, globs, URLs, or @LIST (a file that lists these)
+    /// Parquet files, directories, globs, URLs, or @LIST (a file that lists these); or a table of Delta Lake or Iceberg
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
     /// The catalog's file [default: _lath_catalog in the folder, if FILES is one]
@@ -99,7 +103,8 @@ pub(crate) struct SearchInputArgs {
     /// Parquet files, directories, globs, URLs, @LIST (a file that lists these), or - for standard input
     #[arg(required_unless_present = "catalog", value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Search the files of this catalog, as of its last refresh; opens only files that it does not rule out (see lath catalog)
+    /// Search the files of this catalog, as of its last refresh, or the newest version of its table; opens only files that it does not rule
+    /// out (see lath catalog)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "footer_key", "column_key"])]
     pub(crate) catalog: Option<PathBuf>,
     #[command(flatten)]

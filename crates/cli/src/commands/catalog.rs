@@ -116,6 +116,9 @@ fn stats(args: &CatalogArgs) -> Result<Outcome> {
     for location in &stats.locations {
         line("location", location.clone());
     }
+    if let Some(table) = &stats.table {
+        line("table", format!("{} at version {}", table.format, table.version));
+    }
     for key in &stats.keys {
         line("key", key.join(","));
     }

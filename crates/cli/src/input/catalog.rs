@@ -43,6 +43,11 @@ pub(crate) fn open_table(args: &SearchInputArgs, search: Search<'_>) -> Result<T
         }
         let path = catalog_path(named);
         let catalog = Catalog::open_read_only(&path).map_err(|error| catalog_failure(&path, error))?;
+        if args.open.plain_files {
+            return Err(Failure::Usage(
+                "--plain-files reads files that are named; a catalog decides which files it has".to_owned(),
+            ));
+        }
         return select(catalog, args, search);
     }
     if let Some(catalog) = catalog_in_folder(args).filter(|_| !search.needs_all_files) {
@@ -55,6 +60,7 @@ pub(crate) fn open_table(args: &SearchInputArgs, search: Search<'_>) -> Result<T
 }
 
 fn select(catalog: Catalog, args: &SearchInputArgs, search: Search<'_>) -> Result<Table> {
+    let catalog = at_version(catalog, args)?;
     let options = DatasetOptions::new()
         .open_options(OpenArguments::of(&args.open)?.add_to(OpenOptions::new()))
         .union_schemas(search.table.unites_schemas())
@@ -69,6 +75,19 @@ fn select(catalog: Catalog, args: &SearchInputArgs, search: Search<'_>) -> Resul
         other => catalog_failure(catalog.path(), other),
     })?;
     Table::selected(selection, catalog).with_condition(remaining)
+}
+
+/// The catalog at the version of its table that is chosen.
+#[cfg(feature = "lake")]
+fn at_version(catalog: Catalog, args: &SearchInputArgs) -> Result<Catalog> {
+    let Some(at) = &args.open.at else { return Ok(catalog) };
+    let path = catalog.path().to_owned();
+    catalog.at(at.parse().map_err(scan_failure)?).map_err(|error| catalog_failure(&path, error))
+}
+
+#[cfg(not(feature = "lake"))]
+fn at_version(catalog: Catalog, _: &SearchInputArgs) -> Result<Catalog> {
+    Ok(catalog)
 }
 
 /// The catalog in the folder, if one folder is searched, and the catalog has all of its files and no others.

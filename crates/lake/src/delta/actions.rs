@@ -60,6 +60,8 @@ impl DeletionVector {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata {
+    /// The identity of the table.
+    pub(super) id: Option<String>,
     pub(super) schema_string: String,
     #[serde(default)]
     pub(super) partition_columns: Vec<String>,

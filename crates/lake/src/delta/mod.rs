@@ -32,16 +32,39 @@ pub(crate) fn open(folder: &Folder, options: &LakeOptions) -> Result<Lake> {
     let snapshot = log::snapshot(folder, options.at.as_ref()).map_err(located)?;
     protocol::check(&snapshot.protocol, &snapshot.metadata).map_err(located)?;
     let table = TableSchema::parse(&snapshot.metadata).map_err(located)?;
-    let dataset = dataset(folder, table, snapshot.files, &options.dataset).map_err(located)?;
-    Ok(Lake::new(&location, FolderFormat::DeltaLake, snapshot.version, dataset))
+    let columns = Arc::new(ColumnMapping::new(table.columns));
+    let table = TableSchema { columns: Vec::new(), ..table };
+    let dataset = dataset(folder, table, &columns, snapshot.files, &options.dataset).map_err(located)?;
+    Ok(Lake {
+        location,
+        format: FolderFormat::DeltaLake,
+        id: snapshot.metadata.id.unwrap_or_default(),
+        version: snapshot.version,
+        dataset,
+        columns,
+        folder: folder.clone(),
+        newest: format!("{}/{}", log::FOLDER, log::commit_name(snapshot.latest)),
+    })
+}
+
+/// The name of the commit that follows a commit; `None` for other files.
+pub(crate) fn following(name: &str) -> Option<String> {
+    let version = log::commit_version(name.strip_prefix(log::FOLDER)?.strip_prefix('/')?)?;
+    Some(format!("{}/{}", log::FOLDER, log::commit_name(version.checked_add(1)?)))
 }
 
 /// The rows of `files`. None of them is opened, and no deletion vector is read.
-fn dataset(folder: &Folder, table: TableSchema, files: Vec<Add>, options: &DatasetOptions) -> Result<Dataset> {
-    let TableSchema { schema, columns, partitions, statistics } = table;
+fn dataset(
+    folder: &Folder,
+    table: TableSchema,
+    columns: &Arc<ColumnMapping>,
+    files: Vec<Add>,
+    options: &DatasetOptions,
+) -> Result<Dataset> {
+    let TableSchema { schema, partitions, statistics, .. } = table;
     let statistics = Arc::new(statistics);
     let (partitions, rows) = partition_values::columns(&partitions, &files)?;
-    let options = Arc::new(options.clone().columns(Arc::new(ColumnMapping::new(columns))));
+    let options = Arc::new(options.clone().columns(Arc::clone(columns)));
     let shared_folder = Arc::new(folder.clone());
     let mut found = Vec::with_capacity(files.len());
     for (add, rows) in files.into_iter().zip(rows) {

@@ -9,11 +9,11 @@ use crate::storage::Folder;
 const METADATA_FOLDER: &str = "metadata";
 const HINT: &str = "version-hint.text";
 
-/// The location of the table's newest metadata, and the metadata.
+/// The name of the table's newest metadata file, below its folder.
 ///
 /// `version-hint.text` says which file was the newest; later versions of the same names come after it. Without it, the file with
 /// the highest version is the newest.
-pub(super) fn newest(folder: &Folder) -> Result<(String, TableMetadata)> {
+pub(crate) fn newest(folder: &Folder) -> Result<String> {
     let names: Vec<String> = folder.list(METADATA_FOLDER)?.into_iter().map(|entry| entry.name).collect();
     let hint = match names.iter().any(|name| name == HINT) {
         true => {
@@ -46,9 +46,7 @@ pub(super) fn newest(folder: &Folder) -> Result<(String, TableMetadata)> {
             name
         }
     };
-    let location = folder.location(&format!("{METADATA_FOLDER}/{chosen}"))?;
-    let metadata = read(folder, &location)?;
-    Ok((location, metadata))
+    Ok(format!("{METADATA_FOLDER}/{chosen}"))
 }
 
 /// The metadata in a file.

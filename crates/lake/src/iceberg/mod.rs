@@ -26,7 +26,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use lath_iceberg::{FileContent, TableMetadata};
-use lath_parquet::{Dataset, DatasetFile, Error, FolderFormat, Result};
+use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, Result};
 
 use self::columns::{StoredNames, TableColumns};
 use self::deletes::Deletes;
@@ -36,16 +36,24 @@ use self::paths::Locations;
 use crate::lake::{Lake, LakeOptions};
 use crate::storage::Folder;
 
-pub(crate) use self::metadata_file::is_metadata_file;
+pub(crate) use self::metadata_file::{is_metadata_file, newest};
 
 /// Opens the table in a folder.
 pub(crate) fn open(folder: &Folder, options: &LakeOptions) -> Result<Lake> {
-    let (location, metadata) = metadata_file::newest(folder)?;
-    open_metadata(folder, &location, &metadata, options)
+    let name = newest(folder)?;
+    let metadata = metadata_file::read(folder, &folder.location(&name)?)?;
+    open_metadata(folder, &folder.location("")?, name, &metadata, options)
 }
 
 /// Opens the table with the metadata file at a path or URL.
 pub(crate) fn open_file(location: &str, options: &LakeOptions) -> Result<Lake> {
+    let (folder, name) = folder_of_file(location, &options.dataset)?;
+    let metadata = metadata_file::read(&folder, &folder.location(&name)?)?;
+    open_metadata(&folder, location, name, &metadata, options)
+}
+
+/// The folder of the table with the metadata file at a path or URL, and the name of the file within it.
+pub(crate) fn folder_of_file(location: &str, options: &DatasetOptions) -> Result<(Folder, String)> {
     let whole = match location.contains("://") {
         true => location.to_owned(),
         false => {
@@ -58,24 +66,42 @@ pub(crate) fn open_file(location: &str, options: &LakeOptions) -> Result<Lake> {
     let Some(((table, metadata_folder), name)) = parts else {
         return Err(Error::invalid(format!("{location}: a metadata file is in a folder of the table")));
     };
-    let folder = Folder::open(if table.is_empty() { "/" } else { table }, &options.dataset)?;
-    let location = folder.location(&format!("{metadata_folder}/{name}"))?;
-    let metadata = metadata_file::read(&folder, &location)?;
-    open_metadata(&folder, &location, &metadata, options)
+    let folder = Folder::open(if table.is_empty() { "/" } else { table }, options)?;
+    Ok((folder, format!("{metadata_folder}/{name}")))
 }
 
-fn open_metadata(folder: &Folder, location: &str, metadata: &TableMetadata, options: &LakeOptions) -> Result<Lake> {
-    let chosen = snapshot::choose(metadata, options.at.as_ref(), location)?;
+/// The table called `table` with the metadata file called `name` in `folder`.
+fn open_metadata(
+    folder: &Folder,
+    table: &str,
+    name: String,
+    metadata: &TableMetadata,
+    options: &LakeOptions,
+) -> Result<Lake> {
+    let location = folder.location(&name)?;
+    let chosen = snapshot::choose(metadata, options.at.as_ref(), &location)?;
     let names = match metadata.properties.get(StoredNames::PROPERTY) {
-        Some(text) => StoredNames::parse(text).map_err(|error| error.locate(|at| at.file = Some(location.into())))?,
+        Some(text) => {
+            StoredNames::parse(text).map_err(|error| error.locate(|at| at.file = Some(location.as_str().into())))?
+        }
         None => StoredNames::default(),
     };
     let columns = Arc::new(TableColumns::new(chosen.schema, &names)?);
     let dataset_options = Arc::new(folder.options().clone().columns(Arc::clone(&columns.mapping)));
-    let table = folder.location("")?;
+    let lake = |version: i64, dataset: Dataset| Lake {
+        location: table.to_owned(),
+        format: FolderFormat::Iceberg,
+        // Tables of version 1 may have no number.
+        id: metadata.table_uuid.clone().unwrap_or_else(|| metadata.location.clone()),
+        version,
+        dataset,
+        columns: Arc::clone(&columns.mapping),
+        folder: folder.clone(),
+        newest: name.clone(),
+    };
     let Some(snapshot) = chosen.snapshot else {
         let dataset = Dataset::with_schema(Arc::clone(&columns.schema), Vec::new(), Vec::new())?;
-        return Ok(Lake::new(&table, FolderFormat::Iceberg, -1, dataset));
+        return Ok(lake(-1, dataset));
     };
     let locations = Arc::new(Locations::new(folder, &metadata.location));
     let ids: HashSet<i32> = columns.ids().collect();
@@ -101,7 +127,7 @@ fn open_metadata(folder: &Folder, location: &str, metadata: &TableMetadata, opti
         files.push(file.with_evidence(Arc::new(FileMetrics::new(&entry.file, &columns, &entry.spec))));
     }
     let dataset = Dataset::with_schema(Arc::clone(&columns.schema), partitions.finish()?, files)?;
-    Ok(Lake::new(&table, FolderFormat::Iceberg, snapshot.snapshot_id, dataset))
+    Ok(lake(snapshot.snapshot_id, dataset))
 }
 
 /// An error of reading Iceberg's files, with the file or part that it is about.

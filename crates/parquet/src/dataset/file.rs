@@ -182,6 +182,13 @@ impl DatasetFile {
         Self { checksums: Some(checksums), ..self }
     }
 
+    /// Sets the version that an object is expected to have: opening it takes no request for its state then, and reading another
+    /// version is an error. A local file is read as it is.
+    #[must_use]
+    pub fn with_version(self, version: Version) -> Self {
+        Self { version: OnceLock::from(version), ..self }
+    }
+
     /// The version that was found with the file: for objects in a listing.
     pub fn listed_version(&self) -> Option<&Version> {
         self.version.get()

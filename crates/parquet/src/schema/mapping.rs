@@ -82,6 +82,11 @@ impl MappedColumn {
         self
     }
 
+    /// The name of the column in the table.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The value in files without the column, unless that is null.
     pub(crate) fn known_default(&self) -> Option<&ArrayRef> {
         self.default.as_ref().filter(|value| value.len() == 1 && !value.is_null(0))
@@ -149,7 +154,7 @@ impl ColumnMapping {
     }
 
     /// A column by its name in the table.
-    pub(crate) fn column(&self, name: &str) -> Option<&MappedColumn> {
+    pub fn column(&self, name: &str) -> Option<&MappedColumn> {
         self.columns.iter().find(|column| column.name == name)
     }
 

@@ -16,7 +16,7 @@ use crate::storage::Folder;
 /// The columns of a checkpoint that readers need.
 const COLUMNS: [(&str, &[&str]); 4] = [
     ("add", &["path", "partitionValues", "size", "deletionVector", "stats"]),
-    ("metaData", &["schemaString", "partitionColumns", "configuration", "format"]),
+    ("metaData", &["id", "schemaString", "partitionColumns", "configuration", "format"]),
     ("protocol", &["minReaderVersion", "readerFeatures"]),
     ("sidecar", &["path"]),
 ];
@@ -62,7 +62,7 @@ fn actions(batch: &RecordBatch, each: &mut impl FnMut(Action) -> Result<()>) -> 
     }
     if let Some(group) = group("metaData") {
         let (schema, partitions) = (texts(group, "schemaString")?, texts_of_lists(group, "partitionColumns")?);
-        let configuration = text_maps(group, "configuration")?;
+        let (ids, configuration) = (texts(group, "id")?, text_maps(group, "configuration")?);
         let provider = match group.column_by_name("format").and_then(|column| column.as_struct_opt()) {
             Some(format) => texts(format, "provider")?,
             None => None,
@@ -70,6 +70,7 @@ fn actions(batch: &RecordBatch, each: &mut impl FnMut(Action) -> Result<()>) -> 
         for row in rows(group) {
             let Some(schema_string) = text(schema.as_ref(), row) else { continue };
             let metadata = Metadata {
+                id: text(ids.as_ref(), row),
                 schema_string,
                 partition_columns: partitions.as_ref().and_then(|lists| lists.get(row)).unwrap_or_default(),
                 configuration: configuration.as_ref().and_then(|maps| maps.get(row)),

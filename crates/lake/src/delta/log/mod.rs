@@ -9,7 +9,7 @@ mod time_travel;
 use lath_parquet::{Error, Result};
 use serde::Deserialize;
 
-use self::names::FOLDER;
+pub(super) use self::names::{FOLDER, commit_name, commit_version};
 use self::segment::Listing;
 use crate::lake::At;
 use crate::storage::Folder;

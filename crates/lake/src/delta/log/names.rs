@@ -44,8 +44,16 @@ impl LogFile {
 }
 
 /// The name of the file of a commit.
-pub(super) fn commit_name(version: i64) -> String {
+pub(in crate::delta) fn commit_name(version: i64) -> String {
     format!("{version:020}.json")
+}
+
+/// The version of the commit in a file of the log; `None` for other files.
+pub(in crate::delta) fn commit_version(name: &str) -> Option<i64> {
+    match LogFile::parse(name)? {
+        LogFile::Commit(version) => Some(version),
+        _ => None,
+    }
 }
 
 fn parse_version(text: &str) -> Option<i64> {

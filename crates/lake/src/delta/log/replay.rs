@@ -18,6 +18,8 @@ const SIDECARS: &str = "_delta_log/_sidecars";
 #[derive(Debug)]
 pub(in crate::delta) struct Snapshot {
     pub(in crate::delta) version: i64,
+    /// The latest version of the table.
+    pub(in crate::delta) latest: i64,
     pub(in crate::delta) protocol: Protocol,
     pub(in crate::delta) metadata: Metadata,
     /// The files of the table, newest commit first.
@@ -104,6 +106,7 @@ pub(super) fn replay(folder: &Folder, segment: &Segment) -> Result<Snapshot> {
     let lacks = |what: &str| Error::corrupt(format!("the log has no {what} at version {}", segment.version));
     Ok(Snapshot {
         version: segment.version,
+        latest: segment.latest,
         protocol: replay.protocol.ok_or_else(|| lacks("protocol"))?,
         metadata: replay.metadata.ok_or_else(|| lacks("metadata"))?,
         files: replay.files,

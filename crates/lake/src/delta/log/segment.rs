@@ -11,6 +11,8 @@ use crate::storage::Entry;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) version: i64,
+    /// The latest version of the table.
+    pub(super) latest: i64,
     /// The version of the checkpoint, and the names of its files.
     pub(super) checkpoint: Option<(i64, Vec<String>)>,
     /// Commits and compactions after the checkpoint, oldest first.
@@ -103,7 +105,7 @@ impl Listing {
                 (None, None) => return Err(self.missing(next, version, checkpoint.is_some())),
             }
         }
-        Ok(Segment { version, checkpoint: checkpoint.map(|(at, names)| (*at, names.clone())), commits })
+        Ok(Segment { version, latest, checkpoint: checkpoint.map(|(at, names)| (*at, names.clone())), commits })
     }
 
     /// The error for a commit that is needed and missing.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, FieldRef};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use super::partition::{compact, decode_row, encode_row};
 use crate::error::{Error, Result};
-use crate::schema::MappedColumn;
+use crate::schema::{ColumnMapping, MappedColumn};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,5 +59,19 @@ impl MappedColumnForm {
             fields: Self::into_columns(self.fields)?,
             default: default.transpose()?,
         })
+    }
+}
+
+/// Defaults are batches of one row, as Arrow streams in base64.
+impl Serialize for ColumnMapping {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        MappedColumnForm::all(self.columns()).map_err(ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ColumnMapping {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let forms = Vec::<MappedColumnForm>::deserialize(deserializer)?;
+        Ok(Self::new(MappedColumnForm::into_columns(forms).map_err(de::Error::custom)?))
     }
 }
