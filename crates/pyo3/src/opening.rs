@@ -17,7 +17,16 @@ use crate::error::Failure;
 /// # Errors
 /// `ValueError` for a number that is negative, not finite or too large.
 pub fn wait_duration(seconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(format!("wait={seconds}: {error}")))
+    duration("wait", seconds)
+}
+
+/// The time of a keyword argument.
+///
+/// # Errors
+/// As [`wait_duration`].
+pub fn duration(argument: &str, seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|error| PyValueError::new_err(format!("{argument}={seconds}: {error}")))
 }
 
 /// One location, or several.

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
-use lath::table::{ChangeRetention, Changes, Key, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction};
+use lath::table::{
+    ChangeRetention, Changes, Key, PublishOptions, PublishedCommit, Snapshot, Table, TableBatches, TableOptions,
+    TableScan, Transaction,
+};
 use lath::{Cancel, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -18,7 +21,7 @@ use crate::store::parse_durability;
 use crate::value::KeyFields;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
-use lath_pyo3::opening::wait_duration;
+use lath_pyo3::opening::{duration, wait_duration};
 use lath_pyo3::progress::Watcher;
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, progress, work};
@@ -241,6 +244,38 @@ impl PyTable {
         self.newest()?.changes(since)
     }
 
+    /// Publishes the table as one of Iceberg, now and at each flush, and returns what is published.
+    #[pyo3(signature = (*, keep = 600.0, max_age = None))]
+    fn publish<'py>(&self, py: Python<'py>, keep: f64, max_age: Option<f64>) -> PyResult<Bound<'py, PyDict>> {
+        let options = PublishOptions::new().keep(duration("keep", keep)?);
+        let max_age = max_age.map(|seconds| duration("max_age", seconds)).transpose()?;
+        let options = max_age.into_iter().fold(options, PublishOptions::max_age);
+        let published = self.run(py, move |table| Ok(table.publish(options)?))?;
+        published_dict(py, &published)
+    }
+
+    /// Flushes and publishes, and returns what is published.
+    fn publish_now<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let published = self.run(py, |table| Ok(table.publish_now()?))?;
+        published_dict(py, &published)
+    }
+
+    /// Ends publishing, and removes the metadata.
+    fn stop_publishing(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |table| Ok(table.stop_publishing()?))
+    }
+
+    /// The published snapshot; `None` if the table is not published.
+    fn publication<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(publication) = self.run(py, |table| Ok(table.publication()?))? else { return Ok(None) };
+        let result = PyDict::new(py);
+        result.set_item("version", publication.version)?;
+        result.set_item("time", publication.time)?;
+        result.set_item("snapshots", publication.snapshots)?;
+        result.set_item("metadata", publication.metadata)?;
+        Ok(Some(result))
+    }
+
     /// Moves recently written rows to files, and returns the numbers of rows and files.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let flushed = self.run(py, |table| Ok(table.flush()?))?;
@@ -291,6 +326,15 @@ impl PyTable {
     fn __repr__(&self) -> String {
         format!("<lath.Table in {}>", self.folder.display())
     }
+}
+
+fn published_dict<'py>(py: Python<'py>, published: &PublishedCommit) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("version", published.version)?;
+    result.set_item("rows", published.rows)?;
+    result.set_item("files", published.files)?;
+    result.set_item("metadata", &published.metadata)?;
+    Ok(result)
 }
 
 impl PyTable {

@@ -97,6 +97,26 @@ def test_snapshots_and_changes(tmp_path: Path) -> None:
     table.drop_snapshot("early")
 
 
+def test_a_table_is_published_for_readers_of_iceberg(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    assert table.publication() is None
+    with pytest.raises(lath.Error, match="not set to be published"):
+        table.publish_now()
+    table.upsert(rows(1, 2, 3))
+    published = table.publish(keep=600, max_age=3600)
+    assert (published["rows"], published["files"]) == (3, 1)
+    table.delete([2])
+    published = table.publish_now()
+    newest = table.publication()
+    assert newest is not None and newest["snapshots"] == 2 and newest["metadata"] == published["metadata"]
+    assert newest["version"] == published["version"]
+    assert sorted(lath.open(published["metadata"]).to_arrow()["id"].to_pylist()) == [1, 3]
+    with pytest.raises(ValueError, match="keep=-1"):
+        table.publish(keep=-1)
+    table.stop_publishing()
+    assert table.publication() is None and not published["metadata"].exists()
+
+
 def test_a_table_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     folder = tmp_path / "people"
     with pytest.raises(lath.NotFoundError, match="has no table"):

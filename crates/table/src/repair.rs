@@ -6,7 +6,9 @@ use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::file::DataFile;
-use crate::maintenance::{CheckReport, Problem, check_locked, remove_orphans, rewrite_unverified, use_float_values};
+use crate::maintenance::{
+    CheckReport, Problem, check_locked, move_old_files, remove_orphans, rewrite_unverified, use_float_values,
+};
 use crate::read::{entries_of_rows, find_index};
 use crate::records::{BLOCK_ROWS, BlockKeys, Feed, FileEntry, TreeName};
 use crate::row::{ByteList, read_stamp};
@@ -37,7 +39,7 @@ impl Table {
     ///
     /// A table without problems is then upgraded to the current format: files without checksums (format 4 and before) are rewritten, and float
     /// keys are encoded by value, so that both zeros are one key, and so are all NaNs. If two keys would become one, they stay as they are,
-    /// and the report names them.
+    /// and the report names them. Files in the folder of the table itself (format 5 and before) are moved to `_data/`.
     ///
     /// Missing or unreadable files, a damaged store, and keys with two rows cannot be repaired: use a [backup](Self::backup), and for the
     /// store [`lath_store::repair`]. Named snapshots, and snapshots that were taken before the repair, do not change.
@@ -70,7 +72,8 @@ fn modernize(engine: &Arc<Engine>, now: &mut CheckReport) -> Result<()> {
         }
         done => done?,
     }
-    rewrite_unverified(engine)
+    rewrite_unverified(engine)?;
+    move_old_files(engine)
 }
 
 /// Problems that the last check did not find; `None` if there are none.

@@ -1,17 +1,21 @@
 //! `CALL keep_snapshot('monday')` and other maintenance of tables.
 
+use std::time::Duration;
+
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
 };
-use lath_table::{ChangeRetention, Table};
+use lath_table::{ChangeRetention, PublishOptions, Table};
 
 use super::{Definitions, last_part};
+use crate::dialect::normal;
 use crate::error::table_work;
 
 /// The supported calls, for messages.
-const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), flush('table'), \
-                     compact('table') and vacuum('table'); for a snapshot of an attached table, give the name of the table first";
+const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
+                     max_age => seconds), publish_now('table'), stop_publishing('table'), flush('table'), compact('table') and \
+                     vacuum('table'); for a snapshot of an attached table, give the name of the table first";
 
 /// An argument of a call.
 enum Argument {
@@ -23,8 +27,23 @@ impl Definitions<'_> {
     pub(super) async fn call(&self, function: &Function) -> Result<()> {
         use Argument::{Number, Text};
         let name = last_part(&function.name)?;
-        let arguments = arguments(function)?;
+        let (arguments, named) = arguments(function)?;
         match (name.as_str(), arguments.as_slice()) {
+            ("publish", [Text(table)]) => {
+                let (table, options) = (self.handle(table)?, publish_options(&named)?);
+                table_work(move || table.publish(options).map(drop)).await
+            }
+            _ if !named.is_empty() => {
+                plan_err!("{function} has arguments by name, which publish alone takes; the calls are {CALLS}")
+            }
+            ("publish_now", [Text(table)]) => {
+                let table = self.handle(table)?;
+                table_work(move || table.publish_now().map(drop)).await
+            }
+            ("stop_publishing", [Text(table)]) => {
+                let table = self.handle(table)?;
+                table_work(move || table.stop_publishing()).await
+            }
             ("keep_snapshot", [Text(name)]) => {
                 let (database, name) = (self.database()?.clone(), name.clone());
                 table_work(move || database.keep_snapshot(&name)).await
@@ -70,10 +89,40 @@ impl Definitions<'_> {
     }
 }
 
-fn arguments(function: &Function) -> Result<Vec<Argument>> {
-    let FunctionArguments::List(list) = &function.args else { return Ok(Vec::new()) };
-    let argument = |argument: &FunctionArg| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(ValueWithSpan { value, .. }))) => match value {
+/// The options that arguments of `publish` set.
+fn publish_options(named: &[(String, Argument)]) -> Result<PublishOptions> {
+    let mut options = PublishOptions::new();
+    for (name, value) in named {
+        options = match (name.as_str(), value) {
+            ("keep", Argument::Number(seconds)) => options.keep(Duration::from_secs(*seconds)),
+            ("max_age", Argument::Number(seconds)) => options.max_age(Duration::from_secs(*seconds)),
+            _ => {
+                return plan_err!(
+                    "publish has the options keep and max_age, each a number of seconds; {name} is none of them, or has another value"
+                );
+            }
+        };
+    }
+    Ok(options)
+}
+
+/// The arguments of a call: those by place, and those by name.
+fn arguments(function: &Function) -> Result<(Vec<Argument>, Vec<(String, Argument)>)> {
+    let (mut placed, mut named) = (Vec::new(), Vec::new());
+    let FunctionArguments::List(list) = &function.args else { return Ok((placed, named)) };
+    for argument in &list.args {
+        match argument {
+            FunctionArg::Unnamed(value) => placed.push(argument_value(value)?),
+            FunctionArg::Named { name, arg, .. } => named.push((normal(name), argument_value(arg)?)),
+            other @ FunctionArg::ExprNamed { .. } => return plan_err!("{other} has no plain name"),
+        }
+    }
+    Ok((placed, named))
+}
+
+fn argument_value(argument: &FunctionArgExpr) -> Result<Argument> {
+    match argument {
+        FunctionArgExpr::Expr(Expr::Value(ValueWithSpan { value, .. })) => match value {
             Value::SingleQuotedString(text) => Ok(Argument::Text(text.clone())),
             Value::Number(number, _) if number.parse::<u64>().is_ok() => {
                 Ok(Argument::Number(number.parse().unwrap_or(u64::MAX)))
@@ -81,6 +130,5 @@ fn arguments(function: &Function) -> Result<Vec<Argument>> {
             other => plan_err!("{other} is neither a string nor an integer"),
         },
         other => plan_err!("{other} is neither a string nor an integer"),
-    };
-    list.args.iter().map(argument).collect()
+    }
 }

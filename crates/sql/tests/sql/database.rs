@@ -417,3 +417,36 @@ fn a_table_with_the_rows_of_a_query_is_made_whole_or_not() {
         assert!(error.contains("\"half\" allows no nulls"), "{error}");
     });
 }
+
+#[test]
+fn calls_publish_a_table_as_one_of_iceberg() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    wait(async {
+        let session = open(&folder);
+        let metadata = |number: u32| folder.join(format!("table-000001/metadata/v{number}.metadata.json"));
+        let published = |number| format!("SELECT * FROM iceberg('{}')", metadata(number).display());
+        run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR)").await.unwrap();
+        run(&session, "INSERT INTO t VALUES (1, 10, 'x'), (2, NULL, 'y'), (3, 30, NULL)").await.unwrap();
+        run(&session, "CALL publish('t', keep => 600, max_age => 3600)").await.unwrap();
+        let expected = rows(&session, "FROM t").await;
+        assert_eq!(rows(&session, &published(1)).await, expected);
+        run(&session, "DELETE FROM t WHERE id = 2").await.unwrap();
+        assert_eq!(rows(&session, &published(1)).await, expected);
+        run(&session, "CALL publish_now('t')").await.unwrap();
+        assert_eq!(rows(&session, &published(2)).await, rows(&session, "FROM t").await);
+        for (statement, expected) in [
+            ("CALL publish('t', keep => 'long')", "keep and max_age"),
+            ("CALL publish('t', max_ages => 3)", "max_ages is none of them"),
+            ("CALL flush('t', keep => 3)", "publish alone takes"),
+            ("CALL publish('u')", "u"),
+        ] {
+            let error = run(&session, statement).await.unwrap_err();
+            assert!(error.contains(expected), "{statement}: {error}");
+        }
+        run(&session, "CALL stop_publishing('t')").await.unwrap();
+        assert!(!metadata(2).exists());
+        let error = run(&session, "CALL publish_now('t')").await.unwrap_err();
+        assert!(error.contains("not set to be published"), "{error}");
+    });
+}

@@ -1,7 +1,6 @@
 //! Copies a table or database to another folder, even while it is written to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use lath_store::{Durability, Snapshot, Transaction, TreeMut};
@@ -9,7 +8,7 @@ use lath_store::{Durability, Snapshot, Transaction, TreeMut};
 use super::Database;
 use super::dropped_tables::folder_name;
 use crate::error::{Error, Result};
-use crate::file::{UnfinishedCopy, link_or_copy};
+use crate::file::{UnfinishedCopy, create_folder, link_or_copy, sync_folder};
 use crate::records::{
     DroppedFile, DroppedTable, Manifest, TABLES_DROPPED, TreeName, TreeNames, all_trees, file_number, named_snapshots,
     table_number,
@@ -115,25 +114,25 @@ impl Backup<'_> {
 
     fn copy_files(&self, folder: &Path, names: &BTreeSet<String>, made: &mut BackedUp) -> Result<()> {
         let (source, target) = (self.source.join(folder), self.target.join(folder));
-        fs::create_dir_all(&target).map_err(Error::io("create", &target))?;
+        create_folder(&target)?;
+        let mut folders = BTreeSet::from([target.clone()]);
         for name in names {
             let (from, to) = (source.join(name), target.join(name));
+            if let Some(parent) = to.parent()
+                && folders.insert(parent.to_owned())
+            {
+                create_folder(parent)?;
+            }
             made.links += usize::from(link_or_copy(&from, &to)?);
             made.files += 1;
         }
-        sync_folder(&target)
+        folders.iter().try_for_each(|folder| sync_folder(folder))
     }
 }
 
 /// The folder of a table, relative to the backup.
 fn relative_folder(trees: &TreeNames) -> PathBuf {
     trees.number().map(folder_name).map_or_else(PathBuf::new, PathBuf::from)
-}
-
-fn sync_folder(folder: &Path) -> Result<()> {
-    #[cfg(unix)]
-    fs::File::open(folder).and_then(|open| open.sync_all()).map_err(Error::io("sync", folder))?;
-    Ok(())
 }
 
 /// Removes the records of dropped files and tables from a backup, except the ones that its named snapshots need. These get stamp 0: the

@@ -67,13 +67,26 @@ fn is_in_any(number: u64, snapshots: &[Snapshot]) -> Result<bool> {
     Ok(false)
 }
 
+/// Number of files in a folder, and in folders in it; `None` if it is not there.
+fn count_files(folder: &Path) -> Result<Option<usize>> {
+    let failed = || Error::io("list", folder);
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed()(error)),
+    };
+    let mut files = 0;
+    for entry in entries {
+        let entry = entry.map_err(failed())?;
+        let is_folder = entry.file_type().map_err(failed())?.is_dir();
+        files += if is_folder { count_files(&entry.path())?.unwrap_or(0) } else { 1 };
+    }
+    Ok(Some(files))
+}
+
 /// Removes a folder if it is there, and returns how many files were in it.
 fn remove_folder(folder: &Path) -> Result<usize> {
-    let files = match fs::read_dir(folder) {
-        Ok(files) => files.count(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(Error::io("list", folder)(error)),
-    };
+    let Some(files) = count_files(folder)? else { return Ok(0) };
     fs::remove_dir_all(folder).map_err(Error::io("remove", folder))?;
     Ok(files)
 }

@@ -15,7 +15,7 @@ use crate::read::Snapshot;
 use crate::records::FileEntry;
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, batch, with_id};
-use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
+use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows, exported_name};
 
 /// The numbers that the Iceberg specification has for the columns of position deletes.
 const FILE_PATH_ID: u32 = 2_147_483_546;
@@ -107,7 +107,7 @@ impl Export<'_> {
             }
             self.exported.rows += left;
             self.exported.files += 1;
-            let path = self.files.path_below(format!("data/{}", entry.name))?;
+            let path = self.files.path_below(format!("data/{}", exported_name(&entry.name)))?;
             if entry.schema == View::schema(&self.view).version() {
                 self.exported.links += usize::from(link_or_copy(&self.engine.path(&entry.name), &path)?);
                 self.write_deletes(entry, &dead)?;
@@ -126,10 +126,10 @@ impl Export<'_> {
         }
         self.exported.deleted += dead.len();
         self.exported.delete_files += 1;
-        let path = self.files.path_below(format!("deletes/{}", entry.name))?;
+        let path = self.files.path_below(format!("deletes/{}", exported_name(&entry.name)))?;
         let schema = deletes_schema();
         let mut writer = ParquetWriter::create(path, &schema, WriteOptions::default())?;
-        let file_path = format!("{}/data/{}", self.location, entry.name);
+        let file_path = format!("{}/data/{}", self.location, exported_name(&entry.name));
         let mut rows = dead.iter().map(|row| row as i64);
         loop {
             let numbers = Int64Array::from_iter_values(rows.by_ref().take(BATCH_ROWS));

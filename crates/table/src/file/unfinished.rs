@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::folder::sync_folder;
 use crate::error::{Error, Result};
 
 /// The marker file, which exists until the folder is complete, and its contents.
@@ -37,7 +38,7 @@ impl UnfinishedCopy {
         fs::write(&marker, CONTENTS)
             .and_then(|()| fs::File::open(&marker)?.sync_all())
             .map_err(Error::io("write", &marker))?;
-        sync(folder)?;
+        sync_folder(folder)?;
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -50,7 +51,7 @@ impl UnfinishedCopy {
     pub(crate) fn finish(self, store: &Path) -> Result<()> {
         let made = self.store();
         fs::rename(&made, store).map_err(Error::io("rename", &made))?;
-        sync(&self.folder)?;
+        sync_folder(&self.folder)?;
         for name in [format!("{STORE}-log0"), format!("{STORE}-log1"), format!("{STORE}-lock"), MARKER.to_owned()] {
             let path = self.folder.join(name);
             match fs::remove_file(&path) {
@@ -58,7 +59,7 @@ impl UnfinishedCopy {
                 _ => {}
             }
         }
-        sync(&self.folder)
+        sync_folder(&self.folder)
     }
 }
 
@@ -73,11 +74,5 @@ fn clear(folder: &Path, marker: &Path) -> Result<()> {
             if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(Error::io("remove", &path))?;
     }
-    Ok(())
-}
-
-fn sync(folder: &Path) -> Result<()> {
-    #[cfg(unix)]
-    fs::File::open(folder).and_then(|open| open.sync_all()).map_err(Error::io("sync", folder))?;
     Ok(())
 }

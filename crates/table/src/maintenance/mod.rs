@@ -6,6 +6,7 @@ pub(crate) mod compact;
 mod file_check;
 mod float_values;
 pub(crate) mod flush;
+mod old_files;
 pub(crate) mod vacuum;
 
 pub(crate) use self::background::Background;
@@ -15,4 +16,5 @@ pub use self::compact::CompactReport;
 pub(crate) use self::compact::rewrite_unverified;
 pub(crate) use self::float_values::use_float_values;
 pub use self::flush::FlushReport;
+pub(crate) use self::old_files::move_old_files;
 pub(crate) use self::vacuum::{Activity, remove_orphans};

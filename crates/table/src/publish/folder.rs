@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use lath_iceberg::{Snapshot, TableMetadata};
 
 use crate::error::{Error, Result};
+use crate::file::{create_folder, sync_folder};
 use crate::view::Engine;
 
 /// The name of the folder, as Iceberg prescribes it.
@@ -139,11 +140,7 @@ impl MetadataFolder {
 
     /// Makes the folder if it does not exist.
     pub(super) fn create(&self) -> Result<()> {
-        match fs::create_dir(&self.path) {
-            Ok(()) => sync_folder(Path::new(&self.location)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(Error::io("create", &self.path)(error)),
-        }
+        if self.path.is_dir() { Ok(()) } else { create_folder(&self.path) }
     }
 
     /// Writes a file that no metadata names yet. Its name becomes durable with [`sync`](Self::sync).
@@ -277,10 +274,4 @@ fn is_partial(name: &str) -> bool {
     name.strip_prefix('.')
         .and_then(|name| name.strip_suffix(".partial"))
         .is_some_and(|name| name == HINT || metadata_number(name).is_some())
-}
-
-fn sync_folder(folder: &Path) -> Result<()> {
-    #[cfg(unix)]
-    fs::File::open(folder).and_then(|open| open.sync_all()).map_err(Error::io("sync", folder))?;
-    Ok(())
 }

@@ -5,7 +5,7 @@ use lath_store::{RecordReader, RecordWriter};
 use crate::error::{Error, Result};
 
 /// The format that this version writes. Later formats are refused.
-pub(crate) const FORMAT: u32 = 5;
+pub(crate) const FORMAT: u32 = 6;
 
 /// The oldest format that this version reads. In it, all files are in key order.
 pub(crate) const OLDEST_FORMAT: u32 = 3;

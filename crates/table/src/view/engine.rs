@@ -1,9 +1,10 @@
 //! State that all handles, snapshots and transactions of an open table share.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lath_parquet::{DatasetOptions, Runtime};
@@ -13,11 +14,20 @@ use super::View;
 use super::deleted_cache::DeadCache;
 use super::signal::Signal;
 use crate::error::{Error, Result};
-use crate::file::{BlockCache, DataFile};
+use crate::file::{BlockCache, DataFile, create_folder};
 use crate::records::{
     BlockKeys, FileEntry, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key, schema_key,
 };
 use crate::row::{Categories, TableSchema};
+
+/// The folder with the files of a table, within the table's. Programs that read a folder of Parquet files pass over names that begin so.
+pub(crate) const DATA_FOLDER: &str = "_data";
+
+/// How the names of files end. Not `.parquet`: DuckDB and polars find files that end so at any depth, and would return deleted rows.
+const FILE_ENDING: &str = ".pq";
+
+/// How the names of files ended in format 5 and before. They were in the table's folder itself.
+const OLD_FILE_ENDING: &str = ".parquet";
 
 /// Number of lists of files that are cached: the newest and a few snapshots.
 const CATALOGS: usize = 8;
@@ -49,6 +59,8 @@ pub(crate) struct Engine {
     pub(crate) signal: Arc<Signal>,
     /// No file of this writer has this number or a higher one.
     next_file: AtomicU64,
+    /// Whether the folder of the files is there, and its name is durable.
+    has_data_folder: AtomicBool,
     /// Names of files that are being written, and that no commit names yet.
     writing: Mutex<HashSet<String>>,
     catalogs: Mutex<Vec<Catalog>>,
@@ -87,6 +99,7 @@ impl Engine {
             maintenance: Mutex::default(),
             signal: Arc::default(),
             next_file: AtomicU64::new(0),
+            has_data_folder: AtomicBool::new(false),
             writing: Mutex::default(),
             catalogs: Mutex::default(),
             schemas: Mutex::default(),
@@ -103,6 +116,15 @@ impl Engine {
     pub(crate) fn read_state(&self, snapshot: &Snapshot) -> Result<Option<State>> {
         let Some(meta) = self.read_tree(snapshot, TreeName::Meta)? else { return Ok(None) };
         meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
+    }
+
+    /// Creates the folder of the files if it does not exist.
+    pub(crate) fn create_data_folder(&self) -> Result<()> {
+        if !self.has_data_folder.load(Ordering::Relaxed) {
+            create_folder(&self.folder.join(DATA_FOLDER))?;
+            self.has_data_folder.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// The path of a file of the table.
@@ -241,11 +263,27 @@ fn read_schema(meta: Option<Tree<'_>>, version: u32) -> Result<TableSchema> {
 
 /// The name of a file: no two files ever have the same.
 fn file_name(number: u64, incarnation: u64) -> String {
-    format!("{number:010}-{incarnation:016x}.parquet")
+    format!("{DATA_FOLDER}/{number:010}-{incarnation:016x}{FILE_ENDING}")
 }
 
-/// Whether a name is one of [`file_name`], or one under which such a file is written before it is whole.
+/// Whether a file of a table has its name since before files had a folder of their own.
+pub(crate) fn is_old_file_name(name: &str) -> bool {
+    name.ends_with(OLD_FILE_ENDING)
+}
+
+/// The name of a file of the table where it is plain Parquet.
+pub(crate) fn exported_name(name: &str) -> String {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let stem = [FILE_ENDING, OLD_FILE_ENDING].iter().find_map(|ending| name.strip_suffix(ending));
+    format!("{}.parquet", stem.unwrap_or(name))
+}
+
+/// Whether a name is one of [`file_name`], now or in earlier formats, or one under which such a file is written before it is whole.
 pub(crate) fn is_file_name(name: &str) -> bool {
+    let (ending, name) = match name.strip_prefix(DATA_FOLDER).and_then(|name| name.strip_prefix('/')) {
+        Some(name) => (FILE_ENDING, name),
+        None => (OLD_FILE_ENDING, name),
+    };
     let name = match name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial")) {
         Some(rest) => match rest.rsplit_once(".lath-") {
             Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -253,7 +291,7 @@ pub(crate) fn is_file_name(name: &str) -> bool {
         },
         None => name,
     };
-    let Some((number, incarnation)) = name.strip_suffix(".parquet").and_then(|stem| stem.split_once('-')) else {
+    let Some((number, incarnation)) = name.strip_suffix(ending).and_then(|stem| stem.split_once('-')) else {
         return false;
     };
     number.len() >= 10
@@ -264,7 +302,9 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 
 /// The path of the store in a table's folder.
 pub(crate) fn store_path(folder: &Path) -> PathBuf {
-    folder.join("table.lath")
+    let old = folder.join("table.lath");
+    // As tables of format 5 and before have it.
+    if fs::metadata(&old).is_ok() { old } else { folder.join("_table.lath") }
 }
 
 /// The path of the store in a database's folder.
@@ -283,8 +323,14 @@ mod tests {
     #[test]
     fn files_of_tables_are_known_by_their_names() {
         let name = file_name(17, 0xab);
-        assert!(is_file_name(&name) && is_file_name(&format!(".{name}.lath-0.partial")), "{name}");
-        for other in ["a.parquet", "0000000001-zz.parquet", "table.lath", ".x.lath-0.partial", ".partial", "."] {
+        assert_eq!(name, "_data/0000000017-00000000000000ab.pq");
+        assert_eq!(exported_name(&name), "0000000017-00000000000000ab.parquet");
+        let old = "0000000017-00000000000000ab.parquet";
+        let unfinished = ["_data/.0000000017-00000000000000ab.pq.lath-0.partial", &format!(".{old}.lath-0.partial")];
+        assert!(is_file_name(&name) && is_file_name(old) && unfinished.into_iter().all(is_file_name), "{name}");
+        let others =
+            ["a.parquet", "0000000001-zz.parquet", "table.lath", ".x.lath-0.partial", ".partial", ".", "_data/a.pq"];
+        for other in others {
             assert!(!is_file_name(other), "{other}");
         }
     }

@@ -15,7 +15,7 @@ use crate::records::{
     file_key, mask_key, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
-use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask};
+use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask, read_mask};
 
 /// The next commit in preparation. Dropped without [`commit`](Self::commit), it changes nothing.
 #[derive(Debug)]
@@ -355,6 +355,29 @@ impl OpenWrite {
         Arc::make_mut(&mut self.manifest).push(entry);
         self.files_changed();
         Ok(())
+    }
+
+    /// Replaces a file by one with the same contents, which has its name and is on the disk.
+    pub(crate) fn move_file(&mut self, entry: &FileEntry, number: u64, name: String) -> Result<()> {
+        let mask = read_mask(&mut self.view()?, entry.number)?;
+        let mut moved = Vec::new();
+        for tree in [TreeName::BlockIndex, TreeName::Checksums] {
+            let mut tree = self.transaction.tree(self.engine.trees.get(tree))?;
+            moved.push(tree.get(&file_key(entry.number))?.map(<[u8]>::to_vec));
+        }
+        self.drop_file(entry)?;
+        let key = file_key(number);
+        for (tree, record) in [TreeName::BlockIndex, TreeName::Checksums].into_iter().zip(moved) {
+            if let Some(record) = record {
+                self.transaction.tree(self.engine.trees.get(tree))?.put(&key, &record)?;
+            }
+        }
+        let entry = FileEntry { number, name, masked: 0, mask_stamp: 0, ..entry.clone() };
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
+        self.state.next_file = self.state.next_file.max(number + 1);
+        Arc::make_mut(&mut self.manifest).push(entry);
+        self.files_changed();
+        self.add_to_mask(number, &mask)
     }
 
     /// Replaces the entry of a file and the keys of its blocks.

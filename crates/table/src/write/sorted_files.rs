@@ -140,6 +140,7 @@ impl SortedFiles {
 
     fn start(&mut self, min: &[u8]) -> Result<Current> {
         let engine = &self.done.engine;
+        engine.create_data_folder()?;
         let (number, name) = engine.new_file(&self.state);
         engine.writing_files().insert(name.clone());
         self.done.names.push(name.clone());

@@ -18,8 +18,8 @@ fn hot_rows_are_flushed_and_old_files_removed_in_the_background() {
     let options = TableOptions::new().durability(Durability::Off).flush_rows(500).merge_files(2);
     let table = Table::create(&path, &batch(0..0, 0).schema(), &["id"], options.clone()).unwrap();
     let files = || {
-        let names = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name());
-        names.filter(|name| name.to_str().unwrap().ends_with(".parquet")).count()
+        let names = std::fs::read_dir(path.join("_data")).into_iter().flatten().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_str().unwrap().ends_with(".pq")).count()
     };
     for round in 0..20 {
         table.upsert(&batch(round * 100..round * 100 + 700, round)).unwrap();

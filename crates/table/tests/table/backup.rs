@@ -26,8 +26,7 @@ fn rows(snapshot: &Snapshot) -> Vec<(i64, i64)> {
 }
 
 fn files(folder: &Path) -> usize {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.filter(|path| path.extension().is_some_and(|extension| extension == "parquet")).count()
+    std::fs::read_dir(folder.join("_data")).into_iter().flatten().count()
 }
 
 #[test]
@@ -173,7 +172,7 @@ fn leftovers_of_killed_backup_are_no_table_and_are_removed_by_the_next() {
     let path = folder.path().join("backup");
     table.backup(&path).unwrap();
     // The state that a process leaves if it is killed before it renames the store.
-    std::fs::rename(path.join("table.lath"), path.join("unfinished.lath")).unwrap();
+    std::fs::rename(path.join("_table.lath"), path.join("unfinished.lath")).unwrap();
     std::fs::write(path.join("stray.parquet"), b"half").unwrap();
     let marker = "A backup was begun here and has not ended. The next one into this folder removes what is here.\n";
     std::fs::write(path.join("unfinished-backup"), marker).unwrap();

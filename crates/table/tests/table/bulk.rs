@@ -20,8 +20,8 @@ fn table(folder: &Path) -> Table {
 }
 
 fn file_count(folder: &Path) -> usize {
-    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-    names.filter(|name| name.to_str().unwrap().contains(".parquet")).count()
+    let names = std::fs::read_dir(folder.join("_data")).into_iter().flatten().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_str().unwrap().contains(".pq")).count()
 }
 
 fn single_value(row: Option<RecordBatch>) -> Option<i64> {

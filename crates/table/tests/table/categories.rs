@@ -108,10 +108,10 @@ fn check_reads(table: &Table, expected: &[RecordBatch]) {
     check_batches(&schema, &indexed, expected, ALL);
 }
 
-/// The rows of the Parquet files in a folder, read without the table.
-fn check_files(folder: &Path, expected: &[RecordBatch]) {
+/// The rows of Parquet files, read without the table.
+fn check_files(files: &Path, expected: &[RecordBatch]) {
     let options = DatasetOptions::new().plain_files(true);
-    let batches = Dataset::open([folder.join("*.parquet")], options).unwrap().scan().build().unwrap();
+    let batches = Dataset::open([files], options).unwrap().scan().build().unwrap();
     let schema = batches.schema();
     let batches: Vec<RecordBatch> = batches.map(Result::unwrap).collect();
     for (name, wanted) in [("size", ALL[0]), ("color", ALL[1])] {
@@ -159,7 +159,7 @@ fn categories_keep_their_order_and_those_without_rows_everywhere() {
     drop(then);
 
     table.export(folder.path().join("export")).unwrap();
-    check_files(&folder.path().join("export"), &expected);
+    check_files(&folder.path().join("export/*.parquet"), &expected);
     table.backup(folder.path().join("backup")).unwrap();
     drop(table);
     for path in [path, folder.path().join("backup")] {
@@ -192,7 +192,7 @@ fn clustered_files_bulk_rows_and_transactions_keep_categories() {
     assert!(table.compact().unwrap().merges > 0);
     check_reads(&table, &expected);
     assert!(table.vacuum().unwrap() > 0);
-    check_files(&path, &expected);
+    check_files(&path.join("_data/*.pq"), &expected);
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn a_table_that_was_made_before_categories_were_kept_has_its_values_unordered() 
     let first = rows(0..10, &SIZES, &COLORS, &COUNTS);
     table.upsert(&first).unwrap();
     drop(table);
-    let store = lath_store::Store::open(path.join("table.lath")).unwrap();
+    let store = lath_store::Store::open(path.join("_table.lath")).unwrap();
     let mut transaction = store.begin().unwrap();
     let mut meta = transaction.tree("table/meta").unwrap();
     let keys: Vec<Vec<u8>> =

@@ -202,7 +202,7 @@ fn losses_of_damaged_table_are_reported() {
     let table = table(folder.path());
     table.upsert(&batch((0..ROWS).map(|id| (id, id)))).unwrap();
     table.flush().unwrap();
-    std::fs::write(folder.path().join("0000009999-0123456789abcdef.parquet"), b"left").unwrap();
+    std::fs::write(folder.path().join("_data/0000009999-0123456789abcdef.pq"), b"left").unwrap();
     let report = table.check().unwrap();
     assert!(matches!(&report.problems[..], [lath_table::Problem::Orphan { .. }]), "{report:?}");
     drop(table);
@@ -210,8 +210,8 @@ fn losses_of_damaged_table_are_reported() {
     let table = Table::open(folder.path(), options()).unwrap();
     assert!(table.check().unwrap().is_intact());
     drop(table);
-    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
-    let file = names.filter(|path| path.extension().is_some_and(|end| end == "parquet")).min().unwrap();
+    let names = std::fs::read_dir(folder.path().join("_data")).unwrap().map(|entry| entry.unwrap().path());
+    let file = names.min().unwrap();
     std::fs::remove_file(file).unwrap();
     let table = Table::open(folder.path(), options()).unwrap();
     let report = table.check().unwrap();

@@ -91,11 +91,14 @@ fn build(folder: &Path, is_closed: bool) -> Vec<Rows> {
     if is_closed { versions.split_off(versions.len() - 1) } else { versions }
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+/// Copies a folder with all that is below it, without locks.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
-        if !path.to_str().unwrap().ends_with("-lock") {
+        if path.is_dir() {
+            copy_folder(&path, &to.join(path.file_name().unwrap()));
+        } else if !path.to_str().unwrap().ends_with("-lock") {
             fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
         }
     }
@@ -181,7 +184,8 @@ fn every_answer_of_a_damaged_table_is_right_or_an_error() {
             let mut random = Rng::with_seed(seed + number * 2 + u64::from(is_closed));
             let damaged = folder.path().join(format!("damaged {number}"));
             copy_folder(&folder.path().join("whole"), &damaged);
-            let files = fs::read_dir(&damaged).unwrap().map(|entry| entry.unwrap().path());
+            let names = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            let files = names(&damaged).chain(names(&damaged.join("_data"))).filter(|path| path.is_file());
             let what = damage_a_file(&files.collect::<Vec<_>>(), &mut random);
             let opened = match number % 2 {
                 0 => Table::open_read_only(&damaged, options()),

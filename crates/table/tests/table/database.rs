@@ -53,7 +53,7 @@ fn files_below(folder: &Path) -> usize {
 }
 
 fn is_parquet(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "parquet")
+    path.extension().is_some_and(|extension| extension == "pq")
 }
 
 struct History {

@@ -32,6 +32,7 @@ mod kill;
 mod merge;
 mod model;
 mod old_format;
+mod old_layout;
 mod processes;
 mod publish;
 mod repair;

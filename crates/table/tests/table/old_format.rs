@@ -20,7 +20,7 @@ fn with_checksum(fields: &[u8]) -> Vec<u8> {
 /// Converts a closed table to format 4: its files lose their checksums. If `floats`, its schemas, which must have no
 /// rows, encode floats by their bits.
 pub(crate) fn make_old(folder: &Path, floats: bool) {
-    let store = Store::open(folder.join("table.lath")).unwrap();
+    let store = Store::open(folder.join("_table.lath")).unwrap();
     let snapshot = store.snapshot().unwrap();
     let entries = |tree: &str| -> Vec<(Vec<u8>, Vec<u8>)> {
         let Some(tree) = snapshot.tree(tree).unwrap() else { return Vec::new() };

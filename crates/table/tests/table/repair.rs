@@ -38,7 +38,7 @@ fn ids(table: &Table) -> Vec<i64> {
 
 /// Changes the table's store directly.
 fn damage(folder: &Path, change: impl FnOnce(&mut lath_store::Transaction)) {
-    let store = lath_store::Options::new().create(false).open(folder.join("table.lath")).unwrap();
+    let store = lath_store::Options::new().create(false).open(folder.join("_table.lath")).unwrap();
     let mut transaction = store.begin().unwrap();
     change(&mut transaction);
     transaction.commit().unwrap();
@@ -140,8 +140,8 @@ fn unreadable_changes_restart_the_history() {
 fn unrepairable_problems_stay_in_the_report() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
-    let names = || std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
-    let file = names().find(|path| path.extension().is_some_and(|end| end == "parquet")).unwrap();
+    let names = || std::fs::read_dir(folder.path().join("_data")).unwrap().map(|entry| entry.unwrap().path());
+    let file = names().find(|path| path.extension().is_some_and(|end| end == "pq")).unwrap();
     let table = Table::open(folder.path(), options()).unwrap();
     std::fs::write(folder.path().join("0000009999-0123456789abcdef.parquet"), b"left").unwrap();
     std::fs::remove_file(file).unwrap();

@@ -149,8 +149,11 @@ fn files_have_the_numbers_of_columns() {
     };
     let expected = [("id", "1"), ("b", "3")].map(|(name, id)| (name.to_owned(), id.to_owned()));
     assert_eq!(ids(&folder.path().join("export/part-00000.parquet")), expected);
-    let files = Dataset::open([folder.path().join("table")], DatasetOptions::new().partitions(false).plain_files(true))
-        .unwrap();
+    let files = Dataset::open(
+        [folder.path().join("table/_data/*.pq")],
+        DatasetOptions::new().partitions(false).plain_files(true),
+    )
+    .unwrap();
     assert_eq!(ids(files.files()[0].path().unwrap()), expected);
 }
 

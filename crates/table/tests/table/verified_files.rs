@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use lath_parquet::ParquetFile;
 use lath_table::{Table, TableOptions};
 
+use crate::damage::copy_folder;
 use crate::old_format::make_old;
 
 const ROWS: i64 = 4000;
@@ -37,8 +38,8 @@ fn build(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|name| name == "parquet")).collect();
+    let paths = fs::read_dir(folder.join("_data")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|name| name == "pq")).collect();
     files.sort();
     files
 }
@@ -73,11 +74,8 @@ fn get_of_any_damaged_byte_is_an_error() {
         bytes[at] ^= 0x10;
         // In another folder, because data read of a file is cached by its path.
         let copy = tempfile::tempdir().unwrap();
-        for entry in fs::read_dir(folder.path()).unwrap() {
-            let path = entry.unwrap().path();
-            fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
-        }
-        fs::write(copy.path().join(paths[0].file_name().unwrap()), &bytes).unwrap();
+        copy_folder(folder.path(), copy.path());
+        fs::write(copy.path().join("_data").join(paths[0].file_name().unwrap()), &bytes).unwrap();
         assert!(count_errors(copy.path(), &format!("byte {at}")) > 0, "byte {at}");
     }
 }
@@ -183,7 +181,7 @@ fn a_count_that_differs_from_the_entries_of_an_index_is_an_error() {
     table.create_index("by code", &["code"], false).unwrap();
     assert_eq!(table.count().unwrap(), 2 * ROWS as u64);
     drop(table);
-    let store = lath_store::Store::open(folder.path().join("table.lath")).unwrap();
+    let store = lath_store::Store::open(folder.path().join("_table.lath")).unwrap();
     let mut transaction = store.begin().unwrap();
     let first = transaction.tree("table/index/1").unwrap().as_tree().unwrap().first().unwrap().unwrap().0;
     transaction.tree("table/index/1").unwrap().remove(&first).unwrap();

@@ -35,8 +35,12 @@ pub enum FolderFormat {
 }
 
 /// Files that identify a format by their names.
-const FILES: [(&str, FolderFormat); 2] =
-    [("table.lath", FolderFormat::KeyedTable), ("database.lath", FolderFormat::Database)];
+const FILES: [(&str, FolderFormat); 3] = [
+    ("_table.lath", FolderFormat::KeyedTable),
+    // As earlier formats have it.
+    ("table.lath", FolderFormat::KeyedTable),
+    ("database.lath", FolderFormat::Database),
+];
 
 /// Folders that identify a format if they have a file whose name contains one text and ends with another.
 const FOLDERS: [(&str, &str, &str, FolderFormat); 4] = [
@@ -48,7 +52,7 @@ const FOLDERS: [(&str, &str, &str, FolderFormat); 4] = [
 ];
 
 impl FolderFormat {
-    /// The format of a folder, found by at most five system calls; `None` for a folder of plain files, and if `folder` is not a
+    /// The format of a folder, found by at most six system calls; `None` for a folder of plain files, and if `folder` is not a
     /// folder.
     pub fn at(folder: impl AsRef<Path>) -> Option<Self> {
         let folder = folder.as_ref();
@@ -58,7 +62,7 @@ impl FolderFormat {
     }
 
     /// The nearest folder with a format at `folder` or above it, through the folders that these formats create: `key=value`,
-    /// `data` and `table-…`.
+    /// `data`, `_data` and `table-…`.
     pub fn enclosing(folder: &Path) -> Option<(PathBuf, Self)> {
         let mut folder = std::path::absolute(folder).ok()?;
         loop {
@@ -188,7 +192,7 @@ impl fmt::Display for FolderFormat {
 /// Whether a folder may be an inner folder of a table.
 fn is_inner_folder(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    name.contains(&b'=') || name == b"data" || name.starts_with(b"table-")
+    name.contains(&b'=') || name == b"data" || name == b"_data" || name.starts_with(b"table-")
 }
 
 /// Whether a folder has a file whose name contains `part` and ends with `end`.
@@ -210,6 +214,7 @@ mod tests {
         assert_eq!(by_object("a/_delta_log/0.checkpoint.parquet"), Some(("a/", FolderFormat::DeltaLake)));
         assert_eq!(by_object("lake/metadata/v1.metadata.json"), Some(("lake/", FolderFormat::Iceberg)));
         assert_eq!(by_object("lake/.hoodie/hoodie.properties"), Some(("lake/", FolderFormat::Hudi)));
+        assert_eq!(by_object("lake/t/_table.lath"), Some(("lake/t/", FolderFormat::KeyedTable)));
         assert_eq!(by_object("lake/t/table.lath"), Some(("lake/t/", FolderFormat::KeyedTable)));
         for plain in ["lake/metadata/a.json", "lake/my_delta_log/a", "lake/table.lath-log0", "a/metadata.json", "a"] {
             assert_eq!(by_object(plain), None, "{plain}");

@@ -24,7 +24,7 @@ fn lake() -> (tempfile::TempDir, PathBuf) {
         write(&path.join(name), vec![("x", int64(0..3))]);
     }
     let marks = [
-        "keyed/table.lath",
+        "keyed/_table.lath",
         "delta/_delta_log/0.json",
         "iceberg/metadata/v1.metadata.json",
         "hudi/.hoodie/hoodie.properties",
@@ -98,6 +98,11 @@ fn a_format_is_known_at_its_folder_and_below() {
     }
     let (folder, format) = FolderFormat::enclosing(&path.join("iceberg/data/day=1")).unwrap();
     assert_eq!((folder, format), (path.join("iceberg"), FolderFormat::Iceberg));
+    let (folder, format) = FolderFormat::enclosing(&path.join("keyed/_data")).unwrap();
+    assert_eq!((folder, format), (path.join("keyed"), FolderFormat::KeyedTable));
+    // As tables of earlier formats have it.
+    fs::rename(path.join("keyed/_table.lath"), path.join("keyed/table.lath")).unwrap();
+    assert_eq!(FolderFormat::at(path.join("keyed")), Some(FolderFormat::KeyedTable));
 }
 
 #[test]

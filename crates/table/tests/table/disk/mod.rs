@@ -22,7 +22,7 @@ use fastrand::Rng;
 use self::states::{FileId, FileStates, NameStates};
 
 /// The files that are written through a mapping.
-const MAPPED: [&str; 2] = ["table.lath", "table.lath-lock"];
+const MAPPED: [&str; 4] = ["_table.lath", "_table.lath-lock", "table.lath", "table.lath-lock"];
 
 const PAGE_BYTES: usize = 4096;
 const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];

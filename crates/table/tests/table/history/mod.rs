@@ -224,10 +224,11 @@ pub(crate) fn assert_intact(table: &Table, what: &str) -> usize {
 pub(crate) fn assert_no_orphans(table: &Table, folder: &Path, what: &str) {
     table.vacuum().unwrap_or_else(|error| panic!("{what}: {error}"));
     let files = assert_intact(table, what);
-    let names: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| !name.starts_with("table.lath"))
-        .collect();
-    assert_eq!(names.len(), files, "{what}: {names:?}");
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let (all, data) = (names(folder), names(&folder.join("_data")));
+    assert!(all.iter().all(|name| name == "_data" || name.starts_with("_table.lath")), "{what}: {all:?}");
+    assert_eq!(data.len(), files, "{what}: {data:?}");
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fastrand::Rng;
+use lath_parquet::Runtime;
 use lath_table::{Durability, PublishOptions, Table, TableOptions};
 use lath_testkit::Seeded;
 
@@ -147,7 +148,9 @@ fn inspect(
     counts.ahead_of_hint += usize::from(found.len() > 1);
     counts.with_leftovers += usize::from(moment.image.files.keys().any(|name| name.ends_with(".partial")));
 
-    let table = Table::open(folder, options.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    // Not the caches of other images, whose files had the same paths.
+    let options = options.clone().runtime(&Runtime::builder().threads(1).build());
+    let table = Table::open(folder, options).unwrap_or_else(|error| panic!("{what}: {error}"));
     let version = table.snapshot().unwrap().version();
     assert!(version >= moment.durable, "{what}: version {version}, and {} was durable", moment.durable);
     assert!(version >= newest, "{what}: version {version}, and {newest} is published");

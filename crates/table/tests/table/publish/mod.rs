@@ -117,7 +117,7 @@ fn read(snapshot: &Snapshot, folder: &Path, location: &str) -> Rows {
     rows
 }
 
-fn read_newest(folder: &Path) -> Rows {
+pub(crate) fn read_newest(folder: &Path) -> Rows {
     let metadata = metadata(&hinted(folder));
     read(metadata.current_snapshot().unwrap(), folder, &metadata.location)
 }
@@ -186,7 +186,7 @@ fn assert_no_leftovers(table: &Table, folder: &Path, what: &str) {
         }
     }
     assert_eq!(names(&folder.join("metadata")), needed, "{what}");
-    let files: BTreeSet<String> = names(folder).into_iter().filter(|name| name.contains(".parquet")).collect();
+    let files = names(&folder.join("_data"));
     assert_eq!(files, data, "{what}");
 }
 
@@ -269,7 +269,7 @@ fn files_of_snapshots_that_are_not_kept_are_removed() {
             read(snapshot, &folder, &metadata.location);
         }
     }
-    assert!(files(".parquet", "") < 20, "{} files", files(".parquet", ""));
+    assert!(files(".pq", "_data") < 20, "{} files", files(".pq", "_data"));
     assert!(files(".avro", "metadata") <= 6 && files(".metadata.json", "metadata") <= 3);
     assert!(files(".puffin", "metadata") <= 20);
     table.stop_publishing().unwrap();
