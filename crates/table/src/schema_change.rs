@@ -11,7 +11,7 @@ use lath_store::Durability;
 use crate::error::{Error, Result};
 use crate::read::{KIND, SEQUENCE};
 use crate::row::key::{KeyValue, default_array};
-use crate::row::{ColumnCategories, Growth, SchemaParts, TableSchema, with_id};
+use crate::row::{ColumnCategories, Growth, SchemaParts, TableSchema, new_nested_ids, with_id};
 use crate::table::Table;
 use crate::write::OpenWrite;
 
@@ -69,7 +69,9 @@ impl Table {
             check_is_free(changing, field.name())?;
             let mut parts = changing.schema().parts();
             let too_many = || Error::schema("the table has had too many columns");
-            let next_id = parts.next_id.checked_add(1).filter(|&id| i32::try_from(id).is_ok()).ok_or_else(too_many)?;
+            let mut next_id = parts.next_id.checked_add(1).ok_or_else(too_many)?;
+            parts.nested_ids.push(new_nested_ids(field, &mut next_id));
+            i32::try_from(next_id).map_err(|_| too_many())?;
             let categories = Arc::make_mut(&mut parts.categories);
             categories.set(parts.next_id, initial_categories(field, default.as_ref())?);
             parts.fields.push(Arc::new(with_id(field, parts.next_id)));
@@ -94,6 +96,7 @@ impl Table {
             Arc::make_mut(&mut parts.categories).set(changing.schema().id(column), None);
             parts.fields.remove(column);
             parts.defaults.remove(column);
+            parts.nested_ids.remove(column);
             parts.key_columns.iter_mut().filter(|key| **key > column).for_each(|key| *key -= 1);
             Ok(Some(parts))
         })

@@ -3,7 +3,7 @@
     published.py LATH [CASES]
 
 LATH is the command. A table is changed as in keyed.py, and published several times; after each time pyiceberg, polars and DuckDB read the
-folder, and earlier snapshots are read again. One more table has a column of each type that Iceberg has. Then each reader reads a table again and
+folder, and earlier snapshots are read again. More tables have a column of each type that Iceberg has, and nested columns. Then each reader reads a table again and
 again while it changes, for 5 seconds, or 60 with LATH_FULL=1. Prints one line a reader and fault; exits with 1 if there are faults.
 """
 
@@ -27,6 +27,7 @@ os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")
 import duckdb
 import polars
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 from keyed import Case
 from pyiceberg.expressions import EqualTo, IsNull
@@ -193,6 +194,63 @@ def types(lath, faults):
                         faults[name] += 1
 
 
+def plain(value):
+    """A nested value in one form: a struct is a dict, and a map a list of pairs in order."""
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return value
+
+
+def pairs(value):
+    """A map in one form: readers give dicts, pairs, or structs of key and value."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        value = value.items()
+    return sorted([pair["key"], pair["value"]] if isinstance(pair, dict) else list(pair) for pair in value)
+
+
+def nested(lath, faults):
+    """Columns with fields within them, one of them added later, with rows that replace others, and deleted rows."""
+    point = pa.struct([("x", pa.int64()), ("tags", pa.list_(pa.string()))])
+    types = {
+        "point": point,
+        "numbers": pa.list_(pa.int32()),
+        "points": pa.list_(point),
+        "map": pa.map_(pa.string(), pa.int64()),
+    }
+    row = lambda n: {
+        "id": n,
+        "point": None if n % 5 == 0 else {"x": n, "tags": None if n % 3 == 0 else ["a", None, str(n)]},
+        "numbers": None if n % 7 == 0 else list(range(n % 4)),
+        "points": [{"x": None, "tags": []}, {"x": n, "tags": ["é"]}],
+        "map": None if n % 6 == 0 else [(str(key), key * n) for key in range(n % 3)],
+    }
+    schema = pa.schema([("id", pa.int64()), *types.items()])
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        case = Case.__new__(Case)
+        case.lath, case.steps = lath, []
+        write = lambda name, rows: pq.write_table(pa.Table.from_pylist(rows, schema), folder / name)
+        write("rows.parquet", [row(n) for n in range(60)])
+        write("more.parquet", [row(n) for n in range(50, 90)])
+        case.run("table", "create", folder / "d", "--table", "t", "--key", "id", folder / "rows.parquet")
+        case.run("table", "publish", folder / "d", "--table", "t", "--as", "iceberg")
+        case.run("table", "upsert", folder / "d", "--table", "t", folder / "more.parquet")
+        case.run("table", "delete", folder / "d", "--table", "t", *range(10, 20))
+        case.run("sql", "--database", folder / "d", "ALTER TABLE t ADD COLUMN later STRUCT<y BIGINT, z VARCHAR>")
+        case.run("table", "publish", folder / "d", "--table", "t", "--now")
+        wanted = [row(n) for n in range(90) if not 10 <= n < 20]
+        for name, (_, read) in READERS.items():
+            for column in [*types, "later"]:
+                form = pairs if column == "map" else plain
+                read_one = lambda path, columns: [(id, form(value)) for id, value in read(path, columns)]
+                expected = [(value["id"], form(value.get(column))) for value in wanted]
+                faults[name] += not compare(name, read_one, (folder / "d" / "table-000001", ["id", column], expected), f"column {column}")
+
+
 def conditions(table, column, choice, type):
     """For each reader the numbers of the rows with a value, in order. Bounds rule out files."""
     frame = polars.scan_iceberg(str(table))
@@ -209,6 +267,45 @@ def conditions(table, column, choice, type):
     if filter is not None:
         scan = StaticTable.from_metadata(str(table)).scan(row_filter=filter, selected_fields=("id",))
         yield "pyiceberg", sorted(scan.to_arrow()["id"].to_pylist())
+
+
+def folders(lath, faults):
+    """Folders of tables with deleted rows, read as folders of Parquet files: no reader may find rows there."""
+    rows = pa.table({"id": pa.array(range(400), pa.int64()), "value": pa.array(range(400), pa.int64())})
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        pq.write_table(rows, folder / "rows.parquet")
+        case = Case.__new__(Case)
+        case.lath, case.steps = lath, []
+        (home := folder / "tables").mkdir()
+        tables = {"alone": ([home / "alone"], home / "alone")}
+        tables["in a database"] = ([home / "base", "--table", "t"], home / "base" / "table-000001")
+        for what, (table, path) in tables.items():
+            case.run("table", "create", *table, "--key", "id", folder / "rows.parquet")
+            case.run("table", "compact", *table)
+            case.run("table", "delete", *table, *range(100))
+            for step in ("not published", "published"):
+                if step == "published":
+                    case.run("table", "publish", *table, "--as", "iceberg")
+                    found = read_duckdb(path, ["id"])
+                    assert len(found) == 300, f"{len(found)} rows are published"
+                for name, read in plain_readers(path):
+                    try:
+                        count = read()
+                    except Exception:
+                        continue
+                    if count:
+                        print(f"{name}: a table {what}, {step}: {count} rows of its files are found")
+                        faults["duckdb" if name.startswith("duckdb") else "polars"] += 1
+
+
+def plain_readers(path):
+    """How many rows readers of Parquet files find below a folder."""
+    yield "pyarrow", lambda: pyarrow.dataset.dataset(path).count_rows()
+    yield "pyarrow, the folder above", lambda: pyarrow.dataset.dataset(path.parent).count_rows()
+    for pattern in (path, path / "*.parquet", path / "**" / "*.parquet", path / "*" / "*.parquet", path / "**"):
+        yield f"duckdb {pattern}", lambda: CONNECTION.execute(f"SELECT count(*) FROM read_parquet('{pattern}')").fetchone()[0]
+        yield f"polars {pattern}", lambda: polars.scan_parquet(pattern).select(polars.len()).collect().item()
 
 
 GROUPS, MEMBERS = 40, 25
@@ -301,6 +398,8 @@ def main(lath, cases):
     first_seed = int(os.environ.get("LATH_SEED") or (random.randrange(1 << 32) if "LATH_NEW_SEEDS" in os.environ else 1))
     equal, faults = {name: 0 for name in READERS}, {name: 0 for name in READERS}
     types(lath, faults)
+    nested(lath, faults)
+    folders(lath, faults)
     beside_a_writer(lath, 60 if "LATH_FULL" in os.environ else 5, faults)
     rows = histories(lath, cases, first_seed, faults, equal)
     for name, (version, _) in READERS.items():

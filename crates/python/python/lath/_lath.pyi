@@ -556,7 +556,7 @@ class Table:
     def publish(self, *, keep: float = 600.0, max_age: float | None = None) -> dict[str, Any]:
         """Publishes the table as one of Iceberg, now and at each flush, and returns what is published: ``version``, ``rows``, ``files`` and
         ``metadata``, the path that readers open. Files stay for readers of older snapshots for ``keep`` seconds. With ``max_age``, the
-        published rows are at most so many seconds old while the table is open."""
+        published rows are at most that old while the table is open, in seconds."""
     def publish_now(self) -> dict[str, Any]:
         """Flushes and publishes the last commit, and returns what is published."""
     def stop_publishing(self) -> None:

@@ -67,7 +67,7 @@ fn is_in_any(number: u64, snapshots: &[Snapshot]) -> Result<bool> {
     Ok(false)
 }
 
-/// Number of files in a folder, and in folders in it; `None` if it is not there.
+/// Number of files with rows in a folder, and in folders in it; `None` if it is not there.
 fn count_files(folder: &Path) -> Result<Option<usize>> {
     let failed = || Error::io("list", folder);
     let entries = match fs::read_dir(folder) {
@@ -79,7 +79,9 @@ fn count_files(folder: &Path) -> Result<Option<usize>> {
     for entry in entries {
         let entry = entry.map_err(failed())?;
         let is_folder = entry.file_type().map_err(failed())?.is_dir();
-        files += if is_folder { count_files(&entry.path())?.unwrap_or(0) } else { 1 };
+        let has_rows =
+            || entry.file_name().to_str().is_some_and(|name| name.contains(".pq") || name.contains(".parquet"));
+        files += if is_folder { count_files(&entry.path())?.unwrap_or(0) } else { usize::from(has_rows()) };
     }
     Ok(Some(files))
 }

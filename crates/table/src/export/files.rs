@@ -152,7 +152,7 @@ impl Export<'_> {
         let mut writer = self.create(path)?;
         for rows in file.numbered(scan, &all)? {
             let (columns, numbers) = rows?;
-            writer.write(&batch(schema.arrow(), columns, numbers.len())?)?;
+            writer.write(&schema.file_batch(batch(schema.arrow(), columns, numbers.len())?)?)?;
         }
         writer.finish()?;
         Ok(())
@@ -171,7 +171,7 @@ impl Export<'_> {
                 writer = Some(self.create(&path)?);
             }
             let (Some(writer), Some((keys, columns))) = (&mut writer, rows) else { break };
-            writer.write(&batch(schema.arrow(), columns, keys.len())?)?;
+            writer.write(&schema.file_batch(batch(schema.arrow(), columns, keys.len())?)?)?;
             self.exported.rows += keys.len() as u64;
         }
         if let Some(writer) = writer {
@@ -182,7 +182,7 @@ impl Export<'_> {
 
     fn create(&self, path: &Path) -> Result<ParquetWriter<AtomicFile>> {
         let schema = View::schema(&self.view);
-        Ok(ParquetWriter::create(path, schema.arrow(), self.engine.options.write.clone())?)
+        Ok(ParquetWriter::create(path, schema.file_schema(), self.engine.options.write.clone())?)
     }
 }
 

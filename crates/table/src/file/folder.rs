@@ -12,7 +12,11 @@ pub(crate) fn create_folder(folder: &Path) -> Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(Error::io("create", folder)(error)),
         _ => {}
     }
-    folder.parent().map_or(Ok(()), sync_folder)
+    match folder.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => sync_folder(Path::new(".")),
+        Some(parent) => sync_folder(parent),
+        None => Ok(()),
+    }
 }
 
 /// Makes the names in a folder durable.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_schema::Schema;
+use arrow_schema::{FieldRef, Schema};
 use lath_iceberg::{DataFile as IcebergFile, FileContent, Literal, PrimitiveType};
 use lath_parquet::Precision;
 
@@ -12,7 +12,7 @@ use super::single_value::literal;
 use crate::error::{Error, Result};
 use crate::file::DataFile;
 use crate::records::FileEntry;
-use crate::row::{TableSchema, field_id};
+use crate::row::{TableSchema, field_id, nested_ids};
 use crate::view::{Commit, Engine};
 
 /// Longer upper bounds of text and bytes are left out: a cut one is no upper bound.
@@ -73,8 +73,9 @@ pub(super) fn data_file(
 /// Refuses a file without numbers of columns, as versions before this one wrote for types that Arrow lacks: readers would find nulls.
 fn check_numbers(found: &Schema, stored: &TableSchema, entry: &FileEntry) -> Result<()> {
     for (column, field) in stored.arrow().fields().iter().enumerate() {
-        let number = found.fields().get(column).and_then(|field| field_id(field).ok());
-        if number != Some(stored.id(column)) {
+        let numbers = |field: &FieldRef| (field_id(field).ok(), nested_ids(field));
+        let numbered = stored.file_schema().fields().get(column).map(numbers);
+        if found.fields().get(column).map(numbers) != numbered {
             let (column, file) = (field.name(), &entry.name);
             let what = "has no number there, so that readers of Iceberg would find nulls: export the table, and create it again";
             return Err(Error::publish(format!("column {column} of {file} {what}")));

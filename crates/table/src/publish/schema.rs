@@ -6,12 +6,18 @@ use lath_iceberg::{Field, PrimitiveType, Schema, Type};
 
 use super::single_value::literal;
 use crate::error::{Error, Result};
-use crate::row::TableSchema;
+use crate::row::{TableSchema, nested_ids};
 
 /// A version of the schema. If Iceberg lacks the type of a column, an error names the column.
 pub(super) fn iceberg_schema(schema: &TableSchema) -> Result<Schema> {
     let key = schema.key();
-    let mut converted = Schema::from_arrow(schema.arrow(), schema_id(schema)?, Vec::new())?;
+    for (old, numbered) in schema.arrow().fields().iter().zip(schema.file_schema().fields()) {
+        if nested_ids(numbered).contains(&None) {
+            let what = "the fields within it have no numbers, as in tables that earlier versions of Lath have made: export the table, and create it again";
+            return Err(Error::publish(format!("column {}: {what}", old.name())));
+        }
+    }
+    let mut converted = Schema::from_arrow(schema.file_schema(), schema_id(schema)?, Vec::new())?;
     for (column, field) in converted.fields.iter_mut().enumerate() {
         let default = schema.default_values(column, 1)?;
         if !default.is_null(0) {
@@ -39,7 +45,7 @@ pub(super) fn iceberg_schema(schema: &TableSchema) -> Result<Schema> {
 
 /// Refuses a file of an older version whose columns were widened since in a way that readers of Iceberg do not follow.
 pub(super) fn check_widening(older: &TableSchema, newest: &Schema) -> Result<()> {
-    for (column, field) in older.arrow().fields().iter().enumerate() {
+    for (column, field) in older.file_schema().fields().iter().enumerate() {
         let Some(now) = newest.field(older.id(column).cast_signed()) else { continue };
         let then = one_field(field)?;
         if !is_widening(&then.field_type, &now.field_type) {

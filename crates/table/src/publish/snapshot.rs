@@ -57,7 +57,7 @@ pub(crate) fn publish(engine: &Arc<Engine>, files: CommitFiles<'_>, setting: Pub
     let count = files.files().len();
     let mut report = PublishedCommit { version: files.version(), rows, files: count, metadata: PathBuf::new() };
     let number = match (parts, &current) {
-        // The snapshot that is there has the same rows.
+        // The newest snapshot has the same rows.
         (None, Some(current)) => {
             if !folder.has_hint(current.number) {
                 folder.write_hint(current.number)?;

@@ -5,6 +5,7 @@ mod byte_list;
 mod canonical_floats;
 mod categories;
 mod conform;
+mod field_ids;
 pub(crate) mod key;
 mod key_codec;
 mod row_format;
@@ -20,11 +21,10 @@ pub(crate) use self::byte_list::ByteList;
 pub(crate) use self::canonical_floats::{FloatKeys, has_floats};
 pub(crate) use self::categories::{Categories, ColumnCategories, Growth, interleave_rows};
 pub use self::conform::conform_batch;
+pub(crate) use self::field_ids::{field_id, nested_ids, new_nested_ids, with_id};
 pub(crate) use self::key_codec::{KeyCodec, MAX_KEY_LEN, as_type};
 pub(crate) use self::row_order::{RowOrder, cluster_ids, is_same_order};
-pub(crate) use self::schema::{
-    BATCH_ROWS, ConformedRows, ROW_NUMBER, SchemaParts, TableSchema, batch, field_id, with_id,
-};
+pub(crate) use self::schema::{BATCH_ROWS, ConformedRows, ROW_NUMBER, SchemaParts, TableSchema, batch};
 pub(crate) use self::slice_bytes::slice_bytes;
 pub(crate) use self::stored_rows::StoredRows;
 pub(crate) use self::upgrade::{Upgrade, decode_values};

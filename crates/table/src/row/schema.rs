@@ -16,12 +16,10 @@ use super::array_bytes::{array_from_bytes, array_to_bytes};
 use super::canonical_floats::FloatKeys;
 use super::categories::{Categories, ColumnCategories, Growth, with_category_order};
 use super::conform::conform_column;
-use super::key_codec::KeyCodec;
+use super::field_ids::{field_id, nested_ids, new_nested_ids, with_id, with_nested_ids};
+use super::key_codec::{KeyCodec, as_type};
 use super::value_codec::ValueCodec;
 use crate::error::{Error, Result};
-
-/// The key of a field's metadata that has its number, as in Parquet files.
-const FIELD_ID: &str = "PARQUET:field_id";
 
 /// The name of the column with row numbers in scans of files. No column of a table is called so.
 pub(crate) const ROW_NUMBER: &str = "__lath_row_number";
@@ -35,8 +33,11 @@ pub(crate) struct TableSchema {
     /// Counted from 1.
     version: u32,
     arrow: SchemaRef,
+    /// The same with numbers of the fields within columns.
+    file: SchemaRef,
     /// The numbers of the columns, in ascending order. No other column of any version has the same.
     ids: Vec<u32>,
+    nested_ids: Vec<Vec<u32>>,
     /// The number of the next column that is added.
     next_id: u32,
     /// For each column, the value of rows that are older than it, as an array of one value; `None` stands for null.
@@ -61,6 +62,8 @@ pub(crate) struct SchemaParts {
     /// Comparison of floats in keys and indexes.
     pub(crate) floats: FloatKeys,
     pub(crate) categories: Arc<Categories>,
+    /// For each column the numbers of the fields within it; none in a table that an earlier version of Lath has made.
+    pub(crate) nested_ids: Vec<Vec<u32>>,
 }
 
 /// The columns of a batch as a table has them.
@@ -93,14 +96,17 @@ impl TableSchema {
             let is_nullable = field.is_nullable() && !columns.contains(&column);
             Arc::new(with_id(field, column as u32 + 1).with_nullable(is_nullable))
         });
+        let mut next_id = schema.fields().len() as u32 + 1;
+        let nested_ids = schema.fields().iter().map(|field| new_nested_ids(field, &mut next_id)).collect();
         let parts = SchemaParts {
             fields: fields.collect(),
             metadata: schema.metadata().clone(),
-            next_id: schema.fields().len() as u32 + 1,
+            next_id,
             defaults: vec![None; schema.fields().len()],
             key_columns: columns,
             floats: FloatKeys::ByValue,
             categories: Arc::new(categories),
+            nested_ids,
         };
         Self::checked(1, parts)
     }
@@ -120,7 +126,7 @@ impl TableSchema {
     }
 
     fn new(version: u32, parts: SchemaParts) -> Result<Self> {
-        let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories } = parts;
+        let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories, nested_ids } = parts;
         let ids = fields.iter().map(|field| field_id(field)).collect::<Result<Vec<_>>>()?;
         if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
             return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
@@ -134,13 +140,15 @@ impl TableSchema {
         };
         let fields: Vec<FieldRef> = fields.iter().zip(&ids).map(ordered).collect::<Result<_>>()?;
         let arrow = Arc::new(Schema::new_with_metadata(fields, metadata));
+        let file = file_schema(&arrow, &nested_ids, next_id)?;
         let field = |&column: &usize| FieldRef::clone(&arrow.fields()[column]);
         let key_fields: Vec<FieldRef> = key_columns.iter().map(field).collect();
         let value_columns: Vec<usize> = (0..arrow.fields().len()).filter(|at| !key_columns.contains(at)).collect();
         let value_fields: Vec<FieldRef> = value_columns.iter().map(field).collect();
         let key = KeyCodec::new(key_columns, key_fields, floats)?;
         let values = ValueCodec::new(value_columns, value_fields)?;
-        Ok(Self { version, arrow, ids, next_id, defaults, key, floats, values, categories, older: Vec::new() })
+        let older = Vec::new();
+        Ok(Self { version, arrow, file, ids, nested_ids, next_id, defaults, key, floats, values, categories, older })
     }
 
     /// Sets the earlier versions, beginning with the first.
@@ -172,6 +180,7 @@ impl TableSchema {
             key_columns: self.key.columns().to_vec(),
             floats: self.floats,
             categories: Arc::clone(&self.categories),
+            nested_ids: self.nested_ids.clone(),
         }
     }
 
@@ -218,7 +227,16 @@ impl TableSchema {
                 record.u32(column as u32).bytes(&array_to_bytes(default)?);
             }
         }
-        Ok(record.u32((self.floats == FloatKeys::ByValue).into()).finish())
+        record.u32((self.floats == FloatKeys::ByValue).into());
+        let nested = self.nested_ids.iter().enumerate().filter(|(_, ids)| !ids.is_empty());
+        if nested.clone().next().is_some() {
+            record.u32(nested.clone().count() as u32);
+        }
+        for (column, ids) in nested {
+            record.u32(column as u32).u32(ids.len() as u32);
+            ids.iter().for_each(|&id| _ = record.u32(id));
+        }
+        Ok(record.finish())
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -242,9 +260,17 @@ impl TableSchema {
         // Schemas of format 4 and before end here.
         let is_by_value = !record.is_at_end() && record.u32()? == 1;
         let floats = if is_by_value { FloatKeys::ByValue } else { FloatKeys::ByBits };
+        let mut nested_ids = vec![Vec::new(); arrow.fields().len()];
+        // Schemas without nested columns end here, and all schemas of format 5 and before.
+        for _ in 0..if record.is_at_end() { 0 } else { record.u32()? } {
+            let (column, count) = (record.u32()? as usize, record.u32()?);
+            let ids = (0..count).map(|_| Ok(record.u32()?)).collect::<Result<_>>()?;
+            *nested_ids.get_mut(column).ok_or_else(|| Error::corrupt("a column with fields is missing"))? = ids;
+        }
         let (fields, metadata) = (arrow.fields().iter().cloned().collect(), arrow.metadata().clone());
         let categories = Arc::default();
-        Self::new(version, SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories })
+        let parts = SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories, nested_ids };
+        Self::new(version, parts)
     }
 
     pub(crate) fn version(&self) -> u32 {
@@ -253,6 +279,22 @@ impl TableSchema {
 
     pub(crate) fn arrow(&self) -> &SchemaRef {
         &self.arrow
+    }
+
+    /// The columns with numbers at any depth, as files have them.
+    pub(crate) fn file_schema(&self) -> &SchemaRef {
+        &self.file
+    }
+
+    /// All columns of rows as files have them.
+    pub(crate) fn file_batch(&self, rows: RecordBatch) -> Result<RecordBatch> {
+        if Arc::ptr_eq(&self.file, &self.arrow) {
+            return Ok(rows);
+        }
+        let row_count = rows.num_rows();
+        let columns = rows.columns().iter().zip(self.file.fields());
+        let columns = columns.map(|(array, field)| as_type(Arc::clone(array), field.data_type()));
+        batch(&self.file, columns.collect::<Result<_>>()?, row_count)
     }
 
     pub(crate) fn key(&self) -> &KeyCodec {
@@ -399,17 +441,20 @@ impl TableSchema {
     }
 }
 
-/// The number of a column.
-pub(crate) fn field_id(field: &Field) -> Result<u32> {
-    let id = field.metadata().get(FIELD_ID).and_then(|id| id.parse().ok());
-    id.ok_or_else(|| Error::corrupt(format!("column {:?} has no number", field.name())))
-}
-
-/// The field with a number.
-pub(crate) fn with_id(field: &Field, id: u32) -> Field {
-    let mut metadata = field.metadata().clone();
-    metadata.insert(FIELD_ID.to_owned(), id.to_string());
-    field.clone().with_metadata(metadata)
+/// The schema with numbers for the fields within columns; the same schema if there are none.
+fn file_schema(schema: &SchemaRef, nested: &[Vec<u32>], next_id: u32) -> Result<SchemaRef> {
+    if nested.iter().all(Vec::is_empty) {
+        return Ok(Arc::clone(schema));
+    }
+    let numbered = |(field, ids): (&FieldRef, &Vec<u32>)| {
+        let is_right = ids.len() == nested_ids(field).len() && ids.iter().all(|&id| id < next_id);
+        match ids.is_empty() || is_right {
+            true => Ok(with_nested_ids(field, &mut ids.iter().copied())),
+            false => Err(Error::corrupt(format!("the fields within column {:?} have other numbers", field.name()))),
+        }
+    };
+    let fields: Vec<Field> = schema.fields().iter().zip(nested).map(numbered).collect::<Result<_>>()?;
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
 /// A batch, also of no columns.

@@ -23,10 +23,17 @@ use crate::row::{Categories, TableSchema};
 /// The folder with the files of a table, within the table's. Programs that read a folder of Parquet files pass over names that begin so.
 pub(crate) const DATA_FOLDER: &str = "_data";
 
-/// How the names of files end. Not `.parquet`: DuckDB and polars find files that end so at any depth, and would return deleted rows.
+/// The ending of the names of files. Not `.parquet`: DuckDB and polars find files that end so at any depth, and would return deleted rows.
 const FILE_ENDING: &str = ".pq";
 
-/// How the names of files ended in format 5 and before. They were in the table's folder itself.
+/// A file in the folder of the files, for people. polars reads all files of a folder if their names end alike, and refuses this one.
+const NOTICE: (&str, &str) = (
+    "_README",
+    "These are the files of a table of Lath. They are plain Parquet, but have rows that were replaced or deleted, and lack the newest ones.\n\
+     Read the table by Lath, or publish or export it: lath table --help\n",
+);
+
+/// The ending of the names of files in format 5 and before. They were in the table's folder itself.
 const OLD_FILE_ENDING: &str = ".parquet";
 
 /// Number of lists of files that are cached: the newest and a few snapshots.
@@ -121,7 +128,13 @@ impl Engine {
     /// Creates the folder of the files if it does not exist.
     pub(crate) fn create_data_folder(&self) -> Result<()> {
         if !self.has_data_folder.load(Ordering::Relaxed) {
-            create_folder(&self.folder.join(DATA_FOLDER))?;
+            let folder = self.folder.join(DATA_FOLDER);
+            create_folder(&folder)?;
+            let (name, text) = NOTICE;
+            let notice = folder.join(name);
+            if !notice.exists() {
+                fs::write(&notice, text).map_err(Error::io("write", &notice))?;
+            }
             self.has_data_folder.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -266,7 +279,7 @@ fn file_name(number: u64, incarnation: u64) -> String {
     format!("{DATA_FOLDER}/{number:010}-{incarnation:016x}{FILE_ENDING}")
 }
 
-/// Whether a file of a table has its name since before files had a folder of their own.
+/// Whether a file of a table has its name since before files had a separate folder.
 pub(crate) fn is_old_file_name(name: &str) -> bool {
     name.ends_with(OLD_FILE_ENDING)
 }

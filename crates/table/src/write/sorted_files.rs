@@ -96,7 +96,7 @@ impl SortedFiles {
     /// Adds rows with these keys, which come next in the order of files.
     pub(crate) fn push(&mut self, batch: &RecordBatch, keys: &ByteList) -> Result<()> {
         // Rows that a transaction puts may have fewer categories than its later ones.
-        let batch = &self.schema.with_all_categories(batch)?;
+        let batch = &self.schema.file_batch(self.schema.with_all_categories(batch)?)?;
         let mut start = 0;
         while start < batch.num_rows() {
             if self.is_maintenance && self.done.engine.signal.is_over() {
@@ -145,7 +145,7 @@ impl SortedFiles {
         engine.writing_files().insert(name.clone());
         self.done.names.push(name.clone());
         let sink = ChecksummedWriter::new(AtomicFile::create(engine.path(&name))?);
-        let writer = ParquetWriter::new(sink, self.schema.arrow(), self.options.clone())?;
+        let writer = ParquetWriter::new(sink, self.schema.file_schema(), self.options.clone())?;
         let entry = FileEntry {
             number,
             name,

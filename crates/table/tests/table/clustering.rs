@@ -80,7 +80,8 @@ fn create(folder: &Path, columns: &[&str]) -> Table {
 fn parquet_files(folder: &Path) -> Vec<PathBuf> {
     let data = folder.join("_data");
     let entries = std::fs::read_dir(if data.is_dir() { &data } else { folder }).unwrap();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some()).collect();
     paths.sort();
     paths
 }

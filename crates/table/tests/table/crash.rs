@@ -59,7 +59,7 @@ fn inspect(image: &Image, allowed: &AllowedVersions<'_>, random: &mut Rng, found
     if let Some(disk) = &disk {
         disk.take_images(4, random.u64(..));
     }
-    let parquet_files = image.files.keys().filter(|name| name.starts_with("_data/")).count();
+    let parquet_files = image.files.keys().filter(|name| name.starts_with("_data/") && name.contains(".pq")).count();
     let table = match Table::open(&path, options()) {
         Ok(table) => table,
         Err(Error::NoTable { .. }) if allowed.at_least.is_none() => {

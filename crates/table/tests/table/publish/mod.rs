@@ -186,7 +186,8 @@ fn assert_no_leftovers(table: &Table, folder: &Path, what: &str) {
         }
     }
     assert_eq!(names(&folder.join("metadata")), needed, "{what}");
-    let files = names(&folder.join("_data"));
+    let mut files = names(&folder.join("_data"));
+    files.remove("_README");
     assert_eq!(files, data, "{what}");
 }
 
@@ -364,4 +365,48 @@ fn a_column_that_was_widened_beyond_iceberg_is_an_error_that_names_the_column() 
     table.widen_column("n", &DataType::Float64).unwrap();
     let error = table.publish_now().unwrap_err();
     assert!(error.to_string().contains("column n: files have it in a narrower type"), "{error}");
+}
+
+/// Readers find fields within columns by numbers, which no two fields of the table share, also if the fields of batches have other ones.
+#[test]
+fn fields_within_columns_have_numbers_that_no_other_field_has() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().canonicalize().unwrap().join("table");
+    // As pyarrow gives the fields of a file that another program has written.
+    let foreign = |name: &str| {
+        let metadata = [("PARQUET:field_id".to_owned(), "1".to_owned())].into();
+        Field::new(name, DataType::Int64, true).with_metadata(metadata)
+    };
+    let point = DataType::Struct(vec![foreign("x"), foreign("y")].into());
+    let list = DataType::List(Arc::new(Field::new("item", point.clone(), true)));
+    let schema = Schema::new(vec![
+        Field::new("id", DataType::Int64, false),
+        Field::new("points", list, true),
+        Field::new("point", point.clone(), true),
+    ]);
+    let table = Table::create(&folder, &schema, &["id"], options()).unwrap();
+    let rows = |table: &Table| {
+        let schema = table.schema().unwrap();
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+        let nulls = schema.fields().iter().skip(1).map(|field| arrow_array::new_null_array(field.data_type(), 100));
+        RecordBatch::try_new(Arc::clone(&schema), std::iter::once(ids).chain(nulls).collect()).unwrap()
+    };
+    table.upsert(&rows(&table)).unwrap();
+    table.publish(PublishOptions::new()).unwrap();
+    table.drop_column("point").unwrap();
+    table.add_column(&Field::new("point", point.clone(), true), None).unwrap();
+    table.upsert(&rows(&table)).unwrap();
+    drop(table);
+    let table = Table::open(&folder, options()).unwrap();
+    table.publish_now().unwrap();
+    assert!(table.check().unwrap().is_intact());
+    let metadata = metadata(&hinted(&folder));
+    let [first, .., last] = &metadata.schemas[..] else { panic!("one schema") };
+    let id =
+        |schema: &lath_iceberg::Schema, name: &str| schema.fields.iter().find(|field| field.name == name).unwrap().id;
+    assert_eq!((id(first, "point"), id(last, "point")), (3, 9));
+    assert_eq!((first.highest_field_id(), last.highest_field_id(), metadata.last_column_id), (8, 11, 11));
+    // The types of the table, and so of the batches that it takes and gives, have what they were given.
+    assert_eq!(*table.schema().unwrap().field(2).data_type(), point);
+    assert_eq!(*table.get(7).unwrap().unwrap().column(2).data_type(), point);
 }
