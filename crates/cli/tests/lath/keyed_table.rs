@@ -187,11 +187,8 @@ fn a_damaged_table_is_reported_and_repaired() {
     let table = cities(&folder);
     assert_eq!(lath(["table", "compact", &table]).code, 0);
     fs::copy(sample("trips/2025-01.parquet"), format!("{table}/00000000-no-commit.parquet")).unwrap();
-    let file = fs::read_dir(&table).unwrap().map(|entry| entry.unwrap().path());
-    let file = file.into_iter().find(|path| {
-        path.extension().is_some_and(|extension| extension == "parquet")
-            && !path.to_str().unwrap().contains("no-commit")
-    });
+    let file = fs::read_dir(format!("{table}/_data")).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "pq"));
     fs::write(file.unwrap(), b"PAR1").unwrap();
     let check = lath(["table", "check", &table]);
     assert!(check.text(3).lines().count() >= 1, "{check:?}");

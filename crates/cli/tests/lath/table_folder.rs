@@ -33,9 +33,9 @@ fn sorted(mut ids: Vec<i64>) -> Vec<i64> {
 
 /// A file of the table.
 fn a_file(table: &str) -> String {
-    let mut files = fs::read_dir(table).unwrap().map(|entry| entry.unwrap().path());
-    let is_parquet = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "parquet");
-    files.find(is_parquet).unwrap().to_str().unwrap().to_owned()
+    let mut files = fs::read_dir(format!("{table}/_data")).unwrap().map(|entry| entry.unwrap().path());
+    let has_rows = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "pq");
+    files.find(has_rows).unwrap().to_str().unwrap().to_owned()
 }
 
 #[test]

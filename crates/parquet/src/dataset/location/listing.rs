@@ -259,10 +259,19 @@ fn expand_glob(pattern: &str, options: &DatasetOptions, found: &mut Vec<ListedFi
         }
     }
     if found.len() == before {
+        // The files of a table with a primary key end otherwise.
+        if !options.plain_files
+            && let Some((folder, format)) = Path::new(pattern).parent().and_then(FolderFormat::enclosing)
+        {
+            return Err(format.refuse(&folder.display().to_string()));
+        }
         return Err(nothing(Path::new(pattern), "no file has a matching name"));
     }
     Ok(())
 }
+
+/// The folder with the files of a table with a primary key, within the table's.
+const TABLE_FILES: &str = "_data";
 
 /// Adds the Parquet files below `directory`, in the order of their names.
 fn walk(directory: &Path, options: &DatasetOptions, found: &mut Vec<ListedFile>) -> Result<()> {
@@ -275,7 +284,8 @@ fn walk(directory: &Path, options: &DatasetOptions, found: &mut Vec<ListedFile>)
         {
             return Err(format.refuse(&directory.display().to_string()));
         }
-        if !is_passed_over(name.as_encoded_bytes()) {
+        let has_table_files = options.plain_files && name == TABLE_FILES;
+        if has_table_files || !is_passed_over(name.as_encoded_bytes()) {
             // The entry itself would hold more memory, and is dropped.
             let kind = entry.file_type().map_err(|error| unreachable(&entry.path(), error))?;
             entries.push((name, kind));
@@ -288,12 +298,18 @@ fn walk(directory: &Path, options: &DatasetOptions, found: &mut Vec<ListedFile>)
         // A symbolic link to a file is followed; one to a directory is not, so that no loop can arise.
         if kind.is_dir() {
             walk(&path, options, found)?;
-        } else if is_parquet(&name) && (kind.is_file() || path.is_file()) {
+        } else if (is_parquet(&name) || is_table_file(&path)) && (kind.is_file() || path.is_file()) {
             found.push(ListedFile::local(&path));
         }
         path.pop();
     }
     Ok(())
+}
+
+/// Whether this is a file of a table with a primary key, which the option for plain files reads.
+fn is_table_file(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    folder.is_some_and(|folder| folder == TABLE_FILES) && path.extension().is_some_and(|extension| extension == "pq")
 }
 
 /// Whether a search skips files or directories of this name. `_key=value` is a partition.

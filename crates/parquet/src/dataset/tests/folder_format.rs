@@ -82,6 +82,23 @@ fn plain_folders_and_single_files_are_read() {
 }
 
 #[test]
+fn the_files_of_a_table_are_read_as_plain_files_on_request() {
+    let (_guard, path) = directory();
+    for name in ["t/_data/0.pq", "t/_data/1.pq", "t/_other/2.pq", "t/3.pq"] {
+        write(&path.join(name), vec![("x", int64(0..3))]);
+    }
+    fs::write(path.join("t/_table.lath"), "").unwrap();
+    fs::write(path.join("t/_data/_README"), "").unwrap();
+    for location in ["t", "t/_data", "t/_data/*.pq", "t/*.parquet", "t/_data/*.parquet"] {
+        let error = files(&path, &[location], options()).unwrap_err();
+        assert!(error.contains("a table with a primary key"), "{location}: {error}");
+    }
+    for location in ["t", "t/_data", "t/_data/*.pq"] {
+        assert_eq!(files(&path, &[location], options().plain_files(true)), Ok(2), "{location}");
+    }
+}
+
+#[test]
 fn a_format_is_known_at_its_folder_and_below() {
     let (_guard, path) = lake();
     let expected = [
