@@ -1,11 +1,11 @@
 //! Replaces stores in a build without the feature `object-store`: types without values.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Write};
 
 use bytes::Bytes;
 
-use super::{StoreOptions, Version};
+use super::{Replaces, StoreOptions, Version};
 
 /// An object of a store: a type without values.
 #[derive(Debug, Clone)]
@@ -101,6 +101,54 @@ impl Store {
     /// # Errors
     /// None: there is no object.
     pub fn list_after(&self, _prefix: &str, _after: Option<&str>) -> io::Result<Vec<ListedObject>> {
+        match self.0 {}
+    }
+
+    /// Begins an object.
+    ///
+    /// # Errors
+    /// None: there is no store.
+    pub fn upload(&self, _replaces: Replaces) -> io::Result<Upload> {
+        match self.0 {}
+    }
+}
+
+/// An object under construction: a type without values.
+#[derive(Debug)]
+pub struct Upload(Infallible);
+
+impl Upload {
+    /// Deletes what was sent, from another thread.
+    pub fn abort_handle(&self) -> UploadAbort {
+        match self.0 {}
+    }
+
+    /// Makes the object visible.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn commit(self) -> io::Result<Version> {
+        match self.0 {}
+    }
+}
+
+impl Write for Upload {
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        match self.0 {}
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+/// Deletes what an upload has sent: a type without values.
+#[derive(Debug, Clone)]
+pub struct UploadAbort(Infallible);
+
+impl UploadAbort {
+    /// Deletes what was sent.
+    pub fn abort(&self) {
         match self.0 {}
     }
 }

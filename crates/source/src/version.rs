@@ -7,6 +7,18 @@ use std::path::Path;
 #[cfg(feature = "object-store")]
 use std::sync::Arc;
 
+/// Which object an upload may replace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Replaces {
+    /// Any, or none.
+    #[default]
+    Any,
+    /// None: it is an error if there is one.
+    None,
+    /// Only the object with this version.
+    Version(Version),
+}
+
 /// A state of a file. Equal versions have the same bytes, as far as metadata can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Version {

@@ -2,7 +2,7 @@
 //!
 //! The default features do not depend on Arrow, so that the kernels' tests can use them; feature `arrow` adds random
 //! Parquet files ([`random`]) and the comparison of readers' results ([`equality`]), feature `server` a web server with
-//! faults ([`server`]).
+//! faults ([`server`]) and an S3 server ([`s3`]).
 //!
 //! ```
 //! use lath_testkit::{GuardedBytes, Seeded, lengths};
@@ -28,6 +28,8 @@ mod ladder;
 mod modules;
 #[cfg(feature = "arrow")]
 pub mod random;
+#[cfg(feature = "server")]
+pub mod s3;
 mod seeded;
 #[cfg(feature = "server")]
 pub mod server;

@@ -16,7 +16,7 @@ Examples:
   python: pyiceberg.catalog.load_catalog(uri=\"http://127.0.0.1:8181\", type=\"rest\").load_table(\"public.orders\").scan().to_arrow()
   DuckDB: ATTACH '' AS shop (TYPE iceberg, ENDPOINT 'http://127.0.0.1:8181', AUTHORIZATION_TYPE 'none');";
 
-/// What is served where, and for which clients.
+/// The database, the address and the clients.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Folder of the database

@@ -30,6 +30,8 @@ mod kv;
 mod lake;
 mod merge;
 mod metadata;
+#[cfg(all(unix, feature = "object-store", feature = "sql"))]
+mod object_store;
 mod parquet_types;
 mod partitions;
 #[cfg(feature = "sql")]

@@ -1,14 +1,19 @@
 //! Sends requests to one store: a bounded number at a time, with retries, and with a check that answers are complete.
 
+use std::future::Future;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
-use object_store::{Error, GetOptions, GetRange, ObjectMeta, ObjectStore};
+use object_store::{
+    Attributes, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, PutMode, PutMultipartOptions,
+    PutOptions, PutPayload, UploadPart,
+};
 use tokio::sync::Semaphore;
 
 use super::failure;
@@ -46,7 +51,7 @@ impl Client {
     /// All bytes of `range`, and the metadata of the object.
     pub(super) fn get(self: &Arc<Self>, path: &Path, range: GetRange) -> io::Result<(Bytes, ObjectMeta)> {
         let (client, object) = (Arc::clone(self), path.clone());
-        self.threads.wait(async move { client.fetch(&object, range).await })?.map_err(|error| self.explain(path, error))
+        self.wait(async move { client.fetch(&object, range).await })?.map_err(|error| self.explain(path, error))
     }
 
     /// The bytes of each of `ranges`, requested at the same time.
@@ -66,18 +71,65 @@ impl Client {
             let fetches = ranges.into_iter().map(|range| client.fetch(&object, GetRange::Bounded(range)));
             futures_util::future::try_join_all(fetches).await
         };
-        self.threads.wait(work)?.map_err(|error| self.explain(path, error))
+        self.wait(work)?.map_err(|error| self.explain(path, error))
     }
 
     /// The metadata of the object at `path`.
     pub(super) fn head(self: &Arc<Self>, path: &Path) -> io::Result<ObjectMeta> {
+        self.metadata(path).map(|(meta, _)| meta)
+    }
+
+    /// The metadata of the object at `path`, and what its writer added to it.
+    pub(super) fn metadata(self: &Arc<Self>, path: &Path) -> io::Result<(ObjectMeta, Attributes)> {
         let (client, object) = (Arc::clone(self), path.clone());
         let work = async move {
             let _permit = client.in_flight.acquire().await;
             let options = GetOptions { head: true, ..GetOptions::default() };
-            client.store.get_opts(&object, options).await.map(|answer| answer.meta)
+            client.store.get_opts(&object, options).await.map(|answer| (answer.meta, answer.attributes))
         };
-        self.threads.wait(work)?.map_err(|error| self.explain(path, error))
+        self.wait(work)?.map_err(|error| self.explain(path, error))
+    }
+
+    /// Writes an object.
+    pub(super) async fn put(
+        &self,
+        path: &Path,
+        payload: PutPayload,
+        mode: PutMode,
+        attributes: Attributes,
+    ) -> Result<(), Error> {
+        let _permit = self.in_flight.acquire().await;
+        let options = PutOptions { mode, attributes, ..PutOptions::default() };
+        self.store.put_opts(path, payload, options).await.map(|_| ())
+    }
+
+    /// Begins an object that is sent in parts.
+    pub(super) async fn begin_parts(
+        &self,
+        path: &Path,
+        attributes: Attributes,
+    ) -> Result<Box<dyn MultipartUpload>, Error> {
+        let _permit = self.in_flight.acquire().await;
+        self.store.put_multipart_opts(path, PutMultipartOptions { attributes, ..PutMultipartOptions::default() }).await
+    }
+
+    /// Sends a part.
+    pub(super) async fn send_part(&self, part: UploadPart) -> Result<(), Error> {
+        let _permit = self.in_flight.acquire().await;
+        part.await
+    }
+
+    /// Runs `work` on the threads of requests, and waits for its result.
+    pub(super) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
+        self.threads.wait(work)
+    }
+
+    /// Starts `work` on the threads of requests.
+    pub(super) fn start<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> io::Result<Receiver<T>> {
+        self.threads.start(work)
     }
 
     /// The objects whose path is below `prefix` and, if there is one, after `after`.
@@ -95,7 +147,7 @@ impl Client {
             }
             Ok(found)
         };
-        self.threads.wait(work)?.map_err(|error| self.explain(&prefix, error))
+        self.wait(work)?.map_err(|error| self.explain(&prefix, error))
     }
 
     /// Sends a request, and retries it if the body ends early. The `object_store` crate retries errors before the body.
@@ -140,7 +192,7 @@ impl Client {
         io::Error::other("the object has been replaced since it was opened or listed; open it again")
     }
 
-    fn explain(&self, path: &Path, error: Error) -> io::Error {
+    pub(super) fn explain(&self, path: &Path, error: Error) -> io::Error {
         failure::explain(&self.url(path), error)
     }
 }

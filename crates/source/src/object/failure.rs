@@ -17,6 +17,10 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
         Error::Unauthenticated { .. } => {
             (ErrorKind::PermissionDenied, "the credentials are missing or wrong".to_owned(), credentials(url))
         }
+        Error::AlreadyExists { .. } => (ErrorKind::AlreadyExists, "there is such an object already".to_owned(), ""),
+        Error::Precondition { .. } => {
+            (ErrorKind::Other, "the object has been replaced since it was opened or listed".to_owned(), "open it again")
+        }
         Error::NotSupported { .. } => no_ranges(),
         Error::InvalidPath { .. } => (ErrorKind::InvalidInput, root(&error), "check the spelling"),
         other => {

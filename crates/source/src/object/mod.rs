@@ -1,4 +1,4 @@
-//! Reads objects in S3, Google Cloud Storage, Azure and behind HTTP, with the `object_store` crate.
+//! Reads and writes objects in S3, Google Cloud Storage, Azure and behind HTTP, with the `object_store` crate.
 //!
 //! Calls block. Requests run on a separate small runtime, so callers may be on any thread, even on a thread of another runtime.
 
@@ -7,6 +7,7 @@ mod connections;
 mod failure;
 mod runtime;
 mod store;
+mod upload;
 
 use std::fmt;
 use std::io;
@@ -22,6 +23,7 @@ use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
 
 pub use connections::Connections;
 pub use store::{ListedObject, Store};
+pub use upload::{Upload, UploadAbort};
 
 /// One request reads ranges that are at most this far apart, however short they are. The requests of one read are in flight together, so
 /// a saved request saves its own cost but no waiting time.

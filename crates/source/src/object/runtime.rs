@@ -19,12 +19,21 @@ pub(super) struct RequestThreads {
 impl RequestThreads {
     /// Runs `work` and waits for its result. The work runs on separate threads, so the caller may be on a thread of another runtime.
     pub(super) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
+        let receiver = self.start(work)?;
+        receiver.recv().map_err(|_| io::Error::other("the thread that made the request has ended"))
+    }
+
+    /// As [`wait`](Self::wait), but returns where the result will be received.
+    pub(super) fn start<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> io::Result<mpsc::Receiver<T>> {
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle()?.spawn(async move {
             // This fails if the caller has stopped waiting.
             let _ = sender.send(work.await);
         });
-        receiver.recv().map_err(|_| io::Error::other("the thread that made the request has ended"))
+        Ok(receiver)
     }
 
     fn handle(&self) -> io::Result<Handle> {

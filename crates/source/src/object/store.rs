@@ -1,4 +1,4 @@
-//! Finds the store of a URL, and lists and opens its objects.
+//! Finds the store of a URL, and lists, opens and writes its objects.
 
 use std::io;
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
 use super::client::Client;
+use super::upload::{PART_BYTES, Upload};
 use super::{Connections, ObjectFile, version};
-use crate::{StoreOptions, Version};
+use crate::{Replaces, StoreOptions, Version};
 
 /// The address of an object in a store, and the connections to that store.
 #[derive(Debug, Clone)]
@@ -104,6 +105,24 @@ impl Store {
     /// If the request fails, or there is no such object.
     pub fn version(&self) -> io::Result<Version> {
         self.client.head(&self.path(&self.key)?).map(|meta| version(&meta))
+    }
+
+    /// Begins an object, which is visible once it is committed.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] for a web server, [`io::ErrorKind::InvalidInput`] if the URL has no path of an object,
+    /// [`io::ErrorKind::AlreadyExists`] if there is an object that must not be replaced; if the request that finds it out fails.
+    pub fn upload(&self, replaces: Replaces) -> io::Result<Upload> {
+        if self.is_web {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "files are not written to web servers, only to s3:, gs:, az: and abfss:",
+            ));
+        }
+        if self.key.is_empty() || self.key.ends_with('/') {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of the object is missing"));
+        }
+        Upload::begin(&self.client, self.path(&self.key)?, replaces, PART_BYTES)
     }
 
     /// The objects below the directory `prefix`, in no particular order.

@@ -56,18 +56,14 @@ pub(crate) fn is_true(name: &str, value: &str) -> Result<bool> {
     }
 }
 
-/// The local path of `location`, which a statement writes to.
+/// The path of the file `location`, which a statement writes; a URL of an object store is a path, too.
 ///
 /// # Errors
-/// If the location is in an object store.
+/// If it would be a file in a folder of another format.
 pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
-    match local_path(location) {
-        Some(path) => {
-            FolderFormat::check_written(path).map_err(external)?;
-            Ok(path.to_owned())
-        }
-        None => plan_err!("{location}: files are written to local folders only"),
-    }
+    let Some(path) = local_path(location) else { return Ok(location.into()) };
+    FolderFormat::check_written(path).map_err(external)?;
+    Ok(path.to_owned())
 }
 
 /// The local folder at `location`, to which INSERT adds files.
@@ -75,6 +71,9 @@ pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
 /// # Errors
 /// If the location is in an object store, or no folder.
 pub(crate) fn written_folder(location: &str) -> Result<PathBuf> {
+    if local_path(location).is_none() {
+        return plan_err!("{location}: files are added to local folders only");
+    }
     let path = written_path(location)?;
     if path.is_file() || location.contains(['*', '?', '[']) || TextFormat::from_name(&path).is_some() && !path.is_dir()
     {

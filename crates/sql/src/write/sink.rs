@@ -178,8 +178,9 @@ impl Work {
 
     fn begin(&self) -> lath_parquet::Result<Files> {
         let (folder, below) = match &self.destination {
-            Destination::File { path, .. } => {
-                let file = AtomicFile::create_with(path, &self.uncommitted)?;
+            Destination::File { path, may_replace } => {
+                let create = if *may_replace { AtomicFile::create_with } else { AtomicFile::create_new_with };
+                let file = create(path, &self.uncommitted)?;
                 return Ok(Files::One(FileWriter::begin(file, &self.schema, &self.format)?));
             }
             // The folder gets its final name when it is complete.

@@ -12,7 +12,7 @@ use lath_parquet::{Error, Result};
 use super::folder::Folder;
 use super::temporary;
 use super::uncommitted::{BegunOutput, Entry, UncommittedFiles, remove_empty};
-use super::{UNSYNCED, located};
+use super::{UNSYNCED, located, store_url};
 
 /// Files that are written into a temporary folder, and appear together in their target folder in [`commit`](Self::commit).
 /// Dropping them before removes the temporary folder with its files.
@@ -39,13 +39,18 @@ impl AtomicFiles {
     /// folder in it is named after `name`; leftovers of killed processes with this name are removed.
     ///
     /// # Errors
-    /// [`Error::Io`] if a folder cannot be created or opened, [`Error::Cancelled`] if `uncommitted` was abandoned.
+    /// [`Error::Io`] if a folder cannot be created or opened, [`Error::Invalid`] if it is a URL of an object store,
+    /// [`Error::Cancelled`] if `uncommitted` was abandoned.
     pub fn create_with(
         folder: impl AsRef<Path>,
         name: impl AsRef<OsStr>,
         uncommitted: &UncommittedFiles,
     ) -> Result<Self> {
         let folder = folder.as_ref();
+        if store_url(folder).is_some() {
+            let what = format!("{}: files that appear together are written to local folders only", folder.display());
+            return Err(Error::invalid(what));
+        }
         let called: Arc<str> = folder.display().to_string().into();
         let (entry, (lock, path, opened)) = uncommitted.begin(|| {
             let mut opened = Vec::new();
@@ -55,7 +60,7 @@ impl AtomicFiles {
             match created {
                 Ok((lock, temporary)) => {
                     let path = temporary.path.clone();
-                    Ok((BegunOutput { temporary, made }, (lock, path, opened)))
+                    Ok((BegunOutput::Local { temporary, made }, (lock, path, opened)))
                 }
                 Err(error) => {
                     remove_empty(&made);

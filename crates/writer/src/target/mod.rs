@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files and objects that appear whole or not at all.
 
 mod files;
 mod folder;
@@ -12,7 +12,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lath_parquet::{Error, Result};
+use lath_parquet::{DatasetOptions, Error, Result};
+use lath_source::{Replaces, Upload, split_scheme};
 
 pub use files::AtomicFiles;
 pub use uncommitted::UncommittedFiles;
@@ -31,12 +32,28 @@ const UNSYNCED: &str =
 ///
 /// The temporary file is called `.NAME.lath-0.partial`, or has another number. The next process that creates the same file
 /// removes leftovers of killed processes with such names.
+///
+/// The URL of an object (`s3://bucket/key`, `gs:`, `az:`, `abfss:`) is a target, too. The object is sent while it is written, and is
+/// visible once it is committed. A killed process leaves parts that are not visible; a rule of the bucket can delete them after some days.
 #[derive(Debug)]
 pub struct AtomicFile {
-    // Before the file, so that the temporary name is removed while the file is locked.
-    pending: Option<Pending>,
-    file: File,
+    sink: Sink,
     name: Arc<str>,
+}
+
+#[derive(Debug)]
+enum Sink {
+    /// A device or pipe.
+    Direct(File),
+    // The name comes first, so that it is removed while the file is locked.
+    Local {
+        pending: Pending,
+        file: File,
+    },
+    Object {
+        entry: Entry,
+        upload: Upload,
+    },
 }
 
 /// A file that still has its temporary name.
@@ -61,16 +78,39 @@ impl AtomicFile {
     /// # Errors
     /// As [`create`](Self::create), and [`Error::Cancelled`] if the list was abandoned.
     pub fn create_with(path: impl AsRef<Path>, uncommitted: &UncommittedFiles) -> Result<Self> {
-        let path = path.as_ref();
+        Self::create_replacing(path.as_ref(), Replaces::Any, uncommitted)
+    }
+
+    /// As [`create_with`](Self::create_with), for a file that does not exist. An object that comes while this one is written is not
+    /// replaced either, as far as its store can compare; a local file is.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with), and [`Error::Io`] ([`io::ErrorKind::AlreadyExists`]) if it exists.
+    pub fn create_new_with(path: impl AsRef<Path>, uncommitted: &UncommittedFiles) -> Result<Self> {
+        Self::create_replacing(path.as_ref(), Replaces::None, uncommitted)
+    }
+
+    fn create_replacing(path: &Path, replaces: Replaces, uncommitted: &UncommittedFiles) -> Result<Self> {
         let name: Arc<str> = path.display().to_string().into();
         let failed = |op| {
             let name = &name;
             move |error| located(Error::io(op, error), name)
         };
+        if let Some(url) = store_url(path) {
+            let store = DatasetOptions::new().object_store(url)?;
+            let (entry, upload) = uncommitted.begin(|| {
+                let upload = store.upload(replaces).map_err(failed("create"))?;
+                Ok((BegunOutput::Object(upload.abort_handle()), upload))
+            })?;
+            return Ok(Self { sink: Sink::Object { entry, upload }, name });
+        }
         let existing = fs::metadata(path).ok();
         if existing.as_ref().is_some_and(|existing| !existing.is_file() && !existing.is_dir()) {
             let file = OpenOptions::new().write(true).open(path).map_err(failed("create"))?;
-            return Ok(Self { pending: None, file, name });
+            return Ok(Self { sink: Sink::Direct(file), name });
+        }
+        if replaces == Replaces::None && existing.is_some() {
+            return Err(failed("create")(io::Error::from(io::ErrorKind::AlreadyExists)));
         }
         // Through a symbolic link its target is replaced, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -80,39 +120,47 @@ impl AtomicFile {
         let folder = Folder::of(&path).map_err(failed("open its folder"))?;
         let (entry, file) = uncommitted.begin(|| {
             let (file, temporary) = temporary::create_file(&path, &folder).map_err(failed("create"))?;
-            Ok((BegunOutput { temporary, made: Vec::new() }, file))
+            Ok((BegunOutput::Local { temporary, made: Vec::new() }, file))
         })?;
         // Dropping it on an error removes the file again.
-        let target = Self { pending: Some(Pending { entry, path, folder }), file, name: Arc::clone(&name) };
+        let pending = Pending { entry, path, folder };
         if let Some(existing) = existing {
-            target.file.set_permissions(existing.permissions()).map_err(failed("create"))?;
+            file.set_permissions(existing.permissions()).map_err(failed("create"))?;
         }
-        Ok(target)
+        Ok(Self { sink: Sink::Local { pending, file }, name })
     }
 
     /// Syncs the file, renames it to its name, and syncs the folder: after a crash, the target is either the old or the new file.
+    /// An object is sent to its end, and becomes visible.
     ///
     /// # Errors
     /// [`Error::Io`]; the target is unchanged, unless syncing its folder failed. [`Error::Cancelled`] if it was abandoned.
-    pub fn commit(mut self) -> Result<()> {
-        let name = Arc::clone(&self.name);
+    pub fn commit(self) -> Result<()> {
+        let Self { sink, name } = self;
         let failed = |op| {
             let name = &name;
             move |error| located(Error::io(op, error), name)
         };
-        let Some(Pending { entry, path, folder }) = self.pending.take() else {
-            return self.file.flush().map_err(failed("write"));
-        };
-        self.file.sync_all().map_err(failed("write to the disk"))?;
-        entry.commit(|temporary| {
-            // Another host that does not see the lock may have removed the file, and given its name to another one.
-            if !temporary.is_there() {
-                let gone = io::Error::new(io::ErrorKind::NotFound, "another process has removed it");
-                return Err(failed("rename the temporary file")(gone));
+        match sink {
+            Sink::Direct(mut file) => file.flush().map_err(failed("write")),
+            Sink::Local { pending: Pending { entry, path, folder }, file } => {
+                file.sync_all().map_err(failed("write to the disk"))?;
+                entry.commit(|temporary| {
+                    // Another host that does not see the lock may have removed the file, and given its name to another one.
+                    if !temporary.is_there() {
+                        let gone = io::Error::new(io::ErrorKind::NotFound, "another process has removed it");
+                        return Err(failed("rename the temporary file")(gone));
+                    }
+                    fs::rename(&temporary.path, &path).map_err(failed("rename the temporary file"))
+                })?;
+                folder.sync().map_err(failed(UNSYNCED))
             }
-            fs::rename(&temporary.path, &path).map_err(failed("rename the temporary file"))
-        })?;
-        folder.sync().map_err(failed(UNSYNCED))
+            Sink::Object { entry, upload } => entry.commit_object(|| match upload.commit() {
+                Ok(_) => Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Error::Cancelled),
+                Err(error) => Err(failed("write")(error)),
+            }),
+        }
     }
 
     /// Name of the file in errors.
@@ -123,12 +171,24 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        match &mut self.sink {
+            Sink::Direct(file) | Sink::Local { file, .. } => file.write(bytes),
+            Sink::Object { upload, .. } => upload.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        match &mut self.sink {
+            Sink::Direct(file) | Sink::Local { file, .. } => file.flush(),
+            Sink::Object { upload, .. } => upload.flush(),
+        }
     }
+}
+
+/// The text of `path` if it is the URL of an object store.
+fn store_url(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    split_scheme(text).is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("file")).then_some(text)
 }
 
 fn located(error: Error, name: &Arc<str>) -> Error {

@@ -208,7 +208,8 @@ fn an_error_says_when_the_file_is_in_place_but_its_folder_is_not_on_the_disk() {
     // A descriptor that allows no operation.
     let flags = i32::try_from(rustix::fs::OFlags::PATH.bits()).unwrap();
     let useless = File::options().read(true).custom_flags(flags).open(folder.path()).unwrap();
-    file.pending.as_mut().unwrap().folder = Folder::from_file(useless);
+    let Sink::Local { pending, .. } = &mut file.sink else { panic!("a local file") };
+    pending.folder = Folder::from_file(useless);
     let error = file.commit().unwrap_err().to_string();
     assert!(error.contains("the output is complete and in place, but a power failure may undo that"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"new");

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lath_parquet::{Error, Result};
+use lath_source::UploadAbort;
 
 use super::temporary::Temporary;
 
-/// The uncommitted files of a program, so that another thread can remove them, for example when a signal arrives, before the
+/// The uncommitted files and objects of a program, so that another thread can remove them, for example when a signal arrives, before the
 /// process ends. Lath itself handles no signals.
 ///
 /// [`AtomicFile::create_with`](crate::AtomicFile::create_with) and [`AtomicFiles::create_with`](crate::AtomicFiles::create_with)
@@ -45,18 +46,24 @@ struct State {
     begun: BTreeMap<u64, BegunOutput>,
 }
 
-/// Files and folders to remove if they are not committed.
+/// What to remove if it is not committed.
 #[derive(Debug)]
-pub(super) struct BegunOutput {
-    pub(super) temporary: Temporary,
-    /// Folders that were created for it, the outermost first; they are removed if they are empty.
-    pub(super) made: Vec<PathBuf>,
+pub(super) enum BegunOutput {
+    /// A file or folder, and folders that were created for it, the outermost first; they are removed if they are empty.
+    Local { temporary: Temporary, made: Vec<PathBuf> },
+    /// The parts of an object.
+    Object(UploadAbort),
 }
 
 impl BegunOutput {
     fn remove(&self) {
-        self.temporary.remove();
-        remove_empty(&self.made);
+        match self {
+            Self::Local { temporary, made } => {
+                temporary.remove();
+                remove_empty(made);
+            }
+            Self::Object(upload) => upload.abort(),
+        }
     }
 }
 
@@ -116,10 +123,20 @@ impl Entry {
     /// [`Error::Cancelled`] if it was abandoned before; errors of `put_in_place`.
     pub(super) fn commit(self, put_in_place: impl FnOnce(&Temporary) -> Result<()>) -> Result<()> {
         let mut state = self.list.lock();
-        let Some(begun) = state.begun.get(&self.id) else { return Err(Error::Cancelled) };
-        put_in_place(&begun.temporary)?;
+        let Some(BegunOutput::Local { temporary, .. }) = state.begun.get(&self.id) else {
+            return Err(Error::Cancelled);
+        };
+        put_in_place(temporary)?;
         state.begun.remove(&self.id);
         Ok(())
+    }
+
+    /// As [`commit`](Self::commit) for an object, which takes long and is safe from being abandoned at the same time.
+    pub(super) fn commit_object<T>(self, complete: impl FnOnce() -> Result<T>) -> Result<T> {
+        if !self.list.lock().begun.contains_key(&self.id) {
+            return Err(Error::Cancelled);
+        }
+        complete()
     }
 }
 
