@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds a release below the target folder, in dist/: per target an archive of the command, one of liblath, and the wheels of both Python
+# Builds a release below the target folder, in archives/: per target an archive of the command, one of liblath, and the wheels of both Python
 # packages; then a list of the packages inside (SBOM, CycloneDX) and SHA256SUMS.
 #
 #   scripts/release.sh [--target TARGET]… [command] [library] [wheels]      all three, for this machine, if none is named
@@ -27,9 +27,10 @@ environment=$(scripts/python-environment.sh scripts/release-requirements.txt)
 export PATH=$environment/bin:$PATH
 glibc=2.17
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-dist=$CARGO_TARGET_DIR/dist
-rm -rf "$dist"
+# Not dist/, where Cargo keeps what the profile compiles for this machine. Archives of other targets stay, those of other versions do not.
+dist=$CARGO_TARGET_DIR/archives
 mkdir -p "$dist"
+find "$dist" -type f ! -name "*-$version[-.]*" -delete
 
 # lath-VERSION-TARGET.tar.gz; its debug information is in a second archive. Backtraces have line numbers if lath.debug lies beside the command.
 command_archive() {
