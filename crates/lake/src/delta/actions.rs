@@ -62,7 +62,8 @@ impl DeletionVector {
 pub(super) struct Metadata {
     /// The identity of the table.
     pub(super) id: Option<String>,
-    pub(super) schema_string: String,
+    /// Absent in the first commit of some tables, whose columns come later.
+    pub(super) schema_string: Option<String>,
     #[serde(default)]
     pub(super) partition_columns: Vec<String>,
     pub(super) configuration: Option<HashMap<String, Option<String>>>,

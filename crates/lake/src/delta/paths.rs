@@ -1,5 +1,7 @@
 //! The paths of actions: URIs, relative to the table's folder or absolute.
 
+use std::borrow::Cow;
+
 use lath_parquet::{Error, Result};
 
 use crate::storage::{Folder, local_path, percent_decoded};
@@ -27,6 +29,17 @@ pub(super) fn resolve_below(folder: &Folder, below: &str, path: &str) -> Result<
             folder.location(&if below.is_empty() { path } else { format!("{below}/{path}") })
         }
     }
+}
+
+/// One text for all paths of the same file: relative to the table's folder, if it is there, and decoded.
+pub(super) fn canonical<'p>(folder: &Folder, path: &'p str) -> Result<Cow<'p, str>> {
+    if !path.contains(['%', ':']) && !path.starts_with('/') {
+        return Ok(Cow::Borrowed(path));
+    }
+    let found = resolve(folder, path)?;
+    let table = folder.location("")?;
+    let below = found.strip_prefix(table.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+    Ok(Cow::Owned(below.unwrap_or(&found).to_owned()))
 }
 
 /// The scheme of an absolute URI. A colon in a relative path is encoded, or behind a slash.

@@ -74,15 +74,18 @@ fn value(json: &Json, data_type: &DataType, side: Side) -> Option<Value> {
         DataType::Decimal128(precision, scale) if *precision <= EXACT_DIGITS => {
             Value::Int(unscaled(&json.as_number()?.to_string(), *scale)?)
         }
-        // The parser of JSON may be off by one in the last place, and writers by the shortest text of a float.
-        DataType::Float64 => {
+        // The parser of JSON may be off by one in the last place, and writers by the shortest text of a float. A column that was widened
+        // has the shortest texts of floats of 32 bits: 3.4 is 3.4000000953674316 then.
+        DataType::Float32 | DataType::Float64 => {
             let value = json.as_f64()?;
-            Value::Float(if side == Side::Min { value.next_down().next_down() } else { value.next_up().next_up() })
-        }
-        DataType::Float32 => {
-            let value = json.as_f64()? as f32;
-            let value = if side == Side::Min { value.next_down().next_down() } else { value.next_up().next_up() };
-            Value::Float(value.into())
+            let narrow = value as f32;
+            let is_narrow = narrow.is_finite() || *data_type == DataType::Float32;
+            Value::Float(match side {
+                Side::Min if is_narrow => narrow.next_down().next_down().into(),
+                Side::Max if is_narrow => narrow.next_up().next_up().into(),
+                Side::Min => value.next_down().next_down(),
+                Side::Max => value.next_up().next_up(),
+            })
         }
         DataType::Utf8View => Value::Bytes(json.as_str()?.as_bytes().to_vec().into()),
         _ => return None,
@@ -134,6 +137,14 @@ mod tests {
         let part = bounds(&["part"]);
         let (below, above) = (Value::Float(0.1f32.next_down().into()), Value::Float(0.1f32.next_up().into()));
         assert!(part.min < Some(below) && part.max > Some(above));
+        // The same text in a column that is wider now.
+        let bound = |number: f64, side| value(&json!(number), &DataType::Float64, side);
+        let exact = Value::Float(3.4f32.into());
+        assert!(bound(3.4, Side::Min).unwrap() < exact && bound(3.4, Side::Max).unwrap() > exact);
+        for far in [1e300, -1e300] {
+            let (min, max) = (bound(far, Side::Min).unwrap(), bound(far, Side::Max).unwrap());
+            assert!(min < Value::Float(far) && max > Value::Float(far) && max < Value::Float(far + 1e290));
+        }
         assert_eq!(bounds(&["absent"]), ColumnBounds::default());
         let damaged = FileStatistics { json: "{".into(), columns: Arc::clone(&file.columns) };
         assert_eq!(damaged.bounds(&path(&["id"])), ColumnBounds::default());

@@ -99,7 +99,8 @@ impl StoredNames {
         let malformed = |what: &str| Error::corrupt(format!("the property {}: {what}", Self::PROPERTY));
         let value: Value = serde_json::from_str(text).map_err(|error| malformed(&error.to_string()))?;
         let mut names = Self::default();
-        names.add(&value).ok_or_else(|| malformed("expected a list of fields with names"))?;
+        // A list of fields; some writers put a struct around it.
+        names.add(value.get("fields").unwrap_or(&value)).ok_or_else(|| malformed("expected a list of fields with names"))?;
         Ok(names)
     }
 

@@ -150,7 +150,14 @@ fn source_range(transform: &Transform, primitive: &PrimitiveType, value: &Litera
         }
         (Transform::Truncate(width), Literal::Int(_) | Literal::Long(_) | Literal::Decimal(_)) => {
             let Some(Value::Int(start)) = predicate_value(value.clone()) else { return (None, None) };
-            (int(start), int(start + i128::from(*width) - 1))
+            let end = start + i128::from(*width) - 1;
+            let largest = match value {
+                Literal::Int(_) => i128::from(i32::MAX),
+                Literal::Long(_) => i128::from(i64::MAX),
+                _ => i128::MAX,
+            };
+            // The smallest integers, cut further down, are the largest ones.
+            if end > largest { (None, None) } else { (int(start), int(end)) }
         }
         (Transform::Truncate(width), Literal::String(prefix)) => {
             let start = Some(Value::Bytes(prefix.clone().into_bytes().into()));
@@ -220,4 +227,20 @@ fn take(metrics: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_that_were_cut_below_the_smallest_one_are_within_the_range() {
+        let range = |value: Literal| source_range(&Transform::Truncate(10_000), &PrimitiveType::Long, &value);
+        let int = |value: i128| Some(Value::Int(value));
+        assert_eq!(range(Literal::Int(-20_000)), (int(-20_000), int(-10_001)));
+        assert_eq!(range(Literal::Long(2_147_480_000)), (int(2_147_480_000), int(2_147_489_999)));
+        // As Java cuts -2147483648 (also in a column that was widened since), and the smallest integer of 64 bits.
+        assert_eq!(range(Literal::Int(2_147_477_296)), (None, None));
+        assert_eq!(range(Literal::Long(i64::MAX - 4193)), (None, None));
+    }
 }

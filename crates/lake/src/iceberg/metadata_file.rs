@@ -9,6 +9,9 @@ use crate::storage::Folder;
 const METADATA_FOLDER: &str = "metadata";
 const HINT: &str = "version-hint.text";
 
+/// The ends of the names of metadata files.
+const ENDS: [&str; 2] = [".metadata.json", ".metadata.json.gz"];
+
 /// The name of the table's newest metadata file, below its folder.
 ///
 /// `version-hint.text` says which file was the newest; later versions of the same names come after it. Without it, the file with
@@ -54,9 +57,11 @@ pub(super) fn read(folder: &Folder, location: &str) -> Result<TableMetadata> {
     TableMetadata::from_bytes(&folder.read(location)?).map_err(|error| located(error, location))
 }
 
-/// Whether a location has the name of a metadata file. Other names may be JSON of any kind.
+/// Whether a location has the name of a metadata file: one with a version, or any in a folder of metadata. Others may be JSON of any kind.
 pub(crate) fn is_metadata_file(location: &str) -> bool {
-    version(location.rsplit('/').next().unwrap_or(location)).is_some()
+    let (folder, name) = location.rsplit_once('/').unwrap_or(("", location));
+    let is_within = folder.rsplit('/').next() == Some(METADATA_FOLDER);
+    version(name).is_some() || (is_within && ENDS.iter().any(|end| name.ends_with(end)))
 }
 
 /// The file that the hint means, or a later one of the same naming.
@@ -84,7 +89,7 @@ fn hinted<'n>(hint: &str, versions: &[(u64, &'n String)]) -> Option<&'n String> 
 
 /// The version in a name: `v7.metadata.json`, `00007-….metadata.json`, or the same compressed.
 fn version(name: &str) -> Option<u64> {
-    let stem = name.strip_suffix(".metadata.json").or_else(|| name.strip_suffix(".metadata.json.gz"))?;
+    let stem = ENDS.iter().find_map(|end| name.strip_suffix(end))?;
     let stem = stem.strip_suffix(".gz").unwrap_or(stem);
     match stem.strip_prefix('v') {
         Some(digits) => digits.parse().ok(),
@@ -109,8 +114,10 @@ mod tests {
             ("x.metadata.json", None),
         ] {
             assert_eq!(version(name), expected, "{name}");
-            assert_eq!(is_metadata_file(&format!("s3://lake/t/metadata/{name}")), expected.is_some(), "{name}");
+            assert_eq!(is_metadata_file(&format!("s3://lake/t/other/{name}")), expected.is_some(), "{name}");
         }
+        assert!(is_metadata_file("t/metadata/final.metadata.json"));
+        assert!(!is_metadata_file("t/metadata/final.json"));
     }
 
     #[test]

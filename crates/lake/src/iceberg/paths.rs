@@ -65,7 +65,8 @@ fn plain(location: &str) -> String {
             return format!("s3://{rest}");
         }
     }
-    location.to_owned()
+    // A relative warehouse; the paths of files are written without the dot.
+    location.strip_prefix("./").unwrap_or(location).to_owned()
 }
 
 #[cfg(test)]
@@ -89,6 +90,10 @@ mod tests {
             ] {
                 assert_eq!(locations.find(named).unwrap(), found, "{named} of {table}");
             }
+        }
+        let relative = Locations::new(&folder, "./warehouse/t");
+        for named in ["warehouse/t/data/a.parquet", "./warehouse/t/data/a.parquet", "data/a.parquet"] {
+            assert_eq!(relative.find(named).unwrap(), "/now/t/data/a.parquet");
         }
     }
 }

@@ -34,6 +34,51 @@ fn each_version_has_the_files_that_were_added_and_not_removed() {
 }
 
 #[test]
+fn a_file_is_the_same_under_all_its_paths() {
+    let table = Table::new(&[]);
+    let folder = table.path().to_str().unwrap().to_owned();
+    let paths = [
+        ("a b#.parquet", "a%20b%23.parquet", format!("file:{folder}/a%20b%23.parquet")),
+        ("c.parquet", "c.parquet", format!("file://{folder}/c.parquet")),
+        ("d.parquet", "%64.parquet", format!("{folder}/d.parquet")),
+        ("e.parquet", "e.parquet", "%65.parquet".to_owned()),
+    ];
+    let (mut adds, mut removes) = (Vec::new(), Vec::new());
+    for (id, (name, path, other)) in (1..).zip(&paths) {
+        let mut add = table.file(name, &[(id, "x")]);
+        add["add"]["path"] = json!(path);
+        adds.push(add);
+        removes.push(json!({ "remove": { "path": other, "deletionTimestamp": 1, "dataChange": true } }));
+    }
+    table.commit(1, &adds);
+    assert_eq!(table.rows(None).unwrap(), ["1 x", "2 x", "3 x", "4 x"]);
+    // Added again by another path: still one file.
+    let mut again = adds[1].clone();
+    again["add"]["path"] = json!(paths[1].2);
+    table.commit(2, &[again]);
+    assert_eq!(table.rows(None).unwrap(), ["1 x", "2 x", "3 x", "4 x"]);
+    table.commit(3, &removes);
+    assert_eq!(table.rows(None).unwrap(), [""; 0]);
+}
+
+#[test]
+fn actions_may_span_lines_and_the_first_metadata_may_lack_columns() {
+    let table = Table::empty();
+    let fields = [field("id", json!("long")), field("text", json!("string"))];
+    let with_columns = metadata(&fields, &[], json!({}));
+    let mut without = with_columns.clone();
+    without["metaData"].as_object_mut().unwrap().remove("schemaString");
+    table.commit(0, &[protocol(1, None), without]);
+    assert!(table.error().contains("the table has no schema"), "{}", table.error());
+    let add = table.file("one.parquet", &[(1, "a")]);
+    let text = [&with_columns, &add].map(|action| serde_json::to_string_pretty(action).unwrap()).join("\n");
+    fs::write(table.log(&format!("{:020}.json", 1)), &text).unwrap();
+    assert_eq!(table.rows(None).unwrap(), ["1 a"]);
+    fs::write(table.log(&format!("{:020}.json", 1)), &text[..text.len() - 2]).unwrap();
+    assert!(table.error().contains("expected actions of Delta Lake"), "{}", table.error());
+}
+
+#[test]
 fn partition_columns_have_their_place_and_type_and_rule_out_files() {
     let table = Table::empty();
     let fields = [field("day", json!("date")), field("id", json!("long")), field("text", json!("string"))];

@@ -64,6 +64,15 @@ fn checkpoint(table: &Table, name: &str, actions: &[Value]) {
     write(&table.log(name), &decoder.flush().unwrap().unwrap());
 }
 
+/// Writes actions that readers do not need, as a Parquet file of the log that lacks the columns of others.
+fn checkpoint_of_transactions(table: &Table, name: &str) {
+    let all = checkpoint_schema(false);
+    let schema = Arc::new(Schema::new(vec![all.field_with_name("txn").unwrap().clone()]));
+    let mut decoder = ReaderBuilder::new(schema).build_decoder().unwrap();
+    decoder.decode(b"{\"txn\":{\"appId\":\"x\",\"version\":1}}\n").unwrap();
+    write(&table.log(name), &decoder.flush().unwrap().unwrap());
+}
+
 fn setup() -> [Value; 2] {
     [protocol(1, None), metadata(&[field("id", json!("long")), field("text", json!("string"))], &["text"], json!({}))]
 }
@@ -106,6 +115,19 @@ fn a_checkpoint_stands_for_all_commits_before() {
         let removed = table.rows(Some(3)).unwrap_err().to_string();
         assert!(removed.contains("the first version that can be read is 4"), "{removed}");
     }
+}
+
+#[test]
+fn a_part_of_a_checkpoint_may_lack_the_columns_of_other_parts() {
+    let table = Table::empty();
+    let part = |number: u32| format!("{:020}.checkpoint.{number:010}.{:010}.parquet", 4, 2);
+    let [protocol, metadata] = setup();
+    checkpoint(&table, &part(1), &[protocol, metadata, file(&table, 1, Some("a"))]);
+    checkpoint_of_transactions(&table, &part(2));
+    assert_eq!(table.rows(None).unwrap(), ["1 a"]);
+    let other = table.file("other.parquet", &[(1, "x")]);
+    fs::copy(table.path().join(other["add"]["path"].as_str().unwrap()), table.log(&part(2))).unwrap();
+    assert!(table.error().contains("a checkpoint without actions"), "{}", table.error());
 }
 
 #[test]
@@ -191,4 +213,29 @@ fn compacted_commits_are_read_in_place_of_the_commits() {
     assert_eq!(table.rows(None).unwrap(), expected);
     assert_eq!(expected, ["1 -", "2 -", "3 -"]);
     assert!(table.rows(Some(1)).unwrap_err().to_string().contains("lacks 00000000000000000001.json"));
+}
+
+/// Some writers keep each action of the commits, the newest first, and all `remove` before all `add`.
+#[test]
+fn compacted_commits_may_add_and_remove_the_same_file() {
+    let table = Table::empty();
+    let mut bytes = vector_bytes(&[0]);
+    let len = bytes.len();
+    bytes.resize(len.next_multiple_of(4), 0);
+    let vector = json!({ "storageType": "i", "pathOrInlineDv": z85(&bytes), "sizeInBytes": len, "cardinality": 1 });
+    let mut one = table.file("one.parquet", &[(1, "x"), (2, "x")]);
+    one["add"]["partitionValues"] = json!({ "text": "p" });
+    let deleted = with_vector(one.clone(), &vector);
+    let [_, metadata] = setup();
+    table.commit(0, &[protocol(3, Some(&["deletionVectors"])), metadata]);
+    table.commit(1, &[one.clone(), file(&table, 3, None)]);
+    table.commit(2, &[remove(&one), deleted.clone()]);
+    assert_eq!(table.rows(None).unwrap(), ["2 p", "3 -"]);
+    for actions in [
+        [remove(&one), deleted.clone(), one.clone(), file(&table, 3, None)],
+        [one.clone(), file(&table, 3, None), deleted, remove(&one)],
+    ] {
+        table.write_log(&format!("{:020}.{:020}.compacted.json", 1, 2), &actions);
+        assert_eq!(table.rows(None).unwrap(), ["2 p", "3 -"]);
+    }
 }

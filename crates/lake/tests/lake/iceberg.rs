@@ -142,9 +142,10 @@ impl Table {
                 spec(1, part(1000, 2, "identity")),
                 spec(2, part(1001, 1, "bucket[3]")),
                 spec(3, part(1002, 3, "truncate[1]")),
+                spec(4, part(1003, 1, "void")),
             ],
             "default-spec-id": 0,
-            "last-partition-id": 1002,
+            "last-partition-id": 1003,
             "sort-orders": [{"order-id": 0, "fields": []}],
             "default-sort-order-id": 0,
             "properties": {},
@@ -174,7 +175,7 @@ impl Table {
     }
 
     fn add_data(&mut self, random: &mut fastrand::Rng) {
-        let spec = random.i32(0..4);
+        let spec = random.i32(0..5);
         let model = random_row(random);
         let own = partition(spec, &model);
         let mut rows: Vec<Row> = Vec::new();
@@ -277,7 +278,7 @@ impl Table {
         data.vector = mask.iter().collect();
     }
 
-    /// A file of keys for all rows, or for a partition.
+    /// A file of keys for all rows, or for a partition. A spec whose fields were all removed (`void`) has no partitions.
     fn add_keys(&mut self, random: &mut fastrand::Rng) {
         let ids = random.choice([vec![1], vec![2], vec![1, 3], vec![5], vec![3, 5]]).unwrap();
         let (spec, partition) = match random.bool() {
@@ -313,7 +314,7 @@ impl Table {
         let metadata = TableMetadata::from_bytes(self.metadata.to_string().as_bytes()).unwrap();
         let mut manifests: Vec<ManifestFile> = Vec::new();
         for content in [ManifestContent::Data, ManifestContent::Deletes] {
-            for spec in 0..4 {
+            for spec in 0..5 {
                 let is_here = |(own, entry): &&(i32, ManifestEntry)| {
                     let is_data = entry.data_file.content == FileContent::Data;
                     *own == spec && is_data == (content == ManifestContent::Data)
@@ -385,7 +386,7 @@ impl Table {
                     }
                     Delete::Keys { ids, rows, sequence_number, spec, partition } => {
                         *sequence_number > data.sequence_number
-                            && (*spec == 0 || (*spec, partition) == (data.spec, &data.partition))
+                            && (*spec == 0 || *spec == 4 || (*spec, partition) == (data.spec, &data.partition))
                             && rows.iter().any(|key| ids.iter().all(|id| value(key, *id) == value(row, *id)))
                     }
                 };
@@ -427,6 +428,7 @@ fn partition(spec: i32, row: &Row) -> Vec<Option<Literal>> {
         0 => Vec::new(),
         1 => vec![row.part.map(Literal::Long)],
         2 => apply("bucket[3]", lath_iceberg::PrimitiveType::Int, row.id.map(Literal::Int)),
+        4 => vec![None],
         _ => apply("truncate[1]", lath_iceberg::PrimitiveType::String, row.text.clone().map(Literal::String)),
     }
 }

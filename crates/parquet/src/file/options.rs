@@ -119,11 +119,13 @@ impl OpenOptions {
     }
 
     /// Sets the columns of the table that the file belongs to: the file then has the table's names, and only its columns. Types
-    /// follow the Parquet schema alone, without a stored Arrow schema.
+    /// follow the Parquet schema alone, without a stored Arrow schema, and timestamps of INT96 columns are in microseconds, as tables
+    /// have them: nanoseconds do not reach the year 9999.
     #[must_use]
     pub fn columns(mut self, columns: Arc<ColumnMapping>) -> Self {
         self.columns = Some(columns);
         self.use_hint = false;
+        self.int96_unit = Int96Unit::Microseconds;
         self
     }
 

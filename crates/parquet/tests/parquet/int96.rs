@@ -7,7 +7,7 @@ use arrow_array::types::{Int32Type, TimestampMicrosecondType, TimestampMilliseco
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use bytes::Bytes;
-use lath_parquet::{Dataset, Error, Int96Unit, OpenOptions, ParquetFile, Result, Scan};
+use lath_parquet::{ColumnMapping, Dataset, Error, Int96Unit, MappedColumn, OpenOptions, ParquetFile, Result, Scan};
 use parquet::data_type::{Int32Type as PhysicalInt32, Int96, Int96Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -341,4 +341,15 @@ fn a_list_is_searched_for_a_timestamp_that_nanoseconds_cannot_hold() {
         let predicate = "list_contains(at, TIMESTAMP '9999-12-31 12:00:00.001234')";
         assert_eq!(find(Int96Unit::Microseconds, predicate).unwrap(), (vec![700], 1), "dictionary: {dictionary}");
     }
+}
+
+#[test]
+fn files_of_a_table_have_microseconds_whatever_the_unit_of_other_files() {
+    let mapping = Arc::new(ColumnMapping::new([MappedColumn::new("at").stored_name("at")]));
+    let file = OpenOptions::new().columns(mapping).from_bytes(file(false, false)).unwrap();
+    let (schema, batches) = file.scan().build().and_then(collect).unwrap();
+    assert_eq!(schema.field(0).data_type(), &DataType::Timestamp(TimeUnit::Microsecond, None));
+    let at = batches[0].column(0).slice(700, 1);
+    let days = i64::from(YEAR_9999 - EPOCH);
+    assert_eq!(at.as_primitive::<TimestampMicrosecondType>().value(0), days * 86_400_000_000 + NOON / 1000 + 1234);
 }

@@ -21,6 +21,9 @@ const COLUMNS: [(&str, &[&str]); 4] = [
     ("sidecar", &["path"]),
 ];
 
+/// The columns with actions that readers do not need.
+const OTHER_COLUMNS: [&str; 6] = ["txn", "remove", "commitInfo", "domainMetadata", "checkpointMetadata", "cdc"];
+
 /// Calls `each` with the actions of the file at `location`.
 pub(super) fn read(folder: &Folder, location: &str, mut each: impl FnMut(Action) -> Result<()>) -> Result<()> {
     let options = Arc::new(folder.options().clone());
@@ -35,6 +38,10 @@ pub(super) fn read(folder: &Folder, location: &str, mut each: impl FnMut(Action)
         }
     }
     if paths.is_empty() {
+        // Some writers leave out the columns of actions that a part of a checkpoint does not have.
+        if OTHER_COLUMNS.iter().any(|name| file.schema().field_with_name(name).is_ok()) {
+            return Ok(());
+        }
         return Err(Error::corrupt("a checkpoint without actions").locate(|at| at.file = Some(location.into())));
     }
     for batch in file.scan().select(paths).build()? {
@@ -71,7 +78,7 @@ fn actions(batch: &RecordBatch, each: &mut impl FnMut(Action) -> Result<()>) -> 
             let Some(schema_string) = text(schema.as_ref(), row) else { continue };
             let metadata = Metadata {
                 id: text(ids.as_ref(), row),
-                schema_string,
+                schema_string: Some(schema_string),
                 partition_columns: partitions.as_ref().and_then(|lists| lists.get(row)).unwrap_or_default(),
                 configuration: configuration.as_ref().and_then(|maps| maps.get(row)),
                 format: Some(Format { provider: text(provider.as_ref(), row) }),

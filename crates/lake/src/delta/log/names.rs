@@ -3,6 +3,9 @@
 /// The folder of the log within the folder of a table.
 pub(in crate::delta) const FOLDER: &str = "_delta_log";
 
+/// The end of the names of compacted commits.
+pub(super) const COMPACTION_END: &str = ".compacted.json";
+
 /// A file of the log, by its name. Other files (checksums, temporary files) have no meaning for readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LogFile {

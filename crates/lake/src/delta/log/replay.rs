@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use lath_parquet::{Error, Result};
 
 use super::checkpoint;
-use super::names::FOLDER;
+use super::names::{COMPACTION_END, FOLDER};
 use super::segment::Segment;
 use crate::delta::actions::{Action, Add, DeletionVector, Metadata, Protocol};
 use crate::delta::paths;
@@ -39,7 +39,7 @@ struct Replay {
 type VectorId = (String, String, Option<u64>);
 
 impl Replay {
-    fn apply(&mut self, action: Action) {
+    fn apply(&mut self, folder: &Folder, action: Action) -> Result<()> {
         if let Some(protocol) = action.protocol {
             self.protocol.get_or_insert(protocol);
         }
@@ -47,33 +47,35 @@ impl Replay {
             self.metadata.get_or_insert(metadata);
         }
         if let Some(add) = action.add
-            && self.seen.insert(key(&add.path, add.deletion_vector.as_ref()))
+            && self.seen.insert(key(folder, &add.path, add.deletion_vector.as_ref())?)
         {
             self.files.push(add);
         }
         if let Some(remove) = action.remove {
-            self.seen.insert(key(&remove.path, remove.deletion_vector.as_ref()));
+            self.seen.insert(key(folder, &remove.path, remove.deletion_vector.as_ref())?);
         }
+        Ok(())
     }
 
     /// Checks that no file has two deletion vectors at once.
-    fn check_paths(&self) -> Result<()> {
+    fn check_paths(&self, folder: &Folder) -> Result<()> {
         let mut paths = HashSet::with_capacity(self.files.len());
-        match self.files.iter().find(|file| !paths.insert(file.path.as_str())) {
-            Some(twice) => {
-                Err(Error::corrupt(format!("the log has {} twice, with different deletion vectors", twice.path)))
+        for file in &self.files {
+            if !paths.insert(paths::canonical(folder, &file.path)?) {
+                let path = &file.path;
+                return Err(Error::corrupt(format!("the log has {path} twice, with different deletion vectors")));
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 }
 
-fn key(path: &str, vector: Option<&DeletionVector>) -> (String, Option<VectorId>) {
+fn key(folder: &Folder, path: &str, vector: Option<&DeletionVector>) -> Result<(String, Option<VectorId>)> {
     let id = vector.map(|vector| {
         let (storage_type, path, offset) = vector.id();
         (storage_type.to_owned(), path.to_owned(), offset)
     });
-    (path.to_owned(), id)
+    Ok((paths::canonical(folder, path)?.into_owned(), id))
 }
 
 /// The state of the table that a segment of the log describes.
@@ -82,27 +84,30 @@ pub(super) fn replay(folder: &Folder, segment: &Segment) -> Result<Snapshot> {
     let in_log = |name: &String| folder.location(&format!("{FOLDER}/{name}"));
     let commits = segment.commits.iter().rev().map(in_log).collect::<Result<Vec<_>>>()?;
     for (location, bytes) in commits.iter().zip(folder.read_all(&commits)?) {
-        // Within a commit, too, a later action replaces an earlier one.
-        parse(location, &bytes)?.into_iter().rev().for_each(|action| replay.apply(action));
+        let mut actions = parse(location, &bytes)?;
+        if location.ends_with(COMPACTION_END) {
+            // Its actions are in no order, and some writers keep the `add` of a file that a later commit removed.
+            actions.sort_by_key(|action| action.remove.is_none());
+        } else {
+            // Within a commit, too, a later action replaces an earlier one.
+            actions.reverse();
+        }
+        actions.into_iter().try_for_each(|action| replay.apply(folder, action))?;
     }
     if let Some((_, names)) = &segment.checkpoint {
         let mut sidecars = Vec::new();
         for name in names {
             read_checkpoint(folder, &in_log(name)?, |mut action| {
                 sidecars.extend(action.sidecar.take());
-                replay.apply(action);
-                Ok(())
+                replay.apply(folder, action)
             })?;
         }
         for sidecar in &sidecars {
             let location = paths::resolve_below(folder, SIDECARS, &sidecar.path)?;
-            checkpoint::read(folder, &location, |action| {
-                replay.apply(action);
-                Ok(())
-            })?;
+            checkpoint::read(folder, &location, |action| replay.apply(folder, action))?;
         }
     }
-    replay.check_paths()?;
+    replay.check_paths(folder)?;
     let lacks = |what: &str| Error::corrupt(format!("the log has no {what} at version {}", segment.version));
     Ok(Snapshot {
         version: segment.version,
@@ -121,19 +126,16 @@ fn read_checkpoint(folder: &Folder, location: &str, mut each: impl FnMut(Action)
     checkpoint::read(folder, location, &mut each)
 }
 
-/// The actions of a file with one on each line.
+/// The actions of a file. Most have one on each line, but actions may also span lines.
 pub(super) fn parse(location: &str, bytes: &[u8]) -> Result<Vec<Action>> {
+    let located = |error: Error| error.locate(|at| at.file = Some(location.into()));
     let mut actions = Vec::new();
-    for (line, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.trim_ascii().is_empty())
-    {
-        let action = serde_json::from_slice(text).map_err(|error| {
-            Error::corrupt(format!("line {} is not an action of Delta Lake: {error}", line + 1))
-                .locate(|at| at.file = Some(location.into()))
-        })?;
-        actions.push(action);
+    for action in serde_json::Deserializer::from_slice(bytes).into_iter() {
+        let malformed = |error| located(Error::corrupt(format!("expected actions of Delta Lake: {error}")));
+        actions.push(action.map_err(malformed)?);
     }
     if actions.is_empty() {
-        return Err(Error::corrupt("a commit without actions").locate(|at| at.file = Some(location.into())));
+        return Err(located(Error::corrupt("a commit without actions")));
     }
     Ok(actions)
 }

@@ -95,7 +95,9 @@ impl KeyGroups {
         if ids.is_empty() {
             return Err(Error::corrupt(format!("{location}: a file of keys without columns")));
         }
-        let partition = (!entry.spec.fields.is_empty()).then(|| Partition::of(entry));
+        // A field that was removed from the spec of a table of version 1 stays as `void`.
+        let is_partitioned = entry.spec.fields.iter().any(|field| field.transform != Transform::Void);
+        let partition = is_partitioned.then(|| Partition::of(entry));
         let columns = match self.groups.get(&(partition.clone(), ids.clone())) {
             Some(group) => group.columns.clone(),
             None => {
