@@ -49,7 +49,7 @@ mod value;
 
 pub use array::{to_array, value_at};
 pub use batch_filter::BatchFilter;
-pub use bind::{BindContext, Constant, Leaf};
+pub use bind::{BindContext, Constant, FieldDefault, Leaf};
 pub use bind::{BoundColumn, BoundPredicate};
 pub use builder::{Column, column, column_named};
 pub use error::{Error, Result};

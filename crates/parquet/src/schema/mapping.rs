@@ -158,20 +158,30 @@ impl ColumnMapping {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Whether the field at `names`, from the root down, is within a column and has a value in the file with the columns `file`,
-    /// although the file lacks it.
-    pub(crate) fn has_nested_default(&self, names: &[String], file: &Schema) -> bool {
+    /// The value of the field at `names`, from the root down, within a struct of the file with the columns `file`, which lacks the field.
+    pub(crate) fn nested_default(&self, names: &[String], file: &Schema) -> Option<&ArrayRef> {
         let (mut columns, mut fields) = (&self.columns[..], file.fields().clone());
-        for name in names {
-            let Some(column) = columns.iter().find(|column| column.name == *name) else { return false };
+        for (depth, name) in names.iter().enumerate() {
+            let column = columns.iter().find(|column| column.name == *name)?;
             let Some(field) = fields.iter().find(|field| field.name() == name) else {
-                let is_nested = names.len() > 1 || !column.fields.is_empty();
-                return is_nested && column.known_default().is_some();
+                let is_last = depth > 0 && depth + 1 == names.len();
+                return column.known_default().filter(|_| is_last);
             };
-            let DataType::Struct(below) = field.data_type() else { return false };
+            let DataType::Struct(below) = field.data_type() else { return None };
             (columns, fields) = (&column.fields, below.clone());
         }
-        false
+        None
+    }
+
+    /// Whether a field below the one at `names` has a value in files that lack it.
+    pub(crate) fn has_defaults_within(&self, names: &[String]) -> bool {
+        let mut columns = &self.columns[..];
+        let mut found = None;
+        for name in names {
+            found = columns.iter().find(|column| column.name == *name);
+            columns = found.map_or(&[], |column| &column.fields);
+        }
+        found.is_some_and(MappedColumn::has_defaults_below)
     }
 }
 

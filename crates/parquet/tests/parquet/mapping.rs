@@ -264,29 +264,35 @@ type Condition = (String, Box<dyn Fn(&Row) -> bool>);
 
 fn random_condition(random: &mut fastrand::Rng) -> Condition {
     let literal = random.i64(-25..65);
-    let pick: Box<dyn Fn(&Row) -> Number> = match random.usize(..7) {
+    let pick: Box<dyn Fn(&Row) -> Number> = match random.usize(..8) {
         at @ 0..3 => Box::new(move |row: &Row| row.numbers[at]),
         3 => Box::new(|row: &Row| row.partition),
         4 => Box::new(|row: &Row| row.default),
         5 => Box::new(|row: &Row| row.nested.and_then(|nested| nested[0])),
-        _ => Box::new(|row: &Row| row.nested.and_then(|nested| nested[1])),
+        6 => Box::new(|row: &Row| row.nested.and_then(|nested| nested[1])),
+        _ => Box::new(|row: &Row| row.nested.and_then(|nested| nested[2])),
     };
     // The same choice again, by a row that tells the columns apart.
     let marks = Row {
         numbers: [Some(0), Some(1), Some(2)],
         partition: Some(3),
         default: Some(4),
-        nested: Some([Some(5), Some(6), None]),
+        nested: Some([Some(5), Some(6), Some(7)]),
     };
-    let names = ["a", "b", "c", "p", "d", "s.x", "s.y"];
+    let names = ["a", "b", "c", "p", "d", "s.x", "s.y", "s.z"];
     let name = names[pick(&marks).unwrap() as usize];
-    match random.u8(..5) {
+    match random.u8(..7) {
         0 => (format!("{name} IS NULL"), Box::new(move |row| pick(row).is_none())),
         1 => (format!("{name} = {literal}"), Box::new(move |row| pick(row) == Some(literal))),
         2 => (format!("{name} < {literal}"), Box::new(move |row| pick(row).is_some_and(|value| value < literal))),
         3 => (
             format!("{name} NOT IN (5, {literal}, 42)"),
             Box::new(move |row| pick(row).is_some_and(|value| ![5, literal, 42].contains(&value))),
+        ),
+        4 => (format!("{name} IS NOT DISTINCT FROM 17"), Box::new(move |row| pick(row) == Some(17))),
+        5 => (
+            format!("NOT CAST({name} AS VARCHAR) LIKE '1%'"),
+            Box::new(move |row| pick(row).is_some_and(|value| !value.to_string().starts_with('1'))),
         ),
         _ => {
             (format!("NOT ({name} >= {literal})"), Box::new(move |row| pick(row).is_some_and(|value| value < literal)))

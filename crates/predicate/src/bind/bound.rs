@@ -52,6 +52,11 @@ pub struct BoundColumn {
 }
 
 impl BoundColumn {
+    /// Whether the operand is a value of a map, or within one.
+    pub fn is_in_map(&self) -> bool {
+        self.access.len() > self.names.len()
+    }
+
     /// The operand's values in a batch. Values within a null struct or map are null.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ use crate::value::Value;
 pub struct BindContext<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) constants: &'a [Constant],
+    pub(crate) field_defaults: &'a [FieldDefault],
     pub(crate) file: Option<FileColumns<'a>>,
     leaves: Option<&'a LeafOfPath<'a>>,
 }
@@ -66,10 +67,19 @@ pub struct Constant {
     pub value: Option<Value>,
 }
 
+/// A field within a struct that a file lacks: it has this value in all rows in which the struct is not null.
+#[derive(Debug, Clone)]
+pub struct FieldDefault {
+    /// The names of the column and of the fields within it.
+    pub path: Vec<String>,
+    /// The value.
+    pub value: Value,
+}
+
 impl<'a> BindContext<'a> {
     /// The columns of `schema`.
     pub fn new(schema: &'a Schema) -> Self {
-        Self { schema, constants: &[], file: None, leaves: None }
+        Self { schema, constants: &[], field_defaults: &[], file: None, leaves: None }
     }
 
     /// Binds to one file of several. Names and literals have the meaning that they have in the common schema; tests compare values of the
@@ -108,6 +118,12 @@ impl<'a> BindContext<'a> {
         Self { constants, ..self }
     }
 
+    /// Sets the values of fields within structs that the file lacks. Other fields that it lacks are null.
+    #[must_use]
+    pub fn with_field_defaults(self, defaults: &'a [FieldDefault]) -> Self {
+        Self { field_defaults: defaults, ..self }
+    }
+
     /// The leaf of the column with these indices.
     pub(crate) fn leaf(&self, indices: &[usize]) -> Option<Leaf> {
         self.leaves.and_then(|find_leaf| find_leaf(indices))
@@ -119,6 +135,7 @@ impl fmt::Debug for BindContext<'_> {
         f.debug_struct("BindContext")
             .field("schema", &self.schema)
             .field("constants", &self.constants)
+            .field("field_defaults", &self.field_defaults)
             .finish_non_exhaustive()
     }
 }

@@ -21,12 +21,12 @@ use crate::test::{Test, ValueTest};
 use crate::value::{Pattern, SqlType, Value, ValueSet, common_type, example, list_element, type_name, value_type};
 
 pub use self::bound::{BoundColumn, BoundPredicate};
-pub use self::context::{BindContext, Constant, Leaf};
+pub use self::context::{BindContext, Constant, FieldDefault, Leaf};
 pub(crate) use self::resolve::{Resolution, resolve};
 
 /// Resolves names and types of `condition`.
 pub(crate) fn bind(condition: &Condition, context: &BindContext<'_>) -> Result<BoundPredicate, String> {
-    let mut binder = Binder { context, columns: Vec::new() };
+    let mut binder = Binder { context, columns: Vec::new(), structs: Vec::new() };
     let test = binder.condition(condition)?.simplify();
     let mut bound = BoundPredicate { test, columns: binder.columns, truths: TruthCache::default() };
     bound.drop_unused();
@@ -36,6 +36,8 @@ pub(crate) fn bind(condition: &Condition, context: &BindContext<'_>) -> Result<B
 struct Binder<'a> {
     context: &'a BindContext<'a>,
     columns: Vec<BoundColumn>,
+    /// Structs with a default among the operands of the condition: where they are null, the operand is.
+    structs: Vec<usize>,
 }
 
 /// An operand with resolved name and type.
@@ -63,6 +65,20 @@ impl Binder<'_> {
     }
 
     fn single(&mut self, condition: &Condition) -> Result<Test, String> {
+        let test = self.unguarded(condition)?;
+        Ok(self.guarded(test))
+    }
+
+    /// The test, or null where a struct of a default is null.
+    fn guarded(&mut self, test: Test) -> Test {
+        std::mem::take(&mut self.structs).into_iter().fold(test, |test, column| {
+            let is_null = Test::Values { column, test: ValueTest::IsNull };
+            let unless_null = Test::Any(vec![Test::Not(Box::new(is_null.clone())), Test::Constant(None)]);
+            Test::Any(vec![Test::All(vec![test, unless_null]), Test::All(vec![is_null, Test::Constant(None)])])
+        })
+    }
+
+    fn unguarded(&mut self, condition: &Condition) -> Result<Test, String> {
         match condition {
             Condition::IsNull(operand) => self.is_null(operand),
             Condition::Truth(operand) => self.truth(operand),
@@ -77,6 +93,7 @@ impl Binder<'_> {
                 let nulls = Test::All(vec![self.is_null(left)?, self.is_null(right)?]);
                 let (left, right) = (self.operand(left)?, self.operand(right)?);
                 let equal = self.compare(left, Comparison::Equal, right)?;
+                let equal = self.guarded(equal);
                 Ok(Test::Any(vec![Test::Is(Box::new(equal), Some(true)), nulls]))
             }
             Condition::Contains { operand, element } => self.contains(operand, element),
@@ -96,6 +113,11 @@ impl Binder<'_> {
                 None => Ok(match resolve(name, self.context)? {
                     Resolution::Column(column) => BoundOperand::Column(self.add(column)),
                     Resolution::Missing(name, field) => BoundOperand::Constant(Constant { name, field, value: None }),
+                    Resolution::Default(name, field, value, parent) => {
+                        let parent = self.add(parent);
+                        self.structs.push(parent);
+                        BoundOperand::Constant(Constant { name, field, value: Some(value) })
+                    }
                 }),
             },
             Operand::Cast { operand, to, or_null } => {
@@ -217,10 +239,13 @@ impl Binder<'_> {
     }
 
     fn is_null(&mut self, operand: &Operand) -> Result<Test, String> {
-        match self.operand(operand)? {
-            BoundOperand::Literal(literal) => Ok(Test::Constant(Some(literal == Literal::Null))),
-            bound => self.values(&bound, ValueTest::IsNull),
-        }
+        let test = match self.operand(operand)? {
+            BoundOperand::Literal(literal) => Test::Constant(Some(literal == Literal::Null)),
+            bound => self.values(&bound, ValueTest::IsNull)?,
+        };
+        let structs = std::mem::take(&mut self.structs);
+        let structs = structs.into_iter().map(|column| Test::Values { column, test: ValueTest::IsNull });
+        Ok(structs.fold(test, |test, is_null| Test::Any(vec![test, is_null])))
     }
 
     fn truth(&mut self, operand: &Operand) -> Result<Test, String> {

@@ -11,13 +11,15 @@ use super::narrow::narrow;
 use crate::access::Access;
 use crate::place::{Place, place};
 use crate::syntax::{ColumnName, Literal, Name, Step};
-use crate::value::{is_uuid, list_element, type_name, value_type};
+use crate::value::{Value, is_uuid, list_element, type_name, value_type};
 
 /// The result of resolving a name.
 pub(crate) enum Resolution {
     Column(BoundColumn),
     /// A column that the file lacks, or of which it has only nulls: the name, and the field in the common schema.
     Missing(String, FieldRef),
+    /// A field that the file lacks: its name, its field in the common schema, its value, and the struct around it, where it is null.
+    Default(String, FieldRef, Value, BoundColumn),
 }
 
 /// A resolved step to an operand.
@@ -45,7 +47,11 @@ pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Re
         ));
     };
     let Some(mut column) = bound(&way, context.schema, schema, context)? else {
-        return Ok(Resolution::Missing(way.name, FieldRef::clone(way.field)));
+        let (name, field) = (way.name.clone(), FieldRef::clone(way.field));
+        return Ok(match field_default(&way, schema, context)? {
+            Some((value, parent)) => Resolution::Default(name, field, value, parent),
+            None => Resolution::Missing(name, field),
+        });
     };
     if !is_alike(&column.field, way.field) {
         let is_float = |field: &FieldRef| value_type(field).is_floating();
@@ -198,6 +204,39 @@ fn bound(
     bound.repeated = leaf.is_some_and(|leaf| leaf.repeated);
     bound.may_overflow = leaf.map_or(is_map_of_timestamps, |leaf| leaf.may_overflow);
     Ok(Some(bound))
+}
+
+/// The value of a field that the file lacks, and the struct around it.
+fn field_default(
+    way: &Way<'_>,
+    file: &Schema,
+    context: &BindContext<'_>,
+) -> Result<Option<(Value, BoundColumn)>, String> {
+    let Some(names) = field_names(&way.parts, context.schema) else { return Ok(None) };
+    let Some(default) = context.field_defaults.iter().find(|default| default.path == names) else { return Ok(None) };
+    let Some((_, parts)) = way.parts.split_last() else { return Ok(None) };
+    let parts = parts.iter().filter_map(|part| match part {
+        Part::Field(index) => Some(Part::Field(*index)),
+        Part::Key(..) => None,
+    });
+    let name = names.split_last().map(|(_, above)| above.join(".")).unwrap_or_default();
+    let parent = Way { parts: parts.collect(), field: way.field, name };
+    Ok(bound(&parent, context.schema, file, context)?.map(|parent| (default.value.clone(), parent)))
+}
+
+/// The names of a column and of fields within it; `None` if a part is a key.
+fn field_names(parts: &[Part<'_>], schema: &Schema) -> Option<Vec<String>> {
+    let mut fields = schema.fields();
+    let mut names = Vec::with_capacity(parts.len());
+    for part in parts {
+        let Part::Field(index) = part else { return None };
+        let field = fields.get(*index)?;
+        names.push(field.name().clone());
+        if let DataType::Struct(children) = field.data_type() {
+            fields = children;
+        }
+    }
+    Some(names)
 }
 
 /// A column before its steps are added.

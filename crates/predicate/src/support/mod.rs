@@ -139,7 +139,7 @@ impl Review<'_> {
         match operand {
             Operand::Column(name) => match resolve(name, self.context).ok()? {
                 Resolution::Column(column) => Some(column.field.as_ref().clone()),
-                Resolution::Missing(_, field) => Some(field.as_ref().clone()),
+                Resolution::Missing(_, field) | Resolution::Default(_, field, ..) => Some(field.as_ref().clone()),
             },
             Operand::Cast { to, .. } => Some(to.field()),
             Operand::Literal(_) => None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
-use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate};
+use lath_predicate::{BindContext, BoundPredicate, Constant, FieldDefault, Predicate};
 
 use super::conjuncts::{Conjunct, SelectivityStats};
 use super::page_search::PageSearchStats;
@@ -53,6 +53,8 @@ pub(in crate::scan) struct Conditions<'a> {
     /// Whether the types of these columns can hold all values of the file's columns.
     pub(in crate::scan) is_united: bool,
     pub(in crate::scan) constants: Vec<Constant>,
+    /// The values of fields within structs that the file lacks.
+    pub(in crate::scan) field_defaults: Vec<FieldDefault>,
 }
 
 /// A column that is assembled from leaves.
@@ -113,7 +115,8 @@ impl FilePlan {
             let context = BindContext::new(conditions.schema)
                 .with_file(&schema, conditions.is_united)
                 .with_leaves(&leaf)
-                .with_constants(&conditions.constants);
+                .with_constants(&conditions.constants)
+                .with_field_defaults(&conditions.field_defaults);
             Ok((predicate.bind(&context)?, nodes))
         };
         let added = conditions.added.map(bind).transpose()?.map(|(bound, _)| Arc::new(bound));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use arrow_schema::{DataType, Fields};
-use lath_predicate::{BindContext, Constant, Leaf, Predicate, Test, value_at};
+use lath_predicate::{BindContext, Constant, FieldDefault, Leaf, Predicate, Test, value_at};
 
 use super::super::dynamic::Narrowing;
 use super::super::thresholds::MAX_PLANS;
@@ -57,8 +57,9 @@ impl Planner {
             }
         };
         let mut constants = self.constants(entry.partition());
+        let mut field_defaults = Vec::new();
         if let (Some(columns), Some(predicate)) = (file.column_mapping(), predicate) {
-            self.check_defaults(columns, predicate, file)?;
+            field_defaults = self.field_defaults(columns, predicate, file)?;
             constants.extend(self.defaults(columns, file, &constants));
         }
         let conditions = Conditions {
@@ -67,6 +68,7 @@ impl Planner {
             schema: self.dataset.schema(),
             is_united: self.dataset.is_united(),
             constants,
+            field_defaults,
         };
         let columns = (alignment, projection.as_ref());
         let plan = FilePlan::new(file, columns, &self.query.layout, &conditions).map_err(|error| file.locate(error))?;
@@ -150,18 +152,31 @@ impl Planner {
         defaults
     }
 
-    /// An error if the predicate has a nested field that `file` lacks and that has a default: only whole columns are constants
-    /// in a condition.
-    fn check_defaults(&self, columns: &ColumnMapping, predicate: &Predicate, file: &ParquetFile) -> Result<()> {
+    /// The fields within structs that the predicate has, that `file` lacks, and that have a default.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for such a field within the values of a map.
+    fn field_defaults(
+        &self,
+        columns: &ColumnMapping,
+        predicate: &Predicate,
+        file: &ParquetFile,
+    ) -> Result<Vec<FieldDefault>> {
         let bound = predicate.bind(&BindContext::new(self.dataset.schema()))?;
-        let nested = bound.columns.iter().find(|column| columns.has_nested_default(&column.names, file.schema()));
-        match nested {
-            Some(column) => Err(Error::unsupported(format!(
-                "a condition on {:?}, which is missing in a file and has a default value there",
-                column.name
-            ))),
-            None => Ok(()),
+        let mut defaults = Vec::new();
+        for column in &bound.columns {
+            let path = &column.names;
+            if let Some(value) = columns.nested_default(path, file.schema()).and_then(|value| value_at(value, 0)) {
+                defaults.push(FieldDefault { path: path.clone(), value });
+            }
+            if column.is_in_map() && columns.has_defaults_within(path) {
+                return Err(Error::unsupported(format!(
+                    "a condition on {:?}, which is within a map whose values have fields with a default",
+                    column.name
+                )));
+            }
         }
+        Ok(defaults)
     }
 }
 
