@@ -44,6 +44,11 @@ fuzz *ARGS:
 interop *CASES:
     LATH_NEW_SEEDS=1 interop/run {{CASES}}
 
+# Three hundred random histories of tables of Delta Lake and of Iceberg, and twenty of each by Spark
+lakes CASES="300":
+    cargo build --bin lath
+    interop/lakes {{CASES}}
+
 # Five hundred random histories of a table, in Lath and in SQLite
 histories CASES="500":
     cargo build --bin lath

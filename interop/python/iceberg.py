@@ -3,7 +3,8 @@
     iceberg.py LATH [CASES [FIRST]]
 
 LATH is the command. Each case is a table, with its seed as its number, from FIRST on (0). Steps append, overwrite, delete and upsert rows, add,
-drop, rename, widen and move columns (within structs too), change the partitioning, and make branches and tags; some cases move the
+drop, rename, widen and move columns (within structs too), change the partitioning, make branches and tags, append to branches, replace
+partitions, expire snapshots, and upgrade the format; some cases move the
 table's folder afterwards. Conditions are compared with and without pruning. Prints one line a fault; exits with 1 if there are faults.
 """
 
@@ -152,6 +153,7 @@ class Case:
 
     def step(self):
         steps = ["append"] * 4 + ["delete"] * 2 + ["overwrite", "upsert", "evolve", "evolve", "evolve", "partition", "name"]
+        steps += ["replace", "branch", "expire", "upgrade"]
         kind = self.random.choice(steps)
         self.steps.append(kind)
         try:
@@ -179,6 +181,27 @@ class Case:
             if value is not None and value == value:
                 firsts.setdefault(value, at)
         self.table.upsert(rows.take(list(firsts.values())), join_cols=[key])
+
+    def replace(self):
+        self.table.dynamic_partition_overwrite(self.rows(3))
+
+    def branch(self):
+        snapshots = self.table.snapshots()
+        if snapshots:
+            self.names += 1
+            with self.table.manage_snapshots() as manage:
+                manage.create_branch(self.random.choice(snapshots).snapshot_id, f"branch{self.names}")
+            self.table = self.catalog.load_table("n.t")
+            self.table.append(self.rows(2), branch=f"branch{self.names}")
+
+    def expire(self):
+        snapshots = self.table.snapshots()
+        if len(snapshots) > 2:
+            self.table.maintenance.expire_snapshots().by_id(self.random.choice(snapshots).snapshot_id).commit()
+
+    def upgrade(self):
+        with self.table.transaction() as transaction:
+            transaction.upgrade_table_version(2)
 
     def new_name(self):
         # Names of dropped columns come back.
@@ -326,7 +349,11 @@ def check(case, lath, duck, faults):
         metadata = f"{moved}/metadata/{pathlib.Path(metadata).name}"
     checks = [(None, table.scan())]
     checks += [(snapshot.snapshot_id, table.scan(snapshot_id=snapshot.snapshot_id)) for snapshot in table.snapshots()]
-    checks += [(name, table.scan(snapshot_id=ref.snapshot_id)) for name, ref in table.metadata.refs.items() if name != "main"]
+    # The head of a branch has the table's columns, and pyiceberg reads it with the snapshot's.
+    current = table.metadata.current_schema_id
+    refs = [(name, ref) for name, ref in table.metadata.refs.items() if name != "main"]
+    refs = [(name, ref) for name, ref in refs if ref.snapshot_ref_type == "tag" or table.snapshot_by_id(ref.snapshot_id).schema_id == current]
+    checks += [(name, table.scan(snapshot_id=ref.snapshot_id)) for name, ref in refs]
     count = 0
     for at, scan in checks:
         try:
@@ -348,6 +375,9 @@ def check(case, lath, duck, faults):
         if at is not None and at != table.metadata.current_snapshot_id:
             continue
         schema = scan.projection()
+        if any(pa.types.is_struct(field.type) and field.type.num_fields == 0 for field in theirs.schema):
+            # DuckDB has no structs without fields.
+            continue
         duck.register("theirs", theirs)
         for _ in range(6):
             # pyiceberg's comparisons leave out NaN, and its NOT keeps nulls: DuckDB tests the condition on pyiceberg's rows.

@@ -70,8 +70,8 @@ impl TableSchema {
     /// [`Error::Corrupt`] for a malformed schema, [`Error::Unsupported`] for a type that Lath does not have.
     pub(super) fn parse(metadata: &Metadata) -> Result<Self> {
         let text = metadata.schema_string.as_deref().ok_or_else(|| Error::corrupt("the table has no schema"))?;
-        let json: Value = serde_json::from_str(text)
-            .map_err(|error| Error::corrupt(format!("the schema is not JSON: {error}")))?;
+        let json: Value =
+            serde_json::from_str(text).map_err(|error| Error::corrupt(format!("the schema is not JSON: {error}")))?;
         let mapping = match metadata.property("delta.columnMapping.mode").unwrap_or("none") {
             "none" => Mapping::None,
             "name" => Mapping::Name,

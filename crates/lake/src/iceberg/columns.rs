@@ -100,7 +100,9 @@ impl StoredNames {
         let value: Value = serde_json::from_str(text).map_err(|error| malformed(&error.to_string()))?;
         let mut names = Self::default();
         // A list of fields; some writers put a struct around it.
-        names.add(value.get("fields").unwrap_or(&value)).ok_or_else(|| malformed("expected a list of fields with names"))?;
+        names
+            .add(value.get("fields").unwrap_or(&value))
+            .ok_or_else(|| malformed("expected a list of fields with names"))?;
         Ok(names)
     }
 
