@@ -137,7 +137,7 @@ mod tests {
         let part = bounds(&["part"]);
         let (below, above) = (Value::Float(0.1f32.next_down().into()), Value::Float(0.1f32.next_up().into()));
         assert!(part.min < Some(below) && part.max > Some(above));
-        // The same text in a column that is wider now.
+        // This text in a column that is wider now.
         let bound = |number: f64, side| value(&json!(number), &DataType::Float64, side);
         let exact = Value::Float(3.4f32.into());
         assert!(bound(3.4, Side::Min).unwrap() < exact && bound(3.4, Side::Max).unwrap() > exact);

@@ -52,7 +52,7 @@ pub(super) fn read(
         metadata.partition_specs.iter().map(|spec| (spec.spec_id, Arc::new(spec.clone()))).collect();
     let read_one = |manifest: &ManifestFile| {
         let (found, bytes) = read_file(&manifest.manifest_path)?;
-        // Where the list counts files, a manifest that was cut short has too few; some writers give the length before compression.
+        // A list that counts files shows which manifest was cut short; some writers give the length before compression.
         let counts_files = manifest.added_files.is_some() && manifest.existing_files.is_some();
         if !counts_files && manifest.manifest_length > 0 && manifest.manifest_length != bytes.len() as u64 {
             let (expected, len) = (manifest.manifest_length, bytes.len());
