@@ -18,8 +18,10 @@ mod delta;
 mod iceberg;
 mod lake;
 mod opening;
+mod rest;
 mod storage;
 
 pub use lake::{At, Lake, LakeOptions, LogFile};
 pub use lath_parquet::{Error, Result};
 pub use opening::{find, format_at, is_latest, open};
+pub use rest::RestCatalog;

@@ -5,9 +5,11 @@ use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
 use crate::delta;
 use crate::iceberg;
 use crate::lake::{Lake, LakeOptions, LogFile};
+use crate::rest;
 use crate::storage::{Folder, may_be_folder};
 
-/// Opens the table in a local folder or below a URL, or the table of Iceberg that a metadata file describes.
+/// Opens the table in a local folder or below a URL, the table of Iceberg that a metadata file describes, or a table of a REST catalog of
+/// Iceberg: `rest://HOST/NAMESPACE/TABLE`.
 ///
 /// # Errors
 /// [`Error::Invalid`] if there is no table of Delta Lake or Iceberg, or no such version; [`Error::Unsupported`] if the table
@@ -25,6 +27,9 @@ pub fn open(location: &str, options: &LakeOptions) -> Result<Lake> {
 /// # Errors
 /// As [`open`].
 pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
+    if rest::is_rest(location) {
+        return rest::open(location, options).map(Some);
+    }
     if iceberg::is_metadata_file(location) {
         return iceberg::open_file(location, options).map(Some);
     }
@@ -46,7 +51,7 @@ pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
 /// # Errors
 /// [`Error::Invalid`] for a malformed URL, [`Error::Io`] if the storage fails.
 pub fn format_at(location: &str, options: &DatasetOptions) -> Result<Option<FolderFormat>> {
-    if iceberg::is_metadata_file(location) {
+    if rest::is_rest(location) || iceberg::is_metadata_file(location) {
         return Ok(Some(FolderFormat::Iceberg));
     }
     if may_be_folder(location) { Folder::open(location, options)?.format() } else { Ok(None) }
@@ -59,6 +64,10 @@ pub fn format_at(location: &str, options: &DatasetOptions) -> Result<Option<Fold
 /// # Errors
 /// [`Error::Io`] if the storage fails; else as [`open`].
 pub fn is_latest(location: &str, log: &LogFile, options: &DatasetOptions) -> Result<bool> {
+    // Its catalog alone knows.
+    if rest::is_rest(location) {
+        return Ok(false);
+    }
     if iceberg::is_metadata_file(location) {
         let folder = iceberg::folder_of_file(location, options)?.0;
         return Ok(folder.version(&log.name)?.as_ref() == Some(&log.version));

@@ -1,4 +1,4 @@
-//! What a path of the protocol means.
+//! Parses paths of the protocol.
 
 use percent_encoding::percent_decode_str;
 
@@ -17,7 +17,7 @@ pub(crate) enum Route {
     BelowTable,
     /// A resource by which writers change several tables, or register one.
     Change,
-    /// Where clients exchange an identity for a token.
+    /// The endpoint that exchanges an identity for a token.
     Tokens,
 }
 

@@ -44,7 +44,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// The pause after a connection could not be accepted, as when the process has too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Where a server listens, and whom it answers.
+/// The address of a server, and the token of its clients.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     address: SocketAddr,
@@ -75,7 +75,7 @@ pub struct IcebergServer {
     accepting: JoinHandle<()>,
 }
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Debug)]
 struct Service {
     catalog: Arc<Catalog>,
@@ -85,7 +85,7 @@ struct Service {
 }
 
 impl IcebergServer {
-    /// Listens and answers, on threads of its own.
+    /// Listens and answers, on separate threads.
     ///
     /// # Errors
     /// If the address cannot be listened at.
@@ -99,7 +99,7 @@ impl IcebergServer {
         let listener = runtime.block_on(TcpListener::bind(options.address))?;
         let address = listener.local_addr()?;
         let catalog = Arc::new(Catalog::new(database));
-        // A page in a browser on this machine could reach a server without a token by a name of its own that resolves to loopback.
+        // A page in a browser on this machine could reach a server without a token by a name that resolves to loopback.
         let is_local = options.token.is_none() && address.ip().is_loopback();
         let service = Service { catalog: Arc::clone(&catalog), token: options.token.clone(), is_local };
         let (stop, stopped) = oneshot::channel();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 
-use super::{Replaces, StoreOptions, Version};
+use super::{Replaces, StoreOptions, Version, WebRequest};
 
 /// An object of a store: a type without values.
 #[derive(Debug, Clone)]
@@ -19,6 +19,30 @@ impl Connections {
     /// No connection.
     pub fn new() -> Self {
         Self
+    }
+}
+
+/// A client of web services: a type without values.
+#[derive(Debug, Clone)]
+pub struct WebClient(Infallible);
+
+impl WebClient {
+    /// Always an error in this build.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`].
+    pub fn new(_options: &StoreOptions, _: &Connections) -> io::Result<Self> {
+        let what = "this build sends no requests; build it with the feature object-store";
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
+
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// None: there is no client.
+    pub fn send(&self, request: WebRequest) -> io::Result<(u16, Bytes)> {
+        let WebRequest { url: _, headers: _, form: _, signing: _ } = request;
+        match self.0 {}
     }
 }
 

@@ -70,6 +70,22 @@ pub(crate) fn folder_of_file(location: &str, options: &DatasetOptions) -> Result
     Ok((folder, format!("{metadata_folder}/{name}")))
 }
 
+/// Opens the table with metadata that the catalog has sent, whose file is `metadata_file`; `place` is the table in the catalog.
+pub(crate) fn open_sent(
+    metadata: &[u8],
+    metadata_file: Option<&str>,
+    place: &str,
+    options: &LakeOptions,
+) -> Result<Lake> {
+    let metadata = TableMetadata::from_bytes(metadata).map_err(|error| located(error, place))?;
+    let table = paths::plain(&metadata.location);
+    let folder = Folder::open(&table, &options.dataset)?;
+    let file = paths::plain(metadata_file.unwrap_or_default());
+    let below = file.strip_prefix(table.trim_end_matches('/')).map(|name| name.trim_start_matches('/').to_owned());
+    let name = below.filter(|name| !name.is_empty()).unwrap_or_else(|| "metadata".to_owned());
+    open_metadata(&folder, place, name, &metadata, options)
+}
+
 /// The table called `table` with the metadata file called `name` in `folder`.
 fn open_metadata(
     folder: &Folder,

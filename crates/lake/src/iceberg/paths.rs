@@ -51,7 +51,7 @@ impl Locations {
 }
 
 /// A location with local files as paths, and one name for each scheme of a store.
-fn plain(location: &str) -> String {
+pub(super) fn plain(location: &str) -> String {
     if let Some((scheme, path)) = location.split_at_checked(5)
         && scheme.eq_ignore_ascii_case("file:")
     {

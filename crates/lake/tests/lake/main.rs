@@ -9,3 +9,5 @@ mod delta_table;
 mod iceberg;
 #[cfg(feature = "object-store")]
 mod object_store;
+#[cfg(feature = "object-store")]
+mod rest;

@@ -12,7 +12,7 @@ use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
 use crate::runtime::Runtime;
 use crate::schema::ColumnMapping;
-use lath_source::{Connections, FilePool, Store, StoreOptions};
+use lath_source::{Connections, FilePool, Store, StoreOptions, WebClient};
 
 /// Options for finding and opening the files of a dataset, and for uniting them.
 #[derive(Debug, Clone)]
@@ -208,6 +208,14 @@ impl DatasetOptions {
     /// [`Error::Invalid`] for a malformed URL and for a build without stores.
     pub fn object_store(&self, url: &str) -> Result<Store> {
         Store::from_url(url, &self.store, &self.connections).map_err(|error| Error::invalid(format!("{url}: {error}")))
+    }
+
+    /// A client of web services, with the connections and limits of these options.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a build without stores.
+    pub fn web_client(&self) -> Result<WebClient> {
+        WebClient::new(&self.store, &self.connections).map_err(|error| Error::invalid(error.to_string()))
     }
 
     /// Opens the file called `location`, of `len` bytes, from its `end` alone ([`ParquetFile::read_end`]): its schema and the

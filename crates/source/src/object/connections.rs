@@ -28,6 +28,11 @@ impl Connections {
         Self::default()
     }
 
+    /// The threads that requests run on.
+    pub(super) fn threads(&self) -> &Arc<RequestThreads> {
+        &self.shared.threads
+    }
+
     /// The client for `key`, made by `make` if there is none.
     pub(super) fn client(
         &self,

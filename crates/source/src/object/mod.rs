@@ -8,6 +8,7 @@ mod failure;
 mod runtime;
 mod store;
 mod upload;
+mod web;
 
 use std::fmt;
 use std::io;
@@ -24,6 +25,7 @@ use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
 pub use connections::Connections;
 pub use store::{ListedObject, Store};
 pub use upload::{Upload, UploadAbort};
+pub use web::WebClient;
 
 /// One request reads ranges that are at most this far apart, however short they are. The requests of one read are in flight together, so
 /// a saved request saves its own cost but no waiting time.

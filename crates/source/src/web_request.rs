@@ -1,0 +1,28 @@
+use std::fmt;
+
+/// A request to a web service.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebRequest {
+    /// The URL: `http://` or `https://`.
+    pub url: String,
+    /// Names and values of headers.
+    pub headers: Vec<(String, String)>,
+    /// The form that is posted. Without one, the request is a `GET`.
+    pub form: Option<String>,
+    /// The name and region of the service of AWS for which the request is signed (version 4), with the credentials of the environment.
+    pub signing: Option<(String, String)>,
+}
+
+impl WebRequest {
+    /// A `GET` without headers.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self { url: url.into(), headers: Vec::new(), form: None, signing: None }
+    }
+}
+
+/// Without headers and form, which may have secrets.
+impl fmt::Debug for WebRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebRequest").field("url", &self.url).field("signing", &self.signing).finish_non_exhaustive()
+    }
+}
