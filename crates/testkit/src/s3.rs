@@ -97,7 +97,7 @@ impl Bucket {
         let end = answer.windows(4).position(|window| window == b"\r\n\r\n").expect("the answer has a head");
         let head = String::from_utf8_lossy(&answer[..end]);
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        (status.unwrap_or_else(|| panic!("{head}")), answer[end + 4..].to_vec())
+        (status.expect("the answer has a status"), answer[end + 4..].to_vec())
     }
 
     /// Writes an object.
@@ -113,11 +113,9 @@ impl Bucket {
     /// # Panics
     /// If the server answers with another error.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
-        match self.send("GET", &format!("lath/{key}"), b"") {
-            (200, body) => Some(body),
-            (404, _) => None,
-            (status, _) => panic!("{key}: {status}"),
-        }
+        let (status, body) = self.send("GET", &format!("lath/{key}"), b"");
+        assert!(matches!(status, 200 | 404), "{key}: {status}");
+        (status == 200).then_some(body)
     }
 
     /// The number of uploads that were begun, and neither completed nor aborted.
