@@ -1,5 +1,5 @@
 //! Datasets behind real servers: an HTTP server of our own, with faults, and moto's S3.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod faults;
 mod http;
