@@ -23,6 +23,9 @@ enum Argument {
     Number(u64),
 }
 
+/// An argument that is given by its name.
+type NamedArgument = (String, Argument);
+
 impl Definitions<'_> {
     pub(super) async fn call(&self, function: &Function) -> Result<()> {
         use Argument::{Number, Text};
@@ -90,7 +93,7 @@ impl Definitions<'_> {
 }
 
 /// The options that arguments of `publish` set.
-fn publish_options(named: &[(String, Argument)]) -> Result<PublishOptions> {
+fn publish_options(named: &[NamedArgument]) -> Result<PublishOptions> {
     let mut options = PublishOptions::new();
     for (name, value) in named {
         options = match (name.as_str(), value) {
@@ -107,7 +110,7 @@ fn publish_options(named: &[(String, Argument)]) -> Result<PublishOptions> {
 }
 
 /// The arguments of a call: those by place, and those by name.
-fn arguments(function: &Function) -> Result<(Vec<Argument>, Vec<(String, Argument)>)> {
+fn arguments(function: &Function) -> Result<(Vec<Argument>, Vec<NamedArgument>)> {
     let (mut placed, mut named) = (Vec::new(), Vec::new());
     let FunctionArguments::List(list) = &function.args else { return Ok((placed, named)) };
     for argument in &list.args {
