@@ -8,17 +8,14 @@ use lath_parquet::DatasetOptions;
 
 use super::add_options::AddOptions;
 use super::changes::Changes;
-use super::discovery::{FoundFile, read_into};
-use super::edit::Edit;
+use super::discovery::{FILES_AT_A_TIME, FoundFile, read_into};
+use super::edit::{Edit, root_slots};
 use super::partition_update;
 use super::table_update::Reread;
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::file::facts;
-use crate::records::{META, NAMES, Root, TABLE_KEY, TableRecord, number_in, roots};
-
-/// The number of files that are read before their records are written.
-pub(super) const FILES_AT_A_TIME: usize = 1024;
+use crate::records::{META, Root, TABLE_KEY, TableRecord, roots};
 
 impl Catalog {
     /// Adds the files at `locations`, which are found as by [`Dataset::open`](lath_parquet::Dataset::open), and reads their footers, page
@@ -187,13 +184,4 @@ fn is_current(edit: &mut Edit<'_>, slot: u32, found: &FoundFile, options: &Arc<D
         None => facts::current_version(&found.location, options)?,
     };
     Ok(entry.read.is_some() && now.as_ref() == Some(&entry.version))
-}
-
-/// The slots of the files of a location.
-pub(super) fn root_slots(edit: &mut Edit<'_>, root: u32) -> Result<Vec<u32>> {
-    let mut slots = Vec::new();
-    for entry in edit.transaction.tree(NAMES)?.as_tree()?.prefix(&root.to_be_bytes()) {
-        slots.extend(number_in(entry?.1));
-    }
-    Ok(slots)
 }

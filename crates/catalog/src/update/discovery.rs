@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::file::{Facts, facts};
 use crate::records::Root;
 
+/// The number of files that are read before their records are written.
+pub(super) const FILES_AT_A_TIME: usize = 1024;
+
 /// A file of a location, with its name in the catalog.
 pub(crate) struct FoundFile {
     pub(crate) root: u32,

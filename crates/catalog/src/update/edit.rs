@@ -367,3 +367,12 @@ impl<'t> Edit<'t> {
         Ok(order.iter().filter_map(|id| self.schemas.get(id)).map(|known| Arc::clone(&known.stored.schema)).collect())
     }
 }
+
+/// The slots of the files of a location.
+pub(super) fn root_slots(edit: &mut Edit<'_>, root: u32) -> Result<Vec<u32>> {
+    let mut slots = Vec::new();
+    for entry in edit.transaction.tree(NAMES)?.as_tree()?.prefix(&root.to_be_bytes()) {
+        slots.extend(number_in(entry?.1));
+    }
+    Ok(slots)
+}

@@ -17,8 +17,8 @@ use super::changes::Changes;
 use super::edit::Edit;
 #[cfg(feature = "lake")]
 use super::{
-    catalog_change::{FILES_AT_A_TIME, root_slots},
-    discovery::{FoundFile, read_into},
+    discovery::{FILES_AT_A_TIME, FoundFile, read_into},
+    edit::root_slots,
     partition_update,
 };
 use crate::catalog::Catalog;
