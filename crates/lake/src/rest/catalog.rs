@@ -9,8 +9,9 @@ use lath_source::{WebClient, WebRequest};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::access::{Access, Variables};
+use super::access::Access;
 use super::location::{Address, encoded, parse_namespace, shown_namespace};
+use super::variables::Variables;
 use crate::iceberg;
 use crate::lake::{Lake, LakeOptions};
 

@@ -6,7 +6,7 @@ use lath_parquet::{Error, Result};
 use lath_source::{percent_decoded, split_scheme};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::access::Variables;
+use super::variables::Variables;
 
 const SCHEME: &str = "rest";
 

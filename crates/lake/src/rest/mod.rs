@@ -3,17 +3,19 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `location` | Parses `rest://…`. |
-//! | `access` | Takes tokens, identities and signatures from the environment. |
+//! | `variables` | Reads the environment. |
+//! | `access` | Proves to a catalog who asks: tokens, identities and signatures. |
 //! | `catalog` | Asks a catalog for namespaces, tables and metadata. |
 
 mod access;
 mod catalog;
 mod location;
+mod variables;
 
 use lath_parquet::Result;
 
-use self::access::Variables;
 use self::location::Address;
+use self::variables::Variables;
 use crate::lake::{Lake, LakeOptions};
 
 pub use self::catalog::RestCatalog;
