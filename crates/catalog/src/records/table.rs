@@ -2,7 +2,9 @@
 
 use arrow_schema::SchemaRef;
 use lath_parquet::{FileVersion, FolderFormat};
-use lath_store::{RecordReader, RecordWriter, Tree};
+#[cfg(feature = "lake")]
+use lath_store::RecordWriter;
+use lath_store::{RecordReader, Tree};
 
 use super::trees::TABLE_KEY;
 use super::{ipc, version};
