@@ -22,7 +22,7 @@ use crate::delta_table::{
 /// Number of files of [`numbered`].
 const FILES: i64 = 40;
 
-/// The rows of a file whose ids are between those of all others, so that only filters tell files apart.
+/// The rows of a file. The ids of all files overlap, so that only filters tell files apart.
 fn file_rows(file: i64) -> Vec<(i64, &'static str)> {
     (0..20).map(|row| (row * FILES + file, "x")).collect()
 }
@@ -91,7 +91,7 @@ fn a_key_is_looked_up_in_the_only_file_that_has_it() {
     assert!(Catalog::open_read_only(&path).unwrap().check().unwrap().problems.is_empty());
 }
 
-/// Of the version that the catalog has, no file of the log is read, nor are files that are ruled out.
+/// A search of the version that the catalog has reads no file of the log, and no file that is ruled out.
 #[test]
 fn a_search_of_the_known_version_reads_no_log_and_no_other_file() {
     let (table, _) = numbered();

@@ -16,7 +16,7 @@ use lath_testkit::Seeded;
 use super::{Rows, assert_no_leftovers, batch, read_all, read_newest};
 use crate::disk::{Call, Disk, Image, fast_folder};
 
-/// What a loss of power during an operation may leave.
+/// A state that a loss of power during an operation may leave.
 struct Moment {
     image: Image,
     /// The table has at least this version.
