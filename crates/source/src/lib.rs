@@ -48,7 +48,7 @@ pub use object::{Connections, ListedObject, ObjectFile, Store, Upload, UploadAbo
 pub use pool::{FilePool, PooledFile};
 pub use read_ahead::{Coverage, Extent, ReadAhead};
 pub use store_options::StoreOptions;
-pub use url_text::{percent_decoded, split_scheme};
+pub use url_text::{is_store, percent_decoded, split_scheme};
 pub use version::{Replaces, Version, VersionCheck};
 pub use web_request::WebRequest;
 

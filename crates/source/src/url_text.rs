@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
+
 /// Splits a URL into its scheme, as it is written, and the text after `://`; returns `None` for a path.
 ///
 /// ```
@@ -18,6 +20,18 @@ pub fn split_scheme(location: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
+/// Whether `location` is a URL of an object store or web server.
+///
+/// ```
+/// use lath_source::is_store;
+///
+/// assert!(is_store("s3://bucket/key") && is_store("HTTP://host/key"));
+/// assert!(!is_store("file:///data/key") && !is_store("data/key"));
+/// ```
+pub fn is_store(location: &str) -> bool {
+    split_scheme(location).is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("file"))
+}
+
 /// Replaces each `%` and its two hexadecimal digits (`%41`) by their byte; returns `None` if the result is not Unicode. Other percent
 /// signs stay.
 ///
@@ -29,23 +43,5 @@ pub fn split_scheme(location: &str) -> Option<(&str, &str)> {
 /// assert_eq!(percent_decoded("%ff"), None);
 /// ```
 pub fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(Cow::Borrowed(text));
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digit = |at: usize| after.get(at).and_then(|&digit| char::from(digit).to_digit(16));
-        match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push((high << 4 | low) as u8);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    percent_decode_str(text).decode_utf8().ok()
 }

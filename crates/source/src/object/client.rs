@@ -90,17 +90,17 @@ impl Client {
         self.wait(work)?.map_err(|error| self.explain(path, error))
     }
 
-    /// Writes an object.
+    /// Writes an object. Returns its ETag, if the store says it.
     pub(super) async fn put(
         &self,
         path: &Path,
         payload: PutPayload,
         mode: PutMode,
         attributes: Attributes,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<String>, Error> {
         let _permit = self.in_flight.acquire().await;
         let options = PutOptions { mode, attributes, ..PutOptions::default() };
-        self.store.put_opts(path, payload, options).await.map(|_| ())
+        self.store.put_opts(path, payload, options).await.map(|put| put.e_tag)
     }
 
     /// Begins an object that is sent in parts.
@@ -185,11 +185,6 @@ impl Client {
     /// Whether a failed request may succeed once the object's length is known.
     pub(super) fn may_know_length(&self, error: &io::Error) -> bool {
         error.kind() == io::ErrorKind::Unsupported
-    }
-
-    /// The error for an object whose version has changed.
-    pub(super) fn changed(&self) -> io::Error {
-        io::Error::other("the object has been replaced since it was opened or listed; open it again")
     }
 
     pub(super) fn explain(&self, path: &Path, error: Error) -> io::Error {

@@ -17,10 +17,8 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
         Error::Unauthenticated { .. } => {
             (ErrorKind::PermissionDenied, "the credentials are missing or wrong".to_owned(), credentials(url))
         }
-        Error::AlreadyExists { .. } => (ErrorKind::AlreadyExists, "there is such an object already".to_owned(), ""),
-        Error::Precondition { .. } => {
-            (ErrorKind::Other, "the object has been replaced since it was opened or listed".to_owned(), "open it again")
-        }
+        Error::AlreadyExists { .. } => return already_exists(),
+        Error::Precondition { .. } => return changed(),
         Error::NotSupported { .. } => no_ranges(),
         Error::InvalidPath { .. } => (ErrorKind::InvalidInput, root(&error), "check the spelling"),
         other => {
@@ -55,6 +53,16 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
     io::Error::new(kind, format!("{what}{advice}"))
 }
 
+/// The error for an object that must not exist.
+pub(super) fn already_exists() -> io::Error {
+    io::Error::new(ErrorKind::AlreadyExists, "there is such an object already")
+}
+
+/// The error for an object whose version has changed.
+pub(super) fn changed() -> io::Error {
+    io::Error::other("the object has been replaced since it was opened or listed; open it again")
+}
+
 /// The message for a server that ignores the range of a request.
 fn no_ranges() -> (ErrorKind, String, &'static str) {
     let advice = "if it does not answer range requests, download the file first";
@@ -78,8 +86,8 @@ fn credentials(url: &str) -> &'static str {
 }
 
 /// The message of the innermost error.
-fn root(error: &Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
+pub(super) fn root(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }

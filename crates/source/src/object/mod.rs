@@ -71,7 +71,7 @@ impl ObjectFile {
         };
         let file = Self::of(client, path, Some(version(&meta)), meta.size, tail);
         match known {
-            Some(known) if *known != file.version() => Err(client.changed()),
+            Some(known) if *known != file.version() => Err(failure::changed()),
             _ => Ok(file),
         }
     }
@@ -126,7 +126,7 @@ impl ByteRanges for ObjectFile {
             return Ok(bytes);
         }
         let (bytes, meta) = self.client.get(&self.path, GetRange::Bounded(range))?;
-        if version(&meta) == self.version() { Ok(bytes) } else { Err(self.client.changed()) }
+        if version(&meta) == self.version() { Ok(bytes) } else { Err(failure::changed()) }
     }
 
     fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
@@ -136,7 +136,7 @@ impl ByteRanges for ObjectFile {
         let requests = self.requests(ranges);
         let answers = self.client.get_all(&self.path, &requests)?;
         if answers.iter().any(|(_, meta)| version(meta) != self.version()) {
-            return Err(self.client.changed());
+            return Err(failure::changed());
         }
         let part = |range: &Range<u64>| {
             if range.is_empty() {

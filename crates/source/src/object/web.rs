@@ -12,8 +12,8 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, ReqwestConnector,
 };
 
-use super::Connections;
 use super::runtime::RequestThreads;
+use super::{Connections, failure};
 use crate::{StoreOptions, WebRequest};
 
 /// Maximum number of times that a request without effects is repeated.
@@ -126,9 +126,5 @@ fn explain(error: HttpError) -> io::Error {
         HttpErrorKind::Request | HttpErrorKind::Interrupted => ErrorKind::ConnectionAborted,
         _ => ErrorKind::Other,
     };
-    let mut innermost: &dyn std::error::Error = &error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    io::Error::new(kind, innermost.to_string())
+    io::Error::new(kind, failure::root(&error))
 }

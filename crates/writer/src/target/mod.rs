@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lath_parquet::{DatasetOptions, Error, Result};
-use lath_source::{Replaces, Upload, split_scheme};
+use lath_source::{Replaces, Upload, is_store};
 
 pub use files::AtomicFiles;
 pub use uncommitted::UncommittedFiles;
@@ -187,8 +187,7 @@ impl Write for AtomicFile {
 
 /// The text of `path` if it is the URL of an object store.
 fn store_url(path: &Path) -> Option<&str> {
-    let text = path.to_str()?;
-    split_scheme(text).is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("file")).then_some(text)
+    path.to_str().filter(|text| is_store(text))
 }
 
 fn located(error: Error, name: &Arc<str>) -> Error {

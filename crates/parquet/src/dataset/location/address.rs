@@ -39,11 +39,6 @@ impl Address {
     }
 }
 
-/// Whether `location` is a URL of an object store or web server.
-pub(in crate::dataset) fn is_store(location: &str) -> bool {
-    split_scheme(location).is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("file"))
-}
-
 /// Replaces characters that names of directories cannot have, or that have a meaning in a glob, by `%` and hexadecimal digits.
 pub(in crate::dataset) fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -81,7 +76,8 @@ mod tests {
         assert_eq!(parse("s3://bucket/key").unwrap(), Address::Store("s3://bucket/key".into()));
         assert!(parse("file://host/data").is_err());
         assert!(parse("ftp://host/a.parquet").unwrap_err().to_string().contains("ftp:"));
-        assert!(is_store("s3://b/k") && is_store("HTTP://h/k") && !is_store("file:///k") && !is_store("k"));
+        assert!(lath_source::is_store("s3://b/k") && lath_source::is_store("HTTP://h/k"));
+        assert!(!lath_source::is_store("file:///k") && !lath_source::is_store("k"));
     }
 
     #[test]

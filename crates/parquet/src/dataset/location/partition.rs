@@ -6,8 +6,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
+use lath_source::is_store;
 
-use super::address::{is_store, percent_decoded, percent_encoded};
+use super::address::{percent_decoded, percent_encoded};
 use crate::dataset::options::DatasetOptions;
 use crate::error::{Error, Result};
 

@@ -25,7 +25,7 @@ use object_store::{Attribute, Attributes, Error, MultipartUpload, PutMode, PutPa
 use tokio::sync::Mutex;
 
 use super::client::Client;
-use super::version;
+use super::{failure, version};
 use crate::{Replaces, Version};
 
 /// The size of the first parts. Stores take parts of at least 5 MiB, except for the last.
@@ -51,7 +51,6 @@ pub struct Upload {
     part_count: usize,
     len: u64,
     sent: VecDeque<Receiver<Result<(), Error>>>,
-    is_committed: bool,
 }
 
 /// Deletes what an upload has sent, from another thread than the one that writes.
@@ -89,7 +88,6 @@ impl Upload {
             part_count: 0,
             len: 0,
             sent: VecDeque::new(),
-            is_committed: false,
         };
         upload.check_replaced()?;
         Ok(upload)
@@ -106,9 +104,7 @@ impl Upload {
     /// [`ErrorKind::AlreadyExists`] if there is an object and [`Replaces::None`] was wanted, [`ErrorKind::Interrupted`] if it was aborted;
     /// errors of requests. There is no object then, or the previous one, unless the error says otherwise.
     pub fn commit(mut self) -> io::Result<Version> {
-        let result = if self.part_count == 0 { self.put() } else { self.complete() };
-        self.is_committed = result.is_ok();
-        result
+        if self.part_count == 0 { self.put() } else { self.complete() }
     }
 
     /// Sends an object that fits into one part.
@@ -120,15 +116,18 @@ impl Upload {
         };
         let (shared, payload) = (Arc::clone(&self.shared), PutPayload::from(mem::take(&mut self.part)));
         let put = self.shared.client.wait(async move {
-            let parts = shared.parts.lock().await;
+            let mut parts = shared.parts.lock().await;
             if matches!(*parts, Parts::Ended) {
                 return Ok(None);
             }
-            shared.client.put(&shared.path, payload, mode, shared.attributes()).await.map(Some)
+            let put = shared.client.put(&shared.path, payload, mode, shared.attributes()).await?;
+            *parts = Parts::Ended;
+            Ok(Some(put))
         })?;
         match put {
             Ok(None) => Err(aborted()),
-            Ok(Some(())) => self.version(),
+            Ok(Some(Some(tag))) => Ok(Version::Store { len: self.len, tag: tag.into() }),
+            Ok(Some(None)) => self.version(),
             Err(error) => self.written_after_all(error),
         }
     }
@@ -183,8 +182,8 @@ impl Upload {
             _ => self.version(),
         };
         match (&self.replaces, found) {
-            (Replaces::None, Ok(_)) => Err(io::Error::new(ErrorKind::AlreadyExists, "there is such an object already")),
-            (Replaces::Version(wanted), Ok(found)) if found != *wanted => Err(self.shared.client.changed()),
+            (Replaces::None, Ok(_)) => Err(failure::already_exists()),
+            (Replaces::Version(wanted), Ok(found)) if found != *wanted => Err(failure::changed()),
             (Replaces::None, Err(error)) if error.kind() == ErrorKind::NotFound => Ok(()),
             (_, Err(error)) => Err(error),
             (_, Ok(_)) => Ok(()),
@@ -268,9 +267,8 @@ impl UploadAbort {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        if !self.is_committed {
-            self.abort_handle().abort();
-        }
+        // Does nothing after a commit.
+        self.abort_handle().abort();
     }
 }
 
