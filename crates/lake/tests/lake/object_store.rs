@@ -2,15 +2,12 @@
 
 use std::env;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use lath_lake::{At, LakeOptions, find, open};
 use lath_parquet::DatasetOptions;
+use lath_testkit::s3::{Bucket, S3Server};
 use serde_json::json;
 
 use crate::delta_table::{
@@ -20,44 +17,15 @@ use crate::delta_table::{
 /// The variable that tells the testing process the server's port.
 const PORT: &str = "LATH_TEST_S3_PORT";
 
-const SIGNATURE: &str =
-    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
-
-/// The server, which ends when it is dropped.
-struct Moto {
-    process: Child,
-}
-
-impl Drop for Moto {
-    fn drop(&mut self) {
-        // A process that has ended already need not be killed.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Sends an object, or creates the bucket if `path` has no slash.
-fn put(port: u16, path: &str, body: &[u8]) {
-    let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let head = format!(
-        "PUT /{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: {SIGNATURE}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    connection.write_all(&[head.as_bytes(), body].concat()).unwrap();
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-}
-
 /// Copies a folder to the bucket.
-fn upload(port: u16, folder: &Path, key: &str) {
+fn upload(bucket: Bucket, folder: &Path, key: &str) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         // The server decodes the paths of requests once.
         let name = entry.file_name().into_string().unwrap().replace('%', "%25").replace(' ', "%20");
         match entry.file_type().unwrap().is_dir() {
-            true => upload(port, &entry.path(), &format!("{key}/{name}")),
-            false => put(port, &format!("{key}/{name}"), &fs::read(entry.path()).unwrap()),
+            true => upload(bucket, &entry.path(), &format!("{key}/{name}")),
+            false => bucket.put(&format!("{key}/{name}"), &fs::read(entry.path()).unwrap()),
         }
     }
 }
@@ -65,34 +33,13 @@ fn upload(port: u16, folder: &Path, key: &str) {
 /// Starts the server, and runs the test below in a child process, which finds the server in its environment.
 #[test]
 fn tables_in_buckets_are_read() {
-    let Some(program) = env::var_os("LATH_MOTO_SERVER") else {
-        eprintln!("SKIPPED: no S3 server to test with; `.ci/run tests` installs one and sets LATH_MOTO_SERVER");
-        return;
-    };
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let process = Command::new(program)
-        .args(["-H", "127.0.0.1", "-p", &port.to_string()])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let moto = Moto { process };
-    let started = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(started.elapsed() < Duration::from_secs(120), "the server does not answer");
-        sleep(Duration::from_millis(100));
-    }
-    put(port, "lath", b"");
+    let Some(moto) = S3Server::start() else { return };
     let status = Command::new(env::current_exe().unwrap())
         .args(["--ignored", "--exact", "object_store::within_the_environment_of_a_bucket", "--nocapture"])
-        .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}"))
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "test")
-        .env("AWS_REGION", "us-east-1")
-        .env(PORT, port.to_string())
+        .envs(moto.bucket().environment())
+        .env(PORT, moto.bucket().port().to_string())
         .status()
         .unwrap();
-    drop(moto);
     assert!(status.success(), "{status}");
 }
 
@@ -100,6 +47,7 @@ fn tables_in_buckets_are_read() {
 #[ignore = "run by tables_in_buckets_are_read"]
 fn within_the_environment_of_a_bucket() {
     let port = env::var(PORT).expect("the process that started this one sets it").parse().unwrap();
+    let bucket = Bucket::at(port);
     let table = Table::empty();
     let fields = [field("id", json!("long")), field("text", json!("string"))];
     let features = protocol(3, Some(&["deletionVectors"]));
@@ -120,7 +68,7 @@ fn within_the_environment_of_a_bucket() {
     for version in 3..30 {
         table.commit(version, &[remove(&two), two.clone()]);
     }
-    upload(port, table.path(), "lath/lake/t");
+    upload(bucket, table.path(), "lake/t");
 
     let read = |at: Option<At>| {
         let options = at.into_iter().fold(LakeOptions::new(), LakeOptions::at);
