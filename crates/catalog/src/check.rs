@@ -109,7 +109,7 @@ impl Catalog {
         let (options, in_table) = match &table {
             None => (Self::reading_options(), None),
             Some(table) => {
-                let files: HashMap<String, String> = self.table_files(table)?.into_iter().collect();
+                let files: HashMap<String, String> = self.table_files()?.into_iter().collect();
                 (self.table_options(table)?, Some(files))
             }
         };

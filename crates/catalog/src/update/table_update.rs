@@ -71,7 +71,7 @@ impl Catalog {
         Err(Error::without_lakes())
     }
 
-    pub(crate) fn table_files(&self, _: &TableRecord) -> Result<Vec<(String, String)>> {
+    pub(crate) fn table_files(&self) -> Result<Vec<(String, String)>> {
         Err(Error::without_lakes())
     }
 
@@ -159,7 +159,7 @@ impl Catalog {
     }
 
     /// Names and locations of the files of the latest version of the table.
-    pub(crate) fn table_files(&self, _: &TableRecord) -> Result<Vec<(String, String)>> {
+    pub(crate) fn table_files(&self) -> Result<Vec<(String, String)>> {
         let (_, location) = self.table_location(&self.store.snapshot()?)?;
         let lake = lath_lake::open(&location, &LakeOptions::new())?;
         let file = |file: &DatasetFile| Ok((self.folder.name(file.location())?, file.location().to_owned()));
