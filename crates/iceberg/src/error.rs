@@ -1,4 +1,5 @@
 use std::fmt;
+use std::io;
 
 /// An error of reading or writing Iceberg's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,19 @@ pub enum Error {
         /// The problem.
         what: String,
     },
+    /// A file could not be read.
+    Io {
+        /// The kind of failure.
+        kind: io::ErrorKind,
+        /// The problem.
+        what: String,
+    },
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io { kind: error.kind(), what: error.to_string() }
+    }
 }
 
 /// A result with [`Error`].
@@ -44,6 +58,7 @@ impl fmt::Display for Error {
             Self::Corrupt { file, what } => write!(f, "damaged {file}: {what}"),
             Self::Unsupported { feature } => write!(f, "not supported: {feature}"),
             Self::Type { column, what } => write!(f, "column {column}: {what}"),
+            Self::Io { what, .. } => write!(f, "cannot be read: {what}"),
         }
     }
 }

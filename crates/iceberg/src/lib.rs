@@ -33,7 +33,7 @@ pub use deletion_vector::{read_deletion_vector, write_deletion_vector};
 pub use error::{Error, Result};
 pub use manifest::{
     DataFile, EntryStatus, FileContent, ManifestContent, ManifestEntry, ManifestFile, ManifestSettings,
-    PartitionSummary, read_manifest, read_manifest_list, write_manifest, write_manifest_list,
+    PartitionSummary, read_manifest, read_manifest_list, visit_manifest, write_manifest, write_manifest_list,
 };
 pub use metadata::{ManifestLocation, NEWEST_FORMAT_VERSION, Snapshot, SnapshotReference, TableMetadata};
 pub use partition::{PartitionField, PartitionSpec, SortField, SortOrder};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_cast::parse::string_to_datetime;
 use arrow_schema::SchemaRef;
 use chrono::Utc;
-use lath_parquet::{ColumnMapping, Dataset, DatasetOptions, Error, FileVersion, FolderFormat, Result};
+use lath_parquet::{ColumnMapping, Dataset, DatasetOptions, Error, FileVersion, FolderFormat, Predicate, Result};
 
 use crate::storage::Folder;
 
@@ -90,6 +90,7 @@ impl Lake {
 pub struct LakeOptions {
     pub(crate) at: Option<At>,
     pub(crate) dataset: DatasetOptions,
+    pub(crate) filter: Option<Predicate>,
 }
 
 impl LakeOptions {
@@ -102,6 +103,14 @@ impl LakeOptions {
     #[must_use]
     pub fn at(mut self, at: At) -> Self {
         self.at = Some(at);
+        self
+    }
+
+    /// Leaves out files that cannot have a row for which the predicate is true, by the metadata of the table alone. They are left out while
+    /// the metadata is read, so that they take no memory. The other files have other rows too: scan them with the predicate.
+    #[must_use]
+    pub fn filter(mut self, predicate: Predicate) -> Self {
+        self.filter = Some(predicate);
         self
     }
 

@@ -6,7 +6,7 @@ use crate::delta;
 use crate::iceberg;
 use crate::lake::{Lake, LakeOptions, LogFile};
 use crate::rest;
-use crate::storage::{Folder, may_be_folder};
+use crate::storage::{Folder, FoundFormat, may_be_folder};
 
 /// Opens the table in a local folder or below a URL, the table of Iceberg that a metadata file describes, or a table of a REST catalog of
 /// Iceberg: `rest://HOST/NAMESPACE/TABLE`.
@@ -38,8 +38,12 @@ pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
     }
     let folder = Folder::open(location, &options.dataset)?;
     match folder.format()? {
-        Some(FolderFormat::DeltaLake) => delta::open(&folder, options).map(Some),
-        Some(FolderFormat::Iceberg) => iceberg::open(&folder, options).map(Some),
+        Some(FoundFormat { format: FolderFormat::DeltaLake, listed }) => {
+            delta::open(&folder, listed, options).map(Some)
+        }
+        Some(FoundFormat { format: FolderFormat::Iceberg, listed }) => {
+            iceberg::open(&folder, listed, options).map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -54,7 +58,10 @@ pub fn format_at(location: &str, options: &DatasetOptions) -> Result<Option<Fold
     if rest::is_rest(location) || iceberg::is_metadata_file(location) {
         return Ok(Some(FolderFormat::Iceberg));
     }
-    if may_be_folder(location) { Folder::open(location, options)?.format() } else { Ok(None) }
+    if !may_be_folder(location) {
+        return Ok(None);
+    }
+    Ok(Folder::open(location, options)?.format()?.map(|found| found.format))
 }
 
 /// Whether a file of a table's log ([`Lake::log_file`]) still is the newest one, so that the table's latest version is what it was.
@@ -75,7 +82,7 @@ pub fn is_latest(location: &str, log: &LogFile, options: &DatasetOptions) -> Res
     let folder = Folder::open(location, options)?;
     let is_newest = match delta::following(&log.name) {
         Some(following) => folder.version(&following)?.is_none(),
-        None => iceberg::newest(&folder).is_ok_and(|newest| newest == log.name),
+        None => iceberg::newest(&folder, None).is_ok_and(|newest| newest == log.name),
     };
     Ok(is_newest && folder.version(&log.name)?.as_ref() == Some(&log.version))
 }

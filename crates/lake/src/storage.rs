@@ -42,6 +42,13 @@ pub(crate) struct Entry {
     pub(crate) modified: Option<i64>,
 }
 
+/// The format of a folder.
+pub(crate) struct FoundFormat {
+    pub(crate) format: FolderFormat,
+    /// The files in the folder of its metadata, if the format was found by them.
+    pub(crate) listed: Option<Vec<Entry>>,
+}
+
 impl Folder {
     /// The folder at a path or URL. Nothing is read.
     pub(crate) fn open(location: &str, options: &DatasetOptions) -> Result<Self> {
@@ -60,17 +67,19 @@ impl Folder {
     }
 
     /// The table format of the folder; `None` for plain files.
-    pub(crate) fn format(&self) -> Result<Option<FolderFormat>> {
+    pub(crate) fn format(&self) -> Result<Option<FoundFormat>> {
         let Place::Store { store, .. } = &self.place else {
-            return Ok(self.local().and_then(FolderFormat::at));
+            let format = self.local().and_then(FolderFormat::at);
+            return Ok(format.map(|format| FoundFormat { format, listed: None }));
         };
         if store.key().contains(['*', '?', '[']) || store.key().ends_with(".parquet") {
             return Ok(None);
         }
         for folder in ["_delta_log", "metadata"] {
             let marks = |entry: &Entry| FolderFormat::from_object(&format!("{folder}/{}", entry.name));
-            if let Some(format) = self.list(folder)?.iter().find_map(marks) {
-                return Ok(Some(format));
+            let listed = self.list(folder)?;
+            if let Some(format) = listed.iter().find_map(marks) {
+                return Ok(Some(FoundFormat { format, listed: Some(listed) }));
             }
         }
         Ok(None)

@@ -60,7 +60,7 @@ pub use lath_source::{
 };
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;
-pub use prune::{ColumnBounds, FileEvidence, PruneReport, PrunedCounts, Pruning};
+pub use prune::{ColumnBounds, FileEvidence, PruneReport, PrunedCounts, Pruning, TablePredicate};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
     Cancel, DynamicFilter, Need, PlanStep, RowReader, RowSelection, Scan, ScanBatches, ScanPlan, ScanPlanner,

@@ -53,7 +53,10 @@ pub(crate) fn open_table(args: &SearchInputArgs, search: Search<'_>) -> Result<T
     if let Some(catalog) = catalog_in_folder(args).filter(|_| !search.needs_all_files) {
         return select(catalog, args, search);
     }
-    let mut inputs = Inputs::find_in(&args.files, &args.open)?.with_text(search.text, None)?;
+    // A report counts the files that are ruled out, and row groups are chosen by number.
+    let prunes_now = search.prunes_files && !search.explains && !search.needs_all_files;
+    let condition = Some(&search.predicate).filter(|_| prunes_now);
+    let mut inputs = Inputs::find_with(&args.files, &args.open, condition)?.with_text(search.text, None)?;
     inputs.refuse_for_text("--row-groups", search.needs_all_files)?;
     inputs.refuse_for_text("--explain", search.explains)?;
     Table::open(&mut inputs, search.table)?.with_condition(search.predicate)

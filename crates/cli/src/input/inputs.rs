@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, OpenOptions, ParquetFile};
+use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, OpenOptions, ParquetFile, Predicate};
 
 use crate::args::{InputArgs, OpenArgs, TableArgs, TextArgs};
 use crate::failure::{Failure, Result};
@@ -46,7 +46,13 @@ impl Inputs {
 
     /// Finds the files called `names`, which are opened as `args` say.
     pub(crate) fn find_in(names: &[PathBuf], args: &OpenArgs) -> Result<Self> {
-        if let Some(lake) = lake::find(names, args)? {
+        Self::find_with(names, args, None)
+    }
+
+    /// As [`find_in`](Self::find_in), without files of a table of Delta Lake or Iceberg that cannot have a row for which `condition` is
+    /// true.
+    pub(crate) fn find_with(names: &[PathBuf], args: &OpenArgs, condition: Option<&Predicate>) -> Result<Self> {
+        if let Some(lake) = lake::find(names, args, condition)? {
             let files = vec![Input::Lake(Box::new(lake))];
             return Ok(Self { files, arguments: OpenArguments::of(args)?, stdin: None, text: None });
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use lath_parquet::Predicate;
 #[cfg(not(feature = "lake"))]
 use lath_parquet::{Dataset, FolderFormat};
 #[cfg(feature = "lake")]
@@ -41,9 +42,9 @@ impl Lake {
     }
 }
 
-/// The table that is named, if it is the only name.
+/// The table that is named, if it is the only name; without files that cannot have a row for which `condition` is true.
 #[cfg(feature = "lake")]
-pub(crate) fn find(names: &[PathBuf], args: &OpenArgs) -> Result<Option<Lake>> {
+pub(crate) fn find(names: &[PathBuf], args: &OpenArgs, condition: Option<&Predicate>) -> Result<Option<Lake>> {
     if args.plain_files {
         return match &args.at {
             Some(_) => {
@@ -59,6 +60,7 @@ pub(crate) fn find(names: &[PathBuf], args: &OpenArgs) -> Result<Option<Lake>> {
                 let options = LakeOptions::new().dataset(DatasetOptions::new().open_options(open));
                 let at = args.at.as_deref().map(str::parse).transpose().map_err(scan_failure)?;
                 let options = at.into_iter().fold(options, LakeOptions::at);
+                let options = condition.cloned().into_iter().fold(options, LakeOptions::filter);
                 lath_lake::find(location, &options).map_err(scan_failure)?
             }
             None => None,
@@ -75,6 +77,6 @@ pub(crate) fn find(names: &[PathBuf], args: &OpenArgs) -> Result<Option<Lake>> {
 
 /// No table: this build reads none.
 #[cfg(not(feature = "lake"))]
-pub(crate) fn find(_names: &[PathBuf], _args: &OpenArgs) -> Result<Option<Lake>> {
+pub(crate) fn find(_names: &[PathBuf], _args: &OpenArgs, _condition: Option<&Predicate>) -> Result<Option<Lake>> {
     Ok(None)
 }

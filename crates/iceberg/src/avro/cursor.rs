@@ -51,7 +51,7 @@ impl<'b> Cursor<'b> {
     }
 
     /// A length that the remaining bytes can have.
-    fn length(&mut self) -> Result<usize> {
+    pub(super) fn length(&mut self) -> Result<usize> {
         let length = self.varint()?;
         usize::try_from(length).map_err(|_| self.error(format!("{length} is not a length")))
     }
@@ -208,7 +208,7 @@ impl<'b> Cursor<'b> {
         Ok(Some(literal))
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let bytes = self.take(N)?;
         bytes.try_into().map_err(|_| self.error("a value is too short"))
     }

@@ -7,7 +7,7 @@ mod write;
 
 use crate::schema::Literal;
 
-pub use self::read::read_manifest;
+pub use self::read::{read_manifest, visit_manifest};
 pub use self::read_list::read_manifest_list;
 pub use self::write::{ManifestSettings, write_manifest, write_manifest_list};
 

@@ -1,5 +1,7 @@
 //! Reads manifests.
 
+use std::io::Read;
+
 use super::{DataFile, EntryStatus, FileContent, ManifestContent, ManifestEntry, ManifestFile};
 use crate::avro::{AvroType, Container, Cursor, Record};
 use crate::error::{Error, Result};
@@ -16,22 +18,53 @@ pub fn read_manifest(
     manifest: &ManifestFile,
     has_metrics: impl Fn(i32) -> bool,
 ) -> Result<Vec<ManifestEntry>> {
-    if manifest.key_metadata.is_some() {
-        return Err(Error::unsupported("an encrypted manifest"));
-    }
     let mut entries = Vec::new();
-    let mut next_row_id = manifest.first_row_id.filter(|_| manifest.content == ManifestContent::Data);
-    Container::open(bytes, MANIFEST)?.records(|cursor, record| {
-        let mut entry = read_entry(cursor, record, &has_metrics)?;
-        let is_data = entry.data_file.content == FileContent::Data;
-        if is_data != (manifest.content == ManifestContent::Data) {
-            return Err(cursor.error(format!("{} is a file of another kind", entry.data_file.file_path)));
-        }
-        inherit(&mut entry, manifest, &mut next_row_id)?;
+    for_each_entry(bytes, manifest, &EntryParts { has_metrics: &has_metrics, has_sizes: true }, |entry| {
         entries.push(entry);
-        Ok(())
+        Ok::<_, Error>(())
     })?;
     Ok(entries)
+}
+
+/// Calls `each` with the entries of a manifest, as [`read_manifest`] returns them, but without sizes of columns, numbers of values and offsets of
+/// row groups, which a reader of rows does not need. A manifest may be long: a part of it at a time is in memory.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::Unsupported`] and [`Error::Io`], and errors of `each`.
+pub fn visit_manifest<E: From<Error>>(
+    bytes: impl Read,
+    manifest: &ManifestFile,
+    has_metrics: impl Fn(i32) -> bool,
+    each: impl FnMut(ManifestEntry) -> Result<(), E>,
+) -> Result<(), E> {
+    for_each_entry(bytes, manifest, &EntryParts { has_metrics: &has_metrics, has_sizes: false }, each)
+}
+
+/// The parts of entries that are kept.
+struct EntryParts<'k> {
+    has_metrics: &'k dyn Fn(i32) -> bool,
+    has_sizes: bool,
+}
+
+fn for_each_entry<E: From<Error>>(
+    bytes: impl Read,
+    manifest: &ManifestFile,
+    kept: &EntryParts<'_>,
+    mut each: impl FnMut(ManifestEntry) -> Result<(), E>,
+) -> Result<(), E> {
+    if manifest.key_metadata.is_some() {
+        return Err(Error::unsupported("an encrypted manifest").into());
+    }
+    let mut next_row_id = manifest.first_row_id.filter(|_| manifest.content == ManifestContent::Data);
+    Container::open(bytes, MANIFEST)?.records(|cursor, record| {
+        let mut entry = read_entry(cursor, record, kept)?;
+        let is_data = entry.data_file.content == FileContent::Data;
+        if is_data != (manifest.content == ManifestContent::Data) {
+            return Err(cursor.error(format!("{} is a file of another kind", entry.data_file.file_path)).into());
+        }
+        inherit(&mut entry, manifest, &mut next_row_id)?;
+        each(entry)
+    })
 }
 
 fn inherit(entry: &mut ManifestEntry, manifest: &ManifestFile, next_row_id: &mut Option<i64>) -> Result<()> {
@@ -56,7 +89,7 @@ fn inherit(entry: &mut ManifestEntry, manifest: &ManifestFile, next_row_id: &mut
     Ok(())
 }
 
-fn read_entry(cursor: &mut Cursor<'_>, record: &Record, has_metrics: &dyn Fn(i32) -> bool) -> Result<ManifestEntry> {
+fn read_entry(cursor: &mut Cursor<'_>, record: &Record, kept: &EntryParts<'_>) -> Result<ManifestEntry> {
     let mut status = None;
     let mut data_file = None;
     let (mut snapshot_id, mut sequence_number, mut file_sequence_number) = (None, None, None);
@@ -75,7 +108,7 @@ fn read_entry(cursor: &mut Cursor<'_>, record: &Record, has_metrics: &dyn Fn(i32
             4 => file_sequence_number = cursor.long_if_any(&field.avro)?,
             2 => {
                 let Some(record) = cursor.record_if_any(&field.avro)? else { continue };
-                data_file = Some(read_data_file(cursor, record, has_metrics)?);
+                data_file = Some(read_data_file(cursor, record, kept)?);
             }
             _ => cursor.skip(&field.avro)?,
         }
@@ -85,7 +118,8 @@ fn read_entry(cursor: &mut Cursor<'_>, record: &Record, has_metrics: &dyn Fn(i32
     Ok(ManifestEntry { status, snapshot_id, sequence_number, file_sequence_number, data_file })
 }
 
-fn read_data_file(cursor: &mut Cursor<'_>, record: &Record, has_metrics: &dyn Fn(i32) -> bool) -> Result<DataFile> {
+fn read_data_file(cursor: &mut Cursor<'_>, record: &Record, kept: &EntryParts<'_>) -> Result<DataFile> {
+    let has_metrics = kept.has_metrics;
     let mut file = DataFile::new(FileContent::Data, "", 0, 0);
     let (mut has_path, mut has_count) = (false, false);
     for field in &record.fields {
@@ -116,6 +150,7 @@ fn read_data_file(cursor: &mut Cursor<'_>, record: &Record, has_metrics: &dyn Fn
                 has_count = true;
             }
             104 => file.file_size_in_bytes = cursor.count(avro)?,
+            108 | 109 | 132 if !kept.has_sizes => cursor.skip(avro)?,
             108 => file.column_sizes = read_counts(cursor, avro, has_metrics)?,
             109 => file.value_counts = read_counts(cursor, avro, has_metrics)?,
             110 => file.null_value_counts = read_counts(cursor, avro, has_metrics)?,

@@ -2,19 +2,19 @@
 
 use super::{ManifestContent, ManifestFile, PartitionSummary};
 use crate::avro::{AvroType, Container, Cursor, Record};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const LIST: &str = "manifest list";
 
 /// Reads a manifest list.
 ///
 /// # Errors
-/// [`Error::Corrupt`](crate::Error::Corrupt) and [`Error::Unsupported`](crate::Error::Unsupported).
+/// [`Error::Corrupt`] and [`Error::Unsupported`].
 pub fn read_manifest_list(bytes: &[u8]) -> Result<Vec<ManifestFile>> {
     let mut manifests = Vec::new();
     Container::open(bytes, LIST)?.records(|cursor, record| {
         manifests.push(read_manifest_file(cursor, record)?);
-        Ok(())
+        Ok::<_, Error>(())
     })?;
     Ok(manifests)
 }

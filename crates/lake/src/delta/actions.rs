@@ -27,7 +27,51 @@ pub(super) struct Add {
     pub(super) size: Option<u64>,
     pub(super) deletion_vector: Option<DeletionVector>,
     /// Statistics, as JSON.
-    pub(super) stats: Option<Box<str>>,
+    pub(super) stats: Option<String>,
+}
+
+impl Add {
+    /// Calls `each` with the file.
+    pub(super) fn with_file<E>(self, each: impl FnOnce(FileAction<'_>) -> Result<(), E>) -> Result<(), E> {
+        let value = |name: &str| self.partition_values.as_ref()?.get(name)?.as_deref();
+        each(FileAction {
+            path: &self.path,
+            size: self.size,
+            deletion_vector: self.deletion_vector.clone(),
+            stats: self.stats.as_deref(),
+            partition_value: &value,
+        })
+    }
+}
+
+/// A file of the table, as an action describes it.
+pub(super) struct FileAction<'a> {
+    pub(super) path: &'a str,
+    pub(super) size: Option<u64>,
+    pub(super) deletion_vector: Option<DeletionVector>,
+    /// Statistics, as JSON.
+    pub(super) stats: Option<&'a str>,
+    /// The text of the value of a partition column, by the column's physical name.
+    pub(super) partition_value: &'a dyn Fn(&str) -> Option<&'a str>,
+}
+
+/// The newest protocol and metadata of a log.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    pub(super) protocol: Option<Protocol>,
+    pub(super) metadata: Option<Metadata>,
+}
+
+impl Settings {
+    pub(super) fn are_complete(&self) -> bool {
+        self.protocol.is_some() && self.metadata.is_some()
+    }
+
+    /// Adds what was not found in a newer action.
+    pub(super) fn add(&mut self, protocol: Option<Protocol>, metadata: Option<Metadata>) {
+        self.protocol = self.protocol.take().or(protocol);
+        self.metadata = self.metadata.take().or(metadata);
+    }
 }
 
 /// A file that no longer belongs to the table.

@@ -8,53 +8,101 @@ use arrow_array::types::{Date32Type, Decimal128Type, Float32Type, Float64Type};
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, new_null_array};
 use arrow_schema::{DataType, TimeUnit};
-use lath_parquet::{Error, PartitionColumn, Result};
+use lath_parquet::{ColumnBounds, DatasetFile, Error, PartitionColumn, Result};
+use lath_predicate::value_at;
 
-use super::actions::Add;
 use super::schema::PartitionField;
 use super::texts::{days, micros, unscaled};
 
-/// The values of one partition column, each once.
-#[derive(Debug, Default)]
-struct Values<'f> {
-    texts: Vec<Option<&'f str>>,
-    rows: HashMap<Option<&'f str>, u32>,
+/// The values of the partition columns, each once.
+#[derive(Debug)]
+pub(super) struct PartitionValues {
+    columns: Vec<Column>,
+    has_bounds: bool,
 }
 
-impl<'f> Values<'f> {
-    fn row(&mut self, value: Option<&'f str>) -> u32 {
+#[derive(Debug)]
+struct Column {
+    field: PartitionField,
+    rows: HashMap<Arc<str>, u32>,
+    null: Option<u32>,
+    /// By row.
+    texts: Vec<Option<Arc<str>>>,
+    /// By row, if they are needed.
+    bounds: Vec<ColumnBounds>,
+}
+
+impl PartitionValues {
+    /// The columns without values. `has_bounds` says whether [`bounds`](Self::bounds) will be needed.
+    pub(super) fn new(fields: Vec<PartitionField>, has_bounds: bool) -> Self {
+        let column = |field| Column { field, rows: HashMap::new(), null: None, texts: Vec::new(), bounds: Vec::new() };
+        Self { columns: fields.into_iter().map(column).collect(), has_bounds }
+    }
+
+    /// For each column, the row of the value whose text is `value` of the column's physical name.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for a text that is not a value of its column's type, if bounds are needed; else
+    /// [`finish`](Self::finish) returns it.
+    pub(super) fn rows<'v>(&mut self, value: &dyn Fn(&str) -> Option<&'v str>) -> Result<Box<[u32]>> {
+        self.columns.iter_mut().map(|column| column.row(value(&column.field.physical_name), self.has_bounds)).collect()
+    }
+
+    /// The bounds of a column in a file whose values have these rows; `None` if it is not a partition column.
+    pub(super) fn bounds(&self, path: &[String], rows: &[u32]) -> Option<ColumnBounds> {
+        let [name] = path else { return None };
+        let at = self.columns.iter().position(|column| column.field.field.name() == name)?;
+        self.columns[at].bounds.get(*rows.get(at)? as usize).cloned()
+    }
+
+    /// The columns with their values.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for a text that is not a value of its column's type.
+    pub(super) fn finish(self) -> Result<Vec<PartitionColumn>> {
+        let column = |column: Column| {
+            let texts: Vec<Option<&str>> = column.texts.iter().map(Option::as_deref).collect();
+            Ok(PartitionColumn::new(Arc::clone(&column.field.field), column.field.values(&texts)?))
+        };
+        self.columns.into_iter().map(column).collect()
+    }
+}
+
+impl Column {
+    fn row(&mut self, text: Option<&str>, has_bounds: bool) -> Result<u32> {
         // By the protocol, an empty text is null.
-        let value = value.filter(|value| !value.is_empty());
-        *self.rows.entry(value).or_insert_with(|| {
-            self.texts.push(value);
-            // There are no more values than files, which are fewer than 2³².
-            self.texts.len() as u32 - 1
+        let text = text.filter(|text| !text.is_empty());
+        let known = match text {
+            Some(text) => self.rows.get(text).copied(),
+            None => self.null,
+        };
+        if let Some(row) = known {
+            return Ok(row);
+        }
+        let row = u32::try_from(self.texts.len()).ok().filter(|row| *row != DatasetFile::NO_CONSTANT);
+        let row = row.ok_or_else(|| Error::invalid("more partitions than a table can have"))?;
+        if has_bounds {
+            let value = self.field.values(&[text])?;
+            self.bounds.push(ColumnBounds::constant(value_at(&value, 0)));
+        }
+        let text: Option<Arc<str>> = text.map(Arc::from);
+        match &text {
+            Some(text) => drop(self.rows.insert(Arc::clone(text), row)),
+            None => self.null = Some(row),
+        }
+        self.texts.push(text);
+        Ok(row)
+    }
+}
+
+impl PartitionField {
+    /// The values of texts.
+    fn values(&self, texts: &[Option<&str>]) -> Result<ArrayRef> {
+        let data_type = self.field.data_type();
+        parse(data_type, texts).ok_or_else(|| {
+            Error::corrupt(format!("a value of the partition column {:?} is not a {data_type}", self.field.name()))
         })
     }
-}
-
-/// For each of several files, and within it for each partition column, the row of the column's values.
-pub(super) type PartitionRows = Vec<Box<[u32]>>;
-
-/// The partition columns, and for each file the rows of their values.
-///
-/// # Errors
-/// [`Error::Corrupt`] for a text that is not a value of its column's type.
-pub(super) fn columns(fields: &[PartitionField], files: &[Add]) -> Result<(Vec<PartitionColumn>, PartitionRows)> {
-    let mut values: Vec<Values<'_>> = fields.iter().map(|_| Values::default()).collect();
-    let mut rows = Vec::with_capacity(files.len());
-    for file in files {
-        let text = |field: &PartitionField| file.partition_values.as_ref()?.get(&field.physical_name)?.as_deref();
-        rows.push(fields.iter().zip(&mut values).map(|(field, values)| values.row(text(field))).collect());
-    }
-    let column = |(field, values): (&PartitionField, Values<'_>)| {
-        let data_type = field.field.data_type();
-        let array = parse(data_type, &values.texts).ok_or_else(|| {
-            Error::corrupt(format!("a value of the partition column {:?} is not a {data_type}", field.field.name()))
-        })?;
-        Ok(PartitionColumn::new(Arc::clone(&field.field), array))
-    };
-    Ok((fields.iter().zip(values).map(column).collect::<Result<_>>()?, rows))
 }
 
 /// The values of texts in a type; `None` if one has no such value.

@@ -127,7 +127,7 @@ fn column(json: &Value, mapping: Mapping, depth: usize) -> Result<Column> {
     let name =
         json.get("name").and_then(Value::as_str).ok_or_else(|| Error::corrupt("a field of the schema has no name"))?;
     let data_type = json.get("type").ok_or_else(|| Error::corrupt(format!("the field {name:?} has no type")))?;
-    let FieldType { data_type, inner, mut leaves } =
+    let FieldType { data_type, inner, mut leaves, is_variant } =
         typed(data_type, mapping, depth).map_err(|error| about(name, error))?;
     let property = |key: &str| json.get("metadata").and_then(|metadata| metadata.get(key));
     let lacks =
@@ -138,6 +138,9 @@ fn column(json: &Value, mapping: Mapping, depth: usize) -> Result<Column> {
         (Mapping::Name | Mapping::Id, None) => return Err(lacks("physical name")),
     };
     let mut mapped = MappedColumn::new(name).stored_name(physical_name).fields(inner);
+    if is_variant {
+        mapped = mapped.variant();
+    }
     if mapping == Mapping::Id {
         let id = property("delta.columnMapping.id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
         mapped = mapped.id(id.ok_or_else(|| lacks("ID"))?);
@@ -151,7 +154,7 @@ fn column(json: &Value, mapping: Mapping, depth: usize) -> Result<Column> {
     }
     // Nullable in any case: a constraint that was added later says nothing about a file without the column.
     let mut field = Field::new(name, data_type, true);
-    if json.get("type").and_then(Value::as_str) == Some("variant") {
+    if is_variant {
         field = field.with_metadata(HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), VARIANT.to_owned())]));
     }
     Ok(Column { field, mapped, physical_name: physical_name.to_owned(), leaves })
@@ -162,6 +165,20 @@ struct FieldType {
     data_type: DataType,
     inner: Vec<MappedColumn>,
     leaves: Vec<Leaf>,
+    is_variant: bool,
+}
+
+impl FieldType {
+    /// A type without variants outside of its fields.
+    fn new(data_type: DataType, inner: Vec<MappedColumn>, leaves: Vec<Leaf>) -> Self {
+        Self { data_type, inner, leaves, is_variant: false }
+    }
+
+    /// The mapping of the element of a list, or of the key or the value of a map.
+    fn within(self, name: &str) -> MappedColumn {
+        let mapped = MappedColumn::new(name).fields(self.inner);
+        if self.is_variant { mapped.variant() } else { mapped }
+    }
 }
 
 fn typed(json: &Value, mapping: Mapping, depth: usize) -> Result<FieldType> {
@@ -169,13 +186,13 @@ fn typed(json: &Value, mapping: Mapping, depth: usize) -> Result<FieldType> {
         return Err(Error::limit("levels of nested types", MAX_DEPTH as u64, depth as u64));
     }
     if let Some(name) = json.as_str() {
-        return Ok(FieldType { data_type: primitive(name)?, inner: Vec::new(), leaves: Vec::new() });
+        let is_variant = name == "variant";
+        return Ok(FieldType { is_variant, ..FieldType::new(primitive(name)?, Vec::new(), Vec::new()) });
     }
     let inner = |key: &str| {
         let json = json.get(key).ok_or_else(|| Error::corrupt(format!("a type without {key}")))?;
         typed(json, mapping, depth + 1)
     };
-    let anonymous = |name: &str, inner| MappedColumn::new(name).fields(inner);
     match json.get("type").and_then(Value::as_str) {
         Some("struct") => {
             let columns = struct_fields(json, mapping, depth + 1)?;
@@ -185,20 +202,22 @@ fn typed(json: &Value, mapping: Mapping, depth: usize) -> Result<FieldType> {
                 inner.push(column.mapped);
                 leaves.extend(column.leaves);
             }
-            Ok(FieldType { data_type: DataType::Struct(fields.into()), inner, leaves })
+            Ok(FieldType::new(DataType::Struct(fields.into()), inner, leaves))
         }
         Some("array") => {
-            let FieldType { data_type, inner, .. } = inner("elementType")?;
-            let data_type = DataType::List(Arc::new(Field::new("element", data_type, true)));
-            Ok(FieldType { data_type, inner: vec![anonymous("element", inner)], leaves: Vec::new() })
+            let element = inner("elementType")?;
+            let data_type = DataType::List(Arc::new(Field::new("element", element.data_type.clone(), true)));
+            Ok(FieldType::new(data_type, vec![element.within("element")], Vec::new()))
         }
         Some("map") => {
             let (key, value) = (inner("keyType")?, inner("valueType")?);
-            let fields = vec![Field::new("key", key.data_type, false), Field::new("value", value.data_type, true)];
+            let fields = vec![
+                Field::new("key", key.data_type.clone(), false),
+                Field::new("value", value.data_type.clone(), true),
+            ];
             let entries = Field::new("key_value", DataType::Struct(fields.into()), false);
             let data_type = DataType::Map(Arc::new(entries), false);
-            let inner = vec![anonymous("key", key.inner), anonymous("value", value.inner)];
-            Ok(FieldType { data_type, inner, leaves: Vec::new() })
+            Ok(FieldType::new(data_type, vec![key.within("key"), value.within("value")], Vec::new()))
         }
         _ => Err(Error::corrupt(format!("{json} is not a type"))),
     }

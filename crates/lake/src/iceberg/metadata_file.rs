@@ -4,7 +4,7 @@ use lath_iceberg::TableMetadata;
 use lath_parquet::{Error, Result};
 
 use super::located;
-use crate::storage::Folder;
+use crate::storage::{Entry, Folder};
 
 const METADATA_FOLDER: &str = "metadata";
 const HINT: &str = "version-hint.text";
@@ -16,8 +16,11 @@ const ENDS: [&str; 2] = [".metadata.json", ".metadata.json.gz"];
 ///
 /// `version-hint.text` says which file was the newest; later versions of the same names come after it. Without it, the file with
 /// the highest version is the newest.
-pub(crate) fn newest(folder: &Folder) -> Result<String> {
-    let names: Vec<String> = folder.list(METADATA_FOLDER)?.into_iter().map(|entry| entry.name).collect();
+///
+/// `listed` has the files of the folder of metadata, if they are known.
+pub(crate) fn newest(folder: &Folder, listed: Option<Vec<Entry>>) -> Result<String> {
+    let listed = listed.map_or_else(|| folder.list(METADATA_FOLDER), Ok)?;
+    let names: Vec<String> = listed.into_iter().map(|entry| entry.name).collect();
     let hint = match names.iter().any(|name| name == HINT) {
         true => {
             let bytes = folder.read(&folder.location(&format!("{METADATA_FOLDER}/{HINT}"))?)?;

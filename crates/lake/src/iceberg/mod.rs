@@ -25,22 +25,23 @@ use std::collections::HashSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use lath_iceberg::{FileContent, TableMetadata};
-use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, Result};
+use lath_iceberg::{ManifestContent, TableMetadata};
+use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, Result, TablePredicate};
 
 use self::columns::{StoredNames, TableColumns};
 use self::deletes::Deletes;
 use self::evidence::FileMetrics;
+use self::manifests::Manifests;
 use self::partitions::PartitionValues;
 use self::paths::Locations;
 use crate::lake::{Lake, LakeOptions};
-use crate::storage::Folder;
+use crate::storage::{Entry, Folder};
 
 pub(crate) use self::metadata_file::{is_metadata_file, newest};
 
-/// Opens the table in a folder.
-pub(crate) fn open(folder: &Folder, options: &LakeOptions) -> Result<Lake> {
-    let name = newest(folder)?;
+/// Opens the table in a folder. `listed` has the files of its folder of metadata, if they are known.
+pub(crate) fn open(folder: &Folder, listed: Option<Vec<Entry>>, options: &LakeOptions) -> Result<Lake> {
+    let name = newest(folder, listed)?;
     let metadata = metadata_file::read(folder, &folder.location(&name)?)?;
     open_metadata(folder, &folder.location("")?, name, &metadata, options)
 }
@@ -121,18 +122,19 @@ fn open_metadata(
     };
     let locations = Arc::new(Locations::new(folder, &metadata.location));
     let ids: HashSet<i32> = columns.ids().collect();
-    let entries = manifests::read(&locations, metadata, snapshot, &ids)?;
-    let mut partitions = PartitionValues::new(&columns, metadata, &entries)?;
-    let mut files = Vec::new();
-    let mut data = Vec::new();
+    let manifests = Manifests::list(&locations, metadata, snapshot, &ids)?;
     let mut deletes = Deletes::new(&locations, metadata, &names);
-    for entry in entries {
-        match entry.file.content {
-            FileContent::Data => data.push(entry),
-            _ => deletes.add(&entry)?,
-        }
+    for entry in manifests.files(ManifestContent::Deletes, |entry| Ok(Some(entry)))? {
+        deletes.add(&entry)?;
     }
-    for entry in data {
+    // A condition that does not fit the columns is an error of the scan that has it.
+    let filter = options.filter.as_ref().and_then(|filter| TablePredicate::new(filter, &columns.schema).ok());
+    let partitions = PartitionValues::new(&columns, metadata);
+    let files = manifests.files(ManifestContent::Data, |entry| {
+        let metrics = FileMetrics::new(&entry.file, &columns, &entry.spec);
+        if filter.as_ref().is_some_and(|filter| !filter.may_have_rows(&metrics)) {
+            return Ok(None);
+        }
         let path = locations.find(&entry.file.file_path)?;
         let rows = partitions.rows(&entry)?;
         let file = DatasetFile::at(&path, Some(entry.file.file_size_in_bytes), rows, &dataset_options)?;
@@ -140,8 +142,8 @@ fn open_metadata(
             Some(deleted) => file.with_deleted(deleted),
             None => file,
         };
-        files.push(file.with_evidence(Arc::new(FileMetrics::new(&entry.file, &columns, &entry.spec))));
-    }
+        Ok(Some(file.with_evidence(Arc::new(metrics))))
+    })?;
     let dataset = Dataset::with_schema(Arc::clone(&columns.schema), partitions.finish()?, files)?;
     Ok(lake(snapshot.snapshot_id, dataset))
 }

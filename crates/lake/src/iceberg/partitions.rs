@@ -1,7 +1,7 @@
 //! Columns that have one value in a whole file, because the table is partitioned by them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::FieldRef;
@@ -18,20 +18,24 @@ pub(super) struct PartitionValues {
     columns: Vec<Column>,
 }
 
+/// A column, to which several threads add values.
 struct Column {
     /// The number of the column.
     id: i32,
     field: FieldRef,
-    values: Vec<ArrayRef>,
+    values: Mutex<Values>,
+}
+
+#[derive(Default)]
+struct Values {
+    /// Arrays of one value.
+    arrays: Vec<ArrayRef>,
     rows: HashMap<Vec<u8>, u32>,
 }
 
 impl PartitionValues {
     /// The columns by which some of the files are partitioned, without values so far. Fields within structs are read from files.
-    pub(super) fn new(columns: &TableColumns, metadata: &TableMetadata, entries: &[Entry]) -> Result<Self> {
-        if u32::try_from(entries.len()).is_err() {
-            return Err(Error::invalid(format!("{} files are more than a table can have", entries.len())));
-        }
+    pub(super) fn new(columns: &TableColumns, metadata: &TableMetadata) -> Self {
         let mut found: Vec<Column> = Vec::new();
         for spec in &metadata.partition_specs {
             for field in &spec.fields {
@@ -41,23 +45,24 @@ impl PartitionValues {
                 }
                 let is_it = |field: &&FieldRef| columns.at(&[field.name().clone()]).is_some_and(|(own, _)| *own == id);
                 if let Some(field) = columns.schema.fields().iter().find(is_it) {
-                    found.push(Column { id, field: Arc::clone(field), values: Vec::new(), rows: HashMap::new() });
+                    found.push(Column { id, field: Arc::clone(field), values: Mutex::default() });
                 }
             }
         }
-        Ok(Self { columns: found })
+        Self { columns: found }
     }
 
     /// The rows of a file's values; [`DatasetFile::NO_CONSTANT`] if the file is not partitioned by a column.
-    pub(super) fn rows(&mut self, entry: &Entry) -> Result<Vec<u32>> {
-        self.columns.iter_mut().map(|column| column.row(entry)).collect()
+    pub(super) fn rows(&self, entry: &Entry) -> Result<Vec<u32>> {
+        self.columns.iter().map(|column| column.row(entry)).collect()
     }
 
     /// The columns with their values.
     pub(super) fn finish(self) -> Result<Vec<PartitionColumn>> {
         let column = |column: Column| {
             let data_type = column.field.data_type();
-            let values: Vec<&dyn Array> = column.values.iter().map(|value| &**value).collect();
+            let values = column.values.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let values: Vec<&dyn Array> = values.arrays.iter().map(|value| &**value).collect();
             let values = match values.is_empty() {
                 true => new_null_array(data_type, 0),
                 false => concat(&values).map_err(|error| Error::internal(error.to_string()))?,
@@ -69,7 +74,7 @@ impl PartitionValues {
 }
 
 impl Column {
-    fn row(&mut self, entry: &Entry) -> Result<u32> {
+    fn row(&self, entry: &Entry) -> Result<u32> {
         let is_own = |field: &&lath_iceberg::PartitionField| {
             field.source_ids == [self.id] && field.transform == Transform::Identity
         };
@@ -78,7 +83,8 @@ impl Column {
             return Ok(DatasetFile::NO_CONSTANT);
         };
         let key = value_key(value.as_ref());
-        if let Some(&row) = self.rows.get(&key) {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&row) = values.rows.get(&key) {
             return Ok(row);
         }
         let value = match value {
@@ -86,9 +92,10 @@ impl Column {
                 .map_err(|error| Error::corrupt(format!("{}: {error}", entry.file.file_path)))?,
             None => new_null_array(self.field.data_type(), 1),
         };
-        let row = self.values.len() as u32;
-        self.values.push(value);
-        self.rows.insert(key, row);
+        let row = u32::try_from(values.arrays.len()).ok().filter(|row| *row != DatasetFile::NO_CONSTANT);
+        let row = row.ok_or_else(|| Error::invalid("more partitions than a table can have"))?;
+        values.arrays.push(value);
+        values.rows.insert(key, row);
         Ok(row)
     }
 }

@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
-use lath_lake::At;
-use lath_parquet::{FolderFormat, column};
+use lath_lake::{At, LakeOptions};
+use lath_parquet::{Dataset, FolderFormat, Predicate, column};
 use serde_json::json;
 
 use crate::delta_table::{Table, field, in_partition, metadata, protocol, remove, rows};
@@ -132,6 +132,50 @@ fn statistics_of_the_log_rule_files_out_before_they_are_opened() {
     assert_eq!(found("id > 2").unwrap(), 5);
     assert_eq!(found("id = 5 OR text IS NULL").unwrap(), 1);
     assert!(found("id >= 2").is_err());
+}
+
+#[test]
+fn files_that_a_condition_rules_out_are_not_listed() {
+    let table = Table::new(&["text"]);
+    let mut adds = Vec::new();
+    for file in 0..20 {
+        let (first, text) = (10 * file, ["a", "b", ""][file as usize % 3]);
+        let add = table.file(&format!("{file:02}.parquet"), &[(first, ""), (first + 9, "")]);
+        let mut add = in_partition(add, json!({ "text": text }));
+        if file % 5 != 4 {
+            let statistics = json!({ "numRecords": 2, "minValues": { "id": first }, "maxValues": { "id": first + 9 } });
+            add["add"]["stats"] = json!(statistics.to_string());
+        }
+        adds.push(add);
+    }
+    table.commit(1, &adds[..10]);
+    table.commit(2, &adds[10..]);
+    table.commit(3, &[remove(&adds[7])]);
+    let open = |condition: &str| {
+        let options = LakeOptions::new().filter(Predicate::parse(condition).unwrap());
+        lath_lake::open(table.path().to_str().unwrap(), &options).unwrap()
+    };
+    // Four files without statistics may have any row.
+    for (condition, files) in [
+        ("id = 35", 5),
+        ("id >= 60 AND id < 80", 5),
+        ("id = 1000", 4),
+        ("text = 'a'", 7),
+        ("text = 'a' AND id = 35", 2),
+        ("text IS NULL", 6),
+        ("text = 'c'", 0),
+        ("text LIKE 'a%' OR id = 190", 10),
+        ("NOT id < 0", 19),
+        ("absent = 1", 19),
+    ] {
+        let few = open(condition);
+        assert_eq!(few.dataset().files().len(), files, "{condition}");
+        let read = |dataset: &Dataset| {
+            let found = dataset.scan().filter(condition).and_then(rows);
+            found.map_err(|error| error.to_string())
+        };
+        assert_eq!(read(few.dataset()), read(table.open(None).unwrap().dataset()), "{condition}");
+    }
 }
 
 #[test]

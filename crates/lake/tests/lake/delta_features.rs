@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields, Schema};
 use serde_json::{Value, json};
 
@@ -121,7 +122,7 @@ fn physical_batch() -> RecordBatch {
     let items: ArrayRef =
         Arc::new(StructArray::new(item.clone(), vec![Arc::new(Int64Array::from(vec![7, 8])) as ArrayRef], None));
     let element = Arc::new(Field::new("element", DataType::Struct(item), true));
-    let offsets = arrow_buffer::OffsetBuffer::from_lengths([1, 1]);
+    let offsets = OffsetBuffer::from_lengths([1, 1]);
     let list: ArrayRef = Arc::new(ListArray::new(Arc::clone(&element), offsets, items, None));
     let schema = Schema::new(vec![
         with_id("c1", DataType::Int64, 1),
@@ -221,6 +222,33 @@ fn variants_are_their_two_parts() {
     assert_eq!(table.rows(None).unwrap(), ["1 {metadata: 010000, value: 0c07}", "2 -"]);
     let lake = table.open(None).unwrap();
     assert_eq!(lake.schema().field(1).extension_type_name(), Some("arrow.parquet.variant"));
+}
+
+#[test]
+fn shredded_variants_are_refused() {
+    let bytes = |bytes: &'static [u8]| Arc::new(BinaryArray::from(vec![bytes])) as ArrayRef;
+    let parts = Fields::from(vec![
+        Field::new("metadata", DataType::Binary, false),
+        Field::new("value", DataType::Binary, true),
+        Field::new("typed_value", DataType::Int64, true),
+    ]);
+    let number: ArrayRef = Arc::new(Int64Array::from(vec![7]));
+    let value: ArrayRef = Arc::new(BinaryArray::from(vec![None::<&[u8]>]));
+    let variant: ArrayRef = Arc::new(StructArray::new(parts, vec![bytes(&[1, 0, 0]), value, number], None));
+    let list = |array: &ArrayRef| {
+        let field = Arc::new(Field::new("element", array.data_type().clone(), true));
+        Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([1]), Arc::clone(array), None)) as ArrayRef
+    };
+    let array = json!({ "type": "array", "elementType": "variant", "containsNull": true });
+    for (data_type, column) in [(json!("variant"), Arc::clone(&variant)), (array, list(&variant))] {
+        let table = Table::empty();
+        let fields = [field("id", json!("long")), field("v", data_type)];
+        table.commit(0, &[protocol(3, Some(&["variantType"])), metadata(&fields, &[], json!({}))]);
+        let id: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let batch = RecordBatch::try_from_iter_with_nullable([("id", id, true), ("v", column, true)]).unwrap();
+        table.commit(1, &[table.batch("one.parquet", &batch)]);
+        assert!(table.error().contains("shredded Variant"), "{}", table.error());
+    }
 }
 
 #[test]

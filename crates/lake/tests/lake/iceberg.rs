@@ -18,7 +18,7 @@ use lath_iceberg::{
     TableMetadata, Transform, write_deletion_vector, write_manifest, write_manifest_list,
 };
 use lath_lake::{At, Error, LakeOptions, open};
-use lath_parquet::{Dataset, DeleteMask, Precision, Pruning};
+use lath_parquet::{Dataset, DeleteMask, Precision, Predicate, Pruning};
 use lath_testkit::Seeded;
 use lath_writer::{ParquetWriter, WriteOptions};
 use serde_json::{Value, json};
@@ -473,6 +473,7 @@ fn deleted_rows_are_those_of_the_specification() {
     let mut random = Seeded::new("deleted rows are those of the specification");
     let cases = std::env::var("LATH_CASES").map_or(60, |cases| cases.parse().unwrap());
     let kept = std::env::var_os("LATH_KEEP").map(PathBuf::from);
+    let mut left_out = 0;
     for case in 0..cases {
         let temporary = tempfile::tempdir().unwrap();
         let folder = kept.as_ref().map_or_else(|| temporary.path().to_owned(), |kept| kept.join(case.to_string()));
@@ -504,6 +505,12 @@ fn deleted_rows_are_those_of_the_specification() {
                     let found = read(dataset, Some(&condition), pruning).unwrap();
                     assert_eq!(found, wanted, "{context}, {condition}");
                 }
+                let options =
+                    LakeOptions::new().at(At::Version(*snapshot)).filter(Predicate::parse(&condition).unwrap());
+                let few = open(location, &options).unwrap();
+                left_out += dataset.files().len() - few.dataset().files().len();
+                let found = read(few.dataset(), Some(&condition), Pruning::default()).unwrap();
+                assert_eq!(found, wanted, "{context}, {condition} when the table is opened");
             }
         }
         let by = |at: At| open(location, &LakeOptions::new().at(at)).map(|lake| lake.version());
@@ -521,6 +528,7 @@ fn deleted_rows_are_those_of_the_specification() {
             fs::write(folder.join("rows.json"), json!({"version": table.version, "rows": rows}).to_string()).unwrap();
         }
     }
+    assert!(left_out > cases, "{left_out} files left out");
 }
 
 /// The newest rows of a table, or the error of reading them.

@@ -8,6 +8,7 @@ use std::process::Command;
 use lath_lake::{At, LakeOptions, find, open};
 use lath_parquet::DatasetOptions;
 use lath_testkit::s3::{Bucket, S3Server};
+use lath_testkit::server::Server;
 use serde_json::json;
 
 use crate::delta_table::{
@@ -86,4 +87,45 @@ fn within_the_environment_of_a_bucket() {
     // A folder that contains a table is not read as plain files.
     let above = lath_parquet::Dataset::open(["s3://lath/lake"], DatasetOptions::new()).unwrap_err().to_string();
     assert!(above.contains("a table of Delta Lake"), "{above}");
+}
+
+/// Serves a table as S3 does, without moto, and counts the requests of a child process.
+#[test]
+fn a_log_is_listed_once() {
+    let table = Table::new(&[]);
+    table.commit(1, &[table.file("one.parquet", &[(1, "a"), (2, "b")])]);
+    let mut files = Vec::new();
+    let mut contents = String::new();
+    for entry in fs::read_dir(table.path().join("_delta_log")).unwrap() {
+        let entry = entry.unwrap();
+        let bytes = fs::read(entry.path()).unwrap();
+        let key = format!("lake/t/_delta_log/{}", entry.file_name().into_string().unwrap());
+        contents += &format!(
+            "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>\"1\"</ETag><Size>{}</Size></Contents>",
+            bytes.len()
+        );
+        files.push((format!("lath/{key}"), bytes.into()));
+    }
+    let listing = format!("<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>");
+    files.push(("lath?list-type=2&prefix=lake%2Ft%2F_delta_log%2F".to_owned(), listing.into()));
+    let server = Server::of(files);
+    let status = Command::new(env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "object_store::opens_a_table_of_a_bucket", "--nocapture"])
+        .env("AWS_ENDPOINT_URL", server.url("").trim_end_matches('/'))
+        .envs([("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test"), ("AWS_REGION", "us-east-1")])
+        .env("AWS_ALLOW_HTTP", "true")
+        .status()
+        .unwrap();
+    let requests: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
+    assert!(status.success(), "{status} after {requests:?}");
+    let listed = requests.iter().filter(|path| path.contains("list-type")).count();
+    assert_eq!(listed, 1, "{requests:?}");
+    assert!(requests.iter().all(|path| !path.contains("_last_checkpoint")), "{requests:?}");
+}
+
+#[test]
+#[ignore = "run by a_log_is_listed_once"]
+fn opens_a_table_of_a_bucket() {
+    let lake = find("s3://lath/lake/t", &LakeOptions::new()).unwrap().unwrap();
+    assert_eq!((lake.version(), lake.dataset().files().len()), (1, 1));
 }

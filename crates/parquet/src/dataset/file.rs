@@ -34,19 +34,27 @@ impl FileSource {
 #[derive(Clone)]
 pub struct DatasetFile {
     location: Arc<str>,
-    odd_path: Option<Box<Path>>,
     len: Option<u64>,
+    partition: Box<[u32]>,
+    options: Arc<DatasetOptions>,
+    deleted: Option<DeletedRows>,
+    evidence: Option<Arc<dyn FileEvidence>>,
+    /// A table may have very many local files, which have no such properties.
+    rare: Option<Box<RareProperties>>,
+}
+
+/// Properties that a local file at a Unicode path does not have.
+#[derive(Clone, Default)]
+struct RareProperties {
+    /// The path, if the location cannot represent it.
+    odd_path: Option<Box<Path>>,
     store: Option<Store>,
     /// The version of an object: as listed, or else as first opened.
     version: OnceLock<Version>,
-    partition: Box<[u32]>,
-    options: Arc<DatasetOptions>,
     /// The open file, if it was given instead of found.
     opened: Option<ParquetFile>,
     /// Checksums of its blocks from when it was written, if known.
     checksums: Option<Arc<BlockChecksums>>,
-    deleted: Option<DeletedRows>,
-    evidence: Option<Arc<dyn FileEvidence>>,
 }
 
 impl DatasetFile {
@@ -55,36 +63,42 @@ impl DatasetFile {
 
     pub(super) fn new(found: ListedFile, options: Arc<DatasetOptions>) -> Self {
         let ListedFile { location, odd_path, len, version, store } = found;
-        let version = version.map_or_else(OnceLock::new, OnceLock::from);
-        Self {
-            location,
-            odd_path,
-            len,
-            store,
-            version,
-            partition: Box::default(),
-            options,
-            opened: None,
-            checksums: None,
-            deleted: None,
-            evidence: None,
-        }
+        let is_rare = odd_path.is_some() || version.is_some() || store.is_some();
+        let rare = is_rare.then(|| {
+            let version = version.map_or_else(OnceLock::new, OnceLock::from);
+            Box::new(RareProperties { odd_path, store, version, ..RareProperties::default() })
+        });
+        Self { location, len, partition: Box::default(), options, deleted: None, evidence: None, rare }
     }
 
     pub(super) fn opened(file: ParquetFile, options: Arc<DatasetOptions>) -> Self {
         Self {
             location: file.name().unwrap_or_default().into(),
-            odd_path: None,
             len: Some(file.source().len()),
-            store: None,
-            version: OnceLock::new(),
             partition: Box::default(),
             options,
             deleted: file.deleted().cloned(),
             evidence: None,
-            opened: Some(file),
-            checksums: None,
+            rare: Some(Box::new(RareProperties { opened: Some(file), ..RareProperties::default() })),
         }
+    }
+
+    fn store(&self) -> Option<&Store> {
+        self.rare.as_ref()?.store.as_ref()
+    }
+
+    fn open_file(&self) -> Option<&ParquetFile> {
+        self.rare.as_ref()?.opened.as_ref()
+    }
+
+    fn checksums(&self) -> Option<&Arc<BlockChecksums>> {
+        self.rare.as_ref()?.checksums.as_ref()
+    }
+
+    /// The path, if the file is local and was not given open.
+    fn local_path(&self) -> &Path {
+        let odd_path = self.rare.as_ref().and_then(|rare| rare.odd_path.as_deref());
+        odd_path.unwrap_or(Path::new(&*self.location))
     }
 
     /// The same file within a dataset that has these options and partitions.
@@ -178,20 +192,29 @@ impl DatasetFile {
 
     /// Sets the checksums of the file's blocks: reading it is an error if it was replaced or damaged.
     #[must_use]
-    pub fn verified(self, checksums: Arc<BlockChecksums>) -> Self {
-        Self { checksums: Some(checksums), ..self }
+    pub fn verified(mut self, checksums: Arc<BlockChecksums>) -> Self {
+        self.rare.get_or_insert_default().checksums = Some(checksums);
+        self
     }
 
     /// Sets the version that an object is expected to have: opening it takes no request for its state then, and reading another
     /// version is an error. A local file is read as it is.
     #[must_use]
-    pub fn with_version(self, version: Version) -> Self {
-        Self { version: OnceLock::from(version), ..self }
+    pub fn with_version(mut self, version: Version) -> Self {
+        self.rare.get_or_insert_default().version = OnceLock::from(version);
+        self
     }
 
     /// The version that was found with the file: for objects in a listing.
     pub fn listed_version(&self) -> Option<&Version> {
-        self.version.get()
+        self.rare.as_ref()?.version.get()
+    }
+
+    /// Keeps the version of an object that was opened.
+    fn keep_version(&self, version: &Version) {
+        if let Some(rare) = &self.rare {
+            rare.version.get_or_init(|| version.clone());
+        }
     }
 
     /// The current version of the file; `None` if it does not exist. Takes one system call, or one request.
@@ -199,13 +222,10 @@ impl DatasetFile {
     /// # Errors
     /// [`Error::Io`] if the storage fails.
     pub fn current_version(&self) -> Result<Option<Version>> {
-        let version = match (&self.opened, &self.store) {
+        let version = match (self.open_file(), self.store()) {
             (Some(file), _) => return Ok(file.version().cloned()),
             (None, Some(store)) => store.version(),
-            (None, None) => {
-                let path = self.odd_path.as_deref().unwrap_or(Path::new(&*self.location));
-                fs::metadata(path).map(|metadata| Version::from_metadata(&metadata))
-            }
+            (None, None) => fs::metadata(self.local_path()).map(|metadata| Version::from_metadata(&metadata)),
         };
         match version {
             Ok(version) => Ok(Some(version)),
@@ -221,7 +241,7 @@ impl DatasetFile {
 
     /// Whether it was given open.
     pub(crate) fn is_given_open(&self) -> bool {
-        self.opened.is_some()
+        self.open_file().is_some()
     }
 
     /// Path or URL of the file, which errors contain.
@@ -231,8 +251,8 @@ impl DatasetFile {
 
     /// The path of a local file.
     pub fn path(&self) -> Option<&Path> {
-        let is_local = self.opened.is_none() && self.store.is_none();
-        is_local.then(|| self.odd_path.as_deref().unwrap_or(Path::new(&*self.location)))
+        let is_local = self.open_file().is_none() && self.store().is_none();
+        is_local.then(|| self.local_path())
     }
 
     /// Length in bytes, if it was found with the file.
@@ -255,10 +275,10 @@ impl DatasetFile {
     /// # Errors
     /// As [`OpenOptions::open`](crate::OpenOptions::open).
     pub fn open(&self) -> Result<ParquetFile> {
-        let file = match (&self.opened, &self.store) {
-            (Some(file), _) => file.clone(),
+        let file = match (self.open_file(), self.store()) {
+            (Some(file), _) => ParquetFile::clone(file),
             (None, Some(store)) => self.open_in_store(store)?,
-            (None, None) => self.open_local(self.odd_path.as_deref().unwrap_or(Path::new(&*self.location)))?,
+            (None, None) => self.open_local(self.local_path())?,
         };
         Ok(file.with_deleted(self.deleted.clone()))
     }
@@ -268,16 +288,15 @@ impl DatasetFile {
     /// # Errors
     /// [`Error::Io`] if the file cannot be opened.
     pub fn source(&self) -> Result<FileSource> {
-        if let Some(file) = &self.opened {
+        if let Some(file) = self.open_file() {
             return Ok(FileSource { bytes: Arc::clone(file.source()), version: file.version().cloned() });
         }
         let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
-        if let Some(store) = &self.store {
-            let (source, version) = store.open(self.version.get()).map_err(failed)?;
+        if let Some(store) = self.store() {
+            let (source, version) = store.open(self.listed_version()).map_err(failed)?;
             return Ok(FileSource { bytes: Arc::new(source), version: Some(version) });
         }
-        let path = self.odd_path.as_deref().unwrap_or(Path::new(&*self.location));
-        let source = PooledFile::open(path, &self.options.files).map_err(failed)?;
+        let source = PooledFile::open(self.local_path(), &self.options.files).map_err(failed)?;
         let version = source.version().clone();
         Ok(FileSource { bytes: Arc::new(source), version: Some(version) })
     }
@@ -286,7 +305,7 @@ impl DatasetFile {
     pub(crate) fn open_source(&self, source: Arc<dyn ByteRanges>, version: Option<Version>) -> Result<ParquetFile> {
         let open = self.open_options();
         let open = version.into_iter().fold(open, OpenOptions::version);
-        match self.store {
+        match self.store() {
             Some(_) => open.open_store_source(source),
             None => open.open_local_source(source, self.options.footers_read.guess_bytes()),
         }
@@ -320,8 +339,7 @@ impl DatasetFile {
         let locations: Vec<Option<&str>> =
             files.iter().map(|file| file.path().is_some().then_some(&*file.location)).collect();
         let results = options.footers.evaluate(&locations, |found| {
-            let is_like =
-                |found: &ParquetFile, file: &Self| found.is_opened_like(&options.open, file.checksums.as_ref());
+            let is_like = |found: &ParquetFile, file: &Self| found.is_opened_like(&options.open, file.checksums());
             let found = found.iter().zip(files).map(|(found, file)| found.filter(|found| is_like(found, file)));
             evaluate(&found.collect::<Vec<_>>())
         });
@@ -338,12 +356,12 @@ impl DatasetFile {
     /// Options for opening the file, with its name.
     fn open_options(&self) -> OpenOptions {
         let open = self.options.open_options_for(&self.location);
-        self.checksums.iter().cloned().fold(open, OpenOptions::checksums)
+        self.checksums().into_iter().cloned().fold(open, OpenOptions::checksums)
     }
 
     /// Whether an open file is the same file, opened with the same options.
     fn is_like(&self, file: &ParquetFile) -> bool {
-        file.is_opened_like(&self.options.open, self.checksums.as_ref())
+        file.is_opened_like(&self.options.open, self.checksums())
     }
 
     fn open_local(&self, path: &Path) -> Result<ParquetFile> {
@@ -389,17 +407,17 @@ impl DatasetFile {
         let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
         let may_be_cached = !options.open.has_keys();
         if may_be_cached && let Some((file, version)) = options.footers.get(&self.location) {
-            let is_current = match self.version.get() {
+            let is_current = match self.listed_version() {
                 Some(known) => *known == version,
                 None => !options.revalidates || store.version().map_err(failed)? == version,
             };
             if is_current && self.is_like(&file) {
-                self.version.get_or_init(|| version);
+                self.keep_version(&version);
                 return Ok(file);
             }
             options.footers.remove(&self.location);
         }
-        let known = self.version.get().and_then(|version| Some((self.known_end(version)?, version)));
+        let known = self.listed_version().and_then(|version| Some((self.known_end(version)?, version)));
         let is_known = known.is_some();
         let (source, version, end) = match known {
             Some((end, version)) => {
@@ -407,7 +425,7 @@ impl DatasetFile {
                 (source, version.clone(), Some(end))
             }
             None => {
-                let (source, version) = store.open(self.version.get()).map_err(failed)?;
+                let (source, version) = store.open(self.listed_version()).map_err(failed)?;
                 (source, version, None)
             }
         };
@@ -418,7 +436,7 @@ impl DatasetFile {
         if !is_known {
             self.make_known(&file, &version)?;
         }
-        self.version.get_or_init(|| version.clone());
+        self.keep_version(&version);
         if may_be_cached {
             file.filters().cache_in(options.footers.filters());
             options.footers.insert(&self.location, version, file.clone());
@@ -449,7 +467,7 @@ impl DatasetFile {
 
     /// As [`Dataset::concurrency`](super::Dataset::concurrency), for this file.
     pub(super) fn concurrency(&self) -> usize {
-        if self.store.is_some() { self.options.store.requests_in_flight } else { 1 }
+        if self.store().is_some() { self.options.store.requests_in_flight } else { 1 }
     }
 }
 

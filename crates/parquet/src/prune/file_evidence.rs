@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use arrow_schema::{DataType, Fields, Schema};
 use lath_kernels::compare::Comparison;
-use lath_predicate::{BoundColumn, BoundPredicate, Value, ValueTest};
+use lath_predicate::{BindContext, BoundColumn, BoundPredicate, Leaf, Predicate, Value, ValueTest};
 
 use super::bound::{Bound, Interval};
 use super::bounds::{DecodedBounds, value_type};
 use super::decisive::{collect_decisive, is_ruled_out};
 use super::domain::Domain;
 use super::outcomes::{Evidence, Outcomes, outcomes};
+use crate::error::Result;
 
 /// Properties of a file's columns that are known before the file is opened: the log or the manifest of a table has them. A scan
 /// does not open files that they rule out.
@@ -43,7 +45,7 @@ pub struct ColumnBounds {
 
 impl ColumnBounds {
     /// The bounds of a column with one value, or null, in all rows.
-    pub(crate) fn constant(value: Option<Value>) -> Self {
+    pub fn constant(value: Option<Value>) -> Self {
         let (null_count, value_count) = (u64::from(value.is_none()), Some(1));
         let nan_count = Some(u64::from(matches!(value, Some(Value::Float(value)) if value.is_nan())));
         let value = value.filter(|_| nan_count == Some(0));
@@ -70,9 +72,54 @@ fn bound(value: &Value) -> Bound<'_> {
     }
 }
 
-/// Whether `predicate`, which is bound to the columns of the table, may be true for a row of a file. Its columns have a leaf if they
-/// are neither nested nor cast; `constant` has the bounds of columns that have one value in the file.
-pub(crate) fn may_have_rows(
+/// A predicate on the columns of a table, by which files are ruled out before they are opened.
+#[derive(Debug, Clone)]
+pub struct TablePredicate {
+    /// Its columns have a leaf if they are neither nested nor cast.
+    bound: BoundPredicate,
+}
+
+impl TablePredicate {
+    /// The predicate for a table with the columns of `schema`.
+    ///
+    /// # Errors
+    /// [`Error::Predicate`](crate::Error::Predicate) if the predicate does not fit the columns.
+    pub fn new(predicate: &Predicate, schema: &Schema) -> Result<Self> {
+        let leaf = |path: &[usize]| table_leaf(schema.fields(), path);
+        Ok(Self { bound: predicate.bind(&BindContext::new(schema).with_leaves(&leaf))? })
+    }
+
+    /// The columns of the predicate, by the names from the column of the table down.
+    pub fn paths(&self) -> impl Iterator<Item = &[String]> {
+        self.bound.columns.iter().map(|column| &column.names[..])
+    }
+
+    /// Whether the predicate may be true for a row of a file.
+    pub fn may_have_rows(&self, evidence: &dyn FileEvidence) -> bool {
+        may_have_rows(&self.bound, evidence, &|_| None)
+    }
+
+    /// As [`may_have_rows`](Self::may_have_rows), with the bounds of columns that have one value in the file.
+    pub(crate) fn may_have_rows_with(
+        &self,
+        evidence: &dyn FileEvidence,
+        constant: &dyn Fn(&str) -> Option<ColumnBounds>,
+    ) -> bool {
+        may_have_rows(&self.bound, evidence, constant)
+    }
+}
+
+/// A leaf for the column with these indices, unless it is nested.
+fn table_leaf(fields: &Fields, path: &[usize]) -> Option<Leaf> {
+    let (&root, below) = path.split_first()?;
+    match (fields.get(root)?.data_type(), below) {
+        (DataType::Struct(fields), [_, ..]) => table_leaf(fields, below),
+        (data_type, []) if !data_type.is_nested() => Some(Leaf { index: 0, repeated: false, may_overflow: false }),
+        _ => None,
+    }
+}
+
+fn may_have_rows(
     predicate: &BoundPredicate,
     evidence: &dyn FileEvidence,
     constant: &dyn Fn(&str) -> Option<ColumnBounds>,

@@ -45,12 +45,23 @@ pub struct MappedColumn {
     pub(crate) stored_names: Vec<String>,
     pub(crate) fields: Vec<MappedColumn>,
     pub(crate) default: Option<ArrayRef>,
+    pub(crate) is_variant: bool,
 }
+
+/// The part of a shredded Variant with values in their own types.
+const SHREDDED: &str = "typed_value";
 
 impl MappedColumn {
     /// A column called `name` in the table. Without an id and a stored name, it is in no file.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), id: None, stored_names: Vec::new(), fields: Vec::new(), default: None }
+        Self {
+            name: name.into(),
+            id: None,
+            stored_names: Vec::new(),
+            fields: Vec::new(),
+            default: None,
+            is_variant: false,
+        }
     }
 
     /// Sets the field id of the column in files.
@@ -72,6 +83,14 @@ impl MappedColumn {
     #[must_use]
     pub fn fields(mut self, fields: impl IntoIterator<Item = Self>) -> Self {
         self.fields = fields.into_iter().collect();
+        self
+    }
+
+    /// Makes the column a Variant, whose values are in the fields `metadata` and `value`: a file in which it is shredded, so that values are in
+    /// `typed_value` too, is an error.
+    #[must_use]
+    pub fn variant(mut self) -> Self {
+        self.is_variant = true;
         self
     }
 
@@ -219,6 +238,12 @@ fn rename(node: Node, column: &MappedColumn, parent: &str) -> Result<Node> {
     let path = path(parent, &column.name);
     let Node { field, kind, .. } = node;
     let field: FieldRef = Arc::new(field.as_ref().clone().with_name(&column.name));
+    if column.is_variant
+        && let NodeKind::Struct(children) = &kind
+        && children.iter().any(|child| child.field.name() == SHREDDED)
+    {
+        return Err(Error::unsupported(format!("column {path:?} is a shredded Variant")));
+    }
     if column.fields.is_empty() {
         return Ok(Node { field, kind, ..node });
     }

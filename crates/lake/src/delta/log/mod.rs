@@ -1,6 +1,7 @@
 //! Reads the log of a table.
 
 mod checkpoint;
+mod commit;
 mod names;
 mod replay;
 mod segment;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 pub(super) use self::names::{FOLDER, commit_name, commit_version};
 use self::segment::Listing;
 use crate::lake::At;
-use crate::storage::Folder;
+use crate::storage::{Entry, Folder};
 
 pub(super) use replay::Snapshot;
 
@@ -24,13 +25,13 @@ struct LastCheckpoint {
     version: i64,
 }
 
-/// The table at `at`, or at its latest version.
-pub(super) fn snapshot(folder: &Folder, at: Option<&At>) -> Result<Snapshot> {
+/// The table at `at`, or at its latest version. `listed` has the files of the log, if they are known.
+pub(super) fn snapshot(folder: &Folder, listed: Option<Vec<Entry>>, at: Option<&At>) -> Result<Snapshot> {
     let version = match at {
         None => None,
         Some(At::Version(version)) => Some(*version),
         Some(At::Time(time)) => {
-            let listing = Listing::new(folder.list(FOLDER)?);
+            let listing = Listing::new(listed.map_or_else(|| folder.list(FOLDER), Ok)?);
             let latest = replay::replay(folder, &listing.segment(None)?)?;
             let version = time_travel::version_at(folder, &listing, &latest.metadata, *time)?;
             if version == latest.version {
@@ -44,9 +45,12 @@ pub(super) fn snapshot(folder: &Folder, at: Option<&At>) -> Result<Snapshot> {
             )));
         }
     };
-    let listing = match last_checkpoint(folder)? {
-        Some(checkpoint) if version.is_none_or(|version| version >= checkpoint) => since(folder, checkpoint)?,
-        _ => Listing::new(folder.list(FOLDER)?),
+    let listing = match listed {
+        Some(listed) => Listing::new(listed),
+        None => match last_checkpoint(folder)? {
+            Some(checkpoint) if version.is_none_or(|version| version >= checkpoint) => since(folder, checkpoint)?,
+            _ => Listing::new(folder.list(FOLDER)?),
+        },
     };
     replay::replay(folder, &listing.segment(version)?)
 }

@@ -2,8 +2,8 @@
 
 use lath_parquet::{Error, Result};
 
+use super::commit::parse;
 use super::names::FOLDER;
-use super::replay::parse;
 use super::segment::Listing;
 use crate::delta::actions::Metadata;
 use crate::storage::{Entry, Folder};

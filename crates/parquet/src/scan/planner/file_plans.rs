@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use arrow_schema::{DataType, Fields};
-use lath_predicate::{BindContext, Constant, FieldDefault, Leaf, Predicate, Test, value_at};
+use lath_predicate::{BindContext, Constant, FieldDefault, Predicate, Test, value_at};
 
 use super::super::dynamic::Narrowing;
 use super::super::thresholds::MAX_PLANS;
@@ -12,7 +11,7 @@ use super::plans::PlannedSchema;
 use crate::dataset::{Alignment, DatasetFile, PartitionColumn};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
-use crate::prune::{ColumnBounds, may_have_rows};
+use crate::prune::{ColumnBounds, TablePredicate};
 use crate::scan::columns::{Conditions, FilePlan};
 use crate::schema::{ColumnMapping, Projection};
 
@@ -112,13 +111,11 @@ impl Planner {
         if !self.query.pruning.statistics {
             return Ok(true);
         }
-        let bound = match self.plans.of_table.get() {
-            Some(bound) => bound,
+        let table = match self.plans.of_table.get() {
+            Some(table) => table,
             None => {
-                let schema = self.dataset.schema();
-                let leaf = |path: &[usize]| table_leaf(schema.fields(), path);
-                let bound = predicate.bind(&BindContext::new(schema).with_leaves(&leaf))?;
-                self.plans.of_table.get_or_init(|| bound)
+                let table = TablePredicate::new(predicate, self.dataset.schema())?;
+                self.plans.of_table.get_or_init(|| table)
             }
         };
         let constant = |name: &str| {
@@ -126,7 +123,7 @@ impl Planner {
             let (column, row) = constants.find(|(column, _)| column.field().name() == name)?;
             Some(ColumnBounds::constant(value_at(column.values(), row)))
         };
-        Ok(may_have_rows(bound, evidence, &constant))
+        Ok(table.may_have_rows_with(evidence, &constant))
     }
 
     /// The partition columns with one value for all rows of a file.
@@ -177,15 +174,5 @@ impl Planner {
             }
         }
         Ok(defaults)
-    }
-}
-
-/// A leaf for the column with these indices, unless it is nested.
-fn table_leaf(fields: &Fields, path: &[usize]) -> Option<Leaf> {
-    let (&root, below) = path.split_first()?;
-    match (fields.get(root)?.data_type(), below) {
-        (DataType::Struct(fields), [_, ..]) => table_leaf(fields, below),
-        (data_type, []) if !data_type.is_nested() => Some(Leaf { index: 0, repeated: false, may_overflow: false }),
-        _ => None,
     }
 }

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lath_format::schema::SchemaDescPtr;
-use lath_predicate::BoundPredicate;
 
 use super::super::dynamic::Narrowing;
 use crate::file::ParquetFile;
+use crate::prune::TablePredicate;
 use crate::scan::columns::FilePlan;
 use crate::schema::ColumnMapping;
 
@@ -19,7 +19,7 @@ pub(in crate::scan) struct Plans {
     pub(super) plans_singly: AtomicBool,
     pub(super) of_schemas: Mutex<Vec<PlannedSchema>>,
     /// The predicate, bound to the columns of the table.
-    pub(super) of_table: OnceLock<BoundPredicate>,
+    pub(super) of_table: OnceLock<TablePredicate>,
     pub(super) partitions: Mutex<HashMap<Box<[u32]>, bool>>,
 }
 

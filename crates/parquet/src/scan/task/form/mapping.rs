@@ -22,6 +22,8 @@ pub(super) struct MappedColumnForm {
     /// A batch of one row and one column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     default: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    variant: bool,
 }
 
 impl MappedColumnForm {
@@ -44,6 +46,7 @@ impl MappedColumnForm {
             stored_names: column.stored_names.clone(),
             fields: Self::all(&column.fields)?,
             default: default.transpose()?,
+            variant: column.is_variant,
         })
     }
 
@@ -58,6 +61,7 @@ impl MappedColumnForm {
             stored_names: self.stored_names,
             fields: Self::into_columns(self.fields)?,
             default: default.transpose()?,
+            is_variant: self.variant,
         })
     }
 }
