@@ -70,6 +70,14 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Number of actions, if it is known without reading them; else 0.
+    pub(super) fn row_count(&self) -> usize {
+        match &self.source {
+            Source::Parquet(file) => usize::try_from(file.row_count()).unwrap_or(usize::MAX),
+            Source::Json(_) => 0,
+        }
+    }
+
     fn locate(&self, error: Error) -> Error {
         error.locate(|at| {
             at.file.get_or_insert_with(|| self.location.as_str().into());

@@ -20,6 +20,9 @@ const SIDECARS: &str = "_delta_log/_sidecars";
 /// Bytes of local commits that are kept between the search for the schema and the search for files; others are read twice.
 const KEPT_BYTES: usize = 8 << 20;
 
+/// Maximum files for which memory is allocated before they are read.
+const MAX_EXPECTED_FILES: usize = 1 << 20;
+
 /// A version of a table.
 #[derive(Debug)]
 pub(in crate::delta) struct Snapshot {
@@ -48,6 +51,8 @@ impl Snapshot {
             let bytes = commit.take_bytes(folder)?;
             commit.actions(&bytes, |action| replay.apply(action))?;
         }
+        let rows = self.checkpoints.iter().map(Checkpoint::row_count).fold(0, usize::saturating_add);
+        replay.newest.files.reserve(rows.min(MAX_EXPECTED_FILES));
         for checkpoint in self.checkpoints.drain(..) {
             checkpoint.files(|file| replay.add(file))?;
         }
