@@ -19,10 +19,15 @@ import struct
 import subprocess
 import sys
 import time
+import traceback
 import uuid
 
 ROWS = 1_000
 ROUNDS = 5
+
+# A peer that takes longer is left out, and no further round starts after this time.
+PEER_SECONDS = 120
+WORK_SECONDS = 60
 
 
 def schema():
@@ -196,6 +201,8 @@ def duckdb_table(kind, table):
 
 def peer(engine, kind, table, work, key):
     """Seconds, bytes of memory and the result of a peer."""
+    if engine == "upsert":
+        return upsert(kind, table, work)
     if engine == "DuckDB":
         connection, name = duckdb_table(kind, table)
         before, started = peak(), time.perf_counter()
@@ -218,8 +225,10 @@ def peer(engine, kind, table, work, key):
         found = deltalake.QueryBuilder().register("t", opened).execute(query).read_all()
         import pyarrow
 
-        rows = pyarrow.table(found).to_pylist()
-        result = [list(row.values()) for row in rows] if work == "find" else []
+        result = [list(row.values()) for row in pyarrow.table(found).to_pylist()]
+        if work == "plan" and result == [[0]]:
+            # No file is left, as the others say by no row.
+            result = []
     else:
         from pyiceberg.table import StaticTable
 
@@ -234,8 +243,13 @@ def peer(engine, kind, table, work, key):
 
 def run_peer(*arguments):
     text = json.dumps(arguments)
-    process = subprocess.run([sys.executable, __file__, "--peer", text], capture_output=True, text=True)
+    try:
+        process = subprocess.run([sys.executable, __file__, "--peer", text], capture_output=True, text=True, timeout=PEER_SECONDS)
+    except subprocess.TimeoutExpired:
+        print(f"{text}: more than {PEER_SECONDS} s", file=sys.stderr)
+        return None
     if process.returncode != 0:
+        print(f"{text}: {process.stderr}", file=sys.stderr)
         return None
     return json.loads(process.stdout)
 
@@ -257,9 +271,12 @@ def measure(engines, expected, name):
     """The median seconds and least memory of each engine; engines take turns. An engine that fails is left out, and said."""
     times = {engine: [] for engine in engines}
     memory = {}
+    started = time.perf_counter()
     for _ in range(ROUNDS):
+        if any(times.values()) and time.perf_counter() - started > WORK_SECONDS:
+            break
         for engine, work in engines.items():
-            done = work()
+            done = work() if times[engine] is not None else None
             if done is None:
                 times[engine] = None
                 continue
@@ -410,6 +427,98 @@ def plans(lath, folder, files):
         print(f"| memory of it | {'; '.join(f'{engine} {bytes:.0f} bytes a file' for engine, bytes in bytes_a_file.items())} | |", flush=True)
 
 
+def make_upserts(folder, rows, count):
+    """Rows of a table, and rows of which ten in eleven replace one; all with a sum that floats represent exactly."""
+    import numpy
+    import pyarrow
+    import pyarrow.parquet
+
+    target = f"{folder}/upserts-{rows}-{count}"
+    if os.path.exists(f"{target}/complete"):
+        return
+    shutil.rmtree(target, ignore_errors=True)
+    os.makedirs(target)
+
+    def write(name, ids, amounts):
+        names = pyarrow.array(ids % 100_003).cast(pyarrow.string())
+        table = pyarrow.table([pyarrow.array(ids), pyarrow.array(amounts), names], schema=schema())
+        pyarrow.parquet.write_table(table, f"{target}/{name}.parquet")
+
+    random = numpy.random.default_rng(44)
+    ids = numpy.arange(rows, dtype=numpy.int64)
+    amounts = (ids % 1_000) * 0.25
+    write("base", ids, amounts)
+    changed = random.choice(rows * 11 // 10, count, replace=False).astype(numpy.int64)
+    new = (changed % 777) * 0.5
+    for name, number in [("changed", count), ("few", count // 1_000)]:
+        write(name, changed[:number], new[:number])
+        replaced = changed[:number][changed[:number] < rows]
+        total = amounts.sum() - amounts[replaced].sum() + new[:number].sum()
+        with open(f"{target}/{name}.json", "w") as file:
+            json.dump([int(rows + number - len(replaced)), float(total)], file)
+    open(f"{target}/complete", "w").close()
+
+
+def upsert(engine, target, name):
+    """Seconds of a peer, and the number and the sum of the rows afterwards."""
+    import pyarrow.compute
+    import pyarrow.parquet
+
+    base, changed = (pyarrow.parquet.read_table(f"{target}/{file}.parquet") for file in ["base", name])
+    table = f"{target}/{engine}"
+    shutil.rmtree(table, ignore_errors=True)
+    if engine == "deltalake":
+        import deltalake
+
+        deltalake.write_deltalake(table, base)
+        opened = deltalake.DeltaTable(table)
+        started = time.perf_counter()
+        merge = opened.merge(changed, "t.id = s.id", source_alias="s", target_alias="t")
+        merge.when_matched_update_all().when_not_matched_insert_all().execute()
+        seconds = time.perf_counter() - started
+        found = opened.to_pyarrow_table(columns=["amount"])
+    else:
+        opened = iceberg_catalog(table).create_table("n.t", schema=schema(), properties={"format-version": "2"})
+        opened.append(base)
+        started = time.perf_counter()
+        opened.upsert(changed, join_cols=["id"])
+        seconds = time.perf_counter() - started
+        found = opened.scan(selected_fields=("amount",)).to_arrow()
+    shutil.rmtree(table)
+    return seconds, 0, [[found.num_rows, pyarrow.compute.sum(found["amount"]).as_py()]]
+
+
+def upserts(lath, folder, rows, count):
+    target = f"{folder}/upserts-{rows}-{count}"
+    expected = {}
+    for name in ["changed", "few"]:
+        with open(f"{target}/{name}.json") as file:
+            expected[name] = [json.load(file)]
+    table = f"{target}/lath"
+    shutil.rmtree(table, ignore_errors=True)
+    run = lambda *arguments: subprocess.run([lath, "table", *arguments], check=True, stdout=sys.stderr)
+    run("create", table, "--key", "id", f"{target}/base.parquet")
+    run("publish", table, "--as", "iceberg", "--max-age", "1")
+    started = time.perf_counter()
+    run("upsert", table, f"{target}/changed.parquet")
+    run("publish", table, "--now")
+    own = count / (time.perf_counter() - started)
+    snapshots = len(json.load(open(metadata_of(table)))["snapshots"])
+    _, _, found = run_peer("DuckDB", "iceberg", table, "SELECT count(*), sum(amount) FROM {table}", 0)
+    assert found == expected["changed"], f"DuckDB finds {found} in the published table, and not {expected['changed']}"
+    shutil.rmtree(table)
+    for engine, name, number in [("deltalake", "changed", count), ("pyiceberg", "few", count // 1_000)]:
+        done = run_peer("upsert", engine, target, name, 0)
+        figures = f"lath {own:,.0f} a second, published {snapshots} times"
+        if done is None:
+            print(f"| {count:,} upserts into {rows:,} rows | {figures}; {engine} fails with {number:,} | |", flush=True)
+            continue
+        seconds, _, found = done
+        assert found == expected[name], f"{engine} has {found}, and not {expected[name]}"
+        theirs = number / seconds
+        print(f"| {count:,} upserts into {rows:,} rows | {figures}; {engine} {theirs:,.0f} a second ({number:,} at once) | {own / theirs:.1f} × |", flush=True)
+
+
 def idle_bytes(lath):
     process = subprocess.Popen([lath, "--version"], stdout=subprocess.DEVNULL)
     return os.wait4(process.pid, 0)[2].ru_maxrss * 1024
@@ -422,15 +531,23 @@ def main(lath, folder, is_quick):
     os.makedirs(folder, exist_ok=True)
     with open("/proc/cpuinfo") as file:
         cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
-    print(f"# Tables of Delta Lake and Iceberg\n\n{cpu}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start. {ROUNDS} rounds, medians.\n")
+    print(f"# Tables of Delta Lake and Iceberg\n\n{cpu}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start. Medians of {ROUNDS} rounds, or of as many as begin within {WORK_SECONDS} s.\n")
     print("| work | figures | ratio |\n| --- | --- | --- |", flush=True)
     needle_files, plan_files = ([1_000], 10_000) if is_quick else ([1_000, 10_000], 100_000)
+    upserted = (1_000_000, 100_000) if is_quick else (10_000_000, 1_000_000)
     # In another process: a process begins with the peak memory of the one that starts it.
-    subprocess.run([sys.executable, __file__, "--make", lath, folder, json.dumps([needle_files, plan_files])], check=True)
-    for files in needle_files:
-        needles(lath, folder, files)
-    plans(lath, folder, plan_files)
-    lineitem(lath, folder)
+    subprocess.run([sys.executable, __file__, "--make", lath, folder, json.dumps([needle_files, plan_files, upserted])], check=True)
+    sections = [*((needles, files) for files in needle_files), (plans, plan_files), (lineitem,), (upserts, *upserted)]
+    has_failed = False
+    for section, *sizes in sections:
+        try:
+            section(lath, folder, *sizes)
+        except Exception:
+            # The others are measured all the same.
+            traceback.print_exc()
+            print(f"| {section.__name__} {sizes} fails | | |", flush=True)
+            has_failed = True
+    sys.exit(has_failed)
 
 
 if __name__ == "__main__":
@@ -438,10 +555,11 @@ if __name__ == "__main__":
         print(json.dumps(peer(*json.loads(sys.argv[2]))))
     elif sys.argv[1] == "--make":
         lath, folder, counts = sys.argv[2:]
-        needle_files, plan_files = json.loads(counts)
+        needle_files, plan_files, upserted = json.loads(counts)
         for files in needle_files:
             make_needles(folder, files)
         make_plans(folder, plan_files)
         make_lineitem(lath, folder)
+        make_upserts(folder, *upserted)
     else:
         main(sys.argv[1], sys.argv[2], "--quick" in sys.argv[3:])
