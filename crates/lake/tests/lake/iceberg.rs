@@ -231,15 +231,18 @@ impl Table {
         let size = write_file(&place, columns, 10);
         let mut file = DataFile::new(FileContent::PositionDeletes, path, rows.len() as u64, size);
         set_partition(&mut file, like.spec, &like.partition);
-        if only {
-            match random.bool() {
-                true => file.referenced_data_file = Some(like.path.clone()),
-                false => {
-                    file.lower_bounds = vec![(i32::MAX - 101, like.path.clone().into_bytes())];
-                    file.upper_bounds = file.lower_bounds.clone();
-                }
+        let bound = match random.u8(..3) {
+            0 if only => {
+                file.referenced_data_file = Some(like.path.clone());
+                None
             }
-        }
+            1 if only => Some(like.path.clone()),
+            // As some writers cut both bounds, so that they are equal and neither is the path of a file.
+            2 => Some(format!("{}/data/", self.location)),
+            _ => None,
+        };
+        file.lower_bounds = bound.into_iter().map(|bound| (i32::MAX - 101, bound.into_bytes())).collect();
+        file.upper_bounds = file.lower_bounds.clone();
         self.entries.push((like.spec, ManifestEntry::added(file)));
         let (spec, partition, sequence_number) = (like.spec, like.partition, self.sequence_number);
         self.deletes.push(Delete::Positions { rows, sequence_number, spec, partition });

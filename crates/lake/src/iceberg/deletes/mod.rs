@@ -10,7 +10,7 @@ mod equality;
 mod positions;
 mod vector;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use lath_iceberg::{FileContent, TableMetadata};
@@ -22,7 +22,7 @@ use self::vector::Vector;
 use super::columns::StoredNames;
 use super::manifests::Entry;
 use super::partitions::value_key;
-use super::paths::Locations;
+use super::paths::{Locations, plain};
 
 /// The delete files of a snapshot.
 pub(super) struct Deletes {
@@ -32,6 +32,10 @@ pub(super) struct Deletes {
     vectors: HashMap<String, Arc<Vector>>,
     /// Files with positions in one data file, by that file.
     of_files: HashMap<String, Vec<Arc<PositionFile>>>,
+    /// Files whose paths have the same lower and upper bound, by that bound.
+    of_bounds: HashMap<String, Vec<Arc<PositionFile>>>,
+    /// The lengths of these bounds.
+    bound_lens: BTreeSet<usize>,
     /// Other files with positions, by partition.
     of_partitions: HashMap<Partition, Vec<Arc<PositionFile>>>,
     keys: KeyGroups,
@@ -63,6 +67,8 @@ impl Deletes {
             options,
             vectors: HashMap::new(),
             of_files: HashMap::new(),
+            of_bounds: HashMap::new(),
+            bound_lens: BTreeSet::new(),
             of_partitions: HashMap::new(),
         }
     }
@@ -83,14 +89,24 @@ impl Deletes {
             };
         }
         let positions = Arc::new(PositionFile::new(entry, location, &self.locations, &self.options)?);
-        match PositionFile::only_data_file(file) {
-            Some(data_file) => {
-                let data_file = self.locations.find(&data_file)?;
-                self.of_files.entry(data_file).or_default().push(positions);
-            }
-            None => self.of_partitions.entry(Partition::of(entry)).or_default().push(positions),
+        if let Some(data_file) = &file.referenced_data_file {
+            self.of_files.entry(self.locations.find(data_file)?).or_default().push(positions);
+        } else if let Some(bound) = PositionFile::equal_bounds(file) {
+            self.of_files.entry(self.locations.find(&bound)?).or_default().push(Arc::clone(&positions));
+            let bound = plain(&bound);
+            self.bound_lens.insert(bound.len());
+            self.of_bounds.entry(bound).or_default().push(positions);
+        } else {
+            self.of_partitions.entry(Partition::of(entry)).or_default().push(positions);
         }
         Ok(())
+    }
+
+    /// The files whose bounds are the beginning of the path of a data file. If another file was meant, they lack the path.
+    fn with_cut_bounds(&self, data_file: &str) -> impl Iterator<Item = &Arc<PositionFile>> {
+        let named = plain(data_file);
+        let bounds = self.bound_lens.range(..named.len());
+        bounds.filter_map(move |len| self.of_bounds.get(named.get(..*len)?)).flatten()
     }
 
     /// The deleted rows of the data file at `path`; `None` if no delete file applies to it.
@@ -104,6 +120,7 @@ impl Deletes {
         } else {
             let of_file = self.of_files.get(path).into_iter().flatten();
             let all = of_file.chain(self.of_partitions.get(&partition).into_iter().flatten());
+            let all = all.chain(self.with_cut_bounds(&entry.file.file_path));
             all.filter(|positions| positions.sequence_number() >= sequence_number).cloned().collect()
         };
         let keys = self.keys.of(entry, path, &partition)?;

@@ -53,16 +53,13 @@ impl PositionFile {
         })
     }
 
-    /// The only data file whose rows a file deletes, as its bounds say.
-    pub(super) fn only_data_file(file: &DataFile) -> Option<String> {
-        if let Some(data_file) = &file.referenced_data_file {
-            return Some(data_file.clone());
-        }
+    /// The bound of the paths of data files in a file, if both bounds are the same: the path of the only data file, or the beginning to
+    /// which the writer has cut the paths of several.
+    pub(super) fn equal_bounds(file: &DataFile) -> Option<String> {
         let bound = |bounds: &[(i32, Vec<u8>)]| {
             let (_, bytes) = bounds.iter().find(|(id, _)| *id == DELETED_PATH_ID)?;
             String::from_utf8(bytes.clone()).ok()
         };
-        // Bounds that were cut are of different lengths or are paths of no file; then the file is for its whole partition.
         let (lower, upper) = (bound(&file.lower_bounds)?, bound(&file.upper_bounds)?);
         (lower == upper).then_some(lower)
     }
