@@ -11,7 +11,7 @@ use lath_store::{Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::file::{Entry, State};
 use crate::records::{
-    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, SEGMENTS, TableRecord, len_bytes, number_in, number_key, roots,
+    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, Root, SEGMENTS, TableRecord, len_bytes, number_in, number_key, roots,
 };
 use crate::stale_files::StaleFiles;
 
@@ -187,6 +187,34 @@ impl Catalog {
             _ if snapshot.tree_names()?.is_empty() => Ok(State::new()),
             _ => Err(Error::invalid(format!("{}: this store is not a catalog", self.path.display()))),
         }
+    }
+
+    /// Checks the locations of a catalog of plain files before a search: there has to be one, and none may have become a table since, whose
+    /// files also have rows that were deleted. Locations in stores are not looked at, which would take requests.
+    pub(crate) fn check_locations(&self, roots: &[Root]) -> Result<()> {
+        let path = self.path.display();
+        if roots.is_empty() {
+            return Err(Error::invalid(format!("{path} has no files: add some by lath catalog add … --catalog {path}")));
+        }
+        self.check_plain(roots)
+    }
+
+    /// As [`Catalog::check_locations`], also for a catalog without locations.
+    pub(crate) fn check_plain(&self, roots: &[Root]) -> Result<()> {
+        for root in roots {
+            let location = self.folder.location(&root.name)?;
+            let folder = Path::new(&location);
+            if folder.is_dir()
+                && let Some(format) = FolderFormat::at(folder)
+            {
+                let path = self.path.display();
+                return Err(Error::invalid(format!(
+                    "{location} is {format} now, and {path} has its plain files, with rows that were deleted: remove them (lath catalog remove \
+                     {path} {location}), and add the table to a catalog without other files"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Options to read files for the catalog. Footers are not cached, because each is read once.

@@ -137,7 +137,9 @@ impl Catalog {
             check.problems.extend(new.into_iter().map(CatalogProblem::New));
             return Ok(());
         }
-        for root in roots::read(&snapshot)? {
+        let roots = roots::read(&snapshot)?;
+        self.check_plain(&roots)?;
+        for root in roots {
             let found = self.find(&root, &options, true)?;
             let new = found.into_iter().filter(|file| !names.contains(&file.name));
             check.problems.extend(new.map(|file| CatalogProblem::New(file.location)));

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::file::Entry;
 use crate::records::{
     BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ColumnKind, ENDS, FILES, META, NAMES, PlanningColumn, SCHEMAS,
-    StoredSchema, TableRecord, UNITED_KEY, ipc, len_bytes, name_key, number_in, number_key,
+    StoredSchema, TableRecord, UNITED_KEY, ipc, len_bytes, name_key, number_in, number_key, roots,
 };
 use crate::slots::{CatalogPartition, partitions};
 
@@ -78,6 +78,7 @@ impl Catalog {
         if let Some(table) = TableRecord::read(snapshot.tree(META)?)? {
             return self.table_schema(&snapshot, &table, options);
         }
+        self.check_locations(&roots::read(&snapshot)?)?;
         let partitions = known_partitions(&snapshot, options)?;
         Ok(Arc::clone(self.description(&snapshot, files, &partitions, options)?.dataset(Vec::new()).schema()))
     }
@@ -92,6 +93,7 @@ impl Catalog {
         if let Some(table) = TableRecord::read(snapshot.tree(META)?)? {
             return self.plan_table(&snapshot, &state, &table, predicate, options);
         }
+        self.check_locations(&roots::read(&snapshot)?)?;
         let partitions = known_partitions(&snapshot, options)?;
         let description = self.description(&snapshot, state.files, &partitions, options)?;
         let columns = snapshot.tree(COLUMNS)?.map(PlanningColumn::read_all).transpose()?.unwrap_or_default();

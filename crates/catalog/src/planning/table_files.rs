@@ -60,7 +60,18 @@ impl Catalog {
     /// The table at a location, at the version that this handle reads.
     pub(crate) fn open_table(&self, location: &str, options: &DatasetOptions) -> Result<Lake> {
         let options = LakeOptions::new().dataset(options.clone());
-        Ok(lath_lake::open(location, &self.at.iter().cloned().fold(options, LakeOptions::at))?)
+        self.find_table(location, &self.at.iter().cloned().fold(options, LakeOptions::at))
+    }
+
+    /// The table at a location of the catalog.
+    pub(crate) fn find_table(&self, location: &str, options: &LakeOptions) -> Result<Lake> {
+        lath_lake::find(location, options)?.ok_or_else(|| {
+            let path = self.path().display();
+            Error::invalid(format!(
+                "there is no table of Delta Lake or Iceberg at {location} any more: if it was moved, move it back, or remove it from the \
+                 catalog (lath catalog remove {path} {location}) and add it where it is now"
+            ))
+        })
     }
 
     /// Whether this handle reads the version that the catalog has.

@@ -84,6 +84,7 @@ impl Catalog {
         if let Some(table) = self.table()? {
             return self.refresh_table(transaction, &table, &BTreeSet::new());
         }
+        self.check_plain(&roots)?;
         let mut edit = Edit::new(&mut transaction)?;
         let changes = self.update(&mut edit, &roots, &roots, false, true)?;
         if changes.is_empty() {

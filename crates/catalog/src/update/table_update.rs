@@ -109,7 +109,7 @@ impl Catalog {
             }
             if !known.is_empty() || added.len() > 1 {
                 return Err(Error::invalid(format!(
-                    "{} is a table: it needs a catalog without other files",
+                    "{} is a table, which needs a catalog without other files: add it by itself, with --catalog and another file",
                     self.folder.location(&root.name)?
                 )));
             }
@@ -161,7 +161,7 @@ impl Catalog {
     /// Names and locations of the files of the latest version of the table.
     pub(crate) fn table_files(&self) -> Result<Vec<(String, String)>> {
         let (_, location) = self.table_location(&self.store.snapshot()?)?;
-        let lake = lath_lake::open(&location, &LakeOptions::new())?;
+        let lake = self.find_table(&location, &LakeOptions::new())?;
         let file = |file: &DatasetFile| Ok((self.folder.name(file.location())?, file.location().to_owned()));
         lake.dataset().files().iter().map(file).collect()
     }
@@ -175,7 +175,7 @@ impl Catalog {
         reread: Reread<'_>,
     ) -> Result<Changes> {
         let location = self.folder.location(&root.name)?;
-        let lake = lath_lake::open(&location, &LakeOptions::new())?;
+        let lake = self.find_table(&location, &LakeOptions::new())?;
         let columns = columns_to_json(lake.columns())?;
         let mut before = HashSet::new();
         if let Some(known) = known

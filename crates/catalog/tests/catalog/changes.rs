@@ -7,6 +7,17 @@ use lath_catalog::{AddOptions, Catalog, Error};
 use crate::files::{listed, options, rows, selected, write};
 
 #[test]
+fn a_catalog_without_files_is_not_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = Catalog::create(folder.path().join("files.catalog")).unwrap();
+    // The first addition failed.
+    catalog.add([folder.path().join("absent")], &AddOptions::new()).unwrap_err();
+    let error = catalog.dataset(&options()).unwrap_err().to_string();
+    assert!(error.contains("has no files") && error.contains("lath catalog add"), "{error}");
+    assert!(catalog.refresh().unwrap().is_empty());
+}
+
+#[test]
 fn refresh_reads_what_is_new_or_changed_and_drops_what_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);

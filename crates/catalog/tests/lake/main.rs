@@ -247,6 +247,57 @@ fn a_table_moves_with_its_catalog() {
     drop(adds);
 }
 
+#[test]
+fn a_search_of_a_table_that_is_gone_says_what_to_do() {
+    let (table, _) = numbered();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.catalog");
+    Catalog::create(&path).unwrap().add([table.path()], &AddOptions::new()).unwrap();
+    fs::rename(table.path().join("_delta_log"), table.path().join("log")).unwrap();
+    let catalog = Catalog::open(&path).unwrap();
+    let location = table.path().to_str().unwrap();
+    let errors = [
+        find_in(&catalog, "TRUE").unwrap_err(),
+        catalog.schema(&options()).unwrap_err(),
+        catalog.refresh().unwrap_err(),
+        catalog.check().unwrap_err(),
+    ];
+    for error in errors.map(|error| error.to_string()) {
+        assert!(error.contains("no table") && error.contains(&format!("other.catalog {location})")), "{error}");
+    }
+}
+
+/// A catalog has read the files of a folder, which then becomes a table with a deleted row.
+#[test]
+fn plain_files_of_a_folder_that_became_a_table_are_not_searched() {
+    let table = Table::empty();
+    fs::remove_dir(table.path().join("_delta_log")).unwrap();
+    let adds = [table.file("a.parquet", &[(1, "x"), (2, "x")]), table.file("b.parquet", &[(3, "x")])];
+    let path = catalog_path(&table);
+    let catalog = Catalog::create(&path).unwrap();
+    catalog.add([table.path()], &AddOptions::new().key(["id"])).unwrap();
+    assert_eq!(find_in(&catalog, "id = 1").unwrap().1, ["1 x"]);
+    fs::create_dir(table.path().join("_delta_log")).unwrap();
+    let fields = [field("id", json!("long")), field("text", json!("string"))];
+    table.commit(0, &[protocol(3, Some(&["deletionVectors"])), metadata(&fields, &[], json!({}))]);
+    table.commit(1, &[delete(&table, &adds[0], "rows.bin", &[0]), adds[1].clone()]);
+    let location = table.path().to_str().unwrap();
+    let errors = [
+        find_in(&catalog, "id = 1").unwrap_err(),
+        catalog.dataset(&options()).unwrap_err(),
+        catalog.schema(&options()).unwrap_err(),
+        catalog.refresh().unwrap_err(),
+        catalog.check().unwrap_err(),
+    ];
+    for error in errors.map(|error| error.to_string()) {
+        assert!(error.contains("is a table of Delta Lake now") && error.contains("lath catalog remove"), "{error}");
+    }
+    // As the error says.
+    catalog.remove([location]).unwrap();
+    catalog.add([table.path()], &AddOptions::new().key(["id"])).unwrap();
+    assert_eq!(find_in(&catalog, "id < 4").unwrap().1, ["2 x", "3 x"]);
+}
+
 /// The new table has files of the same names and lengths, with other rows.
 #[test]
 fn a_table_that_is_made_again_in_the_same_place_is_another_one() {
