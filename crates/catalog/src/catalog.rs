@@ -11,7 +11,8 @@ use lath_store::{Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::file::{Entry, State};
 use crate::records::{
-    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, Root, SEGMENTS, TableRecord, len_bytes, number_in, number_key, roots,
+    ENDS, FILES, Folder, META, NAMES, PAGE_INDEXES, Root, SEGMENTS, TableRecord, len_bytes, number_in, number_key,
+    roots,
 };
 use crate::stale_files::StaleFiles;
 
@@ -194,7 +195,9 @@ impl Catalog {
     pub(crate) fn check_locations(&self, roots: &[Root]) -> Result<()> {
         let path = self.path.display();
         if roots.is_empty() {
-            return Err(Error::invalid(format!("{path} has no files: add some by lath catalog add … --catalog {path}")));
+            return Err(Error::invalid(format!(
+                "{path} has no files: add some by lath catalog add … --catalog {path}"
+            )));
         }
         self.check_plain(roots)
     }

@@ -4,13 +4,14 @@ use std::fs;
 use std::sync::Arc;
 
 use arrow_json::ReaderBuilder;
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, TimeUnit};
+use lath_parquet::Predicate;
 use serde_json::{Value, json};
 
-use crate::delta_table::{Table, field, metadata, protocol, remove, vector_bytes, with_vector, write, z85};
+use crate::delta_table::{Table, field, metadata, protocol, remove, rows, vector_bytes, with_vector, write, z85};
 
 /// The columns of a checkpoint, with some that readers do not need.
-fn checkpoint_schema(has_vectors: bool) -> Arc<Schema> {
+fn checkpoint_schema(has_vectors: bool, parsed: Option<Field>) -> Arc<Schema> {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let long = |name: &str| Field::new(name, DataType::Int64, true);
     let texts = |name: &str| Field::new(name, DataType::List(Arc::new(text("element"))), true);
@@ -34,7 +35,8 @@ fn checkpoint_schema(has_vectors: bool) -> Arc<Schema> {
             long("cardinality"),
         ],
     );
-    let mut add = vec![text("path"), map("partitionValues"), long("size"), long("modificationTime"), text("stats")];
+    let mut add = vec![text("path"), map("partitionValues"), long("size"), long("modificationTime")];
+    add.push(parsed.unwrap_or_else(|| text("stats")));
     add.extend(has_vectors.then_some(vector));
     Arc::new(Schema::new(vec![
         group("txn", vec![text("appId"), long("version")]),
@@ -58,7 +60,11 @@ fn checkpoint_schema(has_vectors: bool) -> Arc<Schema> {
 /// Writes actions as a Parquet file of the log.
 fn checkpoint(table: &Table, name: &str, actions: &[Value]) {
     let has_vectors = actions.iter().any(|action| action["add"].get("deletionVector").is_some());
-    let mut decoder = ReaderBuilder::new(checkpoint_schema(has_vectors)).build_decoder().unwrap();
+    write_checkpoint(table, name, checkpoint_schema(has_vectors, None), actions);
+}
+
+fn write_checkpoint(table: &Table, name: &str, schema: Arc<Schema>, actions: &[Value]) {
+    let mut decoder = ReaderBuilder::new(schema).build_decoder().unwrap();
     let text: String = actions.iter().map(|action| format!("{action}\n")).collect();
     assert_eq!(decoder.decode(text.as_bytes()).unwrap(), text.len());
     write(&table.log(name), &decoder.flush().unwrap().unwrap());
@@ -66,7 +72,7 @@ fn checkpoint(table: &Table, name: &str, actions: &[Value]) {
 
 /// Writes actions that readers do not need, as a Parquet file of the log that lacks the columns of others.
 fn checkpoint_of_transactions(table: &Table, name: &str) {
-    let all = checkpoint_schema(false);
+    let all = checkpoint_schema(false, None);
     let schema = Arc::new(Schema::new(vec![all.field_with_name("txn").unwrap().clone()]));
     let mut decoder = ReaderBuilder::new(schema).build_decoder().unwrap();
     decoder.decode(b"{\"txn\":{\"appId\":\"x\",\"version\":1}}\n").unwrap();
@@ -237,5 +243,99 @@ fn compacted_commits_may_add_and_remove_the_same_file() {
     ] {
         table.write_log(&format!("{:020}.{:020}.compacted.json", 1, 2), &actions);
         assert_eq!(table.rows(None).unwrap(), ["2 p", "3 -"]);
+    }
+}
+
+/// Files of numbers, whose statistics a checkpoint has in columns alone, or (`has_json`) in a column of JSON without values as well.
+fn with_parsed_statistics(has_json: bool) -> Table {
+    let table = Table::empty();
+    let types = [
+        ("id", json!("long"), DataType::Int64),
+        ("text", json!("string"), DataType::Utf8),
+        ("at", json!("timestamp"), DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))),
+        ("day", json!("date"), DataType::Date32),
+        ("price", json!("decimal(7,2)"), DataType::Decimal128(7, 2)),
+        ("size", json!("double"), DataType::Float64),
+        ("is", json!("boolean"), DataType::Boolean),
+    ];
+    let fields: Vec<Field> =
+        types.iter().map(|(name, _, data_type)| Field::new(*name, data_type.clone(), true)).collect();
+    let inner = Field::new("in", DataType::Struct(vec![Field::new("n", DataType::Int32, true)].into()), true);
+    let columns: Fields = fields.into_iter().chain([inner]).collect::<Vec<_>>().into();
+    let counts = |name: &str| Field::new(name, DataType::Int64, true);
+    let mut null_counts: Vec<Field> = types.iter().map(|(name, ..)| counts(name)).collect();
+    null_counts.push(Field::new("in", DataType::Struct(vec![counts("n")].into()), true));
+    let group = |name: &str, fields: Fields| Field::new(name, DataType::Struct(fields), true);
+    let statistics = vec![
+        counts("numRecords"),
+        group("minValues", columns.clone()),
+        group("maxValues", columns.clone()),
+        group("nullCount", null_counts.into()),
+        Field::new("tightBounds", DataType::Boolean, true),
+    ];
+    let inner = json!({ "type": "struct", "fields": [field("n", json!("integer"))] });
+    let mut table_fields: Vec<Value> = types.iter().map(|(name, json, _)| field(name, json.clone())).collect();
+    table_fields.push(field("in", inner));
+    let mut actions = vec![protocol(1, None), metadata(&table_fields, &[], json!({}))];
+    let row = |file: i64| {
+        json!({
+            "id": file, "text": format!("t\"{file}\""), "at": format!("185{file}-01-01T00:00:00.123456Z"), "day": format!("000{file}-01-01"),
+            "price": format!("-{file}.25"), "size": 3.0 / file as f64, "is": file % 2 == 1, "in": { "n": file }
+        })
+    };
+    for file in 1..4 {
+        let schema = Arc::new(Schema::new(columns.clone()));
+        let mut decoder = ReaderBuilder::new(schema).build_decoder().unwrap();
+        decoder.decode(row(file).to_string().as_bytes()).unwrap();
+        let mut add = table.batch(&format!("{file}.parquet"), &decoder.flush().unwrap().unwrap());
+        let nulls = json!({ "id": 0, "text": 0, "at": 0, "day": 0, "price": 0, "size": 0, "is": 0, "in": { "n": 0 } });
+        add["add"]["stats_parsed"] = json!({ "numRecords": 1, "minValues": row(file), "maxValues": row(file), "nullCount": nulls, "tightBounds": true });
+        actions.push(add);
+    }
+    let mut schema = checkpoint_schema(false, Some(group("stats_parsed", statistics.into())));
+    if has_json {
+        let add = |field: &FieldRef| match field.data_type() {
+            DataType::Struct(fields) if field.name() == "add" => {
+                let stats = Arc::new(Field::new("stats", DataType::Utf8, true));
+                Field::new("add", DataType::Struct(fields.iter().cloned().chain([stats]).collect()), true)
+            }
+            _ => field.as_ref().clone(),
+        };
+        schema = Arc::new(Schema::new(schema.fields().iter().map(add).collect::<Vec<_>>()));
+    }
+    write_checkpoint(&table, &format!("{:020}.checkpoint.parquet", 4), schema, &actions);
+    table.commit(5, &[remove(&actions[4])]);
+    table
+}
+
+/// The files that a condition rules out are gone, so that opening one of them is an error.
+#[test]
+fn statistics_in_columns_of_checkpoints_rule_files_out() {
+    for has_json in [false, true] {
+        let table = with_parsed_statistics(has_json);
+        let conditions = [
+            "id = 2",
+            "text = 't\"2\"'",
+            "at >= '1852-01-01'",
+            "day > '0001-06-01'",
+            "price < -2",
+            "size < 2",
+            "\"is\" = false",
+            "\"in\".n = 2",
+        ];
+        let find = |condition: &str| {
+            let scan = table.open(None).unwrap().dataset().scan().predicate(Predicate::parse(condition).unwrap());
+            rows(scan.select(["id"]))
+        };
+        for condition in conditions {
+            assert_eq!(find(condition).unwrap(), ["2"], "{condition}");
+        }
+        fs::remove_file(table.path().join("1.parquet")).unwrap();
+        let opened: Vec<_> = conditions.iter().filter(|condition| find(condition).is_err()).collect();
+        assert!(opened.is_empty(), "{opened:?}");
+        assert!(find("id IS NULL").unwrap().is_empty());
+        // The file that is removed from the table, and the one that is only gone.
+        fs::remove_file(table.path().join("3.parquet")).unwrap();
+        assert!(find("id < 3").is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! Reads the actions of a checkpoint from its Parquet files.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,14 +11,19 @@ use arrow_array::{Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch,
 use arrow_cast::cast;
 use arrow_schema::DataType;
 use bytes::Bytes;
-use lath_parquet::{DatasetFile, Error, ParquetFile, Result};
+use lath_parquet::{DatasetFile, Error, Int96Unit, OpenOptions, ParquetFile, Result};
 
 use super::commit::parse;
+use super::parsed_statistics::ParsedStatistics;
 use crate::delta::actions::{DeletionVector, FileAction, Format, Metadata, Protocol, Settings, Sidecar};
 use crate::storage::Folder;
 
 /// The columns of a checkpoint with the files of the table.
 const FILES: [(&str, &[&str]); 1] = [("add", &["path", "partitionValues", "size", "deletionVector", "stats"])];
+
+/// The same columns, with statistics that are not JSON.
+const FILES_WITH_PARSED: [(&str, &[&str]); 1] =
+    [("add", &["path", "partitionValues", "size", "deletionVector", "stats", "stats_parsed"])];
 
 /// The columns with other actions that readers need.
 const SETTINGS: [(&str, &[&str]); 3] = [
@@ -48,7 +54,9 @@ impl Checkpoint {
         let source = if location.ends_with(".json") {
             Source::Json(folder.read(&location)?)
         } else {
-            let options = Arc::new(folder.options().clone());
+            // Times of all years, which statistics have.
+            let open = OpenOptions::new().int96_unit(Int96Unit::Microseconds);
+            let options = Arc::new(folder.options().clone().open_options(open));
             Source::Parquet(DatasetFile::at(&location, None, [], &options)?.open()?)
         };
         let checkpoint = Self { location, source };
@@ -108,10 +116,13 @@ impl Checkpoint {
                 .into_iter()
                 .filter_map(|action| action.add)
                 .try_for_each(|add| add.with_file(&mut each)),
-            Source::Parquet(file) => self.batches(file, &FILES, |batch| match group(batch, "add") {
-                Some(group) => read_files(group, &mut each),
-                None => Ok(()),
-            }),
+            Source::Parquet(file) => {
+                let wanted = if has_json_statistics(file)? { &FILES } else { &FILES_WITH_PARSED };
+                self.batches(file, wanted, |batch| match group(batch, "add") {
+                    Some(group) => read_files(group, &mut each),
+                    None => Ok(()),
+                })
+            }
         }
     }
 
@@ -144,6 +155,15 @@ fn columns(file: &ParquetFile, wanted: &[(&str, &[&str])]) -> Vec<String> {
         }
     }
     paths
+}
+
+/// Whether a file has the statistics of files as JSON, too, and not only in columns.
+fn has_json_statistics(file: &ParquetFile) -> Result<bool> {
+    if columns(file, &[("add", &["stats"])]).is_empty() {
+        return Ok(false);
+    }
+    let nulls = file.column_statistics("add.stats")?.null_count;
+    Ok(nulls.value() != Some(&file.row_count()))
 }
 
 fn group<'b>(batch: &'b RecordBatch, name: &str) -> Option<&'b StructArray> {
@@ -191,15 +211,18 @@ fn read_files(group: &StructArray, each: &mut impl FnMut(FileAction<'_>) -> Resu
     let (paths, sizes) = (texts(group, "path")?, integers(group, "size")?);
     let partitions = text_maps(group, "partitionValues")?;
     let stats = texts(group, "stats")?;
+    let parsed = group.column_by_name("stats_parsed").and_then(ParsedStatistics::new);
     let vectors = group.column_by_name("deletionVector").and_then(|column| column.as_struct_opt());
     let vectors = vectors.map(Vectors::new).transpose()?;
     for row in rows(group) {
         let Some(path) = text(paths.as_ref(), row) else { continue };
+        let stats = text(stats.as_ref(), row).map(Cow::Borrowed);
+        let stats = stats.or_else(|| parsed.as_ref().and_then(|parsed| parsed.json(row)).map(Cow::Owned));
         each(FileAction {
             path,
             size: value(sizes.as_ref(), row).and_then(|size| u64::try_from(size).ok()),
             deletion_vector: vectors.as_ref().map_or(Ok(None), |vectors| vectors.get(row))?,
-            stats: text(stats.as_ref(), row),
+            stats: stats.as_deref(),
             partition_value: &|name: &str| partitions.as_ref()?.value(row, name),
         })?;
     }

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod commit;
 mod names;
+mod parsed_statistics;
 mod replay;
 mod segment;
 mod time_travel;
