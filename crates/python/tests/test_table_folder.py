@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import threading
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -104,3 +107,63 @@ def test_the_folder_of_a_table_of_delta_lake_is_its_rows(tmp_path: Path) -> None
     with pytest.raises(lath.InvalidError, match="at chooses a version"):
         lath.open(tmp_path / "a.parquet", at=0)
     assert lath.open(tmp_path, plain_files=True).count() == 3
+
+
+TOKEN = "s3cret-token"
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[str]:
+    """The address of a REST catalog of Iceberg with the published table `public.people`, whose requests need a token."""
+    table = lath.Table.create(tmp_path / "people", SCHEMA, key=["id"], background=False)
+    table.upsert(pa.table({"id": range(10), "name": [f"n{row}" for row in range(10)]}, SCHEMA))
+    metadata = table.publish()["metadata"]
+    names = [{"namespace": ["public"], "name": "people"}]
+    loaded = {"metadata-location": str(metadata), "metadata": json.loads(Path(metadata).read_text())}
+    answers = {
+        "/v1/config": {"defaults": {}, "overrides": {}},
+        "/v1/namespaces": {"namespaces": [["public"]]},
+        "/v1/namespaces?parent=public": {"namespaces": []},
+        "/v1/namespaces/public/tables": {"identifiers": names},
+        "/v1/namespaces/public/tables/people": loaded,
+    }
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def log_message(self, format: str, *arguments: Any) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            header = self.headers.get("authorization")
+            answer: Any = answers.get(self.path)
+            status = 200 if answer is not None else 404
+            if header != f"Bearer {TOKEN}":
+                status, answer = 401, {"error": {"message": f"not allowed by {header}"}}
+            body = json.dumps(answer or {"error": {"message": "there is no such thing"}}).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    table.close()
+
+
+def test_tables_of_rest_catalogs_are_read_by_their_locations(catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    location = f"rest://{catalog}/public/people"
+    monkeypatch.setenv("LATH_REST_URI", f"http://{catalog}")
+    monkeypatch.setenv("LATH_REST_TOKEN", TOKEN)
+    assert sorted(lath.open(location).to_arrow()["id"].to_pylist()) == list(range(10))
+    assert lath.open(location).count("id > 6") == 3
+    session = lath.Session()
+    session.sql(f"ATTACH 'rest://{catalog}' AS lake")
+    assert session.sql("SELECT max(name) AS m FROM lake.public.people WHERE id < 5").to_arrow().to_pylist() == [{"m": "n4"}]
+    assert session.sql("SHOW TABLES FROM lake").to_arrow()["table_name"].to_pylist() == ["people"]
+    with pytest.raises(lath.Error, match="there is no such thing"):
+        lath.open(f"rest://{catalog}/public/nobody")
+    monkeypatch.setenv("LATH_REST_TOKEN", "wr0ng-token")
+    with pytest.raises(lath.Error, match="LATH_REST_TOKEN") as failed:
+        lath.open(location)
+    assert "wr0ng-token" not in str(failed.value)

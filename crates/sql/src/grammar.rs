@@ -7,7 +7,8 @@ use datafusion::common::format::ExplainStatementOptions;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, DFParserBuilder, ExplainStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Ident, Select, SelectFlavor, SelectItem, Statement as SqlStatement, Value, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -45,6 +46,10 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
         Token::Word(word) => word.keyword,
         _ => Keyword::NoKeyword,
     };
+    if keyword(parser, 0) == Keyword::ATTACH {
+        parser.parser.next_token();
+        return attach(parser);
+    }
     let mut before = Vec::new();
     while let word @ (Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) = keyword(parser, before.len()) {
         before.push(word);
@@ -138,6 +143,50 @@ fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
     Ok(copy)
 }
 
+/// Parses a statement after the word `ATTACH`: `[DATABASE] [IF NOT EXISTS] 'rest://HOST' AS name [(TYPE iceberg, READ_ONLY)]`.
+fn attach(parser: &mut DFParser<'_>) -> Result<Statement> {
+    let database = parser.parser.parse_keyword(Keyword::DATABASE);
+    let if_not_exists = parser.parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+    let location = parser.parser.parse_literal_string()?;
+    parser.parser.expect_keyword(Keyword::AS)?;
+    let name = parser.parser.parse_identifier()?;
+    let mut given = Vec::new();
+    if parser.parser.peek_token() == Token::LParen {
+        options(parser, &mut given)?;
+    }
+    for (option, value) in given {
+        let value = value_text(value);
+        match option.to_ascii_lowercase().as_str() {
+            "type" if value.eq_ignore_ascii_case("iceberg") => {}
+            "read_only" if value.eq_ignore_ascii_case("true") => {}
+            "read_only" => return plan_err!("attached catalogs are only read; leave out READ_ONLY {value}"),
+            "type" => {
+                return plan_err!(
+                    "TYPE is {value}, and only REST catalogs of Iceberg are attached: write TYPE iceberg"
+                );
+            }
+            "endpoint" => {
+                let host = value.split_once("://").map_or(value.as_str(), |(_, host)| host);
+                return plan_err!(
+                    "the endpoint is part of the location: write ATTACH 'rest://{host}?warehouse={location}' AS {name}"
+                );
+            }
+            other => {
+                return plan_err!(
+                    "ATTACH has no option {other}; the options are TYPE and READ_ONLY, and tokens are in the environment (LATH_REST_TOKEN)"
+                );
+            }
+        }
+    }
+    Ok(Statement::Statement(Box::new(SqlStatement::AttachDuckDBDatabase {
+        if_not_exists,
+        database,
+        database_path: Ident::with_quote('\'', location),
+        database_alias: Some(name),
+        attach_options: Vec::new(),
+    })))
+}
+
 /// Parses `(name value, name (value, value), name, …)`. An option without a value is true.
 fn options(parser: &mut DFParser<'_>, options: &mut Vec<(String, Value)>) -> Result<()> {
     parser.parser.expect_token(&Token::LParen)?;
@@ -221,6 +270,29 @@ mod tests {
     fn copies_can_be_explained() {
         assert_eq!(shown("EXPLAIN ANALYZE COPY t TO 'a.parquet' (sort x)").len(), 1);
         assert_eq!(shown("EXPLAIN SELECT 1; SELECT 2;;").len(), 2);
+    }
+
+    #[test]
+    fn catalogs_are_attached_under_a_name() {
+        assert_eq!(
+            shown(
+                "ATTACH 'rest://h' AS a; ATTACH DATABASE IF NOT EXISTS 'rest://h' AS \"B\" (TYPE iceberg, READ_ONLY); DETACH a"
+            ),
+            ["ATTACH 'rest://h' AS a", "ATTACH DATABASE IF NOT EXISTS 'rest://h' AS \"B\"", "DETACH a"]
+        );
+        let message = |text: &str| parse(text).unwrap_err().to_string();
+        let of_duckdb = "ATTACH 'w' AS lake (TYPE iceberg, ENDPOINT 'https://lake.example/api')";
+        assert!(message(of_duckdb).contains("ATTACH 'rest://lake.example/api?warehouse=w' AS lake"));
+        assert!(message("ATTACH 'w' AS lake (TOKEN 's3cret')").contains("LATH_REST_TOKEN"));
+        assert!(!message("ATTACH 'w' AS lake (TOKEN 's3cret')").contains("s3cret"));
+        for text in [
+            "ATTACH 'rest://h'",
+            "ATTACH lake AS a",
+            "ATTACH 'h' AS a (TYPE sqlite)",
+            "ATTACH 'h' AS a (READ_ONLY false)",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::catalog::CatalogProviderList;
 use datafusion::catalog::SchemaProvider;
-use datafusion::catalog::{CatalogProviderList, DynamicFileCatalog};
 use datafusion::common::config::{CatalogOptions, ConfigNonZeroUsize};
 use datafusion::common::format::ExplainStatementOptions;
 use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
@@ -25,7 +25,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
-use lath_parquet::{Dataset, Runtime};
+use lath_parquet::{Dataset, FolderFormat, Runtime};
 use lath_table::{Database, TableOptions};
 use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
@@ -33,7 +33,10 @@ use lath_writer::{UncommittedFiles, WriteOptions};
 use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
-use crate::files::{ExternalTables, LathTable, Locations, ReadLake, ReadParquet, TextTables, copied_text};
+use crate::files::{
+    Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, TextTables, copied_text,
+    show_tables, shown_names,
+};
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
@@ -93,6 +96,7 @@ pub struct Session {
     context: SessionContext,
     settings: WriteSettings,
     tables: Arc<SessionTables>,
+    catalogs: Arc<Catalogs>,
 }
 
 /// Builds a [`Session`].
@@ -162,6 +166,7 @@ impl Session {
         let tables = Arc::new(SessionTables::new(database));
         let map_access = Arc::new(MapAccess::new());
         let text_tables = |format| Arc::new(TextTables { format, settings: settings.clone() });
+        let lake_tables = |format| Arc::new(LakeTables { format, runtime: runtime.clone() });
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
@@ -175,6 +180,8 @@ impl Session {
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
             .with_table_factory("CSV".to_owned(), text_tables(TextFormat::Csv))
             .with_table_factory("JSON".to_owned(), text_tables(TextFormat::JsonLines))
+            .with_table_factory("DELTA".to_owned(), lake_tables(FolderFormat::DeltaLake))
+            .with_table_factory("ICEBERG".to_owned(), lake_tables(FolderFormat::Iceberg))
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
                 Arc::new(ReadParquet { runtime: runtime.clone() }),
@@ -198,21 +205,26 @@ impl Session {
         state.register_function_rewrite(Arc::new(NullLists))?;
         state.register_function_rewrite(Arc::new(ListTypes))?;
         state.register_udf(Arc::new(ScalarUDF::from(OctetLength::new())))?;
-        let catalogs = Arc::clone(state.catalog_list());
-        register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
-        let locations = Arc::new(Locations { runtime: runtime.clone() });
+        let own = Arc::clone(state.catalog_list());
+        register_tables(own.as_ref(), &state.config().options().catalog, &tables)?;
+        let catalogs = Arc::new(Catalogs::new(own, Arc::new(Locations { runtime: runtime.clone() })));
         let state = SessionStateBuilder::new_from_existing(state)
-            .with_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, locations)))
+            .with_catalog_list(Arc::clone(&catalogs) as Arc<dyn CatalogProviderList>)
             .build();
         let context = SessionContext::new_with_state(state);
         let state = context.state_weak_ref();
         tables.set_planner(move || state.upgrade().map(|state| state.read().clone()));
-        Ok(Self { context, settings, tables })
+        Ok(Self { context, settings, tables, catalogs })
     }
 
     /// The number of partitions of a query that run in parallel.
     pub fn threads(&self) -> usize {
         self.settings.runtime.threads()
+    }
+
+    /// The catalogs of this session.
+    pub(crate) fn catalogs(&self) -> &Catalogs {
+        &self.catalogs
     }
 
     /// DataFusion's context of this session, for everything that has no method here.
@@ -238,6 +250,7 @@ impl Session {
         let mut statements = parse(text)?;
         match (statements.pop_front(), statements.is_empty()) {
             (Some(mut statement), true) => {
+                self.catalogs.join_levels(&mut statement)?;
                 adapt_assignments(&mut statement)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
                 let is_temporary = take_temporary(&mut statement);
@@ -245,7 +258,14 @@ impl Session {
                 merge_join_columns(&state, &mut statement).await?;
                 refuse_clauses_of_scalars(&statement, &state)?;
                 self.tables.check_views(&state, &statement).await?;
-                let definitions = Definitions { tables: &self.tables, state: &state, text, is_temporary };
+                let definitions = Definitions {
+                    tables: &self.tables,
+                    state: &state,
+                    catalogs: &self.catalogs,
+                    runtime: &self.settings.runtime,
+                    text,
+                    is_temporary,
+                };
                 if definitions.run_statement(&statement).await? {
                     return empty_answer(state);
                 }
@@ -280,6 +300,10 @@ impl Session {
             && let Some(format) = CopyFormat::from_statement(copy)
         {
             return self.plan_copy(copy.clone(), format).await.map(Some);
+        }
+        if let Some(name) = shown_names(statement) {
+            let default_catalog = &state.config_options().catalog.default_catalog;
+            return show_tables(&self.catalogs, default_catalog, name).await.map(Some);
         }
         match plan_delete_from_alias(&state, &self.tables, statement).await? {
             Some(plan) => Ok(Some(plan)),

@@ -154,3 +154,32 @@ fn commands_that_change_files_refuse_the_table() {
     fs::remove_file(folder.path().join("two.parquet")).unwrap();
     assert_eq!(lath(["count", &table]).code, 4);
 }
+
+#[cfg(feature = "sql")]
+#[test]
+fn external_tables_read_the_table_or_a_version_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(folder.path());
+    let create = |options: &str| format!("CREATE EXTERNAL TABLE t STORED AS DELTA LOCATION '{table}' {options};");
+    let count = |options: &str| {
+        let query = format!("{} SELECT count(*) AS n FROM t WHERE id < 12", create(options));
+        lath(["sql", &query, "--format", "csv"]).text(0).to_owned()
+    };
+    assert_eq!(count(""), "n\n2\n");
+    assert_eq!(count("OPTIONS (version 0)"), "n\n10\n");
+    assert_eq!(count("OPTIONS (timestamp '2200-01-01')"), "n\n2\n");
+    for (statement, message) in [
+        (create("OPTIONS (version 9)"), "9"),
+        (create("OPTIONS (snapshot 1)"), "the options are version and timestamp"),
+        (create("OPTIONS (version 'x')"), "is not a version"),
+        (create("OPTIONS (version 0, timestamp '2200-01-01')"), "given twice"),
+        (create("").replace("DELTA", "ICEBERG"), "Delta Lake"),
+        (create("").replace("TABLE t", "TABLE t (id BIGINT)"), "leave out the declared ones"),
+        (format!("{} INSERT INTO t VALUES (DATE '2024-01-01', 1)", create("")), "only read"),
+        (format!("{} DELETE FROM t", create("")), "only read"),
+    ] {
+        let run = lath(["sql", &statement]);
+        assert!(run.code == 2 && run.stderr.contains(message), "{statement}: {} {}", run.code, run.stderr);
+    }
+    assert_eq!(count(""), "n\n2\n");
+}

@@ -9,14 +9,14 @@ use super::location::{Address, encoded};
 use super::variables::Variables;
 
 /// The proof that requests carry.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) enum Access {
     /// Nothing.
     Open,
     /// A token.
     Bearer(String),
     /// An identity, for which the catalog or another server makes a token.
-    Credential { token_url: String, form: String },
+    Credential { token_url: String, form: String, secret: String },
     /// A signature for a service of AWS in a region.
     Signed(String, String),
 }
@@ -58,7 +58,20 @@ impl Access {
         };
         form.push_str(&format!("&client_secret={}", encoded(secret)));
         let token_url = variables.oauth2_uri.clone().unwrap_or_else(|| format!("{}/v1/oauth/tokens", address.base));
-        Ok(Self::Credential { token_url, form })
+        if token_url.contains('@') {
+            return Err(Error::invalid("LATH_REST_OAUTH2_URI has a user and a password: leave them out"));
+        }
+        Ok(Self::Credential { token_url, form, secret: secret.to_owned() })
+    }
+
+    /// A text of the catalog without the secrets, which it may repeat.
+    pub(super) fn hide(&self, text: String) -> String {
+        let secret = match self {
+            Self::Bearer(token) => token.as_str(),
+            Self::Credential { secret, .. } => secret.as_str(),
+            Self::Open | Self::Signed(..) => "",
+        };
+        if secret.is_empty() { text } else { text.replace(secret, "…") }
     }
 
     /// The request with what it has to bring.
@@ -122,10 +135,12 @@ mod tests {
         assert_eq!(format!("{:?}", access("http://localhost:1", false, &token).unwrap()), "Open");
         assert_eq!(format!("{:?}", access("https://lake.example", true, &token).unwrap()), "Bearer");
         let credential = Variables { token: None, credential: Some("id:se:cret&".to_owned()), ..token };
-        let Access::Credential { token_url, form } = access("https://lake.example", true, &credential).unwrap() else {
+        let Access::Credential { token_url, form, secret } = access("https://lake.example", true, &credential).unwrap()
+        else {
             unreachable!("an identity is given");
         };
         assert_eq!(token_url, "https://lake.example/v1/oauth/tokens");
+        assert_eq!(secret, "se:cret&");
         assert_eq!(form, "grant_type=client_credentials&scope=catalog&client_id=id&client_secret=se%3Acret%26");
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use bytes::Bytes;
 use lath_parquet::{DatasetOptions, Error, Result};
@@ -21,7 +24,11 @@ const MAX_PAGES: usize = 10_000;
 /// Maximum depth of namespaces that are listed.
 const MAX_LEVELS: usize = 16;
 
-/// A REST catalog of Iceberg.
+/// Maximum number of requests for lists that are in flight.
+const PARALLEL_LISTS: usize = 8;
+
+/// A REST catalog of Iceberg. Clones share its connections, and the token that was made for an identity, which is made again once the
+/// catalog does not take it any more.
 ///
 /// ```no_run
 /// # fn main() -> lath_lake::Result<()> {
@@ -41,6 +48,8 @@ const MAX_LEVELS: usize = 16;
 pub struct RestCatalog {
     client: WebClient,
     access: Access,
+    /// The token that was made for an identity.
+    token: Arc<Mutex<Option<Access>>>,
     /// The URL before `/v1`.
     base: String,
     /// The path between `v1/` and the rest, with a slash at its end unless it is empty.
@@ -99,8 +108,8 @@ impl RestCatalog {
     pub(super) fn new(address: Address, variables: &Variables, options: &DatasetOptions) -> Result<Self> {
         let access = Access::new(&address, variables)?;
         let (prefix, separator) = (String::new(), "%1F".to_owned());
-        let mut catalog = Self { client: options.web_client()?, access, base: address.base, prefix, separator };
-        catalog.log_in()?;
+        let (client, token) = (options.web_client()?, Arc::default());
+        let mut catalog = Self { client, access, token, base: address.base, prefix, separator };
         let warehouse = address.warehouse.map_or_else(String::new, |name| format!("?warehouse={}", encoded(&name)));
         let config: Config = catalog.get(&format!("config{warehouse}"))?;
         let Config { defaults, mut overrides } = config;
@@ -123,28 +132,60 @@ impl RestCatalog {
     /// # Errors
     /// [`Error::Io`] if the catalog does not answer.
     pub fn namespaces(&self) -> Result<Vec<String>> {
+        let mut level = self.namespaces_below(&[])?;
+        let mut waiting: Vec<Vec<String>> = level.iter().rev().cloned().collect();
+        let mut below: HashMap<Vec<String>, Vec<Vec<String>>> = HashMap::new();
+        for _ in 1..MAX_LEVELS {
+            let listed = self.all_below(&level)?;
+            let next: Vec<Vec<String>> = listed.iter().flatten().cloned().collect();
+            below.extend(level.into_iter().zip(listed));
+            if next.is_empty() {
+                break;
+            }
+            level = next;
+        }
         let mut found = Vec::new();
-        self.namespaces_below(&[], &mut found)?;
+        while let Some(namespace) = waiting.pop() {
+            found.push(shown_namespace(&namespace));
+            waiting.extend(below.remove(&namespace).unwrap_or_default().into_iter().rev());
+        }
         Ok(found)
     }
 
-    fn namespaces_below(&self, parent: &[String], found: &mut Vec<String>) -> Result<()> {
-        let query = if parent.is_empty() { String::new() } else { format!("?parent={}", self.levels(parent)) };
-        for namespace in self.pages(&format!("{}namespaces{query}", self.prefix), |page| page.namespaces)? {
-            // Some catalogs ignore the parent, and list all that they have.
-            if namespace.len() != parent.len() + 1 || !namespace.starts_with(parent) {
-                continue;
+    /// The namespaces that are one level below each of `parents`.
+    fn all_below(&self, parents: &[Vec<String>]) -> Result<Vec<Vec<Vec<String>>>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut listed = Vec::new();
+            while let Some((at, parent)) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, parents.get(at)?)))
+            {
+                listed.push((at, self.namespaces_below(parent)));
             }
-            found.push(shown_namespace(&namespace));
-            if namespace.len() < MAX_LEVELS {
-                match self.namespaces_below(&namespace, found) {
-                    // Catalogs with one level say that there is no such namespace.
-                    Err(Error::Invalid { .. }) => {}
-                    listed => listed?,
-                }
-            }
+            listed
+        };
+        let mut listed: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..PARALLEL_LISTS.min(parents.len())).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        });
+        listed.sort_unstable_by_key(|(at, _)| *at);
+        if listed.len() != parents.len() {
+            return Err(Error::internal("a thread that lists namespaces ended early"));
         }
-        Ok(())
+        let below = |(_, below)| match below {
+            // Catalogs with one level say that there is no such namespace, as they do if it was removed meanwhile.
+            Err(Error::Invalid { .. }) => Ok(Vec::new()),
+            below => below,
+        };
+        listed.into_iter().map(below).collect()
+    }
+
+    fn namespaces_below(&self, parent: &[String]) -> Result<Vec<Vec<String>>> {
+        let query = if parent.is_empty() { String::new() } else { format!("?parent={}", self.levels(parent)) };
+        let mut below = self.pages(&format!("{}namespaces{query}", self.prefix), |page| page.namespaces)?;
+        // Some catalogs ignore the parent, and list all that they have.
+        below.retain(|namespace| namespace.len() == parent.len() + 1 && namespace.starts_with(parent));
+        Ok(below)
     }
 
     /// The tables of a namespace, in the catalog's order.
@@ -172,15 +213,6 @@ impl RestCatalog {
         iceberg::open_sent(&metadata, loaded.metadata_location.as_deref(), &self.url(&path), options)
     }
 
-    /// Gets a token for the identity, if there is one.
-    fn log_in(&mut self) -> Result<()> {
-        let Access::Credential { token_url, form } = &self.access else { return Ok(()) };
-        let request = WebRequest { form: Some(form.clone()), ..WebRequest::get(token_url.as_str()) };
-        let AccessToken { access_token } = parse(token_url, self.answer(request)?)?;
-        self.access = Access::Bearer(access_token);
-        Ok(())
-    }
-
     fn levels(&self, namespace: &[String]) -> String {
         namespace.iter().map(|level| encoded(level)).collect::<Vec<_>>().join(&self.separator)
     }
@@ -191,8 +223,35 @@ impl RestCatalog {
 
     fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let url = self.url(path);
-        let body = self.answer(self.access.add_to(WebRequest::get(url.as_str())))?;
-        parse(&url, body)
+        let request = WebRequest::get(url.as_str());
+        let Access::Credential { token_url, form, .. } = &self.access else {
+            return parse(&url, self.answer(self.access.add_to(request), &self.access)?);
+        };
+        let known = self.token().clone();
+        if let Some(access) = known {
+            match self.answer(access.add_to(request.clone()), &access) {
+                Err(error) if is_denied(&error) => {}
+                body => return parse(&url, body?),
+            }
+            // Another thread may have made a new one meanwhile.
+            self.token().take_if(|own| *own == access);
+        }
+        // Threads that need a token wait for the one that makes it.
+        let mut token = self.token();
+        let access = match &*token {
+            Some(token) => token.clone(),
+            None => {
+                let request = WebRequest { form: Some(form.clone()), ..WebRequest::get(token_url.as_str()) };
+                let AccessToken { access_token } = parse(token_url, self.answer(request, &self.access)?)?;
+                token.insert(Access::Bearer(access_token)).clone()
+            }
+        };
+        drop(token);
+        parse(&url, self.answer(access.add_to(request), &access)?)
+    }
+
+    fn token(&self) -> MutexGuard<'_, Option<Access>> {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A list that may come in several pages.
@@ -212,25 +271,49 @@ impl RestCatalog {
         Err(Error::corrupt(format!("{} sends a list without an end", self.url(path))))
     }
 
-    /// The body of the answer, if the status is a success.
-    fn answer(&self, request: WebRequest) -> Result<Bytes> {
+    /// The body of the answer to a request with `access`, if the status is a success.
+    fn answer(&self, request: WebRequest, access: &Access) -> Result<Bytes> {
         let url = request.url.clone();
-        let failed = |error| Error::io("ask the catalog", error).locate(|at| at.file = Some(url.as_str().into()));
-        let (status, body) = self.client.send(request).map_err(failed)?;
-        let message = || format!("{url}: the catalog answers {status}: {}", message(&body));
+        let failed =
+            |error: io::Error| Error::io("ask the catalog", error).locate(|at| at.file = Some(url.as_str().into()));
+        let (status, body) = self.client.send(request).map_err(|error| failed(with_advice(&url, error)))?;
+        let said = || access.hide(format!("the catalog answers {status}: {}", message(&body)));
         match status {
             200..300 => Ok(body),
-            401 | 403 => {
-                let advice = match &self.access {
+            // 419 says that a token has expired.
+            401 | 403 | 419 => {
+                let advice = match access {
                     Access::Signed(..) => "set the credentials of AWS (AWS_ACCESS_KEY_ID, …)".to_owned(),
-                    _ => format!("set LATH_REST_URI to {}, and LATH_REST_TOKEN or LATH_REST_CREDENTIAL", self.base),
+                    Access::Open => {
+                        format!("set LATH_REST_URI to {}, and LATH_REST_TOKEN or LATH_REST_CREDENTIAL", self.base)
+                    }
+                    _ if status == 403 => "the owner of the token may not read this".to_owned(),
+                    Access::Bearer(_) => {
+                        "LATH_REST_TOKEN, or the token made for LATH_REST_CREDENTIAL, is not valid, or not any more"
+                            .to_owned()
+                    }
+                    Access::Credential { .. } => "check LATH_REST_CREDENTIAL (ID:SECRET)".to_owned(),
                 };
-                Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, format!("{}; {advice}", message()))))
+                Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, format!("{}; {advice}", said()))))
             }
-            400 | 404 | 406 | 410 => Err(Error::invalid(message())),
-            _ => Err(failed(io::Error::other(message()))),
+            400 | 404 | 406 | 410 => Err(Error::invalid(format!("{url}: {}", said()))),
+            _ => Err(failed(io::Error::other(said()))),
         }
     }
+}
+
+/// Whether a catalog denied access.
+fn is_denied(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// What to try if a server cannot be reached.
+fn with_advice(url: &str, error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::NotConnected || !url.starts_with("https://") {
+        return error;
+    }
+    let advice = "check the host; for a catalog without TLS, set LATH_REST_URI to its http:// address";
+    io::Error::new(error.kind(), format!("{error}; {advice}"))
 }
 
 fn parse<T: DeserializeOwned>(url: &str, body: Bytes) -> Result<T> {

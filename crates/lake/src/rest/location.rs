@@ -10,6 +10,8 @@ use super::variables::Variables;
 
 const SCHEME: &str = "rest";
 
+const NO_PASSWORD: &str = "leave them out, and set LATH_REST_TOKEN or LATH_REST_CREDENTIAL";
+
 /// The characters that are encoded in segments of paths and in values of queries: all that are not unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -39,7 +41,14 @@ impl Address {
     /// The address in a location without a table.
     pub(super) fn parse(location: &str, variables: &Variables) -> Result<Self> {
         let (place, warehouse) = split_query(location)?;
-        Self::new(place, warehouse, variables, location)
+        let mut address = Self::new(place, warehouse, variables, location)?;
+        // `http://` says more than `rest://`.
+        if let Some((scheme @ ("http" | "https"), _)) = split_scheme(location)
+            && split_scheme(&address.base).is_some_and(|(own, _)| own != scheme)
+        {
+            address = Self { base: format!("{scheme}://{}", catalog_path(place)), is_configured: false, ..address };
+        }
+        Ok(address)
     }
 
     /// The address and the table in a location.
@@ -58,12 +67,15 @@ impl Address {
     }
 
     fn new(place: &str, warehouse: Option<String>, variables: &Variables, location: &str) -> Result<Self> {
-        let place = place.trim_end_matches('/');
-        let configured = variables.uri.as_deref().map(|uri| uri.trim_end_matches('/'));
+        let place = catalog_path(place);
+        let configured = variables.uri.as_deref().map(catalog_path);
         let is_configured = configured.is_some_and(|uri| {
             place.is_empty() || split_scheme(uri).is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(place))
         });
         if let Some(uri) = configured.filter(|_| is_configured) {
+            if uri.contains('@') {
+                return Err(Error::invalid(format!("LATH_REST_URI has a user and a password: {NO_PASSWORD}")));
+            }
             if !matches!(split_scheme(uri), Some(("http" | "https", _))) {
                 return Err(Error::invalid(format!(
                     "LATH_REST_URI is {uri}, and has to begin with https:// or http://"
@@ -79,13 +91,17 @@ impl Address {
             )));
         }
         if authority.contains('@') {
-            return Err(Error::invalid(
-                "the location of a catalog has no user and password: set LATH_REST_TOKEN or LATH_REST_CREDENTIAL",
-            ));
+            return Err(Error::invalid(format!("the location of a catalog has a user and a password: {NO_PASSWORD}")));
         }
         let scheme = if is_loopback(authority) { "http" } else { "https" };
         Ok(Self { base: format!("{scheme}://{place}"), warehouse, is_configured })
     }
+}
+
+/// The path of a catalog: without a slash at its end, and without the version of the protocol, which its documentation may show.
+fn catalog_path(place: &str) -> &str {
+    let place = place.trim_end_matches('/');
+    place.strip_suffix("/v1").map_or(place, |path| path.trim_end_matches('/'))
 }
 
 /// The text after the scheme, and the warehouse that its query names.
@@ -197,6 +213,27 @@ mod tests {
             assert!(base.starts_with("https://") && warehouse.is_none() && !is_configured, "{other}: {base}");
         }
         assert!(parse("rest:///n/t", Some("lake.example")).is_err());
+    }
+
+    #[test]
+    fn catalogs_have_urls_too() {
+        let variables = |uri: &str| Variables { uri: Some(uri.to_owned()), ..Variables::default() };
+        let found = |location: &str, uri: &str| {
+            let address = Address::parse(location, &variables(uri)).unwrap();
+            (address.base, address.is_configured)
+        };
+        let is = |base: &str, is_configured| (base.to_owned(), is_configured);
+        assert_eq!(found("http://lake:8181/?warehouse=w", ""), is("http://lake:8181", false));
+        assert_eq!(found("https://lake/api/v1/", ""), is("https://lake/api", false));
+        assert_eq!(found("https://localhost:8181", ""), is("https://localhost:8181", false));
+        assert_eq!(found("rest://lake/api", "https://lake/api/v1/"), is("https://lake/api", true));
+        assert_eq!(found("https://lake/api/v1", "https://lake/api"), is("https://lake/api", true));
+        // A secret for https is not sent in the clear.
+        assert_eq!(found("http://lake/api", "https://lake/api"), is("http://lake/api", false));
+        for (location, uri) in [("rest://user:s3cret@lake", ""), ("rest://", "https://user:s3cret@lake")] {
+            let message = Address::parse(location, &variables(uri)).unwrap_err().to_string();
+            assert!(message.contains("LATH_REST_TOKEN") && !message.contains("s3cret"), "{message}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! They run while they are planned, as DataFusion runs statements about views and tables in memory.
 
 mod alter;
+mod attach;
 mod call;
 mod create;
 mod default;
@@ -17,9 +18,11 @@ use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlStatement};
+use lath_parquet::Runtime;
 
 use crate::dialect::normal;
 use crate::error::table_work;
+use crate::files::Catalogs;
 use crate::keyed::{KeyedTable, SessionTables, bind};
 
 /// Runs statements that define tables.
@@ -27,6 +30,8 @@ use crate::keyed::{KeyedTable, SessionTables, bind};
 pub(crate) struct Definitions<'s> {
     pub(crate) tables: &'s SessionTables,
     pub(crate) state: &'s SessionState,
+    pub(crate) catalogs: &'s Catalogs,
+    pub(crate) runtime: &'s Runtime,
     /// The text of the statement.
     pub(crate) text: &'s str,
     /// Whether the statement has `TEMPORARY`.
@@ -50,6 +55,16 @@ impl Definitions<'_> {
         let Statement::Statement(statement) = statement else { return Ok(false) };
         match statement.as_ref() {
             SqlStatement::AlterTable(alter) => self.alter_table(alter).await?,
+            SqlStatement::AttachDuckDBDatabase {
+                if_not_exists,
+                database: _,
+                database_path,
+                database_alias: Some(name),
+                attach_options: _,
+            } => self.attach(database_path, name, *if_not_exists).await?,
+            SqlStatement::DetachDuckDBDatabase { if_exists, database: _, database_alias } => {
+                self.detach(database_alias, *if_exists)?;
+            }
             SqlStatement::CreateIndex(create) => self.create_index(create).await?,
             SqlStatement::Drop { object_type: ObjectType::Index, names, if_exists, table, .. } => {
                 self.drop_index(names, table.as_ref(), *if_exists).await?;

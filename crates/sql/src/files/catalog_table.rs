@@ -179,7 +179,8 @@ pub(crate) fn open_locations<L: AsRef<str>>(
     {
         let lake = LakeOptions::new().dataset(options.clone().runtime(runtime));
         if let Some(lake) = lath_lake::find(location.as_ref(), &lake).map_err(external)? {
-            return Ok(Arc::new(LathTable::new(lake.into_dataset(), runtime).add_file_columns(file_columns)?));
+            let table = LathTable::from_lake(lake, location.as_ref(), runtime);
+            return Ok(Arc::new(table.add_file_columns(file_columns)?));
         }
     }
     let locations = locations.iter().map(AsRef::as_ref);

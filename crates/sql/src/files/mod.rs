@@ -1,10 +1,14 @@
 //! Files as tables: by name, by table function, by CREATE EXTERNAL TABLE and through catalogs.
 
 mod catalog_table;
+mod catalogs;
 mod external;
+mod lake_table;
 mod location;
 mod read_lake;
 mod read_parquet;
+mod rest_catalog;
+mod show_tables;
 mod some_columns;
 mod table;
 mod table_function;
@@ -12,10 +16,14 @@ mod text_options;
 mod text_table;
 
 pub use self::catalog_table::{CatalogTable, keyed_table};
+pub(crate) use self::catalogs::Catalogs;
 pub(crate) use self::external::ExternalTables;
+pub(crate) use self::lake_table::LakeTables;
 pub(crate) use self::location::{Locations, is_location};
 pub(crate) use self::read_lake::ReadLake;
 pub(crate) use self::read_parquet::ReadParquet;
+pub(crate) use self::rest_catalog::AttachedCatalog;
+pub(crate) use self::show_tables::{show_tables, shown_names};
 pub use self::some_columns::SomeColumns;
 pub use self::table::LathTable;
 pub(crate) use self::text_options::copied_text;

@@ -107,7 +107,7 @@ impl Arguments {
         if lake.format() != self.format {
             return plan_err!("{}: {} is {}, not {}", self.function, self.location, lake.format(), self.format);
         }
-        Ok(Arc::new(LathTable::new(lake.into_dataset(), runtime).add_file_columns(self.file_columns)?))
+        Ok(Arc::new(LathTable::from_lake(lake, &self.location, runtime).add_file_columns(self.file_columns)?))
     }
 }
 

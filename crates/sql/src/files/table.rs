@@ -16,6 +16,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
+use lath_lake::Lake;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
 use crate::error::file_work;
@@ -56,6 +57,8 @@ pub struct LathTable {
     file_columns: FileColumns,
     /// The condition that all rows of the table satisfy.
     condition: Predicate,
+    /// What the table is, if it is one of Delta Lake or Iceberg.
+    lake: Option<Arc<str>>,
     /// Statistics from footers, after the first query that needs them.
     statistics: Arc<OnceLock<KnownStatistics>>,
 }
@@ -71,8 +74,15 @@ impl LathTable {
             file_schema,
             file_columns: FileColumns::default(),
             condition: Predicate::TRUE,
+            lake: None,
             statistics: Arc::default(),
         }
+    }
+
+    /// Creates the table that a table of Delta Lake or Iceberg is, which statements call `name`.
+    pub(crate) fn from_lake(lake: Lake, name: &str, runtime: &Runtime) -> Self {
+        let what = format!("{name} is {}", lake.format());
+        Self { lake: Some(what.into()), ..Self::new(lake.into_dataset(), runtime) }
     }
 
     /// Adds columns with the file of each row and the row's number in that file, from 0.
@@ -248,9 +258,16 @@ impl LathTable {
         _: Arc<dyn ExecutionPlan>,
         _: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan_err!(
-            "these Parquet files are read-only; to add files to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
-        )
+        match &self.lake {
+            Some(_) => Err(self.no_change()),
+            None => plan_err!(
+                "these Parquet files are read-only; to add files to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
+            ),
+        }
+    }
+
+    fn no_change(&self) -> DataFusionError {
+        self.lake.as_ref().map_or_else(no_change, |what| only_read(what))
     }
 }
 
@@ -274,7 +291,7 @@ impl TableProvider for LathTable {
 
     insert_by!(LathTable, plan_insert);
 
-    changes_refused_by!(|_| no_change());
+    changes_refused_by!(|table| table.no_change());
 }
 
 /// Makes names distinct: the second column of a name becomes `name_1`.
@@ -302,6 +319,13 @@ pub(crate) fn with_distinct_names(schema: &SchemaRef) -> SchemaRef {
 pub(crate) fn no_change() -> DataFusionError {
     plan_datafusion_err!(
         "rows of plain Parquet files cannot be deleted or updated; write the rows to keep to new files with COPY"
+    )
+}
+
+/// The error of statements that would change a table of Delta Lake or Iceberg.
+pub(crate) fn only_read(what: &str) -> DataFusionError {
+    plan_datafusion_err!(
+        "{what}, which is only read; change it with the engine that writes it, or write a copy with COPY"
     )
 }
 

@@ -3,8 +3,8 @@
 use datafusion::common::format::ExplainStatementOptions;
 use datafusion::sql::parser::{CopyToStatement, CreateExternalTable, ExplainStatement};
 use datafusion::sql::sqlparser::ast::{
-    ColumnDef, ColumnOption, ColumnOptionDef, Set, ShowStatementOptions, Spanned, Statement, TableConstraint, Truncate,
-    TruncateTableTarget,
+    ColumnDef, ColumnOption, ColumnOptionDef, Set, ShowStatementIn, ShowStatementOptions, Spanned, Statement,
+    TableConstraint, Truncate, TruncateTableTarget,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -24,7 +24,7 @@ impl Clauses<'_> {
             Statement::Set(set) => self.set(set),
             Statement::ShowTables { terse, history, extended, full, external, show_options } => {
                 let has_word = *terse || *history || *extended || *full || *external;
-                self.refuse_if(has_word, "SHOW", start, "write SHOW TABLES")?;
+                self.refuse_if(has_word, "SHOW", start, "write SHOW TABLES, or SHOW TABLES FROM name")?;
                 self.show_options(show_options)
             }
             Statement::ShowColumns { extended, full, show_options: _ } => {
@@ -135,11 +135,11 @@ impl Clauses<'_> {
 
     fn show_options(&self, options: &ShowStatementOptions) -> CheckResult {
         let ShowStatementOptions { show_in, starts_with, limit, limit_from, filter_position } = options;
-        let is_plain = show_in.is_none()
-            && starts_with.is_none()
-            && limit.is_none()
-            && limit_from.is_none()
-            && filter_position.is_none();
+        let is_in_name = show_in.as_ref().is_none_or(|ShowStatementIn { clause: _, parent_type, parent_name }| {
+            parent_type.is_none() && parent_name.is_some()
+        });
+        let is_plain =
+            is_in_name && starts_with.is_none() && limit.is_none() && limit_from.is_none() && filter_position.is_none();
         self.refuse_if(!is_plain, "SHOW TABLES", Span::empty(), TABLES)
     }
 
