@@ -1,13 +1,12 @@
 //! Destinations of bytes: standard output, or a file that appears complete or not at all.
 
-use std::ffi::OsStr;
 use std::fs;
 #[cfg(unix)]
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use lath_parquet::FolderFormat;
+use lath_parquet::{Error, FileVersion, FolderFormat};
 use lath_writer::{AtomicFile, AtomicFiles};
 
 use crate::failure::{Failure, Result};
@@ -51,8 +50,17 @@ impl Target {
         if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
             return Err(Failure::Usage(format!("{name} is a directory; give -o the name of a file")));
         }
-        FolderFormat::check_written(path).map_err(|error| Failure::Usage(error.to_string()))?;
+        check_folder(path, &name)?;
         let file = AtomicFile::create_with(path, interrupt::uncommitted())
+            .map_err(|error| Failure::writing_file(&name, error))?;
+        Ok(Self::new(Sink::File(file), name))
+    }
+
+    /// The object at the URL `path`, which replaces the one with `version` and no other.
+    pub(crate) fn replacing(path: &Path, version: &FileVersion) -> Result<Self> {
+        let name = path.display().to_string();
+        check_folder(path, &name)?;
+        let file = AtomicFile::replace_version(path, version, interrupt::uncommitted())
             .map_err(|error| Failure::writing_file(&name, error))?;
         Ok(Self::new(Sink::File(file), name))
     }
@@ -80,24 +88,46 @@ impl Target {
 /// Files in one directory that appear together.
 pub(crate) struct OutputFiles {
     files: AtomicFiles,
+    folder: PathBuf,
     name: String,
+}
+
+/// Refuses to write inside the folder of a table of another format.
+fn check_folder(path: &Path, name: &str) -> Result<()> {
+    FolderFormat::check_written(path).map_err(|error| match error {
+        Error::Invalid { what } => Failure::Usage(what),
+        other => Failure::writing_file(name, other),
+    })
 }
 
 impl OutputFiles {
     /// Starts files in `folder`, which is created if necessary. Temporary files are named after `name`.
     pub(crate) fn create(folder: &Path, name: &str) -> Result<Self> {
-        FolderFormat::check_written(&folder.join(name)).map_err(|error| Failure::Usage(error.to_string()))?;
-        let files = AtomicFiles::create_with(folder, name, interrupt::uncommitted());
-        let name = if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() };
-        match files {
-            Ok(files) => Ok(Self { files, name }),
-            Err(error) => Err(Failure::writing_file(&name, error)),
+        let shown = if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() };
+        check_folder(&folder.join(name), &shown)?;
+        match AtomicFiles::create_with(folder, name, interrupt::uncommitted()) {
+            Ok(files) => Ok(Self { files, folder: folder.to_owned(), name: shown }),
+            Err(error) => Err(Failure::writing_file(&shown, error)),
         }
     }
 
-    /// The temporary path of the file that will be named `name`.
-    pub(crate) fn path(&mut self, name: impl AsRef<OsStr>) -> PathBuf {
-        self.files.path(name)
+    /// Says that no files have the names of these.
+    pub(crate) fn new_names(self) -> Self {
+        Self { files: self.files.new_names(), ..self }
+    }
+
+    /// Begins the file that will be named `name`.
+    pub(crate) fn target(&mut self, name: &str) -> Result<Target> {
+        let path = self.folder.join(name).display().to_string();
+        match self.files.file(name) {
+            Ok(file) => Ok(Target::new(Sink::File(file), path)),
+            Err(error) => Err(Failure::writing_file(&path, error)),
+        }
+    }
+
+    /// The path of the file that will be named `name`, while it is written; the URL of an object.
+    pub(crate) fn path(&mut self, name: &str) -> PathBuf {
+        self.files.path(name).unwrap_or_else(|_| self.folder.join(name))
     }
 
     /// Gives all files their final names.

@@ -56,7 +56,7 @@ pub use lath_predicate::{
 };
 pub use lath_source::{
     BlockChecksums, ByteRanges, ChecksummedWriter, CountingSource, LocalFile, MappedFile, Traffic,
-    Version as FileVersion,
+    Version as FileVersion, is_store,
 };
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;

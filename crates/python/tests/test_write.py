@@ -7,7 +7,14 @@ import decimal
 import io
 import json
 import math
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -402,3 +409,62 @@ def test_tables_keep_categories(tmp_path: Path) -> None:
     more = frame.assign(ordered=categories(["d", "a"] * 100, ["c", "b", "a", "d"], True))
     table.upsert(pa.Table.from_pandas(more))
     assert list(table.scan().to_arrow().to_pandas()["ordered"].cat.categories) == ["c", "b", "a", "d"]
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of moto's S3 with the bucket ``lath``, which the environment names."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    program = Path(sys.executable).with_name("moto_server")
+    server = subprocess.Popen(
+        [program, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    for name, value in {
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(urllib.request.Request(f"{address}/lath", method="PUT")).close()
+            break
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    yield address
+    server.kill()
+    server.wait()
+
+
+def test_objects_are_written_whole_or_not_at_all(endpoint: str, tmp_path: Path) -> None:
+    def stored(key: str) -> bytes:
+        with urllib.request.urlopen(f"{endpoint}/lath/{key}") as answer:
+            return bytes(answer.read())
+
+    written = lath.write_table(TABLE, "s3://lath/a/t.parquet", 300, compression="zstd")
+    assert (written.rows, written.row_groups, written.bytes) == (1000, 4, len(stored("a/t.parquet")))
+    assert pq.read_table(io.BytesIO(stored("a/t.parquet"))).equals(TABLE)
+    assert lath.open("s3://lath/a/").count("id > 989") == 10
+    # More than one part.
+    numbers = pa.table({"n": pa.array(range(2_000_000), pa.int64())})
+    settings_of_parts: dict[str, Any] = {"compression": None, "use_dictionary": False}
+    lath.write_table(numbers, tmp_path / "n.parquet", **settings_of_parts)
+    lath.write_table(numbers, "s3://lath/n.parquet", **settings_of_parts)
+    assert len(stored("n.parquet")) > 9 << 20 and stored("n.parquet") == (tmp_path / "n.parquet").read_bytes()
+    with pytest.raises(RuntimeError), lath.ParquetWriter("s3://lath/a/t.parquet", TABLE.schema) as writer:
+        writer.write(TABLE)
+        raise RuntimeError
+    assert pq.read_table(io.BytesIO(stored("a/t.parquet"))).equals(TABLE)
+    urllib.request.urlopen(
+        urllib.request.Request(f"{endpoint}/lath/lake/_delta_log/00000000000000000000.json", b"{}", method="PUT")
+    ).close()
+    with pytest.raises(lath.InvalidError, match="would not belong to it"):
+        lath.write_table(TABLE, "s3://lath/lake/day=1/t.parquet")
+    with pytest.raises(lath.Error, match="nowhere"):
+        lath.write_table(TABLE, "s3://nowhere/t.parquet")
+    answer: Any = lath.sql("COPY (SELECT 1 AS a, 2 AS b) TO 's3://lath/copied' PARTITIONED BY (b)").to_arrow()
+    assert answer.num_rows == 1 and lath.open("s3://lath/copied").to_arrow().to_pylist() == [{"a": 1, "b": 2}]

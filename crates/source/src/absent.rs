@@ -128,6 +128,22 @@ impl Store {
         match self.0 {}
     }
 
+    /// The key of an object below one of several directories.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn find(&self, _prefixes: &[String], _is_wanted: impl Fn(&str) -> bool) -> io::Result<Option<String>> {
+        match self.0 {}
+    }
+
+    /// Deletes the object.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn delete(&self, _version: &Version) -> io::Result<()> {
+        match self.0 {}
+    }
+
     /// Begins an object.
     ///
     /// # Errors
@@ -144,6 +160,24 @@ pub struct Upload(Infallible);
 impl Upload {
     /// Deletes what was sent, from another thread.
     pub fn abort_handle(&self) -> UploadAbort {
+        match self.0 {}
+    }
+
+    /// Bytes in memory that were not sent.
+    pub fn buffered_bytes(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// Whether nothing was sent.
+    pub fn is_unsent(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// Sends what is in memory.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn send_all(&mut self) -> io::Result<()> {
         match self.0 {}
     }
 

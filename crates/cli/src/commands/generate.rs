@@ -15,7 +15,7 @@ use crate::input::background::BackgroundIterator;
 use crate::input::scan::cores;
 use crate::output::Output;
 use crate::summary::Summary;
-use crate::target::OutputFiles;
+use crate::target::{OutputFiles, Target};
 use crate::write::ParquetRequest;
 use crate::{destination, summary};
 
@@ -32,13 +32,13 @@ pub(super) fn run(what: &Generate) -> Result<Outcome> {
 fn events(args: &EventsArgs) -> Result<Outcome> {
     let rows = Events::new(args.seed, args.rows, BATCH_ROWS as u64);
     let output = settle(args.destination.format, args.destination.output.as_deref(), &args.write)?;
-    write(rows, &Events::schema(), args.rows, &output, output.path(), &args.destination)
+    write(rows, &Events::schema(), args.rows, &output, None, output.path(), &args.destination)
 }
 
 fn tpch(args: &TpchArgs) -> Result<Outcome> {
     if let Some(table) = args.table {
         let output = settle(args.destination.format, args.destination.output.as_deref(), &args.write)?;
-        return write_table(table, args, &output, output.path());
+        return write_table(table, args, &output, None, output.path());
     }
     let Some(directory) = args.destination.output.as_deref() else {
         return Err(Failure::Usage("add -o DIRECTORY for all tables, or --table TABLE for one".to_owned()));
@@ -52,9 +52,13 @@ fn tpch(args: &TpchArgs) -> Result<Outcome> {
         destination::check(path, args.destination.report.force, None)?;
     }
     let mut files = OutputFiles::create(directory, "tpch")?;
+    if !args.destination.report.force {
+        files = files.new_names();
+    }
     for (table, path) in &tables {
-        let temporary = files.path(path.file_name().unwrap_or_default());
-        write_table(*table, args, &settle(Some(format), Some(&temporary), &args.write)?, Some(path))?;
+        let name = format!("{}.{extension}", table.name());
+        let (temporary, target) = (files.path(&name), files.target(&name)?);
+        write_table(*table, args, &settle(Some(format), Some(&temporary), &args.write)?, Some(target), Some(path))?;
     }
     files.finish()?;
     Ok(Outcome::Done)
@@ -86,17 +90,24 @@ fn format_of_all(format: Option<Format>) -> Result<(Format, &'static str)> {
     Ok((format, extension))
 }
 
-fn write_table(table: Table, args: &TpchArgs, output: &Output<'_>, path: Option<&Path>) -> Result<Outcome> {
+fn write_table(
+    table: Table,
+    args: &TpchArgs,
+    output: &Output<'_>,
+    target: Option<Target>,
+    path: Option<&Path>,
+) -> Result<Outcome> {
     let rows = table.batches(args.scale, BATCH_ROWS);
-    write(rows, &table.schema(), table.row_count(args.scale), output, path, &args.destination)
+    write(rows, &table.schema(), table.row_count(args.scale), output, target, path, &args.destination)
 }
 
-/// Writes one output, whose final path is `path`.
+/// Writes one output, whose final path is `path`, to `target` if there is one.
 fn write(
     rows: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
     schema: &SchemaRef,
     expected: u64,
     output: &Output<'_>,
+    target: Option<Target>,
     path: Option<&Path>,
     args: &DestinationArgs,
 ) -> Result<Outcome> {
@@ -106,7 +117,10 @@ fn write(
     }
     let mut summary = Summary::new(path);
     let mut progress = Progress::new("rows", expected, output.is_terminal());
-    let mut sink = output.open(schema)?;
+    let mut sink = match target {
+        Some(target) => output.open_on(target, schema)?,
+        None => output.open(schema)?,
+    };
     for batch in BackgroundIterator::new(rows) {
         let batch = batch.map_err(|error| Failure::encoding(&summary_name(path), error))?;
         sink.write(&batch)?;

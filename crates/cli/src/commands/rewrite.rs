@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lath_parquet::{ParquetFile, Predicate, SortingColumn, Strings};
+use lath_parquet::{FileVersion, ParquetFile, Predicate, SortingColumn, Strings};
 use lath_writer::WriteSummary;
 
 use crate::args::{Format, ReportArgs, RewriteArgs, TableArgs, WriteArgs};
@@ -39,10 +39,12 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
     if args.in_place {
         rewriting.check_in_place()?;
         for index in 0..rewriting.inputs.len() {
-            let path = rewriting.inputs.path(index).map(Path::to_owned);
+            let path = rewriting.inputs.written_path(index);
+            // An object is read and replaced in one version.
+            let version = rewriting.inputs.pin(index)?;
             let table = Table::open_one(&mut rewriting.inputs, index, rewriting.table)?;
             let table = table.with_condition(rewriting.condition())?;
-            rewriting.write(&table, rewriting.inputs.byte_len(index), path.as_deref())?;
+            rewriting.write(&table, rewriting.inputs.byte_len(index), path.as_deref(), version.as_ref())?;
         }
         return Ok(Outcome::Done);
     }
@@ -69,7 +71,7 @@ impl Rewriting<'_> {
         }
         let table = Table::open(&mut self.inputs, self.table)?.with_condition(self.condition())?;
         let bytes_before = (0..self.inputs.len()).map(|index| self.inputs.byte_len(index)).sum();
-        self.write(&table, bytes_before, path)?;
+        self.write(&table, bytes_before, path, None)?;
         Ok(Outcome::Done)
     }
 
@@ -78,9 +80,9 @@ impl Rewriting<'_> {
     }
 
     fn check_in_place(&self) -> Result<()> {
-        if (0..self.inputs.len()).any(|index| self.inputs.path(index).is_none()) {
+        if (0..self.inputs.len()).any(|index| self.inputs.written_path(index).is_none()) {
             return Err(Failure::Usage(
-                "standard input and URLs cannot be replaced; use -o OUT instead of --in-place".to_owned(),
+                "standard input cannot be replaced; use -o OUT instead of --in-place".to_owned(),
             ));
         }
         if self.inputs.are_decrypted() {
@@ -93,13 +95,19 @@ impl Rewriting<'_> {
     }
 
     /// Writes a table to one file.
-    fn write(&self, table: &Table, bytes_before: Option<u64>, path: Option<&Path>) -> Result<()> {
+    fn write(
+        &self,
+        table: &Table,
+        bytes_before: Option<u64>,
+        path: Option<&Path>,
+        replaced: Option<&FileVersion>,
+    ) -> Result<()> {
         let first = if table.len() == 0 { None } else { Some(table.file(0)?) };
         let like = first.as_ref();
         let (write, sorted_by, threads) = (self.write, self.sort_by, self.scan.threads);
         let keeps_rows = self.predicate.is_none() && table.len() == 1 && self.scan.row_groups.is_none();
         let request = ParquetRequest { write, sorted_by, threads, like, keeps_rows };
-        let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?;
+        let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?.replacing(replaced);
         summary::check(self.report, path)?;
         let mut summary = Summary::new(path);
         let written = match self.copyable(table)? {

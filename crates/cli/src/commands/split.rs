@@ -58,8 +58,12 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     let mut progress = Progress::new("rows", splitting.files.iter().map(ParquetFile::row_count).sum(), false);
     // All files appear together, or none.
     let mut files = OutputFiles::create(&names.folder, &names.stem)?;
+    if !args.report.force {
+        files = files.new_names();
+    }
     for (number, part) in parts.iter().enumerate() {
-        let written = splitting.write(part, &files.path(names.name(number)), &mut progress)?;
+        let name = names.name(number);
+        let written = splitting.write(part, &names.path(number), files.target(&name)?, &mut progress)?;
         summary.rows += written.rows;
         summary.add_output(None, Some(&written));
     }
@@ -86,16 +90,16 @@ impl Splitting<'_> {
         Ok(self.table.scan(&self.scan)?.build().map_err(scan_failure)?.schema())
     }
 
-    fn write(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
+    fn write(&self, part: &Part, path: &Path, target: Target, progress: &mut Progress) -> Result<WriteSummary> {
         if self.may_copy && part.has_whole_row_groups() {
-            return self.copy(part, path, progress);
+            return self.copy(part, target, progress);
         }
         let (write, threads, like) = (&self.args.write, self.scan.threads, self.files.first());
         let request = ParquetRequest { write, sorted_by: &[], threads, like, keeps_rows: false };
         let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(request)?;
         let scan = self.table.scan(&self.scan)?.rows(RowSelection::in_files(part.row_ranges()));
         let batches = scan.build().map_err(scan_failure)?;
-        let mut rows = output.open(&batches.schema())?;
+        let mut rows = output.open_on(target, &batches.schema())?;
         for batch in BackgroundIterator::new(batches) {
             let batch = batch.map_err(scan_failure)?;
             rows.write(&batch)?;
@@ -105,8 +109,8 @@ impl Splitting<'_> {
         written.ok_or_else(|| Failure::Io(format!("{}: was not written as Parquet", path.display())))
     }
 
-    fn copy(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
-        let mut copied = CopiedFile::like(Target::file(path)?, &self.files[0], None, false)?;
+    fn copy(&self, part: &Part, target: Target, progress: &mut Progress) -> Result<WriteSummary> {
+        let mut copied = CopiedFile::like(target, &self.files[0], None, false)?;
         for piece in &part.0 {
             copied.row_group(&self.files[piece.file], self.table.name(piece.file), piece.row_group)?;
             progress.advance(piece.rows.end - piece.rows.start);

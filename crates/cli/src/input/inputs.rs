@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, OpenOptions, ParquetFile, Predicate};
+use lath_parquet::{
+    Dataset, DatasetFile, DatasetOptions, Error, FileVersion, FolderFormat, OpenOptions, ParquetFile, Predicate,
+};
 
 use crate::args::{InputArgs, OpenArgs, TableArgs, TextArgs};
 use crate::failure::{Failure, Result};
@@ -136,6 +138,32 @@ impl Inputs {
             Input::Text(path) => Some(path),
             Input::Table(_) | Input::Lake(_) | Input::Stdin => None,
         }
+    }
+
+    /// The path or URL by which the file at `index` can be replaced.
+    pub(crate) fn written_path(&self, index: usize) -> Option<PathBuf> {
+        match &self.files[index] {
+            Input::File(file) => Some(file.path().map_or_else(|| file.location().into(), Path::to_owned)),
+            _ => None,
+        }
+    }
+
+    /// The version of the object at `index`, which is read in this version from now on; `None` for a local file.
+    pub(crate) fn pin(&mut self, index: usize) -> Result<Option<FileVersion>> {
+        let Input::File(file) = &mut self.files[index] else { return Ok(None) };
+        if file.path().is_some() {
+            return Ok(None);
+        }
+        let name = file.location().to_owned();
+        let version = match file.listed_version() {
+            Some(version) => version.clone(),
+            None => match file.current_version().map_err(|error| Failure::reading(&name, error))? {
+                Some(version) => version,
+                None => return Err(Failure::Io(format!("{name}: there is no such object"))),
+            },
+        };
+        **file = file.as_ref().clone().with_version(version.clone());
+        Ok(Some(version))
     }
 
     /// The folder of the table with a primary key that the input at `index` is.

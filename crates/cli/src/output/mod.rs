@@ -14,7 +14,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::Strings;
+use lath_parquet::{FileVersion, Strings};
 use lath_writer::{SortOptions, WriteOptions, WriteSummary};
 
 use crate::args::{CsvArgs, Format, OutputArgs, StringLayout, TextArgs, WriteArgs};
@@ -40,6 +40,8 @@ pub(crate) struct Output<'a> {
     path: Option<&'a Path>,
     parquet: Option<ParquetRequest<'a>>,
     csv: csv::CsvOptions<'a>,
+    /// The version of the object that is replaced.
+    replaced: Option<&'a FileVersion>,
 }
 
 impl<'a> Output<'a> {
@@ -65,7 +67,7 @@ impl<'a> Output<'a> {
         }
         let is_tsv = path.is_some_and(|path| has_extension(path, "tsv"));
         let csv = csv::CsvOptions { delimiter: if is_tsv { b'\t' } else { b',' }, null: "" };
-        Ok(Self { format, path, parquet: None, csv })
+        Ok(Self { format, path, parquet: None, csv, replaced: None })
     }
 
     /// Sets the options of Parquet output; an error if any was given and the output is not Parquet.
@@ -99,6 +101,11 @@ impl<'a> Output<'a> {
         Ok(self)
     }
 
+    /// Replaces the object with a version, and no other; `None` replaces any file.
+    pub(crate) fn replacing(self, version: Option<&'a FileVersion>) -> Self {
+        Self { replaced: version, ..self }
+    }
+
     /// The file that is written, if it is not standard output.
     pub(crate) fn path(&self) -> Option<&'a Path> {
         self.path
@@ -123,9 +130,10 @@ impl<'a> Output<'a> {
 
     /// The destination of bytes.
     pub(crate) fn target(&self) -> Result<Target> {
-        match self.path {
-            Some(path) => Target::file(path),
-            None => Target::stdout(),
+        match (self.path, self.replaced) {
+            (Some(path), Some(version)) => Target::replacing(path, version),
+            (Some(path), None) => Target::file(path),
+            (None, _) => Target::stdout(),
         }
     }
 

@@ -93,9 +93,14 @@ impl PyWriter {
             Output::File(Box::new(work::run(py, || (), || Ok(ParquetWriter::new(file, &schema, options)?))?))
         } else {
             let path: PathBuf = target.extract()?;
-            FolderFormat::check_written(&path).map_err(Failure::from)?;
-            let writer = ParquetWriter::create(&path, &schema, options);
-            Output::Path(Box::new(writer.map_err(|error| failure(&path.display().to_string(), error))?))
+            let schema = schema.clone();
+            // Looking into a store takes requests.
+            let create = || {
+                FolderFormat::check_written(&path)?;
+                ParquetWriter::create(&path, &schema, options)
+                    .map_err(|error| failure(&path.display().to_string(), error))
+            };
+            Output::Path(Box::new(work::run(py, || (), create)?))
         };
         Ok(Self { writer: Mutex::new(Some(OfProcess::new(output))), origin: Origin::here(), schema })
     }

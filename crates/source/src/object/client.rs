@@ -11,8 +11,8 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{
-    Attributes, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, PutMode, PutMultipartOptions,
-    PutOptions, PutPayload, UploadPart,
+    Attributes, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode,
+    PutMultipartOptions, PutOptions, PutPayload, UploadPart,
 };
 use tokio::sync::Semaphore;
 
@@ -148,6 +148,47 @@ impl Client {
             Ok(found)
         };
         self.wait(work)?.map_err(|error| self.explain(&prefix, error))
+    }
+
+    /// The path of an object below one of `prefixes` that `is_wanted`. The prefixes are listed at the same time, until one is found.
+    pub(super) fn find(
+        self: &Arc<Self>,
+        prefixes: Vec<Path>,
+        is_wanted: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> io::Result<Option<String>> {
+        let (client, first) = (Arc::clone(self), prefixes.first().cloned().unwrap_or_default());
+        let work = async move {
+            let searches = prefixes.iter().map(|prefix| client.find_below(prefix, &is_wanted));
+            let found = futures_util::future::try_join_all(searches).await?;
+            Ok(found.into_iter().flatten().next())
+        };
+        self.wait(work)?.map_err(|error| self.explain(&first, error))
+    }
+
+    async fn find_below(
+        &self,
+        prefix: &Path,
+        is_wanted: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Option<String>, Error> {
+        let _permit = self.in_flight.acquire().await;
+        let mut objects = self.store.list(Some(prefix));
+        while let Some(object) = objects.next().await {
+            let path = object?.location;
+            if is_wanted(path.as_ref()) {
+                return Ok(Some(path.as_ref().to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Deletes the object at `path`.
+    pub(super) fn delete(self: &Arc<Self>, path: &Path) -> io::Result<()> {
+        let (client, object) = (Arc::clone(self), path.clone());
+        let work = async move {
+            let _permit = client.in_flight.acquire().await;
+            client.store.delete(&object).await
+        };
+        self.wait(work)?.map_err(|error| self.explain(path, error))
     }
 
     /// Sends a request, and retries it if the body ends early. The `object_store` crate retries errors before the body.

@@ -149,6 +149,32 @@ impl Store {
         Ok(listed.collect())
     }
 
+    /// The key of an object below one of the directories `prefixes` that `is_wanted` by its key. They are listed at the same time, until one is
+    /// found.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub fn find(
+        &self,
+        prefixes: &[String],
+        is_wanted: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> io::Result<Option<String>> {
+        let prefixes = prefixes.iter().map(|prefix| self.path(prefix)).collect::<io::Result<Vec<_>>>()?;
+        self.client.find(prefixes, is_wanted)
+    }
+
+    /// Deletes the object, if it has a version.
+    ///
+    /// # Errors
+    /// If a request fails. It is no error if there is another object, or none.
+    pub fn delete(&self, version: &Version) -> io::Result<()> {
+        match self.version() {
+            Ok(found) if found == *version => self.client.delete(&self.path(&self.key)?),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Keys of buckets are literal; paths of web servers are parts of URLs.
     fn path(&self, key: &str) -> io::Result<Path> {
         let path = if self.is_web { Path::from_url_path(key) } else { Path::parse(key) };

@@ -16,7 +16,7 @@ use lath_writer::WriteOptions;
 use super::catalog_table::keyed_folder;
 use super::table::{LathTable, no_change};
 use crate::error::file_work;
-use crate::local_path::local_path;
+use crate::local_path::{has_objects, local_path};
 use crate::scan::{changes_refused_by, create_by, insert_by, scan_by, support};
 use crate::write::{Destination, FileFormat, WriteSettings, file_schema, file_sink, is_true, written_folder};
 
@@ -174,11 +174,12 @@ impl Files {
 
 /// Whether all locations are empty folders or do not exist.
 pub(super) fn has_no_files(locations: &[String]) -> bool {
-    locations.iter().all(|location| {
-        local_path(location).is_some_and(|path| match fs::read_dir(path) {
+    locations.iter().all(|location| match local_path(location) {
+        Some(path) => match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) => error.kind() == io::ErrorKind::NotFound,
-        })
+        },
+        None => !location.contains(['*', '?', '[']) && has_objects(location).is_ok_and(|has_objects| !has_objects),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Options of statements that write.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow_schema::Schema;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
@@ -66,20 +66,24 @@ pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// The local folder at `location`, to which INSERT adds files.
+/// The folder at `location`, to which INSERT adds files. It may be in an object store.
 ///
 /// # Errors
-/// If the location is in an object store, or no folder.
+/// If the location is no folder.
 pub(crate) fn written_folder(location: &str) -> Result<PathBuf> {
-    if local_path(location).is_none() {
-        return plan_err!("{location}: files are added to local folders only");
-    }
     let path = written_path(location)?;
+    if local_path(location).is_none() && has_extension(&path, "parquet") {
+        return plan_err!("{location} is an object; INSERT adds new objects to a folder");
+    }
     if path.is_file() || location.contains(['*', '?', '[']) || TextFormat::from_name(&path).is_some() && !path.is_dir()
     {
         return plan_err!("{location} is not a folder; INSERT adds new files to a folder");
     }
     Ok(path)
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
 }
 
 /// The text of an option's value.

@@ -8,7 +8,7 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::partition::partition;
 use arrow_schema::{DataType, SchemaRef};
 use lath_parquet::{Error, ExactType, Result, partition_directory, text_partition_directory};
-use lath_writer::{AtomicFile, AtomicFiles, UncommittedFiles};
+use lath_writer::{AtomicFiles, UncommittedFiles};
 
 use super::file::{FileFormat, FileWriter};
 
@@ -20,6 +20,8 @@ pub(super) struct PartitionedFiles {
     files: AtomicFiles,
     /// The subfolder of all files.
     below: PathBuf,
+    /// Whether the folder is new, and needs a file even without rows.
+    is_new: bool,
     /// The name of every file.
     name: String,
     schema: SchemaRef,
@@ -39,6 +41,7 @@ impl PartitionedFiles {
     pub(super) fn begin(
         folder: &Path,
         below: PathBuf,
+        is_new: bool,
         schema: &SchemaRef,
         partition_by: &[String],
         format: FileFormat,
@@ -64,8 +67,9 @@ impl PartitionedFiles {
         let of_file: Vec<usize> = (0..schema.fields().len()).filter(|at| !partition_by.contains(at)).collect();
         let name = format!("part-{:016x}.{}", fastrand::u64(..), format.extension());
         let mut files = Self {
-            files: AtomicFiles::create_with(folder, &name, uncommitted)?,
+            files: AtomicFiles::create_with(folder, &name, uncommitted)?.new_names(),
             below,
+            is_new,
             name,
             schema: Arc::clone(schema),
             file_schema: Arc::new(schema.project(&of_file).map_err(invalid)?),
@@ -101,7 +105,7 @@ impl PartitionedFiles {
     /// Finishes all files and gives them their final names.
     pub(super) fn finish(mut self) -> Result<()> {
         // Without rows, a file without rows says which columns there would be.
-        if self.open.is_none() && !self.below.as_os_str().is_empty() {
+        if self.open.is_none() && self.is_new {
             let directory = self.null_directory()?;
             self.turn_to(directory)?;
         }
@@ -132,17 +136,9 @@ impl PartitionedFiles {
         if let Some(open) = self.open.take() {
             open.writer.commit()?;
         }
-        let path = self.files.path_below(self.below.join(&directory).join(&self.name))?;
-        // Rows of one partition come together, so an existing file is from another write.
-        if path.exists() {
-            let what = format!(
-                "{}: two partitions have the same folder name on this file system, which ignores case or forms of Unicode; partition by a column whose values differ otherwise",
-                directory.display()
-            );
-            return Err(Error::Invalid { what });
-        }
-        // The folder is removed as a whole if nothing is committed.
-        let writer = FileWriter::begin(AtomicFile::create(path)?, &self.file_schema, &self.format)?;
+        // Rows of one partition come together, so each file is begun once.
+        let file = self.files.file(self.below.join(&directory).join(&self.name))?;
+        let writer = FileWriter::begin(file, &self.file_schema, &self.format)?;
         self.open = Some(Open { directory, writer });
         Ok(())
     }

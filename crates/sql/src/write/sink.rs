@@ -15,7 +15,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
 use futures_util::StreamExt;
-use lath_parquet::{Error, SortingColumn};
+use lath_parquet::{Error, FolderFormat, SortingColumn};
 use lath_writer::{AtomicFile, SortOptions, Sorter, UncommittedFiles};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -23,6 +23,7 @@ use super::file::{FileFormat, FileWriter};
 use super::options::WriteSettings;
 use super::partitioned::PartitionedFiles;
 use crate::error::external;
+use crate::local_path::{has_objects, local_path};
 
 /// Number of batches in the channel to the writer's thread.
 const BATCHES_IN_FLIGHT: usize = 4;
@@ -152,6 +153,24 @@ impl Work {
         }
     }
 
+    /// Checks a destination in an object store, which takes requests.
+    fn check_store(&self) -> lath_parquet::Result<()> {
+        let (Destination::File { path, .. } | Destination::NewFolder { path } | Destination::Folder { path }) =
+            &self.destination;
+        let Some(url) = path.to_str().filter(|url| local_path(url).is_none()) else { return Ok(()) };
+        FolderFormat::check_written(path)?;
+        if let Destination::NewFolder { .. } = self.destination
+            && has_objects(url)?
+        {
+            return Err(Error::Invalid {
+                what: format!(
+                    "{url} has objects; choose another folder, or add to it with CREATE EXTERNAL TABLE and INSERT"
+                ),
+            });
+        }
+        Ok(())
+    }
+
     /// Writes the received rows and returns their number.
     fn write(self, mut rows: Receiver<Message>) -> lath_parquet::Result<u64> {
         let keys = self.sort_keys();
@@ -177,11 +196,17 @@ impl Work {
     }
 
     fn begin(&self) -> lath_parquet::Result<Files> {
+        self.check_store()?;
+        let is_new = matches!(self.destination, Destination::NewFolder { .. });
         let (folder, below) = match &self.destination {
             Destination::File { path, may_replace } => {
                 let create = if *may_replace { AtomicFile::create_with } else { AtomicFile::create_new_with };
                 let file = create(path, &self.uncommitted)?;
                 return Ok(Files::One(FileWriter::begin(file, &self.schema, &self.format)?));
+            }
+            // Object stores have no folders.
+            Destination::NewFolder { path } if path.to_str().is_some_and(|url| local_path(url).is_none()) => {
+                (path.clone(), PathBuf::new())
             }
             // The folder gets its final name when it is complete.
             Destination::NewFolder { path } => {
@@ -195,6 +220,7 @@ impl Work {
         let files = PartitionedFiles::begin(
             &folder,
             below,
+            is_new,
             &self.schema,
             &self.partition_by,
             self.format.clone(),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::file::FileFormat;
 use super::options::{WriteSettings, written_path};
 use super::sink::{Destination, file_sink};
-use crate::local_path::local_path;
 use crate::scan::{insert_by, scan_by};
 use arrow_schema::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
@@ -28,7 +27,7 @@ impl CopyTarget {
     /// Creates the target: a file, which replaces another only if `may_replace`, or a folder if there are partition columns.
     ///
     /// # Errors
-    /// If the target is a folder that is not local.
+    /// If the target is in a folder of another format.
     pub(crate) fn new(
         target: &str,
         schema: SchemaRef,
@@ -38,11 +37,6 @@ impl CopyTarget {
         settings: WriteSettings,
     ) -> Result<Self> {
         let path = written_path(target)?;
-        if !partition_by.is_empty() && local_path(target).is_none() {
-            return plan_err!(
-                "{target}: COPY with PARTITIONED BY writes to local folders only; leave it out to write one object"
-            );
-        }
         Ok(Self { path, schema, partition_by, format, may_replace, settings })
     }
 }

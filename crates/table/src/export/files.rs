@@ -107,7 +107,7 @@ impl Export<'_> {
             }
             self.exported.rows += left;
             self.exported.files += 1;
-            let path = self.files.path_below(format!("data/{}", exported_name(&entry.name)))?;
+            let path = self.files.path(format!("data/{}", exported_name(&entry.name)))?;
             if entry.schema == View::schema(&self.view).version() {
                 self.exported.links += usize::from(link_or_copy(&self.engine.path(&entry.name), &path)?);
                 self.write_deletes(entry, &dead)?;
@@ -126,7 +126,7 @@ impl Export<'_> {
         }
         self.exported.deleted += dead.len();
         self.exported.delete_files += 1;
-        let path = self.files.path_below(format!("deletes/{}", exported_name(&entry.name)))?;
+        let path = self.files.path(format!("deletes/{}", exported_name(&entry.name)))?;
         let schema = deletes_schema();
         let mut writer = ParquetWriter::create(path, &schema, WriteOptions::default())?;
         let file_path = format!("{}/data/{}", self.location, exported_name(&entry.name));
@@ -166,7 +166,7 @@ impl Export<'_> {
         loop {
             let rows = cursor.next(&mut self.view, BATCH_ROWS)?;
             if writer.is_none() && (rows.is_some() || self.exported.files == 0) {
-                let path = self.files.path_below("data/store.parquet")?;
+                let path = self.files.path("data/store.parquet")?;
                 self.exported.files += 1;
                 writer = Some(self.create(&path)?);
             }

@@ -49,7 +49,7 @@ impl Snapshot {
             .into_iter()
             .fold(engine.options.write.clone(), |options, (key, value)| options.key_value_metadata(key, value.clone()));
         let mut start = |exported: &mut ExportReport| {
-            let path = files.path(format!("part-{:05}.parquet", exported.files));
+            let path = files.path(format!("part-{:05}.parquet", exported.files))?;
             exported.files += 1;
             ParquetWriter::create(path, self.schema(), options.clone())
         };

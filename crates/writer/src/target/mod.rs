@@ -2,10 +2,14 @@
 
 mod files;
 mod folder;
+mod local_files;
+mod objects;
+mod parallel;
 mod temporary;
 #[cfg(test)]
 mod tests;
 mod uncommitted;
+mod written_objects;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,12 +17,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lath_parquet::{DatasetOptions, Error, Result};
-use lath_source::{Replaces, Upload, is_store};
+use lath_source::{Replaces, Store, Upload, Version, is_store};
 
 pub use files::AtomicFiles;
 pub use uncommitted::UncommittedFiles;
 
 use self::folder::Folder;
+use self::objects::HeldUploads;
 use self::uncommitted::{BegunOutput, Entry};
 
 /// The failure after which everything has its name, but may not be durable.
@@ -54,6 +59,13 @@ enum Sink {
         entry: Entry,
         upload: Upload,
     },
+    /// One of several objects that become visible together.
+    Held {
+        entry: Entry,
+        upload: Upload,
+        store: Store,
+        held: HeldUploads,
+    },
 }
 
 /// A file that still has its temporary name.
@@ -88,6 +100,20 @@ impl AtomicFile {
     /// As [`create_with`](Self::create_with), and [`Error::Io`] ([`io::ErrorKind::AlreadyExists`]) if it exists.
     pub fn create_new_with(path: impl AsRef<Path>, uncommitted: &UncommittedFiles) -> Result<Self> {
         Self::create_replacing(path.as_ref(), Replaces::None, uncommitted)
+    }
+
+    /// As [`create_with`](Self::create_with), for an object that replaces the one with `version`. If the object has another version, nothing is
+    /// written. Stores compare and replace in one step up to 8 MiB; for larger objects the writer looks before it begins and before it ends.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with), and [`Error::Io`] if the object has another version, or there is none;
+    /// [`Error::Invalid`] for a local file.
+    pub fn replace_version(path: impl AsRef<Path>, version: &Version, uncommitted: &UncommittedFiles) -> Result<Self> {
+        let path = path.as_ref();
+        if store_url(path).is_none() {
+            return Err(Error::invalid(format!("{}: versions are compared for objects only", path.display())));
+        }
+        Self::create_replacing(path, Replaces::Version(version.clone()), uncommitted)
     }
 
     fn create_replacing(path: &Path, replaces: Replaces, uncommitted: &UncommittedFiles) -> Result<Self> {
@@ -155,11 +181,11 @@ impl AtomicFile {
                 })?;
                 folder.sync().map_err(failed(UNSYNCED))
             }
-            Sink::Object { entry, upload } => entry.commit_object(|| match upload.commit() {
-                Ok(_) => Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Error::Cancelled),
-                Err(error) => Err(failed("write")(error)),
-            }),
+            Sink::Object { entry, upload } => {
+                let committed = entry.commit_object(|| upload.commit().map_err(|error| failed_upload(error, &name)));
+                committed.map(drop)
+            }
+            Sink::Held { entry, upload, store, held } => held.hold(entry, upload, store, name),
         }
     }
 
@@ -173,14 +199,14 @@ impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
             Sink::Direct(file) | Sink::Local { file, .. } => file.write(bytes),
-            Sink::Object { upload, .. } => upload.write(bytes),
+            Sink::Object { upload, .. } | Sink::Held { upload, .. } => upload.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.sink {
             Sink::Direct(file) | Sink::Local { file, .. } => file.flush(),
-            Sink::Object { upload, .. } => upload.flush(),
+            Sink::Object { upload, .. } | Sink::Held { upload, .. } => upload.flush(),
         }
     }
 }
@@ -188,6 +214,14 @@ impl Write for AtomicFile {
 /// The text of `path` if it is the URL of an object store.
 fn store_url(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_store(text))
+}
+
+/// The error of an upload.
+fn failed_upload(error: io::Error, name: &Arc<str>) -> Error {
+    match error.kind() {
+        io::ErrorKind::Interrupted => Error::Cancelled,
+        _ => located(Error::io("write", error), name),
+    }
 }
 
 fn located(error: Error, name: &Arc<str>) -> Error {

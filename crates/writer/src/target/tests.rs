@@ -155,7 +155,7 @@ fn what_is_abandoned_is_neither_left_nor_committed() {
     AtomicFile::create_with(folder.path().join("committed"), &uncommitted).unwrap().commit().unwrap();
     let mut file = AtomicFile::create_with(&path, &uncommitted).unwrap();
     let mut files = AtomicFiles::create_with(folder.path().join("new/deep"), "parts", &uncommitted).unwrap();
-    let part = AtomicFile::create_with(files.path("part"), &uncommitted).unwrap();
+    let part = AtomicFile::create_with(files.path("part").unwrap(), &uncommitted).unwrap();
     uncommitted.abandon();
     assert_eq!(names(folder.path()), ["committed", "f"]);
     file.write_all(b"new").unwrap();
@@ -227,7 +227,7 @@ fn several_files_appear_together() {
     let target = folder.path().join("new/deep");
     let mut files = AtomicFiles::create_with(&target, "parts", &UncommittedFiles::new()).unwrap();
     for name in ["1", "2"] {
-        write(&files.path(name), name);
+        write(&files.path(name).unwrap(), name);
         assert_eq!(names(&target), [".parts.lath-0.partial"]);
     }
     files.commit().unwrap();
@@ -242,7 +242,7 @@ fn nothing_is_left_of_several_uncommitted_files() {
     for target in ["", "new/deep"] {
         let mut files =
             AtomicFiles::create_with(folder.path().join(target), "parts", &UncommittedFiles::new()).unwrap();
-        write(&files.path("1"), "new");
+        write(&files.path("1").unwrap(), "new");
         drop(files);
         assert_eq!(names(folder.path()), ["1"]);
         assert_eq!(fs::read(folder.path().join("1")).unwrap(), b"old");
@@ -255,7 +255,7 @@ fn a_file_that_cannot_be_renamed_keeps_the_others_away() {
     fs::create_dir(folder.path().join("2")).unwrap();
     let mut files = AtomicFiles::create_with(folder.path(), "parts", &UncommittedFiles::new()).unwrap();
     for name in ["1", "2", "3"] {
-        write(&files.path(name), name);
+        write(&files.path(name).unwrap(), name);
     }
     assert!(matches!(files.commit(), Err(Error::Io { .. })));
     assert_eq!(names(folder.path()), ["2"]);
@@ -268,7 +268,7 @@ fn files_in_folders_below_appear_together_or_not_at_all() {
     let begin = |paths: &[&str]| {
         let mut files = AtomicFiles::create_with(folder.path(), "parts", &UncommittedFiles::new()).unwrap();
         for path in paths {
-            write(&files.path_below(path).unwrap(), path);
+            write(&files.path(path).unwrap(), path);
         }
         files
     };
@@ -283,7 +283,7 @@ fn files_in_folders_below_appear_together_or_not_at_all() {
     assert_eq!(names(&folder.path().join("a=2")), ["b=1"]);
     let mut files = begin(&[]);
     for path in ["../x", "/x", "", "a/.."] {
-        assert!(matches!(files.path_below(path), Err(Error::Invalid { .. })), "{path}");
+        assert!(matches!(files.path(path), Err(Error::Invalid { .. })), "{path}");
     }
 }
 

@@ -9,6 +9,7 @@ use lath_parquet::{Error, Result};
 use lath_source::UploadAbort;
 
 use super::temporary::Temporary;
+use super::written_objects::WrittenObjects;
 
 /// The uncommitted files and objects of a program, so that another thread can remove them, for example when a signal arrives, before the
 /// process ends. Lath itself handles no signals.
@@ -53,6 +54,8 @@ pub(super) enum BegunOutput {
     Local { temporary: Temporary, made: Vec<PathBuf> },
     /// The parts of an object.
     Object(UploadAbort),
+    /// Objects that are visible, and stay only if others follow.
+    Written(WrittenObjects),
 }
 
 impl BegunOutput {
@@ -63,6 +66,7 @@ impl BegunOutput {
                 remove_empty(made);
             }
             Self::Object(upload) => upload.abort(),
+            Self::Written(objects) => objects.delete(),
         }
     }
 }

@@ -4,12 +4,16 @@
 //! deletions. Read as plain files, such a folder returns deleted rows, and lacks others. Formats are recognized by names of files
 //! alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use lath_source::is_store;
+
+use crate::dataset::options::DatasetOptions;
 use crate::error::{Error, Result};
 
 /// The table format of a folder.
@@ -137,11 +141,15 @@ impl FolderFormat {
     }
 
     /// Refuses a file or folder to be written inside a folder with a format: it would not be part of the table, which removes
-    /// files that it does not know.
+    /// files that it does not know. For a URL of an object store this takes a few requests at the same time; credentials that may write and not
+    /// list objects check nothing.
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::Invalid`]; [`Error::Io`] if a store does not answer.
     pub fn check_written(path: &Path) -> Result<()> {
+        if let Some(url) = path.to_str().filter(|url| is_store(url)) {
+            return Self::check_written_object(url);
+        }
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let own = Self::at(path).map(|format| (path.to_owned(), format));
         let Some((folder, format)) = own.or_else(|| Self::enclosing(parent)) else { return Ok(()) };
@@ -150,6 +158,42 @@ impl FolderFormat {
             path.display(),
             folder.display()
         )))
+    }
+
+    fn check_written_object(url: &str) -> Result<()> {
+        let store = DatasetOptions::new().object_store(url)?;
+        if store.is_web() {
+            return Ok(());
+        }
+        let key = store.key().trim_end_matches('/');
+        let markers = FOLDERS.iter().map(|(marker, ..)| *marker).collect::<BTreeSet<_>>();
+        let below = |folder: &str| {
+            let place =
+                |marker: &&str| if folder.is_empty() { (*marker).to_owned() } else { format!("{folder}/{marker}") };
+            markers.iter().map(place).collect::<Vec<_>>()
+        };
+        let mut prefixes = if key.is_empty() { Vec::new() } else { below(key) };
+        let mut folder = key.rsplit_once('/').map_or("", |(folder, _)| folder);
+        loop {
+            prefixes.extend(below(folder));
+            let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+            if folder.is_empty() || !is_inner_folder(OsStr::new(name)) {
+                break;
+            }
+            folder = above;
+        }
+        match store.find(&prefixes, |key| Self::by_object(key).is_some()) {
+            Ok(None) => Ok(()),
+            Ok(Some(found)) => {
+                let (folder, format) = Self::by_object(&found).unwrap_or((&found, Self::DeltaLake));
+                let base = &url[..url.len() - store.key().len()];
+                Err(Error::invalid(format!(
+                    "{url}: {base}{folder} is {format}, and a file written into it would not belong to it and may be removed; write it elsewhere"
+                )))
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            Err(error) => Err(Error::io("list", error).locate(|at| at.file = Some(url.into()))),
+        }
     }
 
     /// Refuses several files of one folder with a format: this is how a shell expands a glob.

@@ -98,6 +98,32 @@ impl Upload {
         UploadAbort { shared: Arc::clone(&self.shared) }
     }
 
+    /// Bytes in memory that were not sent.
+    pub fn buffered_bytes(&self) -> usize {
+        self.part.len()
+    }
+
+    /// Whether nothing was sent: the object is in memory, and the commit writes it by one request.
+    pub fn is_unsent(&self) -> bool {
+        self.part_count == 0
+    }
+
+    /// Sends what is in memory, and waits until all parts are sent: only the commit is left. An object of up to 8 MiB then takes three requests
+    /// instead of one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Interrupted`] if it was aborted; errors of requests.
+    pub fn send_all(&mut self) -> io::Result<()> {
+        if !self.part.is_empty() {
+            self.send()?;
+            self.part = Vec::new();
+        }
+        while let Some(part) = self.sent.pop_front() {
+            self.finish_part(&part)?;
+        }
+        Ok(())
+    }
+
     /// Sends the rest and makes the object visible. Returns its version.
     ///
     /// # Errors
@@ -134,12 +160,7 @@ impl Upload {
 
     /// Sends the last part, and lets the store put the parts together.
     fn complete(&mut self) -> io::Result<Version> {
-        if !self.part.is_empty() {
-            self.send()?;
-        }
-        while let Some(part) = self.sent.pop_front() {
-            self.finish_part(&part)?;
-        }
+        self.send_all()?;
         self.check_replaced()?;
         let shared = Arc::clone(&self.shared);
         let completed = self.shared.client.wait(async move {
