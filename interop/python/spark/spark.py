@@ -173,6 +173,9 @@ class Case:
         try:
             getattr(self, kind)()
         except Exception as error:
+            if "NoClassDefFoundError" in str(error):
+                # The versions of Spark and of the formats do not fit.
+                raise
             # Spark refuses some changes.
             self.steps.append(f"-- refused: {str(error).splitlines()[0][:120]}")
 
