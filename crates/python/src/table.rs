@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
 use lath::table::{
-    ChangeRetention, Changes, Key, PublishOptions, PublishedCommit, Snapshot, Table, TableBatches, TableOptions,
-    TableScan, Transaction,
+    ChangeRetention, Changes, Key, MappedColumn, PublishOptions, PublishedCommit, Snapshot, Table, TableBatches,
+    TableOptions, TableScan, Transaction,
 };
 use lath::{Cancel, Error};
 use pyo3::exceptions::PyTypeError;
@@ -245,9 +245,15 @@ impl PyTable {
     }
 
     /// Publishes the table as one of Iceberg, now and at each flush, and returns what is published.
-    #[pyo3(signature = (*, keep = 600.0, max_age = None))]
-    fn publish<'py>(&self, py: Python<'py>, keep: f64, max_age: Option<f64>) -> PyResult<Bound<'py, PyDict>> {
-        let options = PublishOptions::new().keep(duration("keep", keep)?);
+    #[pyo3(signature = (*, keep = 600.0, max_age = None, map_types = false))]
+    fn publish<'py>(
+        &self,
+        py: Python<'py>,
+        keep: f64,
+        max_age: Option<f64>,
+        map_types: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = PublishOptions::new().keep(duration("keep", keep)?).map_types(map_types);
         let max_age = max_age.map(|seconds| duration("max_age", seconds)).transpose()?;
         let options = max_age.into_iter().fold(options, PublishOptions::max_age);
         let published = self.run(py, move |table| Ok(table.publish(options)?))?;
@@ -273,6 +279,7 @@ impl PyTable {
         result.set_item("time", publication.time)?;
         result.set_item("snapshots", publication.snapshots)?;
         result.set_item("metadata", publication.metadata)?;
+        result.set_item("mapped", mapped_dict(py, &publication.mapped)?)?;
         Ok(Some(result))
     }
 
@@ -334,6 +341,16 @@ fn published_dict<'py>(py: Python<'py>, published: &PublishedCommit) -> PyResult
     result.set_item("rows", published.rows)?;
     result.set_item("files", published.files)?;
     result.set_item("metadata", &published.metadata)?;
+    result.set_item("mapped", mapped_dict(py, &published.mapped)?)?;
+    Ok(result)
+}
+
+/// The columns that are published in wider types, with the names of these types.
+fn mapped_dict<'py>(py: Python<'py>, mapped: &[MappedColumn]) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for column in mapped {
+        result.set_item(&column.column, column.to.to_string())?;
+    }
     Ok(result)
 }
 

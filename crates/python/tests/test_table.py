@@ -111,8 +111,13 @@ def test_a_table_is_published_for_readers_of_iceberg(tmp_path: Path) -> None:
     assert newest is not None and newest["snapshots"] == 2 and newest["metadata"] == published["metadata"]
     assert newest["version"] == published["version"]
     assert sorted(lath.open(published["metadata"]).to_arrow()["id"].to_pylist()) == [1, 3]
+    assert newest["mapped"] == {}
     with pytest.raises(ValueError, match="keep=-1"):
         table.publish(keep=-1)
+    ports = lath.Table.create(tmp_path / "ports", pa.schema([("id", pa.int64()), ("port", pa.uint16())]), ["id"])
+    with pytest.raises(lath.Error, match="column port: Iceberg has no type for the values of UInt16"):
+        ports.publish()
+    assert ports.publish(map_types=True)["mapped"] == {"port": "Int32"}
     table.stop_publishing()
     assert table.publication() is None and not published["metadata"].exists()
 

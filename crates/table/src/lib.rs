@@ -45,7 +45,7 @@ pub use lath_parquet::Predicate;
 pub use maintenance::CompactReport;
 pub use maintenance::FlushReport;
 pub use maintenance::{CheckReport, Problem};
-pub use publish::PublishedCommit;
+pub use publish::{MappedColumn, PublishedCommit};
 pub use publishing::{Publication, PublishOptions};
 pub use read::Changes;
 pub use read::FoundRows;

@@ -7,7 +7,7 @@ use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::maintenance::flush::flush_and_publish;
-use crate::publish::{MetadataFolder, PublishedCommit, setting};
+use crate::publish::{MappedColumn, MetadataFolder, PublishedCommit, mapped_columns, setting};
 use crate::records::Publishing;
 use crate::table::Table;
 use crate::write::OpenWrite;
@@ -22,6 +22,9 @@ pub struct PublishOptions {
     /// Maximum age of the published snapshot while there are newer commits. The background thread then flushes. Without it, the default, what is
     /// published is as old as the last flush.
     pub max_age: Option<Duration>,
+    /// Whether columns of types that Iceberg lacks are published in a wider type: unsigned integers of 8 and 16 bits as `int`, of 32 bits as `long`,
+    /// and half floats as `float`. Without it, the default, they are an error.
+    pub map_types: bool,
 }
 
 impl PublishOptions {
@@ -30,7 +33,7 @@ impl PublishOptions {
 
     /// The defaults.
     pub fn new() -> Self {
-        Self { keep: Self::DEFAULT_KEEP, max_age: None }
+        Self { keep: Self::DEFAULT_KEEP, max_age: None, map_types: false }
     }
 
     /// Sets for how long the files of older snapshots stay.
@@ -44,6 +47,13 @@ impl PublishOptions {
     #[must_use]
     pub fn max_age(mut self, max_age: Duration) -> Self {
         self.max_age = Some(max_age.max(Duration::from_millis(1)));
+        self
+    }
+
+    /// Sets whether columns of types that Iceberg lacks are published in a wider type.
+    #[must_use]
+    pub fn map_types(mut self, map_types: bool) -> Self {
+        self.map_types = map_types;
         self
     }
 }
@@ -66,6 +76,8 @@ pub struct Publication {
     pub snapshots: usize,
     /// The metadata file that readers of Iceberg open.
     pub metadata: PathBuf,
+    /// The columns that are published in a wider type, because Iceberg lacks theirs.
+    pub mapped: Vec<MappedColumn>,
 }
 
 impl Table {
@@ -100,7 +112,8 @@ impl Table {
     /// whatever goes wrong while reading and writing.
     pub fn publish(&self, options: PublishOptions) -> Result<PublishedCommit> {
         let engine = self.engine();
-        let publishing = Some(Publishing { keep: options.keep, max_age: options.max_age });
+        let publishing =
+            Some(Publishing { keep: options.keep, max_age: options.max_age, map_types: options.map_types });
         let before = setting(engine)?;
         if before != publishing {
             self.set_publishing(publishing)?;
@@ -158,6 +171,7 @@ impl Table {
             time: SystemTime::UNIX_EPOCH + Duration::from_millis(millis),
             snapshots: current.metadata.snapshots.len(),
             metadata: folder.file_path(current.number),
+            mapped: mapped_columns(engine)?,
         }))
     }
 

@@ -3,7 +3,8 @@
     published.py LATH [CASES]
 
 LATH is the command. A table is changed as in keyed.py, and published several times; after each time pyiceberg, polars and DuckDB read the
-folder, and earlier snapshots are read again. More tables have a column of each type that Iceberg has, and nested columns. Then each reader reads a table again and
+folder, and earlier snapshots are read again. More tables have a column of each type that Iceberg has, of
+each that is published in a wider type, and nested columns. Then each reader reads a table again and
 again while it changes, for 5 seconds, or 60 with LATH_FULL=1. Prints one line a reader and fault; exits with 1 if there are faults.
 """
 
@@ -191,6 +192,52 @@ def types(lath, faults):
                 for name, found in conditions(folder / "t", column, choice, type):
                     if found != wanted:
                         print(f"{name}: {column} = {choice!r} finds {len(found)} rows instead of {len(wanted)}")
+                        faults[name] += 1
+
+
+def mapped(lath, faults):
+    """Columns of types that Iceberg lacks, as keys, values and within others, with their extreme values, are found in the wider types."""
+    limits = {"u8": (pa.uint8(), 2**8), "u16": (pa.uint16(), 2**16), "u32": (pa.uint32(), 2**32)}
+    chosen = lambda end, n: [0, 1, end // 2 - 1, end // 2, end - 2, end - 1][n % 6]
+    count = 300
+    half = [0.0, -1.5, 65504.0, 2.0**-24, float("inf"), float("-inf")]
+    row = lambda n: {
+        "id": n * 1000 + 2**31 - 150_000,
+        **{name: None if n % 7 == 0 else chosen(end, n) for name, (_, end) in limits.items()},
+        "half": None if n % 7 == 0 else half[n % 6],
+        "inner": {"x": chosen(2**32, n), "list": [chosen(2**16, n), None]},
+    }
+    inner = pa.struct([("x", pa.uint32()), ("list", pa.list_(pa.uint16()))])
+    types = {name: type for name, (type, _) in limits.items()} | {"half": pa.float16(), "inner": inner}
+    schema = pa.schema([("id", pa.uint32()), *types.items()])
+    # pyarrow takes no float for a half float.
+    stored = pa.schema([field.with_type(pa.float32()) if field.name == "half" else field for field in schema])
+    rows = [row(n) for n in range(count)]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        case = Case.__new__(Case)
+        case.lath, case.steps = lath, []
+        write = lambda name, rows: pq.write_table(pa.Table.from_pylist(rows, stored).cast(schema), folder / name)
+        write("rows.parquet", rows[: count // 2])
+        write("more.parquet", rows[count // 2 :])
+        case.run("table", "create", folder / "t", "--key", "id", folder / "rows.parquet")
+        case.run("table", "publish", folder / "t", "--as", "iceberg", "--map-types")
+        case.run("table", "upsert", folder / "t", folder / "more.parquet")
+        case.run("table", "delete", folder / "t", *(row["id"] for row in rows[:40]))
+        case.run("table", "publish", folder / "t", "--now")
+        expected = rows[40:]
+        for name, (_, read) in READERS.items():
+            for column in types:
+                wanted = [(row["id"], plain(row[column])) for row in expected]
+                read_one = lambda path, columns: [(id, plain(value)) for id, value in read(path, columns)]
+                faults[name] += not compare(name, read_one, (folder / "t", ["id", column], wanted), f"mapped {column}")
+        wide = {"u8": pa.int32(), "u16": pa.int32(), "u32": pa.int64(), "half": pa.float32(), "id": pa.int64()}
+        for column, type in wide.items():
+            for choice in [*{row[column] for row in expected if row[column] is not None}][:200:8] if column == "id" else {row[column] for row in expected}:
+                wanted = [row["id"] for row in expected if row[column] == choice]
+                for name, found in conditions(folder / "t", column, choice, type):
+                    if found != wanted:
+                        print(f"{name}: mapped {column} = {choice!r} finds {len(found)} rows instead of {len(wanted)}")
                         faults[name] += 1
 
 
@@ -399,6 +446,7 @@ def main(lath, cases):
     equal, faults = {name: 0 for name in READERS}, {name: 0 for name in READERS}
     types(lath, faults)
     nested(lath, faults)
+    mapped(lath, faults)
     folders(lath, faults)
     beside_a_writer(lath, 60 if "LATH_FULL" in os.environ else 5, faults)
     rows = histories(lath, cases, first_seed, faults, equal)

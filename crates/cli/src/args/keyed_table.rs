@@ -148,6 +148,7 @@ pub(crate) struct KeyedTableArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
     /// Time to wait for another process that writes to the table, or, before writing, for processes that read it while none writes
+  lath table publish ports --as iceberg --map-types
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
     pub(crate) wait: Duration,
 }
@@ -394,3 +395,6 @@ pub(crate) struct SnapshotArgs {
     #[arg(long, requires = "name")]
     pub(crate) drop: bool,
 }
+    /// Publish columns of types that the format lacks in a wider type: UInt8 and UInt16 as int, UInt32 as long, Float16 as float
+    #[arg(long, requires = "format")]
+    pub(crate) map_types: bool,

@@ -14,13 +14,14 @@ use crate::error::table_work;
 
 /// The supported calls, for messages.
 const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
-                     max_age => seconds), publish_now('table'), stop_publishing('table'), flush('table'), compact('table') and \
+                     max_age => seconds, map_types => true), publish_now('table'), stop_publishing('table'), flush('table'), compact('table') and \
                      vacuum('table'); for a snapshot of an attached table, give the name of the table first";
 
 /// An argument of a call.
 enum Argument {
     Text(String),
     Number(u64),
+    Flag(bool),
 }
 
 /// An argument that is given by its name.
@@ -99,9 +100,10 @@ fn publish_options(named: &[NamedArgument]) -> Result<PublishOptions> {
         options = match (name.as_str(), value) {
             ("keep", Argument::Number(seconds)) => options.keep(Duration::from_secs(*seconds)),
             ("max_age", Argument::Number(seconds)) => options.max_age(Duration::from_secs(*seconds)),
+            ("map_types", Argument::Flag(map_types)) => options.map_types(*map_types),
             _ => {
                 return plan_err!(
-                    "publish has the options keep and max_age, each a number of seconds; {name} is none of them, or has another value"
+                    "publish has the options keep and max_age, each a number of seconds, and map_types, true or false; {name} is none of them, or has another value"
                 );
             }
         };
@@ -130,6 +132,7 @@ fn argument_value(argument: &FunctionArgExpr) -> Result<Argument> {
             Value::Number(number, _) if number.parse::<u64>().is_ok() => {
                 Ok(Argument::Number(number.parse().unwrap_or(u64::MAX)))
             }
+            Value::Boolean(value) => Ok(Argument::Flag(*value)),
             other => plan_err!("{other} is neither a string nor an integer"),
         },
         other => plan_err!("{other} is neither a string nor an integer"),

@@ -437,6 +437,7 @@ fn calls_publish_a_table_as_one_of_iceberg() {
         assert_eq!(rows(&session, &published(2)).await, rows(&session, "FROM t").await);
         for (statement, expected) in [
             ("CALL publish('t', keep => 'long')", "keep and max_age"),
+            ("CALL publish('t', keep => true)", "keep is none of them"),
             ("CALL publish('t', max_ages => 3)", "max_ages is none of them"),
             ("CALL flush('t', keep => 3)", "publish alone takes"),
             ("CALL publish('u')", "u"),
@@ -444,6 +445,13 @@ fn calls_publish_a_table_as_one_of_iceberg() {
             let error = run(&session, statement).await.unwrap_err();
             assert!(error.contains(expected), "{statement}: {error}");
         }
+        run(&session, "CREATE TABLE ports (id BIGINT PRIMARY KEY, port SMALLINT UNSIGNED)").await.unwrap();
+        run(&session, "INSERT INTO ports VALUES (1, 65535)").await.unwrap();
+        let error = run(&session, "CALL publish('ports')").await.unwrap_err();
+        assert!(error.contains("port: Iceberg has no type for the values of UInt16"), "{error}");
+        run(&session, "CALL publish('ports', map_types => true)").await.unwrap();
+        let ports = format!("SELECT * FROM iceberg('{}/table-000002')", folder.display());
+        assert_eq!(rows(&session, &ports).await, rows(&session, "FROM ports").await);
         run(&session, "CALL stop_publishing('t')").await.unwrap();
         assert!(!metadata(2).exists());
         let error = run(&session, "CALL publish_now('t')").await.unwrap_err();

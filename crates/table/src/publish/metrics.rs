@@ -25,6 +25,7 @@ pub(super) fn data_file(
     schema: &Arc<TableSchema>,
     entry: &FileEntry,
     path: String,
+    map_types: bool,
 ) -> Result<IcebergFile> {
     let mut described = IcebergFile::new(FileContent::Data, path, entry.rows, entry.bytes);
     let checksums = engine.checksums(&mut Arc::clone(newest), entry).unwrap_or_default();
@@ -35,7 +36,7 @@ pub(super) fn data_file(
     if !is_verified {
         return Ok(described);
     }
-    let types = iceberg_schema(&stored)?;
+    let types = iceberg_schema(&stored, map_types)?;
     let statistics = file.statistics()?;
     for (field, column) in types.fields.iter().zip(&statistics.columns) {
         let Some(primitive) = field.field_type.as_primitive() else { continue };

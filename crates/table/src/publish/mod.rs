@@ -19,22 +19,29 @@ mod metrics;
 mod schema;
 mod single_value;
 mod snapshot;
+mod type_mapping;
 
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::records::{Publishing, TreeName};
-use crate::view::{Commit, Engine};
+use crate::view::{Commit, Engine, View};
 
 pub(crate) use self::commit_files::CommitFiles;
 pub(crate) use self::folder::MetadataFolder;
 use self::snapshot::publish;
 
 pub use self::snapshot::PublishedCommit;
+pub use self::type_mapping::MappedColumn;
 
 /// The setting of the newest commit; `None` if the table is not published.
 pub(crate) fn setting(engine: &Engine) -> Result<Option<Publishing>> {
     Publishing::read(Commit::newest(engine)?.shared_tree(TreeName::Meta)?)
+}
+
+/// The columns of the newest commit that are published in a wider type.
+pub(crate) fn mapped_columns(engine: &Engine) -> Result<Vec<MappedColumn>> {
+    Ok(type_mapping::widened(View::schema(&Commit::newest(engine)?).file_schema()).1)
 }
 
 /// The store's commit that the oldest published snapshot shows; `None` if nothing is published. Files that were dropped later stay.

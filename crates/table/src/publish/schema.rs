@@ -5,11 +5,12 @@ use arrow_schema::{FieldRef, Schema as ArrowSchema};
 use lath_iceberg::{Field, PrimitiveType, Schema, Type};
 
 use super::single_value::literal;
+use super::type_mapping::widened;
 use crate::error::{Error, Result};
 use crate::row::{TableSchema, nested_ids};
 
-/// A version of the schema. If Iceberg lacks the type of a column, an error names the column.
-pub(super) fn iceberg_schema(schema: &TableSchema) -> Result<Schema> {
+/// A version of the schema. If Iceberg lacks the type of a column, it has a wider one with `map_types`; else an error names the column.
+pub(super) fn iceberg_schema(schema: &TableSchema, map_types: bool) -> Result<Schema> {
     let key = schema.key();
     for (old, numbered) in schema.arrow().fields().iter().zip(schema.file_schema().fields()) {
         if nested_ids(numbered).contains(&None) {
@@ -17,7 +18,14 @@ pub(super) fn iceberg_schema(schema: &TableSchema) -> Result<Schema> {
             return Err(Error::publish(format!("column {}: {what}", old.name())));
         }
     }
-    let mut converted = Schema::from_arrow(schema.file_schema(), schema_id(schema)?, Vec::new())?;
+    let (wide, mapped) = widened(schema.file_schema());
+    if let Some(first) = mapped.first().filter(|_| !map_types) {
+        let (column, from, to) = (&first.column, &first.from, &first.to);
+        let what =
+            format!("column {column}: Iceberg has no type for the values of {from}: it can be published as {to}");
+        return Err(Error::publish(format!("{what}, with the option map_types (--map-types)")));
+    }
+    let mut converted = Schema::from_arrow(&wide, schema_id(schema)?, Vec::new())?;
     for (column, field) in converted.fields.iter_mut().enumerate() {
         let default = schema.default_values(column, 1)?;
         if !default.is_null(0) {
@@ -57,7 +65,7 @@ pub(super) fn check_widening(older: &TableSchema, newest: &Schema) -> Result<()>
 }
 
 fn one_field(field: &FieldRef) -> Result<Field> {
-    let schema = ArrowSchema::new(vec![FieldRef::clone(field)]);
+    let (schema, _) = widened(&ArrowSchema::new(vec![FieldRef::clone(field)]));
     let converted = Schema::from_arrow(&schema, 0, Vec::new())?.fields.pop();
     converted.ok_or_else(|| Error::internal("a schema lost its field"))
 }

@@ -16,6 +16,7 @@ use super::commit_files::CommitFiles;
 use super::folder::{COMMIT, CurrentMetadata, MetadataFolder, PARTS, Part, VERSION};
 use super::metrics::data_file;
 use super::schema::{check_widening, iceberg_schema};
+use super::type_mapping::{MappedColumn, widened};
 use crate::error::{Error, Result};
 use crate::records::{FileEntry, Publishing};
 use crate::row::TableSchema;
@@ -39,6 +40,8 @@ pub struct PublishedCommit {
     pub files: usize,
     /// The metadata file that readers of Iceberg open.
     pub metadata: PathBuf,
+    /// The columns that are published in a wider type, because Iceberg lacks theirs.
+    pub mapped: Vec<MappedColumn>,
 }
 
 /// Publishes a commit, unless it is published already.
@@ -46,16 +49,17 @@ pub(crate) fn publish(engine: &Arc<Engine>, files: CommitFiles<'_>, setting: Pub
     let folder = MetadataFolder::new(engine)?;
     folder.create()?;
     let current = folder.current()?;
-    let schema = iceberg_schema(files.schema())?;
+    let schema = iceberg_schema(files.schema(), setting.map_types)?;
     check_files(&files, &schema)?;
     // Metadata has absolute paths, which lead elsewhere once the folder was moved.
     let previous = current.as_ref().filter(|current| current.metadata.location == folder.location());
     let published = PublishedFiles::read(&folder, previous)?;
-    let next = Next::new(engine, &folder, &files, current.as_ref(), schema);
+    let next = Next::new(engine, &folder, &files, current.as_ref(), schema, setting.map_types);
     let parts = next.write(&published)?;
     let rows = files.files().iter().map(|entry| entry.rows - files.deleted_count(entry)).sum();
     let count = files.files().len();
-    let mut report = PublishedCommit { version: files.version(), rows, files: count, metadata: PathBuf::new() };
+    let mapped = widened(files.schema().file_schema()).1;
+    let mut report = PublishedCommit { version: files.version(), rows, files: count, metadata: PathBuf::new(), mapped };
     let number = match (parts, &current) {
         // The newest snapshot has the same rows.
         (None, Some(current)) => {
@@ -150,6 +154,7 @@ struct Next<'p> {
     folder: &'p MetadataFolder,
     files: &'p CommitFiles<'p>,
     schema: Schema,
+    map_types: bool,
     orders: Vec<SortOrder>,
     order_id: i32,
     sequence: i64,
@@ -165,6 +170,7 @@ impl<'p> Next<'p> {
         files: &'p CommitFiles<'p>,
         current: Option<&CurrentMetadata>,
         schema: Schema,
+        map_types: bool,
     ) -> Self {
         let metadata = current.map(|current| &current.metadata);
         let mut orders = metadata.map_or_else(|| vec![SortOrder::unsorted()], |metadata| metadata.sort_orders.clone());
@@ -186,6 +192,7 @@ impl<'p> Next<'p> {
             folder,
             files,
             schema,
+            map_types,
             orders,
             order_id,
             sequence: metadata.map_or(0, |metadata| metadata.last_sequence_number) + 1,
@@ -210,7 +217,7 @@ impl<'p> Next<'p> {
                 data.push(known);
                 continue;
             }
-            let mut file = data_file(self.engine, &newest, self.files.schema(), entry, path)?;
+            let mut file = data_file(self.engine, &newest, self.files.schema(), entry, path, self.map_types)?;
             file.sort_order_id = order_id;
             (added_files, added_rows) = (added_files + 1, added_rows + entry.rows);
             data.push(ManifestEntry::added(file));
@@ -397,7 +404,7 @@ impl<'p> Next<'p> {
         let newest = self.files.schema();
         let older = (1..newest.version()).filter_map(|version| {
             let schema = newest.with_version(version).ok()?;
-            iceberg_schema(&schema).ok()
+            iceberg_schema(&schema, self.map_types).ok()
         });
         let mut schemas: Vec<Schema> = older.chain([self.schema.clone()]).collect();
         for schema in previous.iter().flat_map(|previous| &previous.metadata.schemas) {

@@ -19,6 +19,8 @@ pub(crate) struct Publishing {
     pub(crate) keep: Duration,
     /// Maximum age of what is published while there are newer commits; `None` if flushes alone decide.
     pub(crate) max_age: Option<Duration>,
+    /// Whether columns of types that Iceberg lacks are published in wider ones.
+    pub(crate) map_types: bool,
 }
 
 impl Publishing {
@@ -30,7 +32,12 @@ impl Publishing {
 
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        RecordWriter::default().u32(ICEBERG).u64(millis(self.keep)).u64(self.max_age.map_or(0, millis)).finish()
+        let mut record = RecordWriter::default();
+        record.u32(ICEBERG).u64(millis(self.keep)).u64(self.max_age.map_or(0, millis));
+        if self.map_types {
+            record.u32(1);
+        }
+        record.finish()
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -43,6 +50,7 @@ impl Publishing {
         }
         let (keep, max_age) = (record.u64()?, record.u64()?);
         let max_age = (max_age > 0).then_some(Duration::from_millis(max_age));
-        Ok(Self { keep: Duration::from_millis(keep), max_age })
+        let map_types = !record.is_at_end() && record.u32()? == 1;
+        Ok(Self { keep: Duration::from_millis(keep), max_age, map_types })
     }
 }

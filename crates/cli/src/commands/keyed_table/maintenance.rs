@@ -130,6 +130,11 @@ fn as_json(
             "version": publication.version,
             "snapshots": publication.snapshots,
             "metadata": publication.metadata,
+            "mapped": publication.mapped.iter().map(|mapped| json!({
+                "column": mapped.column,
+                "from": mapped.from.to_string(),
+                "to": mapped.to.to_string(),
+            })).collect::<Vec<_>>(),
             "unpublished_rows": statistics.hot_rows,
             "unpublished_deleted_keys": statistics.deleted_keys,
         })),
@@ -174,6 +179,9 @@ fn as_text(
         line("published commit", grouped(publication.version));
         let (rows, deleted) = (plural(statistics.hot_rows, "row"), plural(statistics.deleted_keys, "deleted key"));
         line("  not published", format!("{rows}, {deleted}"));
+        for mapped in &publication.mapped {
+            line("  in a wider type", format!("{}: {} as {}", mapped.column, mapped.from, mapped.to));
+        }
     }
     text
 }

@@ -1,5 +1,7 @@
 //! `table publish`.
 
+use std::fmt::Write;
+
 use lath_table::PublishOptions;
 
 use super::open::open;
@@ -17,12 +19,17 @@ pub(super) fn run(args: &PublishArgs) -> Result<Outcome> {
     }
     let published = match args.format {
         Some(PublishFormat::Iceberg) => {
-            let options = PublishOptions::new().keep(args.keep_snapshots);
+            let options = PublishOptions::new().keep(args.keep_snapshots).map_types(args.map_types);
             table.publish(args.max_age.into_iter().fold(options, PublishOptions::max_age))
         }
         None => table.publish_now(),
     };
     let published = published.map_err(table_failure)?;
     let (rows, files) = (plural(published.rows, "row"), plural(published.files as u64, "file"));
-    print(&format!("{rows} in {files}: {}\n", published.metadata.display()))
+    let mut text = format!("{rows} in {files}: {}\n", published.metadata.display());
+    for mapped in &published.mapped {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "column {}: {} as {}", mapped.column, mapped.from, mapped.to);
+    }
+    print(&text)
 }
