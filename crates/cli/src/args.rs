@@ -27,9 +27,9 @@ pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 pub(crate) use keyed_table::{
-    ChangesArgs, CreateArgs, FileArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, PublishArgs, PublishFormat, RowArgs,
-    SnapshotArgs, TableCopyArgs, TableCountArgs, TableDeleteArgs, TableExportArgs, TableGetArgs, TableReadArgs,
-    TableScanArgs, TableStatsArgs, UpsertArgs,
+    ChangesArgs, CreateArgs, FileArgs, ImportArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, PublishArgs,
+    PublishFormat, RowArgs, SnapshotArgs, TableCopyArgs, TableCountArgs, TableDeleteArgs, TableExportArgs,
+    TableGetArgs, TableReadArgs, TableScanArgs, TableStatsArgs, UpsertArgs,
 };
 pub(crate) use kv::{
     BytesFormat, CopyArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs,

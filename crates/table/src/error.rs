@@ -173,6 +173,11 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// Rows of files cannot become a table. There is none.
+    Import {
+        /// The problem, and how to solve it.
+        what: String,
+    },
     /// The table cannot be published for other programs.
     Publish {
         /// The problem, and how to solve it.
@@ -225,6 +230,10 @@ impl Error {
 
     pub(crate) fn publish(what: impl Into<String>) -> Self {
         Self::Publish { what: what.into() }
+    }
+
+    pub(crate) fn import(what: impl Into<String>) -> Self {
+        Self::Import { what: what.into() }
     }
 
     pub(crate) fn key(what: impl Into<String>) -> Self {
@@ -318,6 +327,7 @@ impl fmt::Display for Error {
             Self::KeyTooLong { row, len, limit } => {
                 write!(f, "the key of row {row} has {len} bytes, and {limit} is the maximum: nothing was changed")
             }
+            Self::Import { what } => write!(f, "the rows cannot be imported: {what}"),
             Self::Publish { what } => write!(f, "the table cannot be published: {what}"),
             Self::ForeignMetadata { path } => write!(
                 f,

@@ -16,11 +16,11 @@ use crate::maintenance::{
 };
 use crate::read::scan::TableScan;
 use crate::read::{FoundRows, RangeScan, Snapshot};
-use crate::records::{STATE_KEY, State, TableOptions, TreeName, TreeNames, named_snapshots, schema_key, store_file};
+use crate::records::{TableOptions, TreeNames, named_snapshots, store_file};
 use crate::row::key::{Key, Keys};
-use crate::row::{Categories, TableSchema, cluster_ids};
+use crate::row::{TableSchema, cluster_ids};
 use crate::view::{Engine, database_path, store_path};
-use crate::write::{MergeCounts, MergeWhen, Transaction, UpdateCounts};
+use crate::write::{MergeCounts, MergeWhen, OpenWrite, Transaction, UpdateCounts};
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///
@@ -104,21 +104,8 @@ impl Table {
     ) -> Result<Self> {
         let schema = TableSchema::create(schema, key_columns)?;
         let cluster = cluster_ids(&schema, cluster_columns)?;
-        let folder = folder.as_ref();
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
-        if database_path(&folder).is_file() {
-            return Err(Error::Exists { folder });
-        }
-        let engine = open_engine(folder, options, false, true)?;
-        let mut transaction = engine.store.begin()?;
-        let newest = engine.store.snapshot()?;
-        if engine.read_state(&newest)?.is_some() {
-            return Err(Error::Exists { folder: engine.folder.clone() });
-        }
-        put_empty_table(&engine, &mut transaction, &schema, cluster, newest.sequence() + 1)?;
-        drop(newest);
-        transaction.commit_with(lath_store::Durability::Sync)?;
+        let engine = Arc::new(open_new_engine(folder.as_ref(), options)?);
+        OpenWrite::create(&engine, engine.store.begin()?, schema, cluster)?.commit(lath_store::Durability::Sync)?;
         Self::start(engine, true)
     }
 
@@ -143,8 +130,8 @@ impl Table {
         Self::start(engine, false)
     }
 
-    pub(crate) fn start(engine: Engine, writes: bool) -> Result<Self> {
-        let engine = Arc::new(engine);
+    pub(crate) fn start(engine: impl Into<Arc<Engine>>, writes: bool) -> Result<Self> {
+        let engine = engine.into();
         let background = writes && engine.options.background;
         let background = if background { Some(Arc::new(Background::start(&engine)?)) } else { None };
         Ok(Self { background, engine })
@@ -401,6 +388,20 @@ fn existing(folder: &Path) -> Result<PathBuf> {
     fs::canonicalize(folder).map_err(Error::io("open", folder))
 }
 
+/// Opens the store of a table that is about to be created, in a folder that is created if it does not exist.
+pub(crate) fn open_new_engine(folder: &Path, options: TableOptions) -> Result<Engine> {
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+    if database_path(&folder).is_file() {
+        return Err(Error::Exists { folder });
+    }
+    let engine = open_engine(folder, options, false, true)?;
+    match engine.read_state(&engine.store.snapshot()?)? {
+        Some(_) => Err(Error::Exists { folder: engine.folder }),
+        None => Ok(engine),
+    }
+}
+
 fn open_engine(folder: PathBuf, options: TableOptions, read_only: bool, create: bool) -> Result<Engine> {
     let store = store_file::open_store(&store_path(&folder), &options, read_only, create)?;
     Ok(Engine::new(folder, store, TreeNames::single_table(), options))
@@ -411,30 +412,4 @@ fn check_is_table(engine: &Engine) -> Result<()> {
         Some(_) => Ok(()),
         None => Err(Error::NoTable { folder: engine.folder.clone() }),
     }
-}
-
-/// Puts a table without rows into the store. Its files are sorted by the columns with the numbers `cluster` before the key.
-pub(crate) fn put_empty_table(
-    engine: &Engine,
-    transaction: &mut lath_store::Transaction,
-    schema: &TableSchema,
-    cluster: Vec<u32>,
-    stamp: u64,
-) -> Result<()> {
-    let (incarnation, version) = (engine.incarnation, schema.version());
-    let state = State {
-        incarnation,
-        stamp,
-        hot_stamp: 0,
-        files_stamp: 0,
-        next_file: 1,
-        schema: version,
-        hot_bytes: 0,
-        feed: None,
-        cluster,
-    };
-    let mut meta = transaction.tree(engine.trees.get(TreeName::Meta))?;
-    meta.put(&schema_key(version), &schema.to_bytes()?)?;
-    schema.categories().write(&mut meta, &Categories::default())?;
-    Ok(meta.put(STATE_KEY, &state.to_bytes())?)
 }

@@ -27,6 +27,9 @@ pub(crate) enum KeyedTable {
     /// Create a table with the columns of files, and load their rows
     #[command(after_help = CREATE_HELP)]
     Create(Box<CreateArgs>),
+    /// Create a table of the files of a table of Delta Lake or Iceberg, or of a folder, without copying their rows
+    #[command(after_help = IMPORT_HELP)]
+    Import(Box<ImportArgs>),
     /// Put the rows of files into a table; a row replaces the row with the same key
     #[command(after_help = UPSERT_HELP)]
     Upsert(Box<UpsertArgs>),
@@ -101,6 +104,16 @@ Examples:
   lath table create events --key id --cluster-by ts events.parquet
   lath table create empty --key id orders.parquet --no-rows";
 
+const IMPORT_HELP: &str = "\
+The table gets hard links to the files of SOURCE, of which only the key is decoded. Files that have other columns than the table, values from
+folder names, or repeated keys are written again, and the command says which. Rows that are deleted in SOURCE stay deleted. Two rows with the same
+key are an error. If the command fails, there is no table. Linked files must not be changed in place.
+
+Examples:
+  lath table import orders lake/orders --key id
+  lath table import orders lake/orders --key id --at 7 --copy
+  lath table import shop --table orders folder/ --key city,item";
+
 const UPSERT_HELP: &str = "\
 FILES are Parquet, CSV, JSON lines or Arrow IPC, and have the columns of the table; text is read as the table's types. Each
 transaction has --batch rows; if the command fails, those committed before stay.
@@ -135,6 +148,7 @@ published before the next one. Nothing is written over the metadata of another p
 Examples:
   lath table publish orders --as iceberg
   lath table publish orders --as iceberg --max-age 60
+  lath table publish ports --as iceberg --map-types
   lath table publish orders --now
   lath table publish orders --stop";
 
@@ -148,7 +162,6 @@ pub(crate) struct KeyedTableArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
     /// Time to wait for another process that writes to the table, or, before writing, for processes that read it while none writes
-  lath table publish ports --as iceberg --map-types
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
     pub(crate) wait: Duration,
 }
@@ -221,6 +234,23 @@ pub(crate) struct CreateArgs {
     pub(crate) no_rows: bool,
     #[command(flatten)]
     pub(crate) rows: RowArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// The folder of a table of Delta Lake or Iceberg, or a folder of Parquet files
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: PathBuf,
+    /// The columns of the key, in their order
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
+    pub(crate) key: Vec<String>,
+    /// Copy the files instead of linking them
+    #[arg(long)]
+    pub(crate) copy: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }
 
 #[derive(Debug, Args)]
@@ -369,6 +399,9 @@ pub(crate) struct PublishArgs {
     /// Flush when the published snapshot is older than this, while a program has the table open for writing
     #[arg(long, value_name = "SECONDS", value_parser = parse_wait, requires = "format")]
     pub(crate) max_age: Option<Duration>,
+    /// Publish columns of types that the format lacks in a wider type: UInt8 and UInt16 as int, UInt32 as long, Float16 as float
+    #[arg(long, requires = "format")]
+    pub(crate) map_types: bool,
     /// Flush, and publish the last commit
     #[arg(long)]
     pub(crate) now: bool,
@@ -395,6 +428,3 @@ pub(crate) struct SnapshotArgs {
     #[arg(long, requires = "name")]
     pub(crate) drop: bool,
 }
-    /// Publish columns of types that the format lacks in a wider type: UInt8 and UInt16 as int, UInt32 as long, Float16 as float
-    #[arg(long, requires = "format")]
-    pub(crate) map_types: bool,

@@ -13,18 +13,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::Schema;
+use lath_parquet::Dataset;
 use lath_store::Store;
 
 use self::open_tables::{OpenTables, find_number, list_names, open_store, read_state, table_folder};
 use self::view_text::view_text;
 use crate::error::{Error, Result};
+use crate::import::{ImportOptions, ImportReport, import_into_database, imported_schema};
 use crate::records::{
     DATABASE, DatabaseState, DroppedTable, STATE_KEY, TABLES, TABLES_DROPPED, TableEntry, TableOptions, file_key,
     named_snapshots,
 };
 use crate::row::{TableSchema, cluster_ids};
-use crate::table::{Table, put_empty_table};
-use crate::view::{database_path, store_path};
+use crate::table::Table;
+use crate::view::{Engine, database_path, store_path};
+use crate::write::OpenWrite;
 
 pub use self::backup::BackedUp;
 pub use self::snapshot::DatabaseSnapshot;
@@ -177,9 +180,33 @@ impl Database {
         key_columns: &[S],
         cluster_columns: &[C],
     ) -> Result<Table> {
-        check_name(name)?;
         let schema = TableSchema::create(schema, key_columns)?;
         let cluster = cluster_ids(&schema, cluster_columns)?;
+        let new = self.begin_table(name)?;
+        let write = OpenWrite::create(&new.engine, new.transaction, schema, cluster)?;
+        self.finish_table(new.number, write)
+    }
+
+    /// Creates a table with the rows of a dataset, as [`Table::import`] does. Other writers to the database wait meanwhile.
+    ///
+    /// # Errors
+    /// As there and as [`create_table`](Self::create_table). Then there is no table.
+    pub fn import_table<S: AsRef<str>>(
+        &self,
+        name: &str,
+        source: &Dataset,
+        key_columns: &[S],
+        import: ImportOptions,
+    ) -> Result<(Table, ImportReport)> {
+        let schema = imported_schema(source, key_columns)?;
+        let new = self.begin_table(name)?;
+        let (write, report) = import_into_database(new.engine, new.transaction, schema, source, import)?;
+        Ok((self.finish_table(new.number, write)?, report))
+    }
+
+    /// Gives a table a name and a number, in a transaction in which its first commit follows.
+    fn begin_table(&self, name: &str) -> Result<NewTable> {
+        check_name(name)?;
         let mut transaction = self.tables.store.begin()?;
         let newest = self.tables.store.snapshot()?;
         if find_number(&newest, name)?.is_some() || view_text(&newest, name)?.is_some() {
@@ -187,16 +214,20 @@ impl Database {
         }
         let number =
             read_state(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
-        let engine = self.tables.engine(number);
+        let engine = Arc::new(self.tables.engine(number));
         create_folder(&self.tables.folder, &engine.folder)?;
-        put_empty_table(&engine, &mut transaction, &schema, cluster, newest.sequence() + 1)?;
         let state = DatabaseState { next_table: number + 1 };
         transaction.tree(DATABASE)?.put(STATE_KEY, &state.to_bytes())?;
         transaction.tree(TABLES)?.put(name.as_bytes(), &TableEntry { number }.to_bytes())?;
-        drop(newest);
+        Ok(NewTable { number, engine, transaction })
+    }
+
+    /// Makes the first commit of a table.
+    fn finish_table(&self, number: u64, write: OpenWrite) -> Result<Table> {
+        let engine = Arc::clone(write.engine());
         // Locked while it is committed, so that the table is open once it can be seen.
         let mut open = self.tables.lock();
-        transaction.commit_with(lath_store::Durability::Sync)?;
+        write.commit(lath_store::Durability::Sync)?;
         let table = Table::start(engine, true)?;
         open.insert(number, table.clone());
         Ok(table)
@@ -288,6 +319,13 @@ impl Database {
     pub fn sync(&self) -> Result<()> {
         Ok(self.tables.store.sync()?)
     }
+}
+
+/// A table that has no commit yet.
+struct NewTable {
+    number: u64,
+    engine: Arc<Engine>,
+    transaction: lath_store::Transaction,
 }
 
 fn existing(folder: &Path) -> Result<PathBuf> {

@@ -12,11 +12,12 @@ pub(crate) fn link_or_copy(from: &Path, to: &Path) -> Result<bool> {
     if fs::hard_link(from, to).is_ok() {
         return Ok(true);
     }
-    copy(from, to).map_err(Error::io("copy", from))?;
+    copy_file(from, to).map_err(Error::io("copy", from))?;
     Ok(false)
 }
 
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+/// Makes a synced copy of a file under an unused name.
+pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let mut target = fs::File::create_new(to)?;
     io::copy(&mut fs::File::open(from)?, &mut target)?;
     target.sync_all()

@@ -17,4 +17,4 @@ pub(crate) use self::compact::rewrite_unverified;
 pub(crate) use self::float_values::use_float_values;
 pub use self::flush::FlushReport;
 pub(crate) use self::old_files::move_old_files;
-pub(crate) use self::vacuum::{Activity, remove_orphans};
+pub(crate) use self::vacuum::{Activity, remove_orphans, remove_unnamed};

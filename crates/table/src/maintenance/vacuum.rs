@@ -126,6 +126,11 @@ pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
     if engine.store.stats()?.oldest_reader.is_some() {
         return Ok(0);
     }
+    remove_unnamed(engine)
+}
+
+/// Removes files that neither the newest commit nor a snapshot names. No process reads an older commit.
+pub(crate) fn remove_unnamed(engine: &Engine) -> Result<usize> {
     let mut removed = 0;
     for name in orphans(engine)? {
         let path = engine.path(&name);

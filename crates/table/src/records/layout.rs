@@ -278,6 +278,9 @@ pub(crate) struct FileEntry {
     pub(crate) is_checksummed: bool,
 }
 
+/// In place of the columns by which the rows of a file are sorted: they are in no order. No column has this number.
+pub(crate) const NO_ORDER: u32 = 0;
+
 impl FileEntry {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();

@@ -16,7 +16,7 @@ pub(crate) use self::block_keys::{BlockKeys, KeyBounds};
 pub(crate) use self::change::{Change, ChangeKind};
 pub(crate) use self::index::{Index, IndexEntry, row_key};
 pub(crate) use self::layout::{
-    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TABLES,
+    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, NO_ORDER, STATE_KEY, State, TABLES,
     TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, file_key, file_number, mask_key, schema_key, table_number,
 };
 pub(crate) use self::manifest::Manifest;

@@ -111,6 +111,26 @@ impl TableSchema {
         Self::checked(1, parts)
     }
 
+    /// As [`create`](Self::create), with the numbers that the fields have, if all have one, in the order of the columns.
+    pub(crate) fn create_numbered<S: AsRef<str>>(schema: &Schema, key_columns: &[S]) -> Result<Self> {
+        let created = Self::create(schema, key_columns)?;
+        let fields = schema.fields();
+        let ids: Option<Vec<u32>> = fields.iter().map(|field| field_id(field).ok()).collect();
+        let nested: Option<Vec<Vec<u32>>> =
+            fields.iter().map(|field| nested_ids(field).into_iter().collect()).collect();
+        let (Some(ids), Some(nested)) = (ids, nested) else { return Ok(created) };
+        let all: BTreeSet<u32> = ids.iter().chain(nested.iter().flatten()).copied().collect();
+        let are_distinct = all.len() == ids.len() + nested.iter().map(Vec::len).sum::<usize>();
+        let is_within = |id: u32| (1..i32::MAX as u32).contains(&id);
+        if !are_distinct || !all.iter().all(|&id| is_within(id)) || !ids.is_sorted() {
+            return Ok(created);
+        }
+        let parts = created.parts();
+        let fields = parts.fields.iter().zip(&ids).map(|(field, &id)| Arc::new(with_id(field, id))).collect();
+        let next_id = all.last().map_or(1, |last| last + 1);
+        Self::checked(1, SchemaParts { fields, nested_ids: nested, next_id, categories: Arc::default(), ..parts })
+    }
+
     /// A version that was not committed yet. Refuses what no table can have.
     fn checked(version: u32, parts: SchemaParts) -> Result<Self> {
         let mut names = BTreeSet::new();

@@ -49,6 +49,30 @@ impl OpenWrite {
         Self::new(engine, StoreTransaction::Elsewhere)
     }
 
+    /// The first commit of a table, in a transaction of its store.
+    pub(crate) fn create(
+        engine: &Arc<Engine>,
+        mut transaction: lath_store::Transaction,
+        schema: TableSchema,
+        cluster: Vec<u32>,
+    ) -> Result<Self> {
+        let commit = engine.store.snapshot()?.sequence() + 1;
+        let state = put_empty_table(engine, &mut transaction, &schema, cluster, commit)?;
+        Ok(Self {
+            engine: Arc::clone(engine),
+            transaction: StoreTransaction::Own(transaction),
+            state,
+            commit,
+            committed_stamp: commit - 1,
+            schema: Arc::new(schema),
+            manifest: Arc::default(),
+            indexes: Arc::default(),
+            has_changed: true,
+            pending: PendingRows::default(),
+            files: Vec::new(),
+        })
+    }
+
     fn new(engine: &Arc<Engine>, transaction: StoreTransaction) -> Result<Self> {
         // While the transaction is open, this stays the newest commit.
         let pinned = Commit::newest(engine)?;
@@ -474,6 +498,33 @@ impl OpenWrite {
     pub(crate) fn has_changed(&self) -> bool {
         self.has_changed
     }
+}
+
+/// Puts a table without rows into the store, and returns its state. Its files are sorted by the columns with the numbers `cluster` before the key.
+pub(crate) fn put_empty_table(
+    engine: &Engine,
+    transaction: &mut lath_store::Transaction,
+    schema: &TableSchema,
+    cluster: Vec<u32>,
+    stamp: u64,
+) -> Result<State> {
+    let (incarnation, version) = (engine.incarnation, schema.version());
+    let state = State {
+        incarnation,
+        stamp,
+        hot_stamp: 0,
+        files_stamp: 0,
+        next_file: 1,
+        schema: version,
+        hot_bytes: 0,
+        feed: None,
+        cluster,
+    };
+    let mut meta = transaction.tree(engine.trees.get(TreeName::Meta))?;
+    meta.put(&schema_key(version), &schema.to_bytes()?)?;
+    schema.categories().write(&mut meta, &Categories::default())?;
+    meta.put(STATE_KEY, &state.to_bytes())?;
+    Ok(state)
 }
 
 /// The changes of a transaction up to some time.

@@ -70,7 +70,7 @@ impl SortedFiles {
         let order = RowOrder::from_ids(&state.cluster, schema)?.map(Arc::new);
         let options = write_options(&engine.options.write, schema, order.as_deref());
         let (state, schema) = (state.clone(), Arc::clone(schema));
-        let done = NewFiles { engine: Arc::clone(engine), files: Vec::new(), paths: Vec::new(), names: Vec::new() };
+        let done = NewFiles::new(engine);
         Ok(Self { state, schema, level, order, options, is_maintenance: true, current: None, done })
     }
 
@@ -193,6 +193,20 @@ impl NewFile {
 }
 
 impl NewFiles {
+    /// No files yet.
+    pub(crate) fn new(engine: &Arc<Engine>) -> Self {
+        Self { engine: Arc::clone(engine), files: Vec::new(), paths: Vec::new(), names: Vec::new() }
+    }
+
+    /// Registers a file that is about to be made. Returns its path.
+    pub(crate) fn begin(&mut self, name: String) -> PathBuf {
+        let path = self.engine.path(&name);
+        self.engine.writing_files().insert(name.clone());
+        self.paths.push(path.clone());
+        self.names.push(name);
+        path
+    }
+
     pub(crate) fn files(&self) -> &[NewFile] {
         &self.files
     }

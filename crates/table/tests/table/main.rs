@@ -27,6 +27,7 @@ mod gets;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod history;
 mod hot_columns;
+mod import;
 mod indexes;
 mod kill;
 mod merge;

@@ -1,6 +1,7 @@
 //! `table`: tables with a primary key.
 
 mod changes;
+mod import;
 mod keys;
 mod load;
 mod maintenance;
@@ -17,6 +18,7 @@ use crate::failure::{Outcome, Result};
 pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
     match what {
         KeyedTable::Create(args) => write::create(args),
+        KeyedTable::Import(args) => import::run(args),
         KeyedTable::Upsert(args) => write::upsert(args),
         KeyedTable::Get(args) => read::get(args),
         KeyedTable::Delete(args) => write::delete(args),
