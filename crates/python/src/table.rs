@@ -11,7 +11,7 @@ use lath::table::{
     TableOptions, TableScan, Transaction,
 };
 use lath::{Cancel, Error};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
 
@@ -245,15 +245,22 @@ impl PyTable {
     }
 
     /// Publishes the table as one of Iceberg, now and at each flush, and returns what is published.
-    #[pyo3(signature = (*, keep = 600.0, max_age = None, map_types = false))]
+    #[pyo3(signature = (*, keep = 600.0, max_age = None, map_types = false, formats = None))]
     fn publish<'py>(
         &self,
         py: Python<'py>,
         keep: f64,
         max_age: Option<f64>,
         map_types: bool,
+        formats: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let options = PublishOptions::new().keep(duration("keep", keep)?).map_types(map_types);
+        let formats = formats.unwrap_or_else(|| vec!["iceberg".to_owned()]);
+        if let Some(other) = formats.iter().find(|format| !matches!(format.as_str(), "iceberg" | "delta")) {
+            return Err(PyValueError::new_err(format!("formats={other:?}: formats are 'iceberg' and 'delta'")));
+        }
+        let has = |name: &str| formats.iter().any(|format| format == name);
+        let options = PublishOptions::new().iceberg(has("iceberg")).delta(has("delta"));
+        let options = options.keep(duration("keep", keep)?).map_types(map_types);
         let max_age = max_age.map(|seconds| duration("max_age", seconds)).transpose()?;
         let options = max_age.into_iter().fold(options, PublishOptions::max_age);
         let published = self.run(py, move |table| Ok(table.publish(options)?))?;

@@ -1,4 +1,4 @@
-//! Publishes a table for programs that read tables of Iceberg.
+//! Publishes a table for programs that read tables of Iceberg or Delta Lake.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -7,7 +7,7 @@ use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::maintenance::flush::flush_and_publish;
-use crate::publish::{MappedColumn, MetadataFolder, PublishedCommit, mapped_columns, setting};
+use crate::publish::{DeltaLog, MappedColumn, MetadataFolder, PublishedCommit, mapped_columns, remove_log, setting};
 use crate::records::Publishing;
 use crate::table::Table;
 use crate::write::OpenWrite;
@@ -16,6 +16,10 @@ use crate::write::OpenWrite;
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublishOptions {
+    /// Whether the table is published as one of Iceberg, which is the default.
+    pub iceberg: bool,
+    /// Whether the table is published as one of Delta Lake.
+    pub delta: bool,
     /// The files of a snapshot that is no longer the newest stay for this time, so that a reader that has planned with it can finish. The
     /// default is ten minutes.
     pub keep: Duration,
@@ -33,7 +37,21 @@ impl PublishOptions {
 
     /// The defaults.
     pub fn new() -> Self {
-        Self { keep: Self::DEFAULT_KEEP, max_age: None, map_types: false }
+        Self { iceberg: true, delta: false, keep: Self::DEFAULT_KEEP, max_age: None, map_types: false }
+    }
+
+    /// Sets whether the table is published as one of Iceberg.
+    #[must_use]
+    pub fn iceberg(mut self, publish: bool) -> Self {
+        self.iceberg = publish;
+        self
+    }
+
+    /// Sets whether the table is published as one of Delta Lake.
+    #[must_use]
+    pub fn delta(mut self, publish: bool) -> Self {
+        self.delta = publish;
+        self
     }
 
     /// Sets for how long the files of older snapshots stay.
@@ -72,9 +90,9 @@ pub struct Publication {
     pub version: u64,
     /// The time at which it was written.
     pub time: SystemTime,
-    /// Number of snapshots whose files stay.
+    /// Number of snapshots of Iceberg whose files stay; of commits in the log of Delta Lake, if the table is published in that format alone.
     pub snapshots: usize,
-    /// The metadata file that readers of Iceberg open.
+    /// The metadata file that readers of Iceberg open, or else the commit in the log of Delta Lake.
     pub metadata: PathBuf,
     /// The columns that are published in a wider type, because Iceberg lacks theirs.
     pub mapped: Vec<MappedColumn>,
@@ -84,6 +102,9 @@ impl Table {
     /// Publishes the last commit as a table of [Iceberg](https://iceberg.apache.org), version 3, and from now on every flush the commit that it
     /// flushes. The metadata is in the folder `metadata` of the table, and its data files are the table's own: deleted rows are listed in deletion
     /// vectors. Readers of Iceberg find the newest snapshot by `version-hint.text`. The setting is stored in the table.
+    ///
+    /// With [`delta`](PublishOptions::delta) it is also, or only, published as a table of [Delta Lake](https://delta.io), with deletion vectors, in the folder
+    /// `_delta_log`.
     ///
     /// Rows that are in the store alone are not published before the next flush. Compaction leaves the rows that are published as they are.
     ///
@@ -112,9 +133,18 @@ impl Table {
     /// whatever goes wrong while reading and writing.
     pub fn publish(&self, options: PublishOptions) -> Result<PublishedCommit> {
         let engine = self.engine();
-        let publishing =
-            Some(Publishing { keep: options.keep, max_age: options.max_age, map_types: options.map_types });
+        if !options.iceberg && !options.delta {
+            return Err(Error::publish("choose a format: Iceberg, Delta Lake, or both"));
+        }
+        let publishing = Some(Publishing {
+            iceberg: options.iceberg,
+            delta: options.delta,
+            keep: options.keep,
+            max_age: options.max_age,
+            map_types: options.map_types,
+        });
         let before = setting(engine)?;
+        let (had_iceberg, had_delta) = before.map_or((false, false), |before| (before.iceberg, before.delta));
         if before != publishing {
             self.set_publishing(publishing)?;
             // The background thread learns the maximum age.
@@ -124,7 +154,11 @@ impl Table {
         if let Err(Error::Publish { .. } | Error::ForeignMetadata { .. }) = &published {
             // Every flush would fail, too.
             self.set_publishing(before)?;
+            // One of two formats may have been written.
+            self.remove_metadata(options.iceberg && !had_iceberg, options.delta && !had_delta)?;
+            return published;
         }
+        self.remove_metadata(had_iceberg && !options.iceberg, had_delta && !options.delta)?;
         published
     }
 
@@ -143,15 +177,24 @@ impl Table {
     /// # Errors
     /// [`Error::Io`], [`Error::Store`].
     pub fn stop_publishing(&self) -> Result<()> {
+        self.set_publishing(None)?;
+        self.remove_metadata(true, true)
+    }
+
+    /// Removes the metadata of formats, unless another program has written some.
+    fn remove_metadata(&self, iceberg: bool, delta: bool) -> Result<()> {
         let engine = self.engine();
         let _one_at_a_time = engine.lock_maintenance();
-        let folder = MetadataFolder::new(engine)?;
-        let current = folder.current();
-        self.set_publishing(None)?;
-        match current {
-            Err(Error::ForeignMetadata { .. }) => Ok(()),
-            _ => folder.remove_all(),
+        if iceberg {
+            let folder = MetadataFolder::new(engine)?;
+            if !matches!(folder.current(), Err(Error::ForeignMetadata { .. })) {
+                folder.remove_all()?;
+            }
         }
+        if delta {
+            remove_log(engine)?;
+        }
+        Ok(())
     }
 
     /// The published snapshot; `None` if the table is not published.
@@ -160,15 +203,24 @@ impl Table {
     /// [`Error::ForeignMetadata`] if another program has written to the folder, [`Error::Io`], [`Error::Store`].
     pub fn publication(&self) -> Result<Option<Publication>> {
         let engine = self.engine();
-        if setting(engine)?.is_none() {
-            return Ok(None);
+        let Some(setting) = setting(engine)? else { return Ok(None) };
+        let time = |millis: i64| SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        if !setting.iceberg {
+            let log = DeltaLog::new(engine);
+            let Some(current) = log.current()? else { return Ok(None) };
+            return Ok(Some(Publication {
+                version: current.table_version,
+                time: time(current.time_ms),
+                snapshots: current.commits,
+                metadata: log.commit_path(current.version),
+                mapped: mapped_columns(engine)?,
+            }));
         }
         let folder = MetadataFolder::new(engine)?;
         let Some(current) = folder.current()? else { return Ok(None) };
-        let millis = u64::try_from(current.snapshot.timestamp_ms).unwrap_or(0);
         Ok(Some(Publication {
             version: current.version().unwrap_or(0),
-            time: SystemTime::UNIX_EPOCH + Duration::from_millis(millis),
+            time: time(current.snapshot.timestamp_ms),
             snapshots: current.metadata.snapshots.len(),
             metadata: folder.file_path(current.number),
             mapped: mapped_columns(engine)?,

@@ -81,7 +81,7 @@ pub(crate) enum KeyedTable {
         after_help = "Examples:\n  lath table stats orders\n  lath table stats orders --json | jq '.files[].rows'"
     )]
     Stats(TableStatsArgs),
-    /// Publish a table for programs that read tables of Iceberg, now and at each flush, or stop it
+    /// Publish a table for programs that read tables of Iceberg or Delta Lake, now and at each flush, or stop it
     #[command(after_help = PUBLISH_HELP)]
     Publish(PublishArgs),
     /// Show the change feed, or turn it on or off
@@ -141,13 +141,13 @@ Examples:
   lath table changes orders --stop";
 
 const PUBLISH_HELP: &str = "\
-Metadata of Iceberg, version 3, goes to metadata/ in the table's folder. Readers take the table's own files, with deletion
-vectors: DuckDB, polars and pyiceberg, for example. From then on each flush publishes; rows in the store alone are not
+Metadata of Iceberg, version 3, goes to metadata/ in the table's folder, the log of Delta Lake to _delta_log/. Readers take the table's own files, with
+deletion vectors: DuckDB, polars, pyiceberg and deltalake, for example. From then on each flush publishes; rows in the store alone are not
 published before the next one. Nothing is written over the metadata of another program.
 
 Examples:
   lath table publish orders --as iceberg
-  lath table publish orders --as iceberg --max-age 60
+  lath table publish orders --as iceberg,delta --max-age 60
   lath table publish ports --as iceberg --map-types
   lath table publish orders --now
   lath table publish orders --stop";
@@ -386,21 +386,21 @@ pub(crate) struct ChangesArgs {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "action", args = ["format", "now", "stop"], required = true)]
+#[group(id = "action", args = ["formats", "now", "stop"], required = true)]
 pub(crate) struct PublishArgs {
     #[command(flatten)]
     pub(crate) table: KeyedTableArgs,
-    /// Publish in this format, now and at each flush
-    #[arg(long = "as", value_name = "FORMAT")]
-    pub(crate) format: Option<PublishFormat>,
+    /// Publish in these formats, now and at each flush
+    #[arg(long = "as", value_name = "FORMATS", value_delimiter = ',')]
+    pub(crate) formats: Vec<PublishFormat>,
     /// Time for which the files of older snapshots stay for readers that have begun
-    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = parse_wait, requires = "format")]
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = parse_wait, requires = "formats")]
     pub(crate) keep_snapshots: Duration,
     /// Flush when the published snapshot is older than this, while a program has the table open for writing
-    #[arg(long, value_name = "SECONDS", value_parser = parse_wait, requires = "format")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_wait, requires = "formats")]
     pub(crate) max_age: Option<Duration>,
     /// Publish columns of types that the format lacks in a wider type: UInt8 and UInt16 as int, UInt32 as long, Float16 as float
-    #[arg(long, requires = "format")]
+    #[arg(long, requires = "formats")]
     pub(crate) map_types: bool,
     /// Flush, and publish the last commit
     #[arg(long)]
@@ -415,6 +415,8 @@ pub(crate) struct PublishArgs {
 pub(crate) enum PublishFormat {
     /// Apache Iceberg, version 3
     Iceberg,
+    /// Delta Lake, with deletion vectors
+    Delta,
 }
 
 #[derive(Debug, Args)]

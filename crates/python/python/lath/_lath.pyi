@@ -553,11 +553,11 @@ class Table:
         """Turns the change feed on: later commits record their changes for ``changes``. At most ``rows`` changes are kept."""
     def changes(self, since: int) -> Changes:
         """The changes of commits after ``since``."""
-    def publish(self, *, keep: float = 600.0, max_age: float | None = None, map_types: bool = False) -> dict[str, Any]:
+    def publish(self, *, keep: float = 600.0, max_age: float | None = None, map_types: bool = False, formats: list[str] | None = None) -> dict[str, Any]:
         """Publishes the table as one of Iceberg, now and at each flush, and returns what is published: ``version``, ``rows``, ``files`` and
         ``metadata``, the path that readers open. Files stay for readers of older snapshots for ``keep`` seconds. With ``max_age``, the
         published rows are at most that old while the table is open, in seconds. With ``map_types``, columns of types that Iceberg lacks
-        are published in a wider type; ``mapped`` names them, with that type."""
+        are published in a wider type; ``mapped`` names them, with that type. ``formats`` are ``["iceberg"]``, ``["delta"]`` or both."""
     def publish_now(self) -> dict[str, Any]:
         """Flushes and publishes the last commit, and returns what is published."""
     def stop_publishing(self) -> None:

@@ -14,7 +14,7 @@ use crate::error::table_work;
 
 /// The supported calls, for messages.
 const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
-                     max_age => seconds, map_types => true), publish_now('table'), stop_publishing('table'), flush('table'), compact('table') and \
+                     max_age => seconds, map_types => true, formats => 'iceberg,delta'), publish_now('table'), stop_publishing('table'), flush('table'), compact('table') and \
                      vacuum('table'); for a snapshot of an attached table, give the name of the table first";
 
 /// An argument of a call.
@@ -101,11 +101,24 @@ fn publish_options(named: &[NamedArgument]) -> Result<PublishOptions> {
             ("keep", Argument::Number(seconds)) => options.keep(Duration::from_secs(*seconds)),
             ("max_age", Argument::Number(seconds)) => options.max_age(Duration::from_secs(*seconds)),
             ("map_types", Argument::Flag(map_types)) => options.map_types(*map_types),
+            ("formats", Argument::Text(formats)) => publish_formats(options, formats)?,
             _ => {
                 return plan_err!(
-                    "publish has the options keep and max_age, each a number of seconds, and map_types, true or false; {name} is none of them, or has another value"
+                    "publish has the options keep and max_age, each a number of seconds, map_types, true or false, and formats, such as 'iceberg,delta'; {name} is none of them, or has another value"
                 );
             }
+        };
+    }
+    Ok(options)
+}
+
+fn publish_formats(options: PublishOptions, formats: &str) -> Result<PublishOptions> {
+    let mut options = options.iceberg(false);
+    for format in formats.split(',').map(str::trim) {
+        options = match format {
+            "iceberg" => options.iceberg(true),
+            "delta" => options.delta(true),
+            other => return plan_err!("{other:?} is no format to publish in: formats are iceberg and delta"),
         };
     }
     Ok(options)

@@ -438,6 +438,7 @@ fn calls_publish_a_table_as_one_of_iceberg() {
         for (statement, expected) in [
             ("CALL publish('t', keep => 'long')", "keep and max_age"),
             ("CALL publish('t', keep => true)", "keep is none of them"),
+            ("CALL publish('t', formats => 'hudi')", "formats are iceberg and delta"),
             ("CALL publish('t', max_ages => 3)", "max_ages is none of them"),
             ("CALL flush('t', keep => 3)", "publish alone takes"),
             ("CALL publish('u')", "u"),
@@ -452,8 +453,12 @@ fn calls_publish_a_table_as_one_of_iceberg() {
         run(&session, "CALL publish('ports', map_types => true)").await.unwrap();
         let ports = format!("SELECT * FROM iceberg('{}/table-000002')", folder.display());
         assert_eq!(rows(&session, &ports).await, rows(&session, "FROM ports").await);
+        run(&session, "CALL publish('t', formats => 'delta')").await.unwrap();
+        assert!(!metadata(2).exists() && folder.join("table-000001/_delta_log/00000000000000000000.json").exists());
+        let delta = format!("SELECT * FROM delta('{}/table-000001')", folder.display());
+        assert_eq!(rows(&session, &delta).await, rows(&session, "FROM t").await);
         run(&session, "CALL stop_publishing('t')").await.unwrap();
-        assert!(!metadata(2).exists());
+        assert!(!folder.join("table-000001/_delta_log").exists());
         let error = run(&session, "CALL publish_now('t')").await.unwrap_err();
         assert!(error.contains("not set to be published"), "{error}");
     });

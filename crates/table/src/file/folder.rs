@@ -19,6 +19,20 @@ pub(crate) fn create_folder(folder: &Path) -> Result<()> {
     }
 }
 
+/// The names in a folder that are UTF-8; none if the folder does not exist.
+pub(crate) fn file_names(folder: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("list", folder)(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry.map_err(Error::io("list", folder))?.file_name().to_str().map(str::to_owned));
+    }
+    Ok(names)
+}
+
 /// Makes the names in a folder durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     #[cfg(unix)]

@@ -18,8 +18,7 @@ pub(super) fn check_distinct(
     options: &DatasetOptions,
     files: &[(Source, KeysOfRows)],
 ) -> Result<()> {
-    let mut ranges: Vec<(usize, (Vec<u8>, Vec<u8>))> =
-        files.iter().enumerate().filter_map(|(at, (_, keys))| Some((at, keys.range()?))).collect();
+    let mut ranges: Vec<_> = files.iter().enumerate().filter_map(|(at, (_, keys))| Some((at, keys.range()?))).collect();
     ranges.sort_by(|(_, one), (_, other)| one.cmp(other));
     let mut checked: BTreeSet<usize> = (0..files.len()).filter(|&at| !files[at].1.is_sorted()).collect();
     let mut greatest: Option<(usize, &[u8])> = None;

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 use lath_store::{HeldSpace, Holder, Snapshot, Stats};
 
 use crate::error::{Error, Result};
+use crate::file::file_names;
 use crate::publish::oldest_commit;
 use crate::records::{DroppedFile, Manifest, TreeName, file_key, file_number, named_snapshots};
 use crate::view::{DATA_FOLDER, Engine, is_file_name};
@@ -142,8 +142,9 @@ pub(crate) fn remove_unnamed(engine: &Engine) -> Result<usize> {
 
 /// Files in the folder that are called as the table's, that neither the newest commit nor a snapshot names, and that are not being written.
 pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
-    let mut found = names(&engine.folder, "")?;
-    found.extend(names(&engine.folder.join(DATA_FOLDER), &format!("{DATA_FOLDER}/"))?);
+    let mut found = file_names(&engine.folder)?;
+    let data = file_names(&engine.folder.join(DATA_FOLDER))?;
+    found.extend(data.into_iter().map(|name| format!("{DATA_FOLDER}/{name}")));
     found.retain(|name| is_file_name(name));
     // An existing file's name is among these until a commit has it. A file that is not complete has a longer name.
     let writing = engine.writing_files().clone();
@@ -151,21 +152,6 @@ pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
     let is_written = |name: &String| writing.iter().any(|written| name.contains(last_part(written)));
     found.retain(|name| !known.contains(name) && !is_written(name));
     Ok(found)
-}
-
-/// The names in a folder, behind a prefix; none if it does not exist.
-fn names(folder: &Path, prefix: &str) -> Result<Vec<String>> {
-    let failed = || Error::io("list", folder);
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed()(error)),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.extend(entry.map_err(failed())?.file_name().to_str().map(|name| format!("{prefix}{name}")));
-    }
-    Ok(names)
 }
 
 fn last_part(name: &str) -> &str {

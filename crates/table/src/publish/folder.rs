@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use lath_iceberg::{Snapshot, TableMetadata};
 
 use crate::error::{Error, Result};
-use crate::file::{create_folder, sync_folder};
+use crate::file::{create_folder, file_names, sync_folder};
 use crate::view::Engine;
 
 /// The name of the folder, as Iceberg prescribes it.
@@ -240,17 +240,7 @@ impl MetadataFolder {
 
     /// The names of the files; none if the folder does not exist.
     fn names(&self) -> Result<Vec<String>> {
-        let entries = match fs::read_dir(&self.path) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::io("list", &self.path)(error)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(Error::io("list", &self.path))?;
-            names.extend(entry.file_name().to_str().map(str::to_owned));
-        }
-        Ok(names)
+        file_names(&self.path)
     }
 }
 

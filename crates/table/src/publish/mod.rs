@@ -14,13 +14,16 @@
 //! commit, so that files of the table that were dropped after the oldest published commit stay.
 
 mod commit_files;
+mod delta;
 mod folder;
+mod identity;
 mod metrics;
 mod schema;
 mod single_value;
 mod snapshot;
 mod type_mapping;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -29,9 +32,9 @@ use crate::view::{Commit, Engine, View};
 
 pub(crate) use self::commit_files::CommitFiles;
 pub(crate) use self::folder::MetadataFolder;
-use self::snapshot::publish;
+use self::type_mapping::widened;
 
-pub use self::snapshot::PublishedCommit;
+pub(crate) use self::delta::{DeltaLog, remove_log};
 pub use self::type_mapping::MappedColumn;
 
 /// The setting of the newest commit; `None` if the table is not published.
@@ -41,20 +44,49 @@ pub(crate) fn setting(engine: &Engine) -> Result<Option<Publishing>> {
 
 /// The columns of the newest commit that are published in a wider type.
 pub(crate) fn mapped_columns(engine: &Engine) -> Result<Vec<MappedColumn>> {
-    Ok(type_mapping::widened(View::schema(&Commit::newest(engine)?).file_schema()).1)
+    Ok(widened(View::schema(&Commit::newest(engine)?).file_schema()).1)
 }
 
-/// The store's commit that the oldest published snapshot shows; `None` if nothing is published. Files that were dropped later stay.
+/// A commit that is published.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedCommit {
+    /// The number of the commit, as [`Snapshot::version`](crate::Snapshot::version) gives it.
+    pub version: u64,
+    /// Number of rows.
+    pub rows: u64,
+    /// Number of data files.
+    pub files: usize,
+    /// The metadata file that readers of Iceberg open; the commit in the log of Delta Lake if the table is published in that format alone.
+    pub metadata: PathBuf,
+    /// The columns that are published in a wider type, because the format lacks theirs.
+    pub mapped: Vec<MappedColumn>,
+}
+
+/// The store's commit that the oldest published version shows; `None` if nothing is published. Files that were dropped later stay.
 pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<u64>> {
-    if setting(engine)?.is_none() {
-        return Ok(None);
+    let Some(setting) = setting(engine)? else { return Ok(None) };
+    let mut oldest = None;
+    if setting.iceberg {
+        let current = MetadataFolder::new(engine)?.current()?;
+        oldest = current.and_then(|current| current.commits().min());
     }
-    let current = MetadataFolder::new(engine)?.current()?;
-    Ok(current.and_then(|current| current.commits().min()))
+    if setting.delta {
+        let commit = DeltaLog::new(engine).oldest_commit(setting.keep)?;
+        oldest = oldest.into_iter().chain(commit).min();
+    }
+    Ok(oldest)
 }
 
 /// Publishes a commit if the table is set to be published.
 pub(crate) fn publish_if_set(engine: &Arc<Engine>, files: CommitFiles<'_>) -> Result<Option<PublishedCommit>> {
     let Some(setting) = setting(engine)? else { return Ok(None) };
-    publish(engine, files, setting).map(Some)
+    // An error of one format does not keep the other from being published.
+    let iceberg = setting.iceberg.then(|| snapshot::publish(engine, &files, setting));
+    let delta = setting.delta.then(|| delta::publish(engine, &files, setting));
+    let (iceberg, delta) = (iceberg.transpose()?, delta.transpose()?);
+    let (metadata, version) = iceberg.or(delta).unwrap_or_default();
+    let rows = files.files().iter().map(|entry| entry.rows - files.deleted_count(entry)).sum();
+    let mapped = widened(files.schema().file_schema()).1;
+    Ok(Some(PublishedCommit { version, rows, files: files.files().len(), metadata, mapped }))
 }

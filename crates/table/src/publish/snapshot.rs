@@ -1,10 +1,8 @@
 //! Writes a commit as a snapshot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use lath_iceberg::{
     DataFile, EntryStatus, ManifestContent, ManifestEntry, ManifestFile, ManifestLocation, ManifestSettings,
@@ -14,9 +12,9 @@ use lath_iceberg::{
 
 use super::commit_files::CommitFiles;
 use super::folder::{COMMIT, CurrentMetadata, MetadataFolder, PARTS, Part, VERSION};
+use super::identity::{new_uuid, now_ms, random_number, uuid_text};
 use super::metrics::data_file;
 use super::schema::{check_widening, iceberg_schema};
-use super::type_mapping::{MappedColumn, widened};
 use crate::error::{Error, Result};
 use crate::records::{FileEntry, Publishing};
 use crate::row::TableSchema;
@@ -28,45 +26,26 @@ const MAX_VECTOR_FILES: usize = 16;
 /// The branch that readers take.
 const MAIN: &str = "main";
 
-/// A commit that is published.
-#[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublishedCommit {
-    /// The number of the commit, as [`Snapshot::version`](crate::Snapshot::version) gives it.
-    pub version: u64,
-    /// Number of rows.
-    pub rows: u64,
-    /// Number of data files.
-    pub files: usize,
-    /// The metadata file that readers of Iceberg open.
-    pub metadata: PathBuf,
-    /// The columns that are published in a wider type, because Iceberg lacks theirs.
-    pub mapped: Vec<MappedColumn>,
-}
-
-/// Publishes a commit, unless it is published already.
-pub(crate) fn publish(engine: &Arc<Engine>, files: CommitFiles<'_>, setting: Publishing) -> Result<PublishedCommit> {
+/// Publishes a commit, unless it is published already. Returns the metadata file, and the version of the table that it shows.
+pub(super) fn publish(engine: &Arc<Engine>, files: &CommitFiles<'_>, setting: Publishing) -> Result<(PathBuf, u64)> {
     let folder = MetadataFolder::new(engine)?;
     folder.create()?;
     let current = folder.current()?;
     let schema = iceberg_schema(files.schema(), setting.map_types)?;
-    check_files(&files, &schema)?;
+    check_files(files, &schema)?;
     // Metadata has absolute paths, which lead elsewhere once the folder was moved.
     let previous = current.as_ref().filter(|current| current.metadata.location == folder.location());
     let published = PublishedFiles::read(&folder, previous)?;
-    let next = Next::new(engine, &folder, &files, current.as_ref(), schema, setting.map_types);
+    let next = Next::new(engine, &folder, files, current.as_ref(), schema, setting.map_types);
     let parts = next.write(&published)?;
-    let rows = files.files().iter().map(|entry| entry.rows - files.deleted_count(entry)).sum();
-    let count = files.files().len();
-    let mapped = widened(files.schema().file_schema()).1;
-    let mut report = PublishedCommit { version: files.version(), rows, files: count, metadata: PathBuf::new(), mapped };
+    let mut version = files.version();
     let number = match (parts, &current) {
         // The newest snapshot has the same rows.
         (None, Some(current)) => {
             if !folder.has_hint(current.number) {
                 folder.write_hint(current.number)?;
             }
-            report.version = current.version().unwrap_or(report.version);
+            version = current.version().unwrap_or(version);
             current.number
         }
         (parts, _) => {
@@ -80,8 +59,7 @@ pub(crate) fn publish(engine: &Arc<Engine>, files: CommitFiles<'_>, setting: Pub
             number
         }
     };
-    report.metadata = folder.file_path(number);
-    Ok(report)
+    Ok((folder.file_path(number), version))
 }
 
 /// Refuses files that readers of Iceberg would read in another way.
@@ -186,7 +164,7 @@ impl<'p> Next<'p> {
                 order_id
             }
         };
-        let uuid = metadata.and_then(|metadata| metadata.table_uuid.clone()).unwrap_or_else(new_uuid);
+        let uuid = metadata.and_then(|metadata| metadata.table_uuid.clone()).unwrap_or_else(|| uuid_text(new_uuid()));
         Self {
             engine,
             folder,
@@ -435,22 +413,4 @@ fn order_columns(cluster: &[u32], schema: &TableSchema) -> Vec<u32> {
     let mut columns = cluster.to_vec();
     columns.extend(key.filter(|id| !cluster.contains(id)));
     columns
-}
-
-fn now_ms() -> i64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// The seeds of the standard library's hash tables are random.
-fn random_number() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
-/// A random UUID of version 4.
-fn new_uuid() -> String {
-    let (high, low) = (random_number(), random_number());
-    let (version, variant) = (high & !0xf000 | 0x4000, low & !(0b11 << 62) | 0b10 << 62);
-    let (high, low) = (format!("{version:016x}"), format!("{variant:016x}"));
-    format!("{}-{}-{}-{}-{}", &high[..8], &high[8..12], &high[12..], &low[..4], &low[4..])
 }

@@ -9,12 +9,15 @@ use crate::error::{Error, Result};
 /// The key of the setting in [`TreeName::Meta`](super::TreeName::Meta).
 pub(crate) const PUBLISHING_KEY: &[u8] = b"publishing";
 
-/// The number of the format Iceberg in the record.
+/// The numbers of the formats, whose sum is in the record.
 const ICEBERG: u32 = 1;
+const DELTA: u32 = 2;
 
-/// A table that is published as a table of Iceberg.
+/// A table that is published in other formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Publishing {
+    pub(crate) iceberg: bool,
+    pub(crate) delta: bool,
     /// For how long readers of a snapshot that is no longer the newest find its files.
     pub(crate) keep: Duration,
     /// Maximum age of what is published while there are newer commits; `None` if flushes alone decide.
@@ -33,7 +36,8 @@ impl Publishing {
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let mut record = RecordWriter::default();
-        record.u32(ICEBERG).u64(millis(self.keep)).u64(self.max_age.map_or(0, millis));
+        let formats = u32::from(self.iceberg) * ICEBERG + u32::from(self.delta) * DELTA;
+        record.u32(formats).u64(millis(self.keep)).u64(self.max_age.map_or(0, millis));
         if self.map_types {
             record.u32(1);
         }
@@ -43,7 +47,7 @@ impl Publishing {
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the setting of publishing", bytes)?;
         let format = record.u32()?;
-        if format != ICEBERG {
+        if !(1..=ICEBERG + DELTA).contains(&format) {
             return Err(Error::publish(format!(
                 "the table is published in format {format}, which this version does not write"
             )));
@@ -51,6 +55,7 @@ impl Publishing {
         let (keep, max_age) = (record.u64()?, record.u64()?);
         let max_age = (max_age > 0).then_some(Duration::from_millis(max_age));
         let map_types = !record.is_at_end() && record.u32()? == 1;
-        Ok(Self { keep: Duration::from_millis(keep), max_age, map_types })
+        let (iceberg, delta) = (format & ICEBERG > 0, format & DELTA > 0);
+        Ok(Self { iceberg, delta, keep: Duration::from_millis(keep), max_age, map_types })
     }
 }

@@ -340,6 +340,11 @@ impl TableSchema {
         self.ids.binary_search(&id).ok()
     }
 
+    /// Whether rows that are older than a column have another value than null in it.
+    pub(crate) fn has_default(&self, column: usize) -> bool {
+        self.defaults[column].is_some()
+    }
+
     /// The default of a column for rows that are older than the column.
     pub(crate) fn default_values(&self, column: usize, row_count: usize) -> Result<ArrayRef> {
         match &self.defaults[column] {

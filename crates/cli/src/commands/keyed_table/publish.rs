@@ -17,12 +17,16 @@ pub(super) fn run(args: &PublishArgs) -> Result<Outcome> {
         table.stop_publishing().map_err(table_failure)?;
         return Ok(Outcome::Done);
     }
-    let published = match args.format {
-        Some(PublishFormat::Iceberg) => {
-            let options = PublishOptions::new().keep(args.keep_snapshots).map_types(args.map_types);
+    let published = match &args.formats[..] {
+        [] => table.publish_now(),
+        formats => {
+            let options = PublishOptions::new()
+                .iceberg(formats.contains(&PublishFormat::Iceberg))
+                .delta(formats.contains(&PublishFormat::Delta))
+                .keep(args.keep_snapshots)
+                .map_types(args.map_types);
             table.publish(args.max_age.into_iter().fold(options, PublishOptions::max_age))
         }
-        None => table.publish_now(),
     };
     let published = published.map_err(table_failure)?;
     let (rows, files) = (plural(published.rows, "row"), plural(published.files as u64, "file"));

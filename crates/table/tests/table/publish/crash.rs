@@ -1,4 +1,4 @@
-//! A published table on a disk that loses power: readers of Iceberg find a snapshot of a commit that is still there, the table is right, it is
+//! A published table on a disk that loses power: readers of Iceberg and Delta Lake find a snapshot of a commit that is still there, the table is right, it is
 //! published again, and what the loss left behind is removed.
 //!
 //! `LATH_FULL=1` takes three thousand images instead of three hundred, `LATH_IMAGES` sets the number.
@@ -13,6 +13,7 @@ use lath_parquet::Runtime;
 use lath_table::{Durability, PublishOptions, Table, TableOptions};
 use lath_testkit::Seeded;
 
+use super::delta::read_newest_versions;
 use super::{Rows, assert_no_leftovers, batch, read_all, read_newest};
 use crate::disk::{Call, Disk, Image, fast_folder};
 
@@ -53,7 +54,7 @@ fn options(random: &mut Rng) -> TableOptions {
 }
 
 fn publish_options(random: &mut Rng) -> PublishOptions {
-    PublishOptions::new().keep(Duration::from_millis([0, 3, 600_000][random.usize(..3)]))
+    PublishOptions::new().delta(true).keep(Duration::from_millis([0, 3, 600_000][random.usize(..3)]))
 }
 
 /// Changes a table whose rows are `rows`.
@@ -143,6 +144,13 @@ fn inspect(
         assert!(current >= moment.published, "{what}: {current} is published, and {} was", moment.published);
         newest = newest.max(current);
     }
+    let delta = read_newest_versions(folder);
+    for (version, rows) in &delta {
+        assert!(rows == rows_at(versions, *version), "{what}: version {version} of the log");
+        assert!(*version <= moment.last, "{what}");
+    }
+    let newest_of_log = delta.first().map_or(0, |(version, _)| *version);
+    assert!(newest_of_log >= moment.published, "{what}: {newest_of_log} is in the log, and {} was", moment.published);
     counts.older += usize::from(newest < moment.last);
     counts.first += usize::from(moment.published == 0);
     counts.ahead_of_hint += usize::from(found.len() > 1);
@@ -171,6 +179,7 @@ fn inspect(
     table.compact().unwrap();
     table.publish_now().unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(read_newest(folder) == rows, "{what}: published a second time");
+    assert!(read_newest_versions(folder)[0].1 == rows, "{what}: published in the log a second time");
     if random.u8(..4) == 0 {
         assert_no_leftovers(&table, folder, &what);
     }

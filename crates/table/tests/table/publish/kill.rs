@@ -1,4 +1,4 @@
-//! Processes that are killed while a thread publishes the table that they change: readers of Iceberg find a commit of it, at any time.
+//! Processes that are killed while a thread publishes the table that they change: readers of Iceberg and Delta Lake find a commit of it, at any time.
 //!
 //! `LATH_FULL=1` kills two hundred processes instead of eight.
 
@@ -11,6 +11,7 @@ use fastrand::Rng;
 use lath_table::{Durability, PublishOptions, Table, TableOptions};
 use lath_testkit::{Seeded, lines_until_killed, say};
 
+use super::delta::read_newest_versions;
 use super::{EXTRA_KEY, Rows, assert_no_leftovers, batch, read_all, read_newest};
 
 const PATH: &str = "LATH_TEST_PUBLISHED_PATH";
@@ -73,7 +74,7 @@ fn child() {
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
     let table = Table::open(path, options()).unwrap();
     let keep = Duration::from_millis([0, 20, 600_000][commit_number(&rows(&table)) as usize % 3]);
-    table.publish(PublishOptions::new().keep(keep).max_age(Duration::from_millis(1))).unwrap();
+    table.publish(PublishOptions::new().delta(true).keep(keep).max_age(Duration::from_millis(1))).unwrap();
     let mut number = commit_number(&rows(&table));
     loop {
         number += 1;
@@ -110,6 +111,7 @@ fn what_a_killed_process_has_published_is_a_commit_and_the_next_process_goes_on(
         let what = format!("round {round}, killed after {delay:?}");
 
         let mut published: Vec<Rows> = read_all(&folder).into_iter().flatten().map(|(_, rows)| rows).collect();
+        published.extend(read_newest_versions(&folder).into_iter().map(|(_, rows)| rows));
         // Snapshots of the check for leftovers have one row more.
         published.iter_mut().for_each(|rows| _ = rows.remove(&EXTRA_KEY));
         let wanted = rows_after(seed, published.iter().map(commit_number));

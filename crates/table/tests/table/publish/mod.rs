@@ -2,6 +2,7 @@
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod crash;
+mod delta;
 mod kill;
 
 use std::collections::{BTreeMap, BTreeSet};
