@@ -26,7 +26,7 @@ pub struct PublishOptions {
     /// Maximum age of the published snapshot while there are newer commits. The background thread then flushes. Without it, the default, what is
     /// published is as old as the last flush.
     pub max_age: Option<Duration>,
-    /// Whether columns of types that Iceberg lacks are published in a wider type: unsigned integers of 8 and 16 bits as `int`, of 32 bits as `long`,
+    /// Whether columns of types that Iceberg lacks are published in a wider type: unsigned integers of 8 and 16 bits as `int`,
     /// and half floats as `float`. Without it, the default, they are an error.
     pub map_types: bool,
 }

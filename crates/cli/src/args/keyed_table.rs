@@ -399,7 +399,7 @@ pub(crate) struct PublishArgs {
     /// Flush when the published snapshot is older than this, while a program has the table open for writing
     #[arg(long, value_name = "SECONDS", value_parser = parse_wait, requires = "formats")]
     pub(crate) max_age: Option<Duration>,
-    /// Publish columns of types that the format lacks in a wider type: UInt8 and UInt16 as int, UInt32 as long, Float16 as float
+    /// Publish columns of types that the format lacks in a wider type: UInt8 and UInt16 as int, Float16 as float
     #[arg(long, requires = "formats")]
     pub(crate) map_types: bool,
     /// Flush, and publish the last commit

@@ -1,11 +1,12 @@
 //! Types that Iceberg lacks, and the wider ones that have all of their values.
 //!
 //! The data files are the table's own, so a type is here only if readers of files with the narrower type return all values in the wider one, and
-//! find them by conditions. Unsigned integers of 8, 16 and 32 bits and half floats are read so by pyiceberg 0.12, polars 2.1 and DuckDB 1.5; Spark 4.1
+//! find them by conditions. Unsigned integers of 8 and 16 bits and half floats are read so by pyiceberg 0.12, polars 2.1 and DuckDB 1.5; Spark 4.1
 //! refuses them. Not here, since a reader fails or returns other values:
 //!
 //! | type | read as | by |
 //! | --- | --- | --- |
+//! | unsigned integers of 32 bits | `long` | pyiceberg finds no rows for conditions on values from 2³¹ on |
 //! | unsigned integers of 64 bits | `decimal(20, 0)` | pyiceberg and polars fail |
 //! | timestamps in milliseconds | `timestamp` | Spark returns other times |
 //! | times in milliseconds or nanoseconds | `time` | pyiceberg fails, and polars and DuckDB cut nanoseconds off |
@@ -32,7 +33,6 @@ pub struct MappedColumn {
 fn wider(data_type: &DataType) -> Option<DataType> {
     match data_type {
         DataType::UInt8 | DataType::UInt16 => Some(DataType::Int32),
-        DataType::UInt32 => Some(DataType::Int64),
         DataType::Float16 => Some(DataType::Float32),
         _ => None,
     }
@@ -84,15 +84,17 @@ mod tests {
         let keyed = |values| DataType::Dictionary(Box::new(DataType::UInt8), Box::new(values));
         let schema = Schema::new(vec![
             field("a", DataType::List(Arc::new(field("item", inner)))),
-            field("b", keyed(DataType::UInt32)),
+            field("b", keyed(DataType::UInt8)),
             field("c", keyed(DataType::Utf8)),
             field("d", DataType::Float16),
             field("e", DataType::UInt64),
+            field("f", DataType::UInt32),
         ]);
         let (widened, mapped) = widened(&schema);
         let mapped: Vec<_> = mapped.iter().map(|mapped| (mapped.column.as_str(), &mapped.to)).collect();
-        assert_eq!(mapped, [("a.item.n", &DataType::Int32), ("b", &DataType::Int64), ("d", &DataType::Float32)]);
+        assert_eq!(mapped, [("a.item.n", &DataType::Int32), ("b", &DataType::Int32), ("d", &DataType::Float32)]);
         assert_eq!(widened.field(2).data_type(), &DataType::Utf8);
         assert_eq!(widened.field(4).data_type(), &DataType::UInt64);
+        assert_eq!(widened.field(5).data_type(), &DataType::UInt32);
     }
 }

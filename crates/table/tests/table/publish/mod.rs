@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt16Array, UInt32Array};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt16Array};
 use arrow_schema::{DataType, Field, Schema};
 use fastrand::Rng;
 use lath_iceberg::{
@@ -363,21 +363,21 @@ fn a_type_that_iceberg_lacks_is_an_error_that_names_the_column() {
 fn columns_are_published_in_wider_types_if_asked() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().canonicalize().unwrap().join("table");
-    let point = DataType::Struct(vec![Field::new("x", DataType::UInt32, true)].into());
+    let point = DataType::Struct(vec![Field::new("x", DataType::UInt16, true)].into());
     let schema = Schema::new(vec![
-        Field::new("id", DataType::UInt32, false),
+        Field::new("id", DataType::UInt16, false),
         Field::new("port", DataType::UInt16, true),
         Field::new("half", DataType::Float16, true),
         Field::new("point", point, true),
     ]);
     let half = DataType::Float16;
-    let rows = |ids: [u32; 2]| {
+    let rows = |ids: [u16; 2]| {
         let point = arrow_array::StructArray::from(vec![(
-            Arc::new(Field::new("x", DataType::UInt32, true)),
-            Arc::new(UInt32Array::from(ids.to_vec())) as ArrayRef,
+            Arc::new(Field::new("x", DataType::UInt16, true)),
+            Arc::new(UInt16Array::from(ids.to_vec())) as ArrayRef,
         )]);
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt32Array::from(ids.to_vec())),
+            Arc::new(UInt16Array::from(ids.to_vec())),
             Arc::new(UInt16Array::from(vec![1, u16::MAX])),
             arrow_cast::cast(&arrow_array::Float32Array::from(vec![-1.5, 65504.0]), &half).unwrap(),
             Arc::new(point),
@@ -385,16 +385,16 @@ fn columns_are_published_in_wider_types_if_asked() {
         RecordBatch::try_new(Arc::new(schema.clone()), columns).unwrap()
     };
     let table = Table::create(&folder, &schema, &["id"], options()).unwrap();
-    table.upsert(&rows([0, u32::MAX])).unwrap();
+    table.upsert(&rows([0, u16::MAX])).unwrap();
     let published = table.publish(PublishOptions::new().map_types(true)).unwrap();
     let mapped = |mapped: &[lath_table::MappedColumn]| -> Vec<(String, DataType, DataType)> {
         mapped.iter().map(|mapped| (mapped.column.clone(), mapped.from.clone(), mapped.to.clone())).collect()
     };
     let expected: Vec<(String, DataType, DataType)> = vec![
-        ("id".to_owned(), DataType::UInt32, DataType::Int64),
+        ("id".to_owned(), DataType::UInt16, DataType::Int32),
         ("port".to_owned(), DataType::UInt16, DataType::Int32),
         ("half".to_owned(), DataType::Float16, DataType::Float32),
-        ("point.x".to_owned(), DataType::UInt32, DataType::Int64),
+        ("point.x".to_owned(), DataType::UInt16, DataType::Int32),
     ];
     assert_eq!(mapped(&published.mapped), expected);
     drop(table);
@@ -411,7 +411,7 @@ fn columns_are_published_in_wider_types_if_asked() {
         .take(3)
         .map(|field| field.field_type.as_primitive().unwrap().to_string())
         .collect();
-    assert_eq!(types, ["long", "int", "float"]);
+    assert_eq!(types, ["int", "int", "float"]);
     let snapshot = metadata.current_snapshot().unwrap();
     let ManifestLocation::List(list) = &snapshot.manifests else { panic!("no manifest list") };
     let manifest = &read_manifest_list(&fs::read(list).unwrap()).unwrap()[0];
@@ -421,7 +421,7 @@ fn columns_are_published_in_wider_types_if_asked() {
         let file = entries.iter().map(|entry| &entry.data_file).find(|file| bound(&file.lower_bounds)[0] == 0).unwrap();
         (bound(&file.lower_bounds), bound(&file.upper_bounds))
     };
-    assert_eq!(bounds(1), (0_i64.to_le_bytes().to_vec(), i64::from(u32::MAX).to_le_bytes().to_vec()));
+    assert_eq!(bounds(1), (0_i32.to_le_bytes().to_vec(), i32::from(u16::MAX).to_le_bytes().to_vec()));
     assert_eq!(entries.len(), 2);
 }
 
