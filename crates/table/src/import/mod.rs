@@ -1,6 +1,6 @@
 //! Makes a table of files that other programs have written.
 //!
-//! | file | what becomes of it |
+//! | file | result |
 //! | --- | --- |
 //! | a local one with the table's columns, as they are | gets a second name in the table's folder, or is copied; only its key columns are decoded |
 //! | any other | its rows are read and written again |
@@ -64,7 +64,7 @@ pub struct ImportReport {
     pub rows: u64,
     /// Number of files that were taken as they are.
     pub files: usize,
-    /// How many of them are hard links; the others are copies.
+    /// Number of these files that are hard links; the others are copies.
     pub linked: usize,
     /// Files whose rows were read and written again.
     pub rewritten: Vec<RewrittenFile>,
@@ -76,7 +76,7 @@ pub struct ImportReport {
 pub struct RewrittenFile {
     /// Its path or URL.
     pub location: String,
-    /// Why its rows had to be written again.
+    /// The reason for which its rows had to be written again.
     pub reason: String,
     /// Number of rows.
     pub rows: u64,
@@ -152,7 +152,7 @@ fn import_table(
     Ok((Table::start(Arc::clone(engine), true)?, report))
 }
 
-/// Whether a folder has nothing but what an import leaves that was killed.
+/// Whether a folder is empty apart from leftovers of a killed import.
 fn has_unfinished_import(folder: &Path) -> Result<bool> {
     if database_path(folder).is_file() {
         return Ok(false);
@@ -170,7 +170,7 @@ fn has_unfinished_import(folder: &Path) -> Result<bool> {
 pub(crate) fn import_files(write: &mut OpenWrite, source: &Dataset, import: ImportOptions) -> Result<ImportReport> {
     let engine = Arc::clone(write.engine());
     let schema = Arc::clone(write.schema());
-    // What an import has left that was killed. The table has no commit, so that nothing reads its files.
+    // Leftovers of a killed import. The table has no commit, so that nothing reads its files.
     remove_unnamed(&engine)?;
     let options = DatasetOptions::new().partitions(false).plain_files(true).runtime(&engine.runtime);
     let mut report = ImportReport::default();

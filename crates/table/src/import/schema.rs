@@ -31,7 +31,7 @@ fn plain_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Why a file with these columns cannot be a file of the table as it is; `None` if it can.
+/// The reason for which a file with these columns cannot be a file of the table as it is; `None` if it can.
 pub(super) fn difference(file: &Schema, schema: &TableSchema) -> Option<String> {
     let (own, columns) = (file.fields(), schema.arrow().fields());
     if let Some(float) = schema.key().fields().iter().find(|field| has_floats(field.data_type())) {

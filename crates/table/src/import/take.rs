@@ -15,7 +15,7 @@ use crate::records::{FileEntry, NO_ORDER};
 use crate::row::TableSchema;
 use crate::write::{NewFile, NewFiles, OpenWrite};
 
-/// What the rows of a file are to the table.
+/// A file of the dataset.
 pub(super) enum Source {
     Taken(TakenFile),
     /// A file with this place in the dataset.

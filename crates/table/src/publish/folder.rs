@@ -23,7 +23,7 @@ pub(super) const COMMIT: &str = "lath.commit";
 pub(super) const VERSION: &str = "lath.version";
 pub(super) const PARTS: &str = "lath.parts";
 
-/// A kind of file beside the metadata file.
+/// A kind of file next to the metadata file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// The manifest of data files.

@@ -119,7 +119,7 @@ fn file_name(location: &str) -> &str {
 #[derive(Debug, Default)]
 struct Parts {
     manifests: Vec<ManifestFile>,
-    /// The names of the files beside the manifest list.
+    /// The names of the files next to the manifest list.
     names: BTreeSet<String>,
     summary: BTreeMap<String, String>,
     added_rows: u64,

@@ -41,7 +41,7 @@ pub(crate) struct CurrentLog {
     /// The version of the table that it shows.
     pub(crate) table_version: u64,
     pub(crate) time_ms: i64,
-    /// Number of commits that are there.
+    /// Number of commits in the folder.
     pub(crate) commits: usize,
     pub(super) id: String,
     pub(super) created_ms: i64,
@@ -240,9 +240,9 @@ impl DeltaLog {
     fn names(&self) -> Result<Names> {
         let mut names = Names::default();
         for name in self.file_names()? {
-            if let Some(version) = version_of(&name, ".json") {
+            if let Some(version) = parse_version(&name, ".json") {
                 names.commits.push(version);
-            } else if let Some(version) = version_of(&name, ".checkpoint.parquet") {
+            } else if let Some(version) = parse_version(&name, ".checkpoint.parquet") {
                 names.checkpoints.push(version);
             }
         }
@@ -312,7 +312,7 @@ fn checkpoint_name(version: u64) -> String {
 }
 
 /// The version in the name of a commit or a checkpoint.
-fn version_of(name: &str, ending: &str) -> Option<u64> {
+fn parse_version(name: &str, ending: &str) -> Option<u64> {
     let digits = name.strip_suffix(ending)?;
     (digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
 }

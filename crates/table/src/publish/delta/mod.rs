@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 1. deletion vectors are written to a new file of `_vectors` and synced, and so is the store | no commit of the log names them; they are removed after a later checkpoint |
 //! | 2. the commit is written under another name, synced, linked to its name, which no file may have yet, and its folder synced | it is there or not |
-//! | 3. every so many commits, a checkpoint is written under another name, synced, renamed, and `_last_checkpoint` replaced | readers take the commits |
+//! | 3. after every 32nd commit, a checkpoint is written under another name, synced, renamed, and `_last_checkpoint` replaced | readers take the commits |
 //! | 4. commits and checkpoints before an older checkpoint are removed, and vectors that no version has whose readers may be running | the next checkpoint removes them |
 //!
 //! Columns are found by their names, since readers of tables with `columnMapping` by id (delta-rs 1.6, DuckDB 1.5) look for the names and return nulls,
