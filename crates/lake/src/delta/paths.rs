@@ -33,7 +33,7 @@ pub(super) fn resolve_below(folder: &Folder, below: &str, path: &str) -> Result<
 
 /// One text for all paths of the same file: relative to the table's folder, if it is there, and decoded.
 pub(super) fn canonical<'p>(folder: &Folder, path: &'p str) -> Result<Cow<'p, str>> {
-    if !path.contains(['%', ':']) && !path.starts_with('/') {
+    if !path.bytes().any(|byte| byte == b'%' || byte == b':') && !path.starts_with('/') {
         return Ok(Cow::Borrowed(path));
     }
     let found = resolve(folder, path)?;
