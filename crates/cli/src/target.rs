@@ -20,7 +20,7 @@ pub(crate) struct Target {
 
 enum Sink {
     Stream(Box<dyn Write + Send>),
-    File(AtomicFile),
+    File(Box<AtomicFile>),
 }
 
 impl Target {
@@ -53,7 +53,7 @@ impl Target {
         check_folder(path, &name)?;
         let file = AtomicFile::create_with(path, interrupt::uncommitted())
             .map_err(|error| Failure::writing_file(&name, error))?;
-        Ok(Self::new(Sink::File(file), name))
+        Ok(Self::new(Sink::File(Box::new(file)), name))
     }
 
     /// The object at the URL `path`, which replaces the one with `version` and no other.
@@ -62,7 +62,7 @@ impl Target {
         check_folder(path, &name)?;
         let file = AtomicFile::replace_version(path, version, interrupt::uncommitted())
             .map_err(|error| Failure::writing_file(&name, error))?;
-        Ok(Self::new(Sink::File(file), name))
+        Ok(Self::new(Sink::File(Box::new(file)), name))
     }
 
     fn new(sink: Sink, name: String) -> Self {
@@ -120,7 +120,7 @@ impl OutputFiles {
     pub(crate) fn target(&mut self, name: &str) -> Result<Target> {
         let path = self.folder.join(name).display().to_string();
         match self.files.file(name) {
-            Ok(file) => Ok(Target::new(Sink::File(file), path)),
+            Ok(file) => Ok(Target::new(Sink::File(Box::new(file)), path)),
             Err(error) => Err(Failure::writing_file(&path, error)),
         }
     }
