@@ -30,6 +30,7 @@ import polars
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
+from deltalake import DeltaTable, QueryBuilder
 from keyed import Case
 from pyiceberg.expressions import EqualTo, IsNull
 from pyiceberg.table import StaticTable
@@ -42,7 +43,7 @@ def extension(name):
 
 
 CONNECTION = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-for name in ("avro", "httpfs", "iceberg"):
+for name in ("avro", "delta", "httpfs", "iceberg"):
     CONNECTION.execute(f"LOAD '{extension(name)}'")
 CONNECTION.execute("SET TimeZone = 'UTC'")
 
@@ -66,6 +67,29 @@ def read_duckdb(path, columns):
     names = ", ".join(f'"{name}"' for name in columns)
     return CONNECTION.execute(f"SELECT {names} FROM iceberg_scan('{path}') ORDER BY id").fetchall()
 
+
+def read_delta_rs(path, columns):
+    names = ", ".join(f'"{name}"' for name in columns)
+    query = QueryBuilder().register("t", DeltaTable(str(path)))
+    rows = pa.table(query.execute(f"SELECT {names} FROM t ORDER BY id").read_all())
+    return list(zip(*(rows.column(name).to_pylist() for name in columns)))
+
+
+def read_delta_polars(path, columns):
+    return polars.scan_delta(str(path)).select(columns).sort("id").collect().rows()
+
+
+def read_delta_duckdb(path, columns):
+    names = ", ".join(f'"{name}"' for name in columns)
+    return CONNECTION.execute(f"SELECT {names} FROM delta_scan('{path}') ORDER BY id").fetchall()
+
+
+# Readers of Delta Lake; not of columns that were renamed or that have defaults.
+DELTA_READERS = {
+    "deltalake": read_delta_rs,
+    "polars": read_delta_polars,
+    "duckdb": read_delta_duckdb,
+}
 
 READERS = {
     "pyiceberg": (importlib.metadata.version("pyiceberg"), read_pyiceberg),
@@ -239,6 +263,56 @@ def mapped(lath, faults):
                     if found != wanted:
                         print(f"{name}: mapped {column} = {choice!r} finds {len(found)} rows instead of {len(wanted)}")
                         faults[name] += 1
+
+
+def delta(lath, cases, faults):
+    """Tables that are published as ones of Delta Lake, past two checkpoints, alone or also as ones of Iceberg; read again after the folder was moved."""
+    types = {"text": pa.string(), "number": pa.int32(), "price": pa.decimal128(9, 2), "moment": pa.timestamp("us", "UTC"), "inner": pa.struct([("x", pa.int64())])}
+    schema = pa.schema([("id", pa.int64()), *types.items()])
+    start = datetime.datetime(2024, 2, 29, tzinfo=datetime.timezone.utc)
+    values = lambda n: [None] * 5 if n % 7 == 0 else [f"é {n}", n * 7_000_000 - 10**9, decimal.Decimal(n) / 4, start + datetime.timedelta(hours=n, microseconds=n), {"x": n}]
+    for seed in range(cases):
+        choice = random.Random(seed)
+        with tempfile.TemporaryDirectory() as folder:
+            folder, rows = pathlib.Path(folder), {}
+            table = Case.__new__(Case)
+            table.lath, table.steps = lath, []
+            base = folder / "base"
+            at = ("--table", "t")
+
+            def put(ids):
+                new = {id: values(choice.randrange(300)) for id in ids}
+                rows.update(new)
+                pq.write_table(pa.Table.from_pylist([dict(zip(schema.names, [id, *row])) for id, row in new.items()], schema), folder / "rows.parquet")
+                return folder / "rows.parquet"
+
+            def compare_all(path, what):
+                expected = [(id, *map(plain, rows[id])) for id in sorted(rows)]
+                for name, read in DELTA_READERS.items():
+                    read_plain = lambda path, columns: [tuple(map(plain, row)) for row in read(path, columns)]
+                    faults[name] = faults.get(name, 0) + (not compare(name, read_plain, (path, schema.names, expected), f"Delta, seed {seed}, {what}"))
+
+            table.run("table", "create", base, *at, "--key", "id", put(range(100)))
+            table.run("sql", "--database", base, f"CALL publish('t', formats => '{choice.choice(['delta', 'iceberg,delta'])}')")
+            for step in range(70):
+                match choice.randrange(5):
+                    case 0:
+                        gone = choice.sample(range(400), 20)
+                        [rows.pop(id, None) for id in gone]
+                        table.run("table", "delete", base, *at, *gone)
+                    case 1:
+                        table.run("table", "compact", base, *at)
+                    case _:
+                        table.run("table", "upsert", base, *at, put(choice.sample(range(400), choice.choice([1, 30, 150]))))
+                table.run("sql", "--database", base, "CALL publish_now('t')")
+                if step % 8 == 0 or step > 60:
+                    compare_all(base / "table-000001", f"step {step}")
+            gone = DeltaTable(str(base / "table-000001")).vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
+            if gone:
+                print(f"deltalake: VACUUM would remove {gone[:3]}")
+                faults["deltalake"] += 1
+            base.rename(folder / "moved")
+            compare_all(folder / "moved" / "table-000001", "moved")
 
 
 def plain(value):
@@ -447,6 +521,7 @@ def main(lath, cases):
     types(lath, faults)
     nested(lath, faults)
     mapped(lath, faults)
+    delta(lath, max(1, cases // 5), faults)
     folders(lath, faults)
     beside_a_writer(lath, 60 if "LATH_FULL" in os.environ else 5, faults)
     rows = histories(lath, cases, first_seed, faults, equal)
