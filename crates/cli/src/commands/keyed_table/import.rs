@@ -28,7 +28,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<Outcome> {
 }
 
 fn source(args: &ImportArgs) -> Result<Dataset> {
-    if let Some(lake) = lake::find(std::slice::from_ref(&args.source), &args.open)? {
+    if let Some(lake) = lake::find(std::slice::from_ref(&args.source), &args.open, None)? {
         return Ok(lake.dataset().clone());
     }
     let open = OpenArguments::of(&args.open)?.add_to(OpenOptions::new());
