@@ -7,6 +7,7 @@ use lath_store::Durability;
 
 use crate::error::{Error, Result};
 use crate::maintenance::flush::flush_and_publish;
+use crate::maintenance::make_publishable;
 use crate::publish::{DeltaLog, MappedColumn, MetadataFolder, PublishedCommit, mapped_columns, remove_log, setting};
 use crate::records::Publishing;
 use crate::table::Table;
@@ -106,6 +107,9 @@ impl Table {
     /// With [`delta`](PublishOptions::delta) it is also, or only, published as a table of [Delta Lake](https://delta.io), with deletion vectors, in the folder
     /// `_delta_log`.
     ///
+    /// Files that readers would not read as they are (of earlier versions of Lath, imported, of columns that were renamed or widened in a way that a format does
+    /// not follow) are written again first.
+    ///
     /// Rows that are in the store alone are not published before the next flush. Compaction leaves the rows that are published as they are.
     ///
     /// ```
@@ -144,6 +148,7 @@ impl Table {
             map_types: options.map_types,
         });
         let before = setting(engine)?;
+        let rewritten = publishing.map(|setting| make_publishable(engine, setting)).transpose()?.unwrap_or(0);
         let (had_iceberg, had_delta) = before.map_or((false, false), |before| (before.iceberg, before.delta));
         if before != publishing {
             self.set_publishing(publishing)?;
@@ -159,7 +164,7 @@ impl Table {
             return published;
         }
         self.remove_metadata(had_iceberg && !options.iceberg, had_delta && !options.delta)?;
-        published
+        published.map(|published| PublishedCommit { rewritten, ..published })
     }
 
     /// Flushes, and so publishes the last commit of a table that is [published](Self::publish).

@@ -92,10 +92,19 @@ pub(crate) fn rewrite_unverified(engine: &Arc<Engine>) -> Result<()> {
     while let pinned = Commit::newest(engine)?
         && let Some(entry) = pinned.manifest().files().iter().find(|entry| !entry.is_checksummed).cloned()
     {
-        let order = RowOrder::from_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
-        merge_chosen(engine, pinned, order, &[entry])?;
+        drop(pinned);
+        rewrite_file(engine, entry.number)?;
     }
     Ok(())
+}
+
+/// Writes a file again in the newest schema, if it is still there. The caller keeps files from coming and going.
+pub(crate) fn rewrite_file(engine: &Arc<Engine>, number: u64) -> Result<()> {
+    let pinned = Commit::newest(engine)?;
+    let entry = pinned.manifest().files().iter().find(|entry| entry.number == number).cloned();
+    let Some(entry) = entry else { return Ok(()) };
+    let order = RowOrder::from_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
+    merge_chosen(engine, pinned, order, &[entry]).map(drop)
 }
 
 /// Merges files, in one commit.

@@ -7,6 +7,7 @@ mod file_check;
 mod float_values;
 pub(crate) mod flush;
 mod old_files;
+mod unpublishable;
 pub(crate) mod vacuum;
 
 pub(crate) use self::background::Background;
@@ -17,4 +18,5 @@ pub(crate) use self::compact::rewrite_unverified;
 pub(crate) use self::float_values::use_float_values;
 pub use self::flush::FlushReport;
 pub(crate) use self::old_files::move_old_files;
+pub(crate) use self::unpublishable::make_publishable;
 pub(crate) use self::vacuum::{Activity, remove_orphans, remove_unnamed};

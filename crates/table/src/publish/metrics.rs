@@ -71,6 +71,18 @@ pub(super) fn data_file(
     Ok(described)
 }
 
+/// Whether the columns of a file have the numbers of its schema.
+pub(super) fn has_numbers(
+    engine: &Engine,
+    newest: &Arc<Commit>,
+    schema: &Arc<TableSchema>,
+    entry: &FileEntry,
+) -> Result<bool> {
+    let checksums = engine.checksums(&mut Arc::clone(newest), entry).unwrap_or_default();
+    let file = DataFile::without_keys(&engine.folder, entry, schema, checksums, &engine.dataset)?.file().open()?;
+    Ok(check_numbers(file.schema(), &*schema.with_version(entry.schema)?, entry).is_ok())
+}
+
 /// Refuses a file without numbers of columns, as versions before this one wrote for types that Arrow lacks: readers would find nulls.
 fn check_numbers(found: &Schema, stored: &TableSchema, entry: &FileEntry) -> Result<()> {
     for (column, field) in stored.arrow().fields().iter().enumerate() {
@@ -78,7 +90,7 @@ fn check_numbers(found: &Schema, stored: &TableSchema, entry: &FileEntry) -> Res
         let numbered = stored.file_schema().fields().get(column).map(numbers);
         if found.fields().get(column).map(numbers) != numbered {
             let (column, file) = (field.name(), &entry.name);
-            let what = "has no number there, so that readers of Iceberg would find nulls: export the table, and create it again";
+            let what = "has no number there, so that readers of Iceberg would find nulls: lath table publish --as iceberg writes it again";
             return Err(Error::publish(format!("column {column} of {file} {what}")));
         }
     }

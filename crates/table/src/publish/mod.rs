@@ -47,6 +47,30 @@ pub(crate) fn mapped_columns(engine: &Engine) -> Result<Vec<MappedColumn>> {
     Ok(widened(View::schema(&Commit::newest(engine)?).file_schema()).1)
 }
 
+/// The numbers of the files of a commit that readers of the formats would not read as they are: their fields have no numbers, or they have columns
+/// of an older version in a way that readers do not follow. Types that a format lacks are an error.
+pub(crate) fn unpublishable(engine: &Engine, commit: &Arc<Commit>, setting: Publishing) -> Result<Vec<u64>> {
+    let newest = View::schema(commit);
+    let iceberg = setting.iceberg.then(|| schema::iceberg_schema(newest, setting.map_types)).transpose()?;
+    if setting.delta {
+        delta::check_types(newest, setting.map_types)?;
+    }
+    let mut found = Vec::new();
+    for entry in commit.manifest().files() {
+        let stored = newest.with_version(entry.schema)?;
+        let is_fit = match &iceberg {
+            Some(schema) => {
+                schema::check_widening(&stored, schema).is_ok() && metrics::has_numbers(engine, commit, newest, entry)?
+            }
+            None => true,
+        };
+        if !is_fit || (setting.delta && delta::check_columns(&stored, newest).is_err()) {
+            found.push(entry.number);
+        }
+    }
+    Ok(found)
+}
+
 /// A commit that is published.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +85,8 @@ pub struct PublishedCommit {
     pub metadata: PathBuf,
     /// The columns that are published in a wider type, because the format lacks theirs.
     pub mapped: Vec<MappedColumn>,
+    /// Number of files that were written again before, because readers would not have read them as they were.
+    pub rewritten: usize,
 }
 
 /// The store's commit that the oldest published version shows; `None` if nothing is published. Files that were dropped later stay.
@@ -88,5 +114,5 @@ pub(crate) fn publish_if_set(engine: &Arc<Engine>, files: CommitFiles<'_>) -> Re
     let (metadata, version) = iceberg.or(delta).unwrap_or_default();
     let rows = files.files().iter().map(|entry| entry.rows - files.deleted_count(entry)).sum();
     let mapped = widened(files.schema().file_schema()).1;
-    Ok(Some(PublishedCommit { version, rows, files: files.files().len(), metadata, mapped }))
+    Ok(Some(PublishedCommit { version, rows, files: files.files().len(), metadata, mapped, rewritten: 0 }))
 }

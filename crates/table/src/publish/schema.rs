@@ -14,7 +14,7 @@ pub(super) fn iceberg_schema(schema: &TableSchema, map_types: bool) -> Result<Sc
     let key = schema.key();
     for (old, numbered) in schema.arrow().fields().iter().zip(schema.file_schema().fields()) {
         if nested_ids(numbered).contains(&None) {
-            let what = "the fields within it have no numbers, as in tables that earlier versions of Lath have made: export the table, and create it again";
+            let what = "the fields within it have no numbers, as in tables that earlier versions of Lath have made: lath table publish --as iceberg numbers them";
             return Err(Error::publish(format!("column {}: {what}", old.name())));
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn check_widening(older: &TableSchema, newest: &Schema) -> Result<()>
         let Some(now) = newest.field(older.id(column).cast_signed()) else { continue };
         let then = one_field(field)?;
         if !is_widening(&then.field_type, &now.field_type) {
-            let what = "files have it in a narrower type, which readers of Iceberg do not widen to this one: it can be published once these files are merged";
+            let what = "files have it in a narrower type, which readers of Iceberg do not widen to this one: lath table publish --as iceberg writes these files again";
             return Err(Error::publish(format!("column {}: {what}", now.name)));
         }
     }

@@ -31,6 +31,10 @@ pub(super) fn run(args: &PublishArgs) -> Result<Outcome> {
     let published = published.map_err(table_failure)?;
     let (rows, files) = (plural(published.rows, "row"), plural(published.files as u64, "file"));
     let mut text = format!("{rows} in {files}: {}\n", published.metadata.display());
+    if published.rewritten > 0 {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{} written again", plural(published.rewritten as u64, "file"));
+    }
     for mapped in &published.mapped {
         // Writing to a string does not fail.
         let _ = writeln!(text, "column {}: {} as {}", mapped.column, mapped.from, mapped.to);

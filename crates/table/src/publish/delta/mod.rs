@@ -26,12 +26,15 @@ use serde_json::json;
 
 use self::actions::{Action, Add};
 use self::schema::{check_schema, schema_string};
+
+pub(super) use self::schema::check_columns;
 use self::statistics::statistics;
 use self::vectors::{VectorPlace, write_vectors};
 use super::commit_files::CommitFiles;
 use super::identity::{new_uuid, now_ms, uuid_text};
 use crate::error::Result;
 use crate::records::Publishing;
+use crate::row::TableSchema;
 use crate::view::{Commit, Engine};
 
 pub(crate) use self::log::DeltaLog;
@@ -64,6 +67,11 @@ pub(super) fn publish(engine: &Arc<Engine>, files: &CommitFiles<'_>, setting: Pu
         }
     }
     Ok((log.commit_path(version), files.version()))
+}
+
+/// Refuses types that Delta Lake lacks.
+pub(super) fn check_types(schema: &TableSchema, map_types: bool) -> Result<()> {
+    schema_string(schema, map_types).map(drop)
 }
 
 /// The actions of the next commit; `None` if nothing has changed.

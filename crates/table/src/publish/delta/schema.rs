@@ -1,5 +1,7 @@
 //! The schema of a table as that of one of Delta Lake.
 
+use std::collections::BTreeSet;
+
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use serde_json::{Value, json};
 
@@ -78,11 +80,15 @@ fn type_json(field: &Field, path: &str) -> Result<Value> {
     })
 }
 
-/// Refuses files that readers of Delta Lake would read in another way: they find columns by name, and have no defaults.
+/// Refuses files that readers of Delta Lake would read in another way.
 pub(super) fn check_schema(files: &CommitFiles<'_>) -> Result<()> {
-    let newest = files.schema();
-    for entry in files.files().iter().filter(|entry| entry.schema != newest.version()) {
-        let stored = newest.with_version(entry.schema)?;
+    let versions: BTreeSet<u32> = files.files().iter().map(|entry| entry.schema).collect();
+    versions.into_iter().try_for_each(|version| check_columns(&*files.schema().with_version(version)?, files.schema()))
+}
+
+/// Refuses files of a version of the schema that readers of Delta Lake would read in another way: they find columns by name, and have no defaults.
+pub(crate) fn check_columns(stored: &TableSchema, newest: &TableSchema) -> Result<()> {
+    if stored.version() != newest.version() {
         for (column, field) in newest.arrow().fields().iter().enumerate() {
             let name = field.name();
             let own = stored.place_of_id(newest.id(column)).map(|place| stored.arrow().field(place));
@@ -94,7 +100,7 @@ pub(super) fn check_schema(files: &CommitFiles<'_>) -> Result<()> {
                 None if newest.has_default(column) => "files lack it, and Delta Lake has no defaults for their rows",
                 _ => continue,
             };
-            let how = "repair the table (lath table repair), which writes these files again";
+            let how = "lath table publish --as delta writes these files again";
             return Err(Error::publish(format!("column {name}: {what}: {how}")));
         }
     }

@@ -159,12 +159,14 @@ fn both() -> PublishOptions {
     PublishOptions::new().delta(true)
 }
 
-/// Each version of a log is a commit, whether it is read by all commits or by a checkpoint, and checkpoints bound the log.
+/// Each version of a log is a commit, whether it is read by all commits or by a checkpoint, and checkpoints bound the log. `LATH_FULL=1` takes six
+/// tables and twice as many steps instead of three tables.
 #[test]
 fn versions_of_the_log_have_the_rows_of_their_commits() {
     let seeded = Seeded::new("publish delta");
     let mut random = Rng::with_seed(seeded.seed());
-    for case in 0..6 {
+    let (cases, steps) = if std::env::var_os("LATH_FULL").is_some() { (6, 300) } else { (3, 150) };
+    for case in 0..cases {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().canonicalize().unwrap().join("table");
         let mut table = create(&folder);
@@ -173,7 +175,7 @@ fn versions_of_the_log_have_the_rows_of_their_commits() {
         versions.insert(table.snapshot().unwrap().version(), rows.clone());
         let keep = if case % 2 == 0 { Duration::from_secs(600) } else { Duration::ZERO };
         table.publish(both().iceberg(case % 3 > 0).keep(keep)).unwrap();
-        for _ in 0..300 {
+        for _ in 0..steps {
             match random.u8(..12) {
                 0..=2 => {
                     let count = if random.u8(..9) == 0 { 300 } else { random.usize(1..30) };
