@@ -147,7 +147,14 @@ fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
 fn attach(parser: &mut DFParser<'_>) -> Result<Statement> {
     let database = parser.parser.parse_keyword(Keyword::DATABASE);
     let if_not_exists = parser.parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
-    let location = parser.parser.parse_literal_string()?;
+    let location = match parser.parser.next_token().token {
+        Token::SingleQuotedString(location) => location,
+        other => {
+            return plan_err!(
+                "ATTACH is followed by a location in single quotes, as 'rest://lake.example', and not by {other}"
+            );
+        }
+    };
     parser.parser.expect_keyword(Keyword::AS)?;
     let name = parser.parser.parse_identifier()?;
     let mut given = Vec::new();
