@@ -83,7 +83,7 @@ impl TablePredicate {
     /// The predicate for a table with the columns of `schema`.
     ///
     /// # Errors
-    /// [`Error::Predicate`](crate::Error::Predicate) if the predicate does not fit the columns.
+    /// [`Error::Invalid`](crate::Error::Invalid) if the predicate does not fit the columns.
     pub fn new(predicate: &Predicate, schema: &Schema) -> Result<Self> {
         let leaf = |path: &[usize]| table_leaf(schema.fields(), path);
         Ok(Self { bound: predicate.bind(&BindContext::new(schema).with_leaves(&leaf))? })
