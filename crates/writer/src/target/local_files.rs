@@ -63,8 +63,8 @@ impl LocalFiles {
                 path.display()
             )));
         }
-        // It is removed with the temporary folder.
-        AtomicFile::create(temporary)
+        // In the same list: while the temporary folder is removed, no file may come into it.
+        AtomicFile::create_with(temporary, self.entry.list())
     }
 
     /// The path to write a file to; missing folders are created.
@@ -74,8 +74,10 @@ impl LocalFiles {
         }
         let temporary = self.temporary.join(path);
         if let Some(folder) = temporary.parent() {
-            let made = fs::create_dir_all(folder);
-            made.map_err(|error| located(Error::io("create a folder for the files", error), &self.name))?;
+            self.entry.while_begun(|| {
+                let made = fs::create_dir_all(folder);
+                made.map_err(|error| located(Error::io("create a folder for the files", error), &self.name))
+            })?;
         }
         self.files.insert(path.to_owned());
         Ok(temporary)

@@ -156,11 +156,12 @@ fn what_is_abandoned_is_neither_left_nor_committed() {
     let mut file = AtomicFile::create_with(&path, &uncommitted).unwrap();
     let mut files = AtomicFiles::create_with(folder.path().join("new/deep"), "parts", &uncommitted).unwrap();
     let part = AtomicFile::create_with(files.path("part").unwrap(), &uncommitted).unwrap();
+    let begun = files.file("begun").unwrap();
     uncommitted.abandon();
     assert_eq!(names(folder.path()), ["committed", "f"]);
     file.write_all(b"new").unwrap();
-    for error in [file.commit(), part.commit(), files.commit(), AtomicFile::create_with(&path, &uncommitted).map(drop)]
-    {
+    let later = [files.file("later").map(drop), AtomicFile::create_with(&path, &uncommitted).map(drop)];
+    for error in [file.commit(), part.commit(), begun.commit(), files.commit()].into_iter().chain(later) {
         assert!(matches!(error, Err(Error::Cancelled)), "{error:?}");
     }
     assert_eq!(names(folder.path()), ["committed", "f"]);

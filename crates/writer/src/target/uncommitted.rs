@@ -121,6 +121,19 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    pub(super) fn list(&self) -> &UncommittedFiles {
+        &self.list
+    }
+
+    /// Does some work while no other thread can abandon this.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] if it was abandoned before; errors of `work`.
+    pub(super) fn while_begun<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let state = self.list.lock();
+        if state.begun.contains_key(&self.id) { work() } else { Err(Error::Cancelled) }
+    }
+
     /// Lets `put_in_place` rename the temporary file, while no other thread can abandon it.
     ///
     /// # Errors
