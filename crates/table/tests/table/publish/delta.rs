@@ -160,12 +160,12 @@ fn both() -> PublishOptions {
 }
 
 /// Each version of a log is a commit, whether it is read by all commits or by a checkpoint, and checkpoints bound the log. `LATH_FULL=1` takes six
-/// tables and twice as many steps instead of three tables.
+/// tables and more steps instead of three tables.
 #[test]
 fn versions_of_the_log_have_the_rows_of_their_commits() {
     let seeded = Seeded::new("publish delta");
     let mut random = Rng::with_seed(seeded.seed());
-    let (cases, steps) = if std::env::var_os("LATH_FULL").is_some() { (6, 300) } else { (3, 150) };
+    let (cases, steps) = if std::env::var_os("LATH_FULL").is_some() { (6, 300) } else { (3, 240) };
     for case in 0..cases {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().canonicalize().unwrap().join("table");
