@@ -148,6 +148,7 @@ def catalog(tmp_path: Path) -> Iterator[str]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"127.0.0.1:{server.server_port}"
     server.shutdown()
+    server.server_close()
     table.close()
 
 
