@@ -259,7 +259,8 @@ def mapped(lath, faults):
         for column, type in wide.items():
             for choice in [*{row[column] for row in expected if row[column] is not None}][:200:8] if column == "id" else {row[column] for row in expected}:
                 wanted = [row["id"] for row in expected if row[column] == choice]
-                for name, found in conditions(folder / "t", column, choice, type):
+                # pyarrow compares no half floats, so that conditions of pyiceberg on them are an error.
+                for name, found in conditions(folder / "t", column, choice, type, column != "half"):
                     if found != wanted:
                         print(f"{name}: mapped {column} = {choice!r} finds {len(found)} rows instead of {len(wanted)}")
                         faults[name] += 1
@@ -372,7 +373,7 @@ def nested(lath, faults):
                 faults[name] += not compare(name, read_one, (folder / "d" / "table-000001", ["id", column], expected), f"column {column}")
 
 
-def conditions(table, column, choice, type):
+def conditions(table, column, choice, type, by_pyiceberg=True):
     """For each reader the numbers of the rows with a value, in order. Bounds rule out files."""
     frame = polars.scan_iceberg(str(table))
     if choice is None:
@@ -382,6 +383,8 @@ def conditions(table, column, choice, type):
         condition, values, expression = f'"{column}" = ?', [choice], polars.col(column) == polars.lit(value)
         # pyiceberg takes text for types that its conditions have no values of.
         filter = EqualTo(column, choice) if isinstance(choice, (bool, int, float, str, bytes, decimal.Decimal)) else None
+    if not by_pyiceberg:
+        filter = None
     query = f"SELECT id FROM iceberg_scan('{table}') WHERE {condition} ORDER BY id"
     yield "duckdb", [row[0] for row in CONNECTION.execute(query, values).fetchall()]
     yield "polars", frame.filter(expression).select("id").sort("id").collect()["id"].to_list()
