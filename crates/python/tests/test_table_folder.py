@@ -163,7 +163,7 @@ def test_tables_of_rest_catalogs_are_read_by_their_locations(catalog: str, monke
     assert session.sql("SELECT max(name) AS m FROM lake.public.people WHERE id < 5").to_arrow().to_pylist() == [{"m": "n4"}]
     assert session.sql("SHOW TABLES FROM lake").to_arrow()["table_name"].to_pylist() == ["people"]
     with pytest.raises(lath.Error, match="there is no such thing"):
-        lath.open(f"rest://{catalog}/public/nobody")
+        lath.open(f"rest://{catalog}/public/missing")
     monkeypatch.setenv("LATH_REST_TOKEN", "wr0ng-token")
     with pytest.raises(lath.Error, match="LATH_REST_TOKEN") as failed:
         lath.open(location)

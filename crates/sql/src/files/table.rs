@@ -57,7 +57,7 @@ pub struct LathTable {
     file_columns: FileColumns,
     /// The condition that all rows of the table satisfy.
     condition: Predicate,
-    /// What the table is, if it is one of Delta Lake or Iceberg.
+    /// The location and format of a table of Delta Lake or Iceberg.
     lake: Option<Arc<str>>,
     /// Statistics from footers, after the first query that needs them.
     statistics: Arc<OnceLock<KnownStatistics>>,

@@ -11,7 +11,7 @@ use super::take::Source;
 use crate::error::{Error, Result};
 use crate::row::TableSchema;
 
-/// Refuses two rows with the same key. Files whose keys ascend and lie between those of other files are not looked at again.
+/// Returns an error if two rows have the same key. A sorted file whose range of keys overlaps no other range is not compared.
 pub(super) fn check_distinct(
     schema: &Arc<TableSchema>,
     source: &Dataset,
