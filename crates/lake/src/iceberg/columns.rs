@@ -28,7 +28,6 @@ impl TableColumns {
     pub(super) fn new(schema: &Schema, names: &StoredNames) -> Result<Self> {
         let mut fields = Vec::with_capacity(schema.fields.len());
         for field in &schema.fields {
-            check_type(field, &field.name)?;
             fields.push(field.to_arrow().map_err(|error| located(error, &format!("column {:?}", field.name)))?);
         }
         let mut by_path = HashMap::new();
@@ -62,14 +61,6 @@ fn add_paths(fields: &[Field], above: &mut Vec<String>, paths: &mut HashMap<Vec<
     }
 }
 
-/// An error for a type that is not read.
-fn check_type(field: &Field, path: &str) -> Result<()> {
-    if field.field_type == Type::Variant {
-        return Err(Error::unsupported(format!("column {path:?} of Iceberg's type variant")));
-    }
-    field.field_type.children().into_iter().try_for_each(|child| check_type(child, &format!("{path}.{}", child.name)))
-}
-
 /// How a field is found in files.
 pub(super) fn mapped(field: &Field, names: &StoredNames) -> Result<MappedColumn> {
     let mut column = MappedColumn::new(&field.name).id(field.id);
@@ -79,6 +70,9 @@ pub(super) fn mapped(field: &Field, names: &StoredNames) -> Result<MappedColumn>
     if let (Some(default), Type::Primitive(_)) = (&field.initial_default, &field.field_type) {
         let arrow = field.to_arrow().map_err(|error| located(error, &format!("column {:?}", field.name)))?;
         column = column.default_value(literal_array(default, arrow.data_type())?);
+    }
+    if field.field_type == Type::Variant {
+        column = column.variant();
     }
     let children = field.field_type.children().into_iter().map(|child| mapped(child, names));
     Ok(column.fields(children.collect::<Result<Vec<_>>>()?))

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::builder::{Int32Builder, Int64Builder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
 use lath_iceberg::{
     DataFile, FileContent, Literal, ManifestContent, ManifestEntry, ManifestFile, ManifestSettings, PuffinWriter,
@@ -575,6 +575,56 @@ fn damaged_and_missing_files_are_errors_and_never_fewer_rows() {
             }
         }
         assert!(errors * 4 > same, "{errors} errors, {same} files that are not read");
+    }
+}
+
+#[test]
+fn variants_are_their_two_parts_and_shredded_ones_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |values: [Option<&'static [u8]>; 2]| Arc::new(BinaryArray::from(values.to_vec())) as ArrayRef;
+    let (metadata, values) = (bytes([Some(&[1, 0, 0]), Some(&[1, 0, 0])]), bytes([Some(&[12, 7]), None]));
+    let typed: ArrayRef = Arc::new(Int64Array::from(vec![None, Some(7)]));
+    for is_shredded in [false, true] {
+        let mut table = Table::new(&folder.path().join(is_shredded.to_string()), 3, "/lake/t");
+        let variant = |id: i32, name: &str| json!({"id": id, "name": name, "required": false, "type": "variant"});
+        table.metadata["schemas"][0]["fields"].as_array_mut().unwrap().push(variant(6, "v"));
+        table.metadata["last-column-id"] = json!(6);
+        let mut parts = vec![
+            (Arc::new(Field::new("metadata", DataType::Binary, false)), Arc::clone(&metadata)),
+            (Arc::new(Field::new("value", DataType::Binary, true)), Arc::clone(&values)),
+        ];
+        if is_shredded {
+            parts.push((Arc::new(Field::new("typed_value", DataType::Int64, true)), Arc::clone(&typed)));
+        }
+        let array = StructArray::from(parts);
+        let stored = id(Field::new("renamed", array.data_type().clone(), true), 6);
+        let (path, place) = table.new_path("data.parquet");
+        let size = write_file(&place, vec![(stored, Arc::new(array))], 10);
+        table.entries.push((0, ManifestEntry::added(DataFile::new(FileContent::Data, &path, 2, size))));
+        // Other files lack the column.
+        table.commit(&mut fastrand::Rng::with_seed(1));
+        let read = open(table.folder.to_str().unwrap(), &LakeOptions::new()).and_then(|lake| {
+            let dataset = lake.dataset();
+            assert_eq!(dataset.schema().field(4).extension_type_name(), Some("arrow.parquet.variant"));
+            dataset.scan().select(["v"]).build()?.collect::<Result<Vec<_>, _>>()
+        });
+        if is_shredded {
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains("column \"v\" is a shredded Variant"), "{error}");
+            continue;
+        }
+        let mut found = Vec::new();
+        for batch in read.unwrap() {
+            let variants = batch.column(0).as_struct();
+            let part = |name: &str| variants.column_by_name(name).unwrap().as_binary_view().clone();
+            let (metadata, values) = (part("metadata"), part("value"));
+            found.extend(
+                (0..batch.num_rows()).filter(|row| variants.is_valid(*row)).map(|row| {
+                    (metadata.value(row).to_vec(), values.is_valid(row).then(|| values.value(row).to_vec()))
+                }),
+            );
+        }
+        assert_eq!(found, [(vec![1, 0, 0], Some(vec![12, 7])), (vec![1, 0, 0], None)]);
     }
 }
 
