@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use lath_parquet::{DatasetOptions, FileVersion, FolderFormat, FooterCache};
 use lath_store::{Snapshot, Store};
 
+use crate::bucket::{BucketObject, bucket_url};
 use crate::error::{Error, Result};
 use crate::file::{Entry, State};
 use crate::records::{
@@ -49,6 +50,8 @@ pub struct Catalog {
     pub(crate) folder: Folder,
     pub(crate) stale: Arc<StaleFiles>,
     pub(crate) path: PathBuf,
+    /// The object of a catalog in a bucket, of which `store` is a copy.
+    pub(crate) bucket: Option<Arc<BucketObject>>,
     /// The version that is read of the table whose files the catalog has; the latest if `None`.
     #[cfg(feature = "lake")]
     pub(crate) at: Option<lath_lake::At>,
@@ -114,10 +117,16 @@ impl Catalog {
     /// Opens the catalog at `path`, and creates it if there is none. Waits up to five seconds for other processes: a writer excludes
     /// other writers and all readers.
     ///
+    /// The path may also be the URL of an object (`s3://bucket/lake.catalog`). A catalog in a bucket has files of stores alone. Each change
+    /// replaces the object, unless another program has changed it meanwhile.
+    ///
     /// # Errors
-    /// [`Error::Store`], [`Error::Format`].
+    /// [`Error::Store`], [`Error::Format`]; [`Error::Parquet`] if a request fails.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path.as_ref(), lath_store::Options::new(), MAX_WAIT)
+        match bucket_url(path.as_ref()) {
+            Some(url) => Self::open_private(url, true),
+            None => Self::open_with(path.as_ref(), lath_store::Options::new(), MAX_WAIT),
+        }
     }
 
     /// Opens the catalog at `path` for reading and writing.
@@ -125,6 +134,9 @@ impl Catalog {
     /// # Errors
     /// [`Error::NoCatalog`] if there is none; else as [`Catalog::create`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        if let Some(url) = bucket_url(path.as_ref()) {
+            return Self::open_private(url, false);
+        }
         Self::check_is_there(path.as_ref())?;
         Self::open_with(path.as_ref(), lath_store::Options::new().create(false), MAX_WAIT)
     }
@@ -134,13 +146,47 @@ impl Catalog {
         Self::open_with(path, lath_store::Options::new().create(false), MAX_BRIEF_WAIT)
     }
 
-    /// Opens the catalog at `path` for reading.
+    /// Opens the catalog at `path` for reading. The newest version of a catalog in a bucket is copied to the user's cache once.
     ///
     /// # Errors
     /// As [`Catalog::open`].
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self> {
+        if let Some(url) = bucket_url(path.as_ref()) {
+            return Self::open_cached(url);
+        }
         Self::check_is_there(path.as_ref())?;
         Self::open_with(path.as_ref(), lath_store::Options::new().read_only(true), MAX_WAIT)
+    }
+
+    fn open_private(url: &str, creates: bool) -> Result<Self> {
+        let (object, path) = BucketObject::private(url, creates)?;
+        let store = Self::open_store(&path, &lath_store::Options::new(), MAX_WAIT)?;
+        Self::from_copy(store, url, object)
+    }
+
+    fn open_cached(url: &str) -> Result<Self> {
+        let options = lath_store::Options::new().read_only(true);
+        let (mut object, path) = BucketObject::cached(url)?;
+        let store = match Self::open_store(&path, &options, MAX_WAIT) {
+            // Another process has just replaced the copy by one of a newer version.
+            Err(_) if !path.exists() => {
+                let newer = BucketObject::cached(url)?;
+                object = newer.0;
+                Self::open_store(&newer.1, &options, MAX_WAIT)?
+            }
+            opened => opened?,
+        };
+        Self::from_copy(store, url, object)
+    }
+
+    fn from_copy(store: Store, url: &str, object: BucketObject) -> Result<Self> {
+        let catalog = Self::from_store(store, Folder::in_bucket(), PathBuf::from(url))?;
+        Ok(Self { bucket: Some(Arc::new(object)), ..catalog })
+    }
+
+    /// Writes a catalog in a bucket back after a commit.
+    pub(crate) fn publish(&self) -> Result<()> {
+        self.bucket.as_ref().map_or(Ok(()), |object| object.publish(&self.store))
     }
 
     fn check_is_there(path: &Path) -> Result<()> {
@@ -152,14 +198,17 @@ impl Catalog {
 
     fn open_with(path: &Path, options: lath_store::Options, max_wait: Duration) -> Result<Self> {
         let folder = Folder::containing(path)?;
+        Self::from_store(Self::open_store(path, &options, max_wait)?, folder, path.to_owned())
+    }
+
+    fn open_store(path: &Path, options: &lath_store::Options, max_wait: Duration) -> Result<Store> {
         let started = Instant::now();
-        let store = loop {
+        loop {
             match options.clone().verify_nodes(true).open(path) {
                 Err(lath_store::Error::Busy) if started.elapsed() < max_wait => thread::sleep(WAIT_INTERVAL),
-                opened => break opened?,
+                opened => return Ok(opened?),
             }
-        };
-        Self::from_store(store, folder, path.to_owned())
+        }
     }
 
     /// The catalog in a store. Its relative names are below `folder`.
@@ -169,6 +218,7 @@ impl Catalog {
             folder,
             stale: Arc::default(),
             path,
+            bucket: None,
             #[cfg(feature = "lake")]
             at: None,
         };

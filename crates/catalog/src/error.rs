@@ -38,6 +38,11 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// Another program has changed the catalog in a bucket since it was opened. It stays as that program wrote it.
+    Changed {
+        /// The URL.
+        url: String,
+    },
     /// The catalog has a format that this version does not support.
     Format {
         /// The number of the format.
@@ -80,6 +85,9 @@ impl fmt::Display for Error {
             Self::Arrow { source } => source.fmt(f),
             Self::NoCatalog { path } => {
                 write!(f, "{}: there is no catalog; create one by adding files", path.display())
+            }
+            Self::Changed { url } => {
+                write!(f, "{url}: another program has changed the catalog meanwhile; run the command again")
             }
             Self::Format { format } => {
                 write!(

@@ -26,6 +26,7 @@
 //! # }
 //! ```
 
+mod bucket;
 mod catalog;
 mod check;
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod serve;
 #[cfg(feature = "sql")]
 mod sql;
 mod table;
+mod uploads;
 mod write;
 
 use std::ops::RangeInclusive;
@@ -41,6 +42,7 @@ pub(crate) use serve::ServeArgs;
 #[cfg(feature = "sql")]
 pub(crate) use sql::{DescribeArgs, SqlArgs};
 pub(crate) use table::{SchemaChoice, TableArgs};
+pub(crate) use uploads::UploadsArgs;
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
 const ABOUT: &str = "Inspect, search, write, convert and check Parquet files";
@@ -157,6 +159,9 @@ pub(crate) enum Command {
     #[cfg(feature = "serve")]
     #[command(after_help = serve::HELP)]
     Serve(ServeArgs),
+    /// List uploads to a bucket that were not completed, and abort them
+    #[command(after_help = uploads::HELP)]
+    Uploads(UploadsArgs),
     /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  lath completions bash > ~/.local/share/bash-completion/completions/lath\n  lath completions fish > ~/.config/fish/completions/lath.fish"

@@ -48,9 +48,12 @@ fn check_object(url: &str, force: bool, inputs: Option<&Inputs>) -> Result<()> {
     match store.version() {
         Ok(_) => Err(exists(Path::new(url))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Failure::Io(format!(
-            "{url}: cannot find out whether it exists: {error}; --force writes it all the same"
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Err(Failure::Usage(format!("{url}: {error}"))),
+        // Credentials may allow to write alone.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(Failure::Io(format!(
+            "{url}: cannot find out whether it exists: {error}; --force writes without looking"
         ))),
+        Err(error) => Err(Failure::Io(format!("{url}: cannot find out whether it exists: {error}"))),
     }
 }
 

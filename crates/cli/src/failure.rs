@@ -100,6 +100,8 @@ impl Failure {
     pub(crate) fn writing(target: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            // A malformed URL.
+            io::ErrorKind::InvalidInput => Self::Usage(format!("{target}: {error}")),
             _ => Self::Io(format!("{target}: cannot write: {error}")),
         }
     }

@@ -55,7 +55,7 @@ pub use lath_predicate::{
     column, column_named, with_decimal_type,
 };
 pub use lath_source::{
-    BlockChecksums, ByteRanges, ChecksummedWriter, CountingSource, LocalFile, MappedFile, Traffic,
+    BlockChecksums, ByteRanges, ChecksummedWriter, CountingSource, LocalFile, MappedFile, Traffic, UnfinishedUpload,
     Version as FileVersion, is_store,
 };
 pub use options::{Int96Unit, Limits, Strings};

@@ -253,6 +253,7 @@ impl From<catalog::Error> for Failure {
             catalog::Error::Parquet { source } => return Self::from_shared(&source, message),
             catalog::Error::Store { source, .. } => return Self { message, ..Self::store("", source) },
             catalog::Error::NoCatalog { .. } => Kind::NotFound,
+            catalog::Error::Changed { .. } => Kind::Io,
             catalog::Error::Corrupt { .. } => Kind::Corrupt,
             catalog::Error::Format { .. } => Kind::Unsupported,
             // Each message says what the caller has to change.

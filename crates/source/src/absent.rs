@@ -41,7 +41,7 @@ impl WebClient {
     /// # Errors
     /// None: there is no client.
     pub fn send(&self, request: WebRequest) -> io::Result<(u16, Bytes)> {
-        let WebRequest { url: _, headers: _, form: _, signing: _ } = request;
+        let WebRequest { url: _, headers: _, method: _, signing: _ } = request;
         match self.0 {}
     }
 }
@@ -57,6 +57,17 @@ pub struct ListedObject {
     pub version: Version,
     /// The time of its last change in microseconds since 1970.
     pub modified_micros: i64,
+}
+
+/// An upload in parts that was neither completed nor aborted.
+#[derive(Debug)]
+pub struct UnfinishedUpload {
+    /// The URL of the object that it would become.
+    pub url: String,
+    /// The store's name of the upload.
+    pub id: String,
+    /// The time at which it was begun, in microseconds since 1970.
+    pub begun_micros: i64,
 }
 
 /// An object of a store. This build opens none, so the type only has to implement `ByteRanges`.
@@ -141,6 +152,30 @@ impl Store {
     /// # Errors
     /// None: there is no object.
     pub fn delete(&self, _version: &Version) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// Writes an object by one request.
+    ///
+    /// # Errors
+    /// None: there is no store.
+    pub fn put(&self, _bytes: Vec<u8>, _replaces: Replaces) -> io::Result<Version> {
+        match self.0 {}
+    }
+
+    /// The uploads in parts that were neither completed nor aborted.
+    ///
+    /// # Errors
+    /// None: there is no store.
+    pub fn unfinished_uploads(&self) -> io::Result<Vec<UnfinishedUpload>> {
+        match self.0 {}
+    }
+
+    /// Deletes the parts of an unfinished upload.
+    ///
+    /// # Errors
+    /// None: there is no store.
+    pub fn abort_upload(&self, _upload: &UnfinishedUpload) -> io::Result<bool> {
         match self.0 {}
     }
 

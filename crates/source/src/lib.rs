@@ -38,19 +38,19 @@ mod version;
 mod web_request;
 
 #[cfg(not(feature = "object-store"))]
-pub use absent::{Connections, ListedObject, ObjectFile, Store, Upload, UploadAbort, WebClient};
+pub use absent::{Connections, ListedObject, ObjectFile, Store, UnfinishedUpload, Upload, UploadAbort, WebClient};
 pub use block_checksums::{BlockChecksums, BlockDamage, CHECKSUM_BLOCK_BYTES, ChecksummedWriter, VerifiedFile};
 pub use counted::{CountingSource, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;
 #[cfg(feature = "object-store")]
-pub use object::{Connections, ListedObject, ObjectFile, Store, Upload, UploadAbort, WebClient};
+pub use object::{Connections, ListedObject, ObjectFile, Store, UnfinishedUpload, Upload, UploadAbort, WebClient};
 pub use pool::{FilePool, PooledFile};
 pub use read_ahead::{Coverage, Extent, ReadAhead};
 pub use store_options::StoreOptions;
 pub use url_text::{is_store, percent_decoded, split_scheme};
 pub use version::{Replaces, Version, VersionCheck};
-pub use web_request::WebRequest;
+pub use web_request::{WebMethod, WebRequest};
 
 use std::fmt::Debug;
 use std::io;

@@ -71,7 +71,7 @@ pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
 pub(crate) fn catalog_error(error: lath_catalog::Error) -> DataFusionError {
     use lath_catalog::Error as Catalog;
     match error {
-        Catalog::NoCatalog { .. } | Catalog::Predicate { .. } | Catalog::Invalid { .. } => {
+        Catalog::NoCatalog { .. } | Catalog::Changed { .. } | Catalog::Predicate { .. } | Catalog::Invalid { .. } => {
             DataFusionError::Plan(error.to_string())
         }
         Catalog::Parquet { source } => match Arc::try_unwrap(source) {

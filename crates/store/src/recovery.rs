@@ -38,8 +38,17 @@ impl Options {
     /// # Errors
     /// [`Error::Busy`](crate::Error::Busy) if another process has it open in a way that excludes this one,
     /// [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, or if its data file is missing or empty although its log has
-    /// commits, [`Error::Io`](crate::Error::Io).
+    /// commits, [`Error::Io`](crate::Error::Io), [`Error::Invalid`](crate::Error::Invalid) for a URL.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
+        let path = path.as_ref();
+        // Folders may have such names, but nobody means them.
+        let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+        if scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
+            return Err(Error::Invalid(format!(
+                "{}: a store is a file of this machine, not an object",
+                path.display()
+            )));
+        }
         let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
         let storage = Arc::new(storage.capacity_bytes(self.capacity_bytes));
         let started = Instant::now();

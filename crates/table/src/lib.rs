@@ -34,10 +34,10 @@ mod view;
 mod write;
 
 pub use change_retention::ChangeRetention;
-pub use database::BackedUp;
 pub use database::Database;
 pub use database::DatabaseSnapshot;
 pub use database::DatabaseTransaction;
+pub use database::{BackedUp, BackupFile};
 pub use error::{Error, Result};
 pub use export::ExportReport;
 pub use export::ExportedWithDeletes;

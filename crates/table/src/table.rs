@@ -11,6 +11,7 @@ use lath_parquet::Predicate;
 
 use crate::error::{Error, Result};
 use crate::export::ExportReport;
+use crate::file::create_folders;
 use crate::maintenance::{
     Activity, Background, CheckReport, CompactReport, FlushReport, check, compact, flush, vacuum,
 };
@@ -390,7 +391,7 @@ fn existing(folder: &Path) -> Result<PathBuf> {
 
 /// Opens the store of a table that is about to be created, in a folder that is created if it does not exist.
 pub(crate) fn open_new_engine(folder: &Path, options: TableOptions) -> Result<Engine> {
-    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    create_folders(folder)?;
     let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
     if database_path(&folder).is_file() {
         return Err(Error::Exists { folder });

@@ -3,13 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
+use lath_source::is_store;
+
 use crate::error::{Error, Result};
 
 /// The folder of a catalog: the path as given, and the absolute path.
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
     given: PathBuf,
-    absolute: PathBuf,
+    /// `None` for a catalog in a bucket, which has names of objects alone.
+    absolute: Option<PathBuf>,
 }
 
 /// The prefix of names below the catalog's folder.
@@ -23,11 +26,24 @@ impl Folder {
     pub(crate) fn containing(path: &Path) -> Result<Self> {
         let given = path.parent().unwrap_or(Path::new("")).to_owned();
         let absolute = absolute(if given.as_os_str().is_empty() { Path::new(".") } else { &given })?;
-        Ok(Self { given, absolute })
+        Ok(Self { given, absolute: Some(absolute) })
+    }
+
+    /// The place of a catalog in a bucket.
+    pub(crate) fn in_bucket() -> Self {
+        Self { given: PathBuf::new(), absolute: None }
     }
 
     /// The name in the catalog of a path or URL.
     pub(crate) fn name(&self, location: &str) -> Result<String> {
+        let Some(folder) = &self.absolute else {
+            return match is_store(location) {
+                true => Ok(location.to_owned()),
+                false => Err(Error::invalid(format!(
+                    "{location}: a catalog in a bucket has files of stores alone, because others could not read files of this machine"
+                ))),
+            };
+        };
         if let Some(list) = location.strip_prefix('@') {
             return Ok(format!("@{}", self.name(list)?));
         }
@@ -35,7 +51,7 @@ impl Folder {
             return Ok(location.to_owned());
         }
         let path = absolute(Path::new(location))?;
-        let name = match path.strip_prefix(&self.absolute) {
+        let name = match path.strip_prefix(folder) {
             Ok(inside) => inside.to_str().map(|inside| format!("{INSIDE}{inside}")),
             Err(_) => path.to_str().map(str::to_owned),
         };

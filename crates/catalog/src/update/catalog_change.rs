@@ -62,6 +62,7 @@ impl Catalog {
             let reread = if has_new_keys { Reread::All } else { Reread::Slots(&none) };
             let changes = self.update_table(edit, root, table.as_ref(), reread)?;
             transaction.commit()?;
+            self.publish()?;
             return Ok(changes);
         }
         let all: Vec<Root> = known.iter().chain(added.iter().filter(|root| !known.contains(root))).cloned().collect();
@@ -70,6 +71,7 @@ impl Catalog {
         let changes = self.update(&mut edit, listed, &all, has_new_keys, false)?;
         partition_update::finish(edit)?;
         transaction.commit()?;
+        self.publish()?;
         Ok(changes)
     }
 
@@ -93,6 +95,7 @@ impl Catalog {
         }
         partition_update::finish(edit)?;
         transaction.commit()?;
+        self.publish()?;
         Ok(changes)
     }
 
@@ -124,6 +127,7 @@ impl Catalog {
         }
         partition_update::finish(edit)?;
         transaction.commit()?;
+        self.publish()?;
         Ok(changes)
     }
 

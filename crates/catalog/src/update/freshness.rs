@@ -59,15 +59,20 @@ impl Catalog {
         }
         partition_update::finish(edit)?;
         transaction.commit()?;
+        self.publish()?;
         Ok(changes)
     }
 
     /// As [`Catalog::refresh_stale`], for a catalog that was opened read-only: closes this handle and opens the catalog for writing. Waits at
-    /// most 0.1 seconds for other processes, and for other handles in this one.
+    /// most 0.1 seconds for other processes, and for other handles in this one. A catalog in a bucket stays as it is: who searches it need not be
+    /// allowed to write it.
     ///
     /// # Errors
     /// As [`Catalog::open`] and [`Catalog::add`].
     pub fn update_stale(self) -> Result<Changes> {
+        if self.bucket.is_some() {
+            return Ok(Changes::default());
+        }
         let (stale, path) = (Arc::clone(&self.stale), self.path().to_owned());
         drop(self);
         let catalog = Self { stale, ..Self::try_open(&path)? };

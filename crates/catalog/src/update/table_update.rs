@@ -143,6 +143,7 @@ impl Catalog {
         let edit = Edit::new(&mut transaction)?;
         let changes = self.update_table(edit, root, Some(table), Reread::Slots(stale))?;
         transaction.commit()?;
+        self.publish()?;
         Ok(changes)
     }
 

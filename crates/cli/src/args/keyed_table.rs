@@ -68,7 +68,7 @@ pub(crate) enum KeyedTable {
     Repair(KeyedTableArgs),
     /// Copy a table as its last commit left it, while others may write to it
     #[command(
-        after_help = "Files become hard links where the file system has them.\n\nExample:\n  lath table backup orders backups/monday"
+        after_help = "Files become hard links where the file system has them. TARGET may be a folder of a bucket, which then has the whole backup or none, and\nTABLE the backup in a bucket, which is copied to a new folder.\n\nExamples:\n  lath table backup orders backups/monday\n  lath table backup orders s3://bucket/backups/monday\n  lath table check s3://bucket/backups/monday\n  lath table backup s3://bucket/backups/monday restored"
     )]
     Backup(TableCopyArgs),
     /// Write all rows, in the order of their keys, as plain Parquet files
@@ -336,10 +336,10 @@ pub(crate) struct TableCountArgs {
 /// A table, and the folder of its copy.
 #[derive(Debug, Args)]
 pub(crate) struct TableCopyArgs {
-    /// The folder of the table, or of a database
+    /// The folder of the table, or of a database; or the URL of a backup
     #[arg(value_name = "TABLE")]
     pub(crate) folder: PathBuf,
-    /// The new folder, which must be empty or not exist
+    /// The new folder, which must be empty or not exist; or the URL of a folder in a bucket, which has no backup yet
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 }

@@ -54,7 +54,9 @@ pub(crate) enum Kv {
     )]
     Compact(StoreArgs),
     /// Copy a store at its last commit, while others may write to it
-    #[command(after_help = "Example:\n  lath kv backup colours.lath copy.lath")]
+    #[command(
+        after_help = "TARGET may be the URL of an object, and STORE the URL of a backup, which is checked and copied to a new file.\n\nExamples:\n  lath kv backup colours.lath copy.lath\n  lath kv backup colours.lath s3://bucket/colours.lath\n  lath kv check s3://bucket/colours.lath\n  lath kv backup s3://bucket/colours.lath restored.lath"
+    )]
     Backup(CopyArgs),
     /// Copy the intact entries of a damaged store to a new one
     #[command(

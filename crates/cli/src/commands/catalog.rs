@@ -33,7 +33,7 @@ pub(super) fn run(command: &CatalogCommand) -> Result<Outcome> {
 
 fn add(args: &CatalogAddArgs) -> Result<Outcome> {
     let path = match (&args.catalog, args.files.as_slice()) {
-        (Some(path), _) => path.clone(),
+        (Some(path), _) => catalog_path(path),
         (None, [folder]) if folder.is_dir() => folder.join(Catalog::FILE_NAME),
         _ => {
             return Err(Failure::Usage("say where the catalog is to be: --catalog FILE".to_owned()));

@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod bucket_backup;
 mod catalog;
 mod check;
 mod convert;
@@ -19,6 +20,7 @@ mod serve;
 mod split;
 #[cfg(feature = "sql")]
 mod sql;
+mod uploads;
 
 use std::io::Write;
 
@@ -54,6 +56,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Catalog { what } => catalog::run(&what),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&args),
+        Command::Uploads(args) => uploads::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lath_catalog::{Catalog, Error, InFolder};
-use lath_parquet::{DatasetOptions, OpenOptions, Predicate};
+use lath_parquet::{DatasetOptions, OpenOptions, Predicate, is_store};
 
 use crate::args::{SearchInputArgs, TableArgs, TextArgs};
 use crate::failure::{Failure, Result, scan_failure};
@@ -31,7 +31,11 @@ pub(crate) struct Search<'a> {
 
 /// The path of the catalog that is named by itself or by its folder.
 pub(crate) fn catalog_path(named: &Path) -> PathBuf {
-    if named.is_dir() { named.join(Catalog::FILE_NAME) } else { named.to_owned() }
+    let is_folder = match named.to_str() {
+        Some(url) if is_store(url) => url.ends_with('/'),
+        _ => named.is_dir(),
+    };
+    if is_folder { named.join(Catalog::FILE_NAME) } else { named.to_owned() }
 }
 
 /// Opens the files to search as a table. A catalog selects them if one was given, or if the only searched folder has one that is up to
@@ -124,7 +128,7 @@ pub(crate) fn catalog_failure(path: &Path, error: Error) -> Failure {
             },
             Err(shared) => Failure::Corrupt(shared.to_string()),
         },
-        Error::NoCatalog { .. } => Failure::Io(error.to_string()),
+        Error::NoCatalog { .. } | Error::Changed { .. } => Failure::Io(error.to_string()),
         Error::Corrupt { .. } => Failure::Corrupt(format!("{path}: {error}")),
         Error::Store { source: lath_store::Error::Corrupt { .. } } => Failure::Corrupt(format!("{path}: {error}")),
         Error::Store { source: lath_store::Error::Internal(what) } => Failure::Internal(what),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -128,6 +130,44 @@ fn objects_are_written_whole_or_not_at_all() {
         assert_eq!(bucket.get("endless.parquet"), None, "{signal}");
         assert_eq!(bucket.unfinished_uploads(), left, "{signal}");
     }
+}
+
+#[test]
+fn urls_and_settings_with_mistakes_are_errors() {
+    let Some(server) = S3Server::start() else { return };
+    let bucket = server.bucket();
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("rows.csv");
+    fs::write(&csv, "a,b\n1,2\n").unwrap();
+    let csv = csv.to_str().unwrap();
+    for (url, exit, part) in [
+        ("s3://lath//x.csv", 2, "one slash too many"),
+        ("s3://lath/a//x.csv", 2, "empty path segment"),
+        ("s3://lath/a/../x.csv", 2, ".."),
+        ("s3://lath/.csv/", 2, "--format"),
+        ("ftp://lath/x.csv", 2, "expected a URL that begins with s3://"),
+        ("s3:///x.csv", 2, "the bucket is missing"),
+        ("s3://nowhere/x.csv", 4, "bucket"),
+    ] {
+        let (code, errors) = run(bucket, &["convert", csv, "-o", url]);
+        assert!(code == exit && errors.contains(part), "{url} {code}: {errors}");
+        let (code, errors) = run(bucket, &["convert", csv, "-o", url, "--force"]);
+        assert!(code == exit && errors.contains(part), "{url} {code}: {errors}");
+    }
+    assert!(objects(bucket, "").is_empty());
+    bucket.put("x.parquet", &fs::read(csv).unwrap());
+    let (code, errors) = run(bucket, &["count", "s3://lath//x.parquet"]);
+    assert!(code != 0 && errors.contains("one slash too many"), "{code}: {errors}");
+
+    let with = |variable: &str, value: &str| {
+        let mut child = command(["convert", csv, "-o", "s3://lath/x.csv"]);
+        let output = child.envs(bucket.environment()).env(variable, value).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, errors) = with("AWS_ENDPOINT_URL", &format!("127.0.0.1:{}", bucket.port()));
+    assert!(code == 2 && errors.contains("AWS_ENDPOINT_URL is 127.0.0.1"), "{code}: {errors}");
+    let (code, errors) = with("AWS_ENDPOINT_URL", "http://127.0.0.1:1");
+    assert!(code == 4 && errors.contains("onnection refused") && !errors.contains("--force"), "{code}: {errors}");
 }
 
 /// The objects below a prefix, by the rest of their keys.
@@ -368,4 +408,479 @@ fn nothing_is_written_into_tables_of_other_formats() {
     // Beside them is no matter.
     succeed(bucket, &["convert", input, "-o", "s3://lath/lake/x.csv"]);
     succeed(bucket, &["convert", input, "-o", "s3://lath/lake/other/data/x.csv"]);
+}
+
+/// Runs the binary; returns its exit code and what it wrote to standard output and error.
+fn answer(bucket: Bucket, args: &[&str]) -> (i32, String, String) {
+    let output = command(args).envs(bucket.environment()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn unfinished_uploads_are_listed_and_aborted() {
+    let Some(server) = S3Server::start() else { return };
+    let bucket = server.bucket();
+    let (code, text, _) = answer(bucket, &["uploads", "s3://lath"]);
+    assert!(code == 1 && text.is_empty(), "{code}: {text}");
+    // As they are written in the path of a request.
+    for key in ["data/a.parquet", "data/b%20c%2Bd%25/%C3%A9.parquet", "data.parquet", "data2/x", "other"] {
+        assert_eq!(bucket.send("POST", &format!("lath/{key}?uploads"), b"").0, 200, "{key}");
+    }
+    let listed = |url: &str| {
+        let (code, text, errors) = answer(bucket, &["uploads", url, "--json"]);
+        assert!(code == i32::from(text.is_empty()), "{url}: {code}, {errors}");
+        let mut urls: Vec<String> = text
+            .lines()
+            .map(|line| {
+                let object: serde_json::Value = serde_json::from_str(line).unwrap();
+                // moto says of all that they were begun in 2010.
+                assert!(object["age_seconds"].as_u64().unwrap() > 10 * 365 * 86_400);
+                assert_eq!(object["aborted"], false);
+                object["url"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        urls.sort();
+        urls
+    };
+    // A folder is not the beginning of other names.
+    let folder = ["s3://lath/data/a.parquet", "s3://lath/data/b c+d%/é.parquet"];
+    assert_eq!(listed("s3://lath/data"), folder);
+    assert_eq!(listed("s3://lath/data/"), folder);
+    assert_eq!(listed("s3://lath/data.parquet"), ["s3://lath/data.parquet"]);
+    assert_eq!(listed("s3://lath/dat"), [""; 0]);
+    assert_eq!(listed("s3://lath/").len(), 5);
+
+    // Nothing is removed without a word, and nothing that is too young.
+    let (code, _, errors) = answer(bucket, &["uploads", "s3://lath/", "--abort"]);
+    assert!(code == 2 && errors.contains("--older-than"), "{code}: {errors}");
+    let (code, ..) = answer(bucket, &["uploads", "s3://lath/", "--abort", "--older-than", "36500d"]);
+    assert_eq!((code, uploads(bucket).len()), (1, 5));
+    let (code, text, errors) = answer(bucket, &["uploads", "s3://lath/data", "--abort", "--older-than", "1d"]);
+    assert!(code == 0 && text.lines().count() == 2 && errors.contains("2 uploads aborted"), "{code}: {text}, {errors}");
+    let left: Vec<String> = uploads(bucket).into_iter().map(|(key, _)| key).collect();
+    assert!(left.len() == 3 && !left.iter().any(|key| key.starts_with("data/")), "{left:?}");
+
+    for (args, exit, part) in [
+        (&["uploads", "s3://nowhere/x"][..], 4, "NoSuchBucket"),
+        (&["uploads", "gs://bucket/x"], 2, "S3"),
+        (&["uploads", "https://host/x"], 2, "S3"),
+        (&["uploads", "folder"], 2, "not the URL of a bucket"),
+        (&["uploads", "s3://"], 2, "bucket is missing"),
+        (&["uploads", "s3://lath/", "--older-than", "1"], 2, "12h"),
+    ] {
+        let mut child = command(args);
+        // Google's is not asked for credentials.
+        let output = child.envs(bucket.environment()).env("GOOGLE_SKIP_SIGNATURE", "true").output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(exit) && errors.contains(part), "{args:?}: {errors}");
+    }
+}
+
+/// The answer of S3 to a request that is not allowed.
+const DENIED: &str = "<Error><Code>AccessDenied</Code></Error>";
+
+/// A server whose answers depend on the first line of a request alone; its port, and these lines. Requests have to be signed.
+fn serve(answer: impl Fn(&str) -> (&'static str, String) + Send + 'static) -> (u16, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sender, requests) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let mut input = BufReader::new(connection.try_clone().unwrap());
+            let mut head = Vec::new();
+            loop {
+                let mut line = String::new();
+                input.read_line(&mut line).unwrap();
+                match line.trim_end() {
+                    "" => break,
+                    line => head.push(line.to_owned()),
+                }
+            }
+            let value = |name: &str| {
+                let lines = head.iter().filter_map(|line| line.split_once(": "));
+                lines.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+            };
+            let len = value("content-length").map_or(0, |len| len.parse().unwrap());
+            input.read_exact(&mut vec![0; len]).unwrap();
+            assert!(value("authorization").unwrap().starts_with("AWS4-HMAC-SHA256"));
+            let (status, body) = answer(&head[0]);
+            sender.send(head[0].clone()).unwrap();
+            let length = body.len();
+            let _ = write!(
+                connection,
+                "HTTP/1.1 {status}\r\nETag: \"1\"\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    (port, requests)
+}
+
+/// A server that has two pages of uploads, with encoded keys as Amazon sends them, and takes one of three orders to abort them.
+#[test]
+fn uploads_are_listed_page_by_page() {
+    let page = |truncated: bool, uploads: &[(&str, &str)], markers: &str| {
+        let uploads: String = uploads
+            .iter()
+            .map(|(key, id)| format!("<Upload><Key>{key}</Key><UploadId>{id}</UploadId><Initiator><ID>me</ID></Initiator><Owner><ID>me</ID></Owner><StorageClass>STANDARD</StorageClass><Initiated>2026-01-02T03:04:05.000Z</Initiated></Upload>"))
+            .collect();
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListMultipartUploadsResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Bucket>lath</Bucket><KeyMarker/><EncodingType>url</EncodingType>{markers}<IsTruncated>{truncated}</IsTruncated>{uploads}</ListMultipartUploadsResult>"
+        )
+    };
+    let markers = "<NextKeyMarker>d%2Fa%2Bb+c</NextKeyMarker><NextUploadIdMarker>id/1</NextUploadIdMarker>";
+    let first = page(true, &[("d%2Fa%2Bb+c", "id/1")], markers);
+    let second = page(false, &[("d%2Fgone", "id2"), ("d%2Fkept", "id3")], "");
+    let (port, requests) = serve(move |line| match line {
+        line if line.starts_with("GET") && line.contains("key-marker") => ("200 OK", second.clone()),
+        line if line.starts_with("GET") => ("200 OK", first.clone()),
+        line if line.contains("/d/gone?") => {
+            ("404 Not Found", "<Error><Code>NoSuchUpload</Code><Message>none</Message></Error>".to_owned())
+        }
+        line if line.contains("/d/kept?") => ("403 Forbidden", DENIED.to_owned()),
+        _ => ("204 No Content", String::new()),
+    });
+    let (code, text, errors) =
+        answer(Bucket::at(port), &["uploads", "s3://lath/d", "--json", "--abort", "--older-than", "1s"]);
+    assert!(code == 4 && errors.contains("s3://lath/d/kept: AccessDenied"), "{code}: {errors}");
+    let aborted: Vec<(String, bool)> = text
+        .lines()
+        .map(|line| {
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(object["begun_micros"], 1_767_323_045_000_000_i64);
+            (object["url"].as_str().unwrap().to_owned(), object["aborted"].as_bool().unwrap())
+        })
+        .collect();
+    let url = |name: &str| format!("s3://lath/d/{name}");
+    assert_eq!(aborted, [(url("a+b c"), true), (url("gone"), false), (url("kept"), false)]);
+    assert_eq!(
+        requests.try_iter().collect::<Vec<_>>(),
+        [
+            "GET /lath/?uploads&encoding-type=url&prefix=d HTTP/1.1",
+            "GET /lath/?uploads&encoding-type=url&prefix=d&key-marker=d%2Fa%2Bb%20c&upload-id-marker=id%2F1 HTTP/1.1",
+            "DELETE /lath/d/a%2Bb%20c?uploadId=id%2F1 HTTP/1.1",
+            "DELETE /lath/d/gone?uploadId=id2 HTTP/1.1",
+            "DELETE /lath/d/kept?uploadId=id3 HTTP/1.1",
+        ]
+    );
+}
+
+#[test]
+fn catalogs_are_kept_in_a_bucket() {
+    let Some(server) = S3Server::start() else { return };
+    let bucket = server.bucket();
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let local = folder.path().join("local.catalog");
+    let lath = |args: &[&str]| {
+        let output = command(args).envs(bucket.environment()).env("XDG_CACHE_HOME", &cache).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+    };
+    let succeed = |args: &[&str]| {
+        let (code, text, errors) = lath(args);
+        assert_eq!(code, 0, "{args:?}: {errors}");
+        text
+    };
+    let put = |number: i64| {
+        let path = folder.path().join("file.parquet");
+        write(&path, &numbered(number * 1000..(number + 1) * 1000), 500);
+        bucket.put(&format!("trips/{number}.parquet"), &fs::read(&path).unwrap());
+    };
+    let copies = || {
+        let entries = fs::read_dir(cache.join("lath/catalogs")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| !name.ends_with("-lock")).collect::<Vec<_>>()
+    };
+    (0..3).for_each(put);
+    let (remote, local) = ("s3://lath/a b/trips.catalog", local.to_str().unwrap());
+
+    // A local catalog is the oracle.
+    let (code, _, errors) = lath(&["find", "--catalog", remote, "--where", "id = 1"]);
+    assert!(code == 4 && errors.contains("there is no catalog"), "{code}: {errors}");
+    for catalog in [remote, local] {
+        let added = succeed(&["catalog", "add", "s3://lath/trips/", "--catalog", catalog, "--key", "id"]);
+        assert!(added.ends_with("3 added, 0 updated, 0 removed, 0 unchanged\n"), "{added}");
+    }
+    assert_eq!(bucket.unfinished_uploads(), 0);
+    let compare = |kept: usize| {
+        for rest in [
+            &["find", "--where", "id = 2500", "--catalog"][..],
+            &["count", "--where", "id >= 700", "--catalog"],
+            &["find", "--where", "id in (1, 1001, 3001)", "--file-name", "file", "--catalog"],
+            &["sql", "SELECT count(*) AS n, sum(id) AS ids FROM files", "--catalog"],
+            &["catalog", "list"],
+            &["catalog", "stats"],
+        ] {
+            let of = |catalog| succeed(&[rest, &[catalog]].concat());
+            assert_eq!(of(remote), of(local), "{rest:?}");
+        }
+        let sql = |catalog: &str| succeed(&["sql", &format!("SELECT max(id) AS id FROM read_catalog('{catalog}')")]);
+        assert_eq!(sql(remote), sql(local));
+        assert!(succeed(&["catalog", "check", remote]).ends_with(&format!("sound: {kept} files\n")));
+        assert_eq!(copies().len(), 1);
+    };
+    compare(3);
+    let before = copies();
+    compare(3);
+    assert_eq!(copies(), before);
+
+    // A refresh finds the new file, and the copy of the older version goes.
+    put(3);
+    for catalog in [remote, local] {
+        let refreshed = succeed(&["catalog", "refresh", catalog]);
+        assert!(refreshed.ends_with("1 added, 0 updated, 0 removed, 3 unchanged\n"), "{refreshed}");
+    }
+    compare(4);
+    assert_ne!(copies(), before);
+    let unchanged = bucket.get("a%20b/trips.catalog").unwrap();
+    succeed(&["catalog", "refresh", remote]);
+    assert!(bucket.get("a%20b/trips.catalog").unwrap() == unchanged);
+
+    // The object is the file of a local catalog.
+    fs::write(local, &unchanged).unwrap();
+    assert_eq!(succeed(&["catalog", "list", local]), succeed(&["catalog", "list", remote]));
+
+    let (code, _, errors) = lath(&["catalog", "add", folder.path().to_str().unwrap(), "--catalog", remote]);
+    assert!(code == 2 && errors.contains("files of stores alone"), "{code}: {errors}");
+    let (code, _, errors) = lath(&["catalog", "add", "s3://lath/trips/", "--catalog", "http://127.0.0.1/x"]);
+    assert!(code == 2 && errors.contains("web servers"), "{code}: {errors}");
+    bucket.put("other", b"no catalog, and longer than the header of a store would be");
+    let (code, _, errors) = lath(&["find", "--catalog", "s3://lath/other", "--where", "id = 1"]);
+    assert!(code == 3 && errors.contains("s3://lath/other"), "{code}: {errors}");
+
+    // Eight programs add a file each: the catalog has the files of the programs that succeeded.
+    (10..18).for_each(put);
+    let race = "s3://lath/race.catalog";
+    succeed(&["catalog", "add", "s3://lath/trips/0.parquet", "--catalog", race]);
+    let children: Vec<(i64, Child)> = (10..18)
+        .map(|number| {
+            let mut child =
+                command(["catalog", "add", &format!("s3://lath/trips/{number}.parquet"), "--catalog", race]);
+            child.envs(bucket.environment()).env("XDG_CACHE_HOME", &cache);
+            (number, child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
+        })
+        .collect();
+    let mut expected = vec!["s3://lath/trips/0.parquet".to_owned()];
+    for (number, child) in children {
+        let output = child.wait_with_output().unwrap();
+        match output.status.code() {
+            Some(0) => expected.push(format!("s3://lath/trips/{number}.parquet")),
+            code => {
+                let errors = String::from_utf8(output.stderr).unwrap();
+                assert!(code == Some(4) && errors.contains("another program has changed"), "{code:?}: {errors}");
+            }
+        }
+    }
+    expected.sort();
+    let listed = succeed(&["catalog", "list", race]);
+    let mut listed: Vec<&str> = listed.lines().map(|line| line.rsplit_once('\t').unwrap().1).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, expected);
+    assert!(expected.len() > 1);
+}
+
+#[test]
+fn backups_of_tables_are_kept_in_a_bucket() {
+    let Some(server) = S3Server::start() else { return };
+    let bucket = server.bucket();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let input = path("input.parquet");
+    write(input.as_ref(), &numbered(0..5000), 1000);
+    let run = |args: &[&str]| answer(bucket, args);
+    let succeed = |args: &[&str]| {
+        let (code, text, errors) = answer(bucket, args);
+        assert_eq!(code, 0, "{args:?}: {errors}");
+        text
+    };
+
+    // Files with deleted rows, rows of the store, and a snapshot that needs files which the table no longer has.
+    let shop = path("shop");
+    succeed(&["table", "create", &shop, &input, "--key", "id"]);
+    succeed(&["table", "delete", &shop, "--where", "id >= 3000"]);
+    succeed(&["table", "snapshot", &shop, "monday"]);
+    succeed(&["table", "compact", &shop]);
+    succeed(&["table", "delete", &shop, "--where", "id < 100"]);
+    let url = "s3://lath/backups/a b/monday/";
+    succeed(&["table", "backup", &shop, url]);
+    let listed = objects(bucket, "backups/");
+    assert!(listed.len() > 2 && listed.contains_key("a b/monday/_lath_backup"), "{:?}", listed.keys());
+    let (code, _, errors) = run(&["table", "backup", &shop, url]);
+    assert!(code == 2 && errors.contains("has a backup already"), "{code}: {errors}");
+    assert!(objects(bucket, "backups/") == listed);
+    assert!(succeed(&["table", "check", url]).contains("intact"));
+
+    let restored = path("below/restored");
+    succeed(&["table", "backup", url, &restored]);
+    assert!(succeed(&["table", "check", &restored]).contains("intact"));
+    for rest in [&[][..], &["--at", "monday"]] {
+        let scan = |table: &str| succeed(&[&["table", "scan", table][..], rest].concat());
+        assert_eq!(scan(&shop), scan(&restored));
+    }
+    succeed(&["table", "upsert", &restored, &input]);
+    assert_eq!(succeed(&["table", "count", &restored]), "5000\n");
+    let (code, _, errors) = run(&["table", "backup", url, &restored]);
+    assert!(code == 2 && errors.contains("empty"), "{code}: {errors}");
+
+    // Several tables.
+    let database = path("database");
+    succeed(&[
+        "sql",
+        "--database",
+        &database,
+        "CREATE TABLE a (id BIGINT PRIMARY KEY); INSERT INTO a VALUES (1), (2); CREATE TABLE b (id BIGINT PRIMARY KEY)",
+    ]);
+    succeed(&["table", "backup", &database, "s3://lath/backups/database"]);
+    succeed(&["table", "backup", "s3://lath/backups/database", &path("database2")]);
+    assert_eq!(succeed(&["table", "count", &path("database2"), "--table", "a"]), "2\n");
+    assert_eq!(succeed(&["table", "count", &path("database2"), "--table", "b"]), "0\n");
+
+    // Damage is found, and nothing of it is restored.
+    let list = String::from_utf8(bucket.get("backups/a%20b/monday/_lath_backup").unwrap()).unwrap();
+    let object = listed.keys().find(|key| key.ends_with(".pq")).unwrap();
+    let key = format!("backups/{}", object.replace(' ', "%20"));
+    let mut bytes = bucket.get(&key).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    bucket.put(&key, &bytes);
+    let check_fails = |part: &str, exit: i32| {
+        let (code, text, errors) = run(&["table", "check", url]);
+        assert!(code == exit && format!("{text}{errors}").contains(part), "{code}: {text}, {errors}");
+        let (code, _, errors) = run(&["table", "backup", url, &path("damaged")]);
+        assert!(code > 2 && errors.contains(part), "{code}: {errors}");
+        assert!(!fs::exists(path("damaged")).unwrap());
+    };
+    check_fails("is not as the backup wrote it", 3);
+    bucket.send("DELETE", &format!("lath/{key}"), b"");
+    check_fails("no such object", 3);
+    for (from, to, part) in [
+        ("\"name\": \"", "\"name\": \"../", "damaged"),
+        ("\"name\": \"", "\"name\": \"/", "damaged"),
+        ("\"lath_backup\": 1", "\"lath_backup\": 2", "newer version"),
+        ("{", "", "damaged"),
+    ] {
+        bucket.put("backups/a%20b/monday/_lath_backup", list.replace(from, to).as_bytes());
+        check_fails(part, 3);
+    }
+    bucket.send("DELETE", "lath/backups/a%20b/monday/_lath_backup", b"");
+    check_fails("there is no backup", 4);
+    for (from, to, part) in [(url, "s3://lath/other", "one of the two"), (&*shop, "https://127.0.0.1/x", "web servers")]
+    {
+        let (code, _, errors) = run(&["table", "backup", from, to]);
+        assert!(code == 2 && errors.contains(part), "{from} {to} {code}: {errors}");
+    }
+
+    // A signal leaves nothing, and neither does SIGKILL leave a backup.
+    let many = path("many.parquet");
+    write(many.as_ref(), &numbered(0..1_500_000), 100_000);
+    succeed(&["table", "create", &path("large"), &many, "--key", "id"]);
+    for signal in ["TERM", "KILL"] {
+        let stopped = (0..20).any(|attempt| {
+            let prefix = format!("killed/{signal}{attempt}/");
+            let mut child = command(["table", "backup", &path("large"), &format!("s3://lath/{prefix}")]);
+            let mut child = child.envs(bucket.environment()).stderr(Stdio::null()).spawn().unwrap();
+            let send = |signal: &str| {
+                Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+            };
+            while objects(bucket, &prefix).is_empty() && bucket.unfinished_uploads() == 0 {
+                sleep(Duration::from_millis(1));
+            }
+            send("STOP");
+            // Requests that were sent are answered all the same.
+            sleep(Duration::from_millis(200));
+            let is_complete = objects(bucket, &prefix).contains_key("_lath_backup");
+            send(signal);
+            send("CONT");
+            assert!(!child.wait().unwrap().success() || is_complete);
+            let (left, uploads) = (objects(bucket, &prefix), uploads(bucket));
+            if !is_complete {
+                assert!(!left.contains_key("_lath_backup"));
+                assert!(signal == "KILL" || (left.is_empty() && uploads.is_empty()), "{:?}", left.keys());
+            }
+            for (key, id) in uploads {
+                bucket.send("DELETE", &format!("lath/{key}?uploadId={id}"), b"");
+            }
+            !is_complete
+        });
+        assert!(stopped, "{signal}");
+    }
+    // A killed process cannot remove its copy of the store.
+    let scratch = fs::read_dir(folder.path())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with(".lath-backup-"));
+    assert!(scratch.count() <= 1);
+}
+
+#[test]
+fn backups_of_stores_are_kept_in_a_bucket() {
+    let Some(server) = S3Server::start() else { return };
+    let bucket = server.bucket();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let run = |args: &[&str]| answer(bucket, args);
+    let succeed = |args: &[&str]| {
+        let (code, text, errors) = answer(bucket, args);
+        assert_eq!(code, 0, "{args:?}: {errors}");
+        text
+    };
+    // More than a part.
+    let rows: String = (0..200_000).map(|row| format!("key{row},{row:060}\n")).collect();
+    fs::write(path("rows.csv"), format!("key,value\n{rows}")).unwrap();
+    let store = path("store.lath");
+    succeed(&["kv", "load", &store, &path("rows.csv")]);
+    let url = "s3://lath/stores/a store.lath";
+    succeed(&["kv", "backup", &store, url]);
+    let written = bucket.get("stores/a%20store.lath").unwrap();
+    assert!(written.len() > 9 << 20, "{}", written.len());
+    let (code, _, errors) = run(&["kv", "backup", &store, url]);
+    assert!(code == 2 && errors.contains("exists"), "{code}: {errors}");
+    assert!(succeed(&["kv", "check", url]).contains("intact: 200000 keys"));
+
+    let restored = path("restored.lath");
+    succeed(&["kv", "backup", url, &restored]);
+    let dump = |store: &str| succeed(&["kv", "dump", store]);
+    assert!(dump(&store) == dump(&restored));
+    let (code, _, errors) = run(&["kv", "backup", url, &restored]);
+    assert!(code == 2 && errors.contains("exists"), "{code}: {errors}");
+
+    let mut damaged = written;
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    bucket.put("stores/damaged.lath", &damaged);
+    bucket.put("stores/other", b"no store");
+    for name in ["damaged.lath", "other", "none"] {
+        let url = format!("s3://lath/stores/{name}");
+        for args in [&["kv", "check", &url][..], &["kv", "backup", &url, &path("new.lath")]] {
+            let (code, text, errors) = run(args);
+            let expected = if name == "none" { 4 } else { 3 };
+            assert!(code == expected && !format!("{text}{errors}").is_empty(), "{args:?} {code}: {text}, {errors}");
+        }
+        assert!(!fs::exists(path("new.lath")).unwrap());
+    }
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_str().unwrap().starts_with(".lath-backup-")), "{names:?}");
+}
+
+#[test]
+fn tables_and_stores_are_not_made_at_urls() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("rows.csv");
+    fs::write(&csv, "key,value\na,b\n").unwrap();
+    let csv = csv.to_str().unwrap();
+    fs::create_dir_all(folder.path().join("s3:/bucket")).unwrap();
+    for args in [
+        &["table", "create", "s3://bucket/t", csv, "--key", "key"][..],
+        &["table", "create", "gs://bucket/t", "--table", "a", csv, "--key", "key"],
+        &["sql", "--database", "s3://bucket/db", "SELECT 1"],
+        &["kv", "put", "s3://bucket/x.lath", "a", "b"],
+        &["kv", "load", "s3://bucket/x.lath", csv],
+    ] {
+        let output = command(args).current_dir(folder.path()).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && errors.contains("this machine"), "{args:?}: {errors}");
+    }
+    assert!(files(&folder.path().join("s3:")).is_empty());
+    assert!(!fs::exists(folder.path().join("gs:")).unwrap());
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use bytes::Bytes;
 use lath_parquet::{DatasetOptions, Error, Result};
-use lath_source::{WebClient, WebRequest};
+use lath_source::{WebClient, WebMethod, WebRequest};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -241,7 +241,8 @@ impl RestCatalog {
         let access = match &*token {
             Some(token) => token.clone(),
             None => {
-                let request = WebRequest { form: Some(form.clone()), ..WebRequest::get(token_url.as_str()) };
+                let request =
+                    WebRequest { method: WebMethod::Post(form.clone()), ..WebRequest::get(token_url.as_str()) };
                 let AccessToken { access_token } = parse(token_url, self.answer(request, &self.access)?)?;
                 token.insert(Access::Bearer(access_token)).clone()
             }

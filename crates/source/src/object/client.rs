@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 
 use super::failure;
 use super::runtime::RequestThreads;
+use super::unfinished::Bucket;
 use crate::StoreOptions;
 
 /// A store, and the limits of requests to it.
@@ -29,6 +30,8 @@ pub(super) struct Client {
     in_flight: Arc<Semaphore>,
     retries: usize,
     threads: Arc<RequestThreads>,
+    /// The bucket, if the store is S3.
+    bucket: Option<Bucket>,
 }
 
 type Answer = Result<(Bytes, ObjectMeta), Error>;
@@ -39,9 +42,25 @@ impl Client {
         base: Arc<str>,
         options: &StoreOptions,
         threads: &Arc<RequestThreads>,
+        bucket: Option<Bucket>,
     ) -> Self {
         let in_flight = Arc::new(Semaphore::new(options.requests_in_flight.max(1)));
-        Self { store, base, in_flight, retries: options.retries, threads: Arc::clone(threads) }
+        Self { store, base, in_flight, retries: options.retries, threads: Arc::clone(threads), bucket }
+    }
+
+    /// The URL of the store.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The threads that requests run on.
+    pub(super) fn threads(&self) -> &Arc<RequestThreads> {
+        &self.threads
+    }
+
+    /// The bucket, if the store is S3.
+    pub(super) fn bucket(&self) -> Option<&Bucket> {
+        self.bucket.as_ref()
     }
 
     pub(super) fn url(&self, path: &Path) -> String {
@@ -101,6 +120,12 @@ impl Client {
         let _permit = self.in_flight.acquire().await;
         let options = PutOptions { mode, attributes, ..PutOptions::default() };
         self.store.put_opts(path, payload, options).await.map(|put| put.e_tag)
+    }
+
+    /// Whether there is an object, or it cannot be said.
+    pub(super) async fn exists(&self, path: &Path) -> bool {
+        let _permit = self.in_flight.acquire().await;
+        !matches!(self.store.head(path).await, Err(Error::NotFound { .. }))
     }
 
     /// Begins an object that is sent in parts.

@@ -7,6 +7,7 @@ mod connections;
 mod failure;
 mod runtime;
 mod store;
+mod unfinished;
 mod upload;
 mod web;
 
@@ -24,6 +25,7 @@ use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
 
 pub use connections::Connections;
 pub use store::{ListedObject, Store};
+pub use unfinished::UnfinishedUpload;
 pub use upload::{Upload, UploadAbort};
 pub use web::WebClient;
 

@@ -6,15 +6,19 @@ use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
 use super::client::Client;
+use super::unfinished::{Bucket, UnfinishedUpload};
 use super::upload::{PART_BYTES, Upload};
-use super::{Connections, ObjectFile, version};
+use super::{Connections, ObjectFile, unfinished, version};
 use crate::{Replaces, StoreOptions, Version};
+
+/// The schemes of URLs, in lower case.
+const SCHEMES: [&str; 10] = ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https"];
 
 /// The address of an object in a store, and the connections to that store.
 #[derive(Debug, Clone)]
@@ -57,11 +61,14 @@ impl Store {
         if is_web && key.contains(['?', '#']) {
             return Err(invalid("URLs with a query are not supported"));
         }
+        if !SCHEMES.contains(&scheme.as_str()) {
+            return Err(invalid("expected a URL that begins with s3://, gs://, az://, abfss://, http:// or https://"));
+        }
         let base = format!("{scheme}://{authority}");
         let kept = (base.clone(), options.clone(), variables(&scheme));
         let client = connections.client(kept, |threads| {
-            let store = build(&scheme, authority, options).map_err(|error| invalid(&error.to_string()))?;
-            Ok(Client::new(store, base.into(), options, threads))
+            let (store, bucket) = build(&scheme, authority, options)?;
+            Ok(Client::new(store, base.into(), options, threads, bucket))
         })?;
         Ok(Self { client, key: key.to_owned(), is_web })
     }
@@ -125,6 +132,14 @@ impl Store {
         Upload::begin(&self.client, self.path(&self.key)?, replaces, PART_BYTES)
     }
 
+    /// Writes an object by one request, so that the store compares what it replaces.
+    ///
+    /// # Errors
+    /// As [`Store::upload`] and [`Upload::commit`].
+    pub fn put(&self, bytes: Vec<u8>, replaces: Replaces) -> io::Result<Version> {
+        self.upload(replaces)?.commit_bytes(bytes)
+    }
+
     /// The objects below the directory `prefix`, in no particular order.
     ///
     /// # Errors
@@ -175,8 +190,30 @@ impl Store {
         }
     }
 
+    /// The uploads in parts of the object and of those below it as a directory, that were neither completed nor aborted. A program may still be
+    /// writing some of them.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] unless the store is S3; if a request fails.
+    pub fn unfinished_uploads(&self) -> io::Result<Vec<UnfinishedUpload>> {
+        unfinished::list(&self.client, &self.key)
+    }
+
+    /// Deletes the parts of an unfinished upload of this store, and returns whether there were any: `false` if it was completed or aborted.
+    ///
+    /// # Errors
+    /// As [`Store::unfinished_uploads`].
+    pub fn abort_upload(&self, upload: &UnfinishedUpload) -> io::Result<bool> {
+        unfinished::abort(&self.client, upload)
+    }
+
     /// Keys of buckets are literal; paths of web servers are parts of URLs.
     fn path(&self, key: &str) -> io::Result<Path> {
+        // The parser would drop the slash, and so name another object.
+        if !self.is_web && key.starts_with('/') {
+            let what = "the key begins with a slash: there is one slash too many after the bucket";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
         let path = if self.is_web { Path::from_url_path(key) } else { Path::parse(key) };
         path.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))
     }
@@ -199,7 +236,8 @@ fn variables(scheme: &str) -> Vec<(String, String)> {
     variables
 }
 
-fn build(scheme: &str, authority: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
+fn build(scheme: &str, authority: &str, options: &StoreOptions) -> io::Result<(Arc<dyn ObjectStore>, Option<Bucket>)> {
+    let failed = |error: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());
     let retry = RetryConfig {
         backoff: BackoffConfig {
             init_backoff: Duration::from_millis(100),
@@ -214,29 +252,66 @@ fn build(scheme: &str, authority: &str, options: &StoreOptions) -> Result<Arc<dy
         .with_connect_timeout(options.timeout.min(Duration::from_secs(5)))
         .with_pool_max_idle_per_host(options.requests_in_flight);
     let url = format!("{scheme}://{authority}");
-    Ok(match scheme {
+    let store: Arc<dyn ObjectStore> = match scheme {
         "s3" | "s3a" => {
             let mut builder = AmazonS3Builder::from_env().with_bucket_name(authority);
             let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]
                 .iter()
                 .find_map(|key| builder.get_config_value(key));
-            let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
+            let is_plain = is_plain("AWS_ENDPOINT_URL", endpoint)?;
             builder = builder.with_client_options(client.with_allow_http(is_plain)).with_retry(retry);
-            Arc::new(builder.build()?)
+            let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
+            let store = builder.build().map_err(failed)?;
+            let bucket = Bucket::new(store.clone(), region, options.clone());
+            return Ok((Arc::new(store), Some(bucket)));
         }
         "gs" => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(authority);
-            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+            let is_plain = is_plain("GOOGLE_BASE_URL", builder.get_config_value(&GoogleConfigKey::BaseUrl))?;
+            Arc::new(
+                builder
+                    .with_client_options(client.with_allow_http(is_plain))
+                    .with_retry(retry)
+                    .build()
+                    .map_err(failed)?,
+            )
         }
         "http" | "https" => {
             let client = client.with_allow_http(scheme == "http");
-            Arc::new(HttpBuilder::new().with_url(url).with_client_options(client).with_retry(retry).build()?)
+            Arc::new(
+                HttpBuilder::new()
+                    .with_url(url)
+                    .with_client_options(client)
+                    .with_retry(retry)
+                    .build()
+                    .map_err(failed)?,
+            )
         }
         _ => {
             let builder = MicrosoftAzureBuilder::from_env().with_url(url);
             let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
-            let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
-            Arc::new(builder.with_client_options(client.with_allow_http(is_plain)).with_retry(retry).build()?)
+            let is_plain = is_plain("AZURE_STORAGE_ENDPOINT", endpoint)?;
+            Arc::new(
+                builder
+                    .with_client_options(client.with_allow_http(is_plain))
+                    .with_retry(retry)
+                    .build()
+                    .map_err(failed)?,
+            )
         }
-    })
+    };
+    Ok((store, None))
+}
+
+/// Whether an endpoint that was configured is reached without TLS.
+fn is_plain(variable: &str, endpoint: Option<String>) -> io::Result<bool> {
+    match endpoint {
+        None => Ok(false),
+        Some(url) if url.starts_with("http://") => Ok(true),
+        Some(url) if url.starts_with("https://") => Ok(false),
+        Some(other) => {
+            let what = format!("{variable} is {other}, and has to begin with http:// or https://");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+    }
 }

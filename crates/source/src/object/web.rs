@@ -14,7 +14,7 @@ use object_store::client::{
 
 use super::runtime::RequestThreads;
 use super::{Connections, failure};
-use crate::{StoreOptions, WebRequest};
+use crate::{StoreOptions, WebMethod, WebRequest};
 
 /// Maximum number of times that a request without effects is repeated.
 const RETRIES: usize = 3;
@@ -36,16 +36,21 @@ impl WebClient {
     /// # Errors
     /// If the client cannot be configured.
     pub fn new(options: &StoreOptions, connections: &Connections) -> io::Result<Self> {
+        Self::on(options, connections.threads())
+    }
+
+    /// As [`new`](Self::new), by the threads.
+    pub(super) fn on(options: &StoreOptions, threads: &Arc<RequestThreads>) -> io::Result<Self> {
         // Callers choose between http:// and https://.
         let client = ClientOptions::new()
             .with_allow_http(true)
             .with_timeout(options.timeout)
             .with_connect_timeout(options.timeout.min(Duration::from_secs(5)));
         let client = ReqwestConnector::default().connect(&client).map_err(io::Error::other)?;
-        Ok(Self { client, threads: Arc::clone(connections.threads()), retries: options.retries.min(RETRIES) })
+        Ok(Self { client, threads: Arc::clone(threads), retries: options.retries.min(RETRIES) })
     }
 
-    /// Sends a request, and returns the status and the body of the answer, whatever they are. Without a form it is a `GET`, which is
+    /// Sends a request, and returns the status and the body of the answer, whatever they are. A form is posted once; other requests are
     /// repeated if the service is busy.
     ///
     /// # Errors
@@ -56,7 +61,7 @@ impl WebClient {
     }
 
     async fn answer(&self, request: &WebRequest) -> io::Result<(u16, Bytes)> {
-        let mut left = if request.form.is_none() { self.retries } else { 0 };
+        let mut left = if matches!(request.method, WebMethod::Post(_)) { 0 } else { self.retries };
         let mut pause = FIRST_PAUSE;
         loop {
             let answer = self.answer_once(request).await;
@@ -84,7 +89,7 @@ impl WebClient {
 
 async fn http_request(request: &WebRequest) -> io::Result<HttpRequest> {
     let invalid = |what: String| io::Error::new(ErrorKind::InvalidInput, what);
-    let WebRequest { url, headers, form, signing } = request;
+    let WebRequest { url, headers, method, signing } = request;
     // The client expects that both parsers accept a URL.
     let is_url =
         url::Url::parse(url).is_ok_and(|parsed| parsed.has_host() && matches!(parsed.scheme(), "http" | "https"));
@@ -92,12 +97,13 @@ async fn http_request(request: &WebRequest) -> io::Result<HttpRequest> {
         return Err(invalid(format!("{url} is not the URL of a web service")));
     }
     let builder = http::Request::builder().uri(url.as_str()).header(ACCEPT, "application/json");
-    let mut sent = match form {
-        Some(form) => builder
+    let mut sent = match method {
+        WebMethod::Post(form) => builder
             .method("POST")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(HttpRequestBody::from(form.clone())),
-        None => builder.body(HttpRequestBody::empty()),
+        WebMethod::Get => builder.body(HttpRequestBody::empty()),
+        WebMethod::Delete => builder.method("DELETE").body(HttpRequestBody::empty()),
     }
     .map_err(|error| invalid(format!("{url}: {error}")))?;
     for (name, value) in headers {

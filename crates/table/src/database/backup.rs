@@ -26,6 +26,16 @@ pub struct BackedUp {
     pub links: usize,
 }
 
+/// A file of a backup.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupFile {
+    /// The path below the folder of the backup, with slashes.
+    pub name: String,
+    /// The file to copy.
+    pub path: PathBuf,
+}
+
 impl Table {
     /// Copies the last commit of the table to another folder, with all named snapshots and the change feed. Other threads and processes
     /// can read, write, flush and compact at the same time.
@@ -64,6 +74,21 @@ impl Table {
         let snapshot = engine.store.snapshot()?;
         Backup { source: &engine.folder, target: folder.as_ref() }.make(&snapshot, &store_path(folder.as_ref()))
     }
+
+    /// Passes the files of the last commit to `copy`, for a backup to another place than a folder, such as a bucket: a folder with copies
+    /// of these files is a table. The last one is the store, which is copied to the folder `scratch` for this; the others are the table's own,
+    /// and none of them is removed while `copy` runs.
+    ///
+    /// # Errors
+    /// [`Error::PartOfDatabase`] for a table of a database, [`Error::Io`] and [`Error::Store`].
+    pub fn backup_files<T>(&self, scratch: impl AsRef<Path>, copy: impl FnOnce(&[BackupFile]) -> T) -> Result<T> {
+        let engine = self.engine();
+        if engine.trees.number().is_some() {
+            return Err(Error::PartOfDatabase { folder: engine.folder.clone() });
+        }
+        let snapshot = engine.store.snapshot()?;
+        Backup { source: &engine.folder, target: scratch.as_ref() }.pass(&snapshot, &store_path(scratch.as_ref()), copy)
+    }
 }
 
 impl Database {
@@ -74,6 +99,19 @@ impl Database {
     pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackedUp> {
         let snapshot = self.store().snapshot()?;
         Backup { source: self.folder(), target: folder.as_ref() }.make(&snapshot, &database_path(folder.as_ref()))
+    }
+
+    /// Passes the files of the last commit to `copy`, like [`Table::backup_files`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn backup_files<T>(&self, scratch: impl AsRef<Path>, copy: impl FnOnce(&[BackupFile]) -> T) -> Result<T> {
+        let snapshot = self.store().snapshot()?;
+        Backup { source: self.folder(), target: scratch.as_ref() }.pass(
+            &snapshot,
+            &database_path(scratch.as_ref()),
+            copy,
+        )
     }
 }
 
@@ -88,19 +126,8 @@ impl Backup<'_> {
     /// While the snapshot lives, none of the files that it or its named snapshots have is removed.
     fn make(&self, snapshot: &Snapshot, store: &Path) -> Result<BackedUp> {
         let unfinished = UnfinishedCopy::begin(self.target, store)?;
-        let versions = named_snapshots(snapshot)?;
-        let mut files: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
-        for version in versions.iter().chain([snapshot]) {
-            for trees in all_trees(version)? {
-                let folder = relative_folder(&trees);
-                // Databases have a folder for each table, also for one without files.
-                let names = files.entry(folder).or_default();
-                let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
-                names.extend(manifest.files().iter().map(|file| file.name.clone()));
-            }
-        }
         let mut made = BackedUp::default();
-        for (folder, names) in &files {
+        for (folder, names) in &data_files(snapshot)? {
             self.copy_files(folder, names, &mut made)?;
         }
         sync_folder(self.target)?;
@@ -110,6 +137,22 @@ impl Backup<'_> {
         settle_dropped(&copy)?;
         unfinished.finish(store)?;
         Ok(made)
+    }
+
+    /// While the snapshot lives, none of its files is removed.
+    fn pass<T>(&self, snapshot: &Snapshot, store: &Path, copy: impl FnOnce(&[BackupFile]) -> T) -> Result<T> {
+        let mut files = Vec::new();
+        for (folder, names) in &data_files(snapshot)? {
+            for name in names {
+                let name = folder.join(name);
+                files.push(BackupFile { path: self.source.join(&name), name: with_slashes(&name) });
+            }
+        }
+        snapshot.backup(store)?;
+        settle_dropped(store)?;
+        let name = store.strip_prefix(self.target).map_or_else(|_| with_slashes(store), with_slashes);
+        files.push(BackupFile { name, path: store.to_owned() });
+        Ok(copy(&files))
     }
 
     fn copy_files(&self, folder: &Path, names: &BTreeSet<String>, made: &mut BackedUp) -> Result<()> {
@@ -128,6 +171,27 @@ impl Backup<'_> {
         }
         folders.iter().try_for_each(|folder| sync_folder(folder))
     }
+}
+
+/// The files of a commit and of its named snapshots, by their folders relative to the backup.
+fn data_files(snapshot: &Snapshot) -> Result<BTreeMap<PathBuf, BTreeSet<String>>> {
+    let versions = named_snapshots(snapshot)?;
+    let mut files: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    for version in versions.iter().chain([snapshot]) {
+        for trees in all_trees(version)? {
+            let folder = relative_folder(&trees);
+            // Databases have a folder for each table, also for one without files.
+            let names = files.entry(folder).or_default();
+            let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
+            names.extend(manifest.files().iter().map(|file| file.name.clone()));
+        }
+    }
+    Ok(files)
+}
+
+/// A path below a folder as text. The names that tables give are Unicode.
+fn with_slashes(path: &Path) -> String {
+    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 /// The folder of a table, relative to the backup.

@@ -19,6 +19,7 @@ use lath_store::Store;
 use self::open_tables::{OpenTables, find_number, list_names, open_store, read_state, table_folder};
 use self::view_text::view_text;
 use crate::error::{Error, Result};
+use crate::file::create_folders;
 use crate::import::{ImportOptions, ImportReport, import_into_database, imported_schema};
 use crate::records::{
     DATABASE, DatabaseState, DroppedTable, STATE_KEY, TABLES, TABLES_DROPPED, TableEntry, TableOptions, file_key,
@@ -29,7 +30,7 @@ use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
 use crate::write::OpenWrite;
 
-pub use self::backup::BackedUp;
+pub use self::backup::{BackedUp, BackupFile};
 pub use self::snapshot::DatabaseSnapshot;
 pub use self::transaction::DatabaseTransaction;
 
@@ -81,7 +82,7 @@ impl Database {
     /// [`Error::Exists`] if the folder has a database or a table.
     pub fn create(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
         let folder = folder.as_ref();
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        create_folders(folder)?;
         let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
         if store_path(&folder).is_file() {
             return Err(Error::Exists { folder });
@@ -337,7 +338,7 @@ fn existing(folder: &Path) -> Result<PathBuf> {
 
 /// Makes the folder of a table, durably: commits may name files in it that are durable.
 fn create_folder(database: &Path, folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    create_folders(folder)?;
     #[cfg(unix)]
     fs::File::open(database).and_then(|database| database.sync_all()).map_err(Error::io("sync", database))?;
     Ok(())

@@ -4,7 +4,18 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use lath_parquet::is_store;
+
 use crate::error::{Error, Result};
+
+/// Creates the folder of a table or database, and the folders above it, if they do not exist.
+pub(crate) fn create_folders(folder: &Path) -> Result<()> {
+    if folder.to_str().is_some_and(is_store) {
+        let what = format!("{}: tables and databases are folders of this machine, not of a bucket", folder.display());
+        return Err(lath_parquet::Error::invalid(what).into());
+    }
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))
+}
 
 /// Creates a folder if it does not exist, and makes its name durable.
 pub(crate) fn create_folder(folder: &Path) -> Result<()> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::folder::sync_folder;
+use super::folder::{create_folders, sync_folder};
 use crate::error::{Error, Result};
 
 /// The marker file, which exists until the folder is complete, and its contents.
@@ -27,7 +27,7 @@ pub(crate) struct UnfinishedCopy {
 impl UnfinishedCopy {
     /// Creates the folder, whose store will be at `store`, or removes what an interrupted process left in it.
     pub(crate) fn begin(folder: &Path, store: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        create_folders(folder)?;
         let marker = folder.join(MARKER);
         let is_unfinished = fs::read(&marker).is_ok_and(|contents| CONTENTS.starts_with(&contents));
         if is_unfinished && !store.exists() {

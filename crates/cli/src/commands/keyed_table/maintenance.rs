@@ -3,14 +3,15 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use lath_table::{CheckReport, Database, Error, Publication, Table, TableOptions, TableStatistics};
+use lath_table::{BackupFile, CheckReport, Database, Error, Publication, Table, TableOptions, TableStatistics};
 use serde_json::json;
 
 use super::open::{open, open_for_reading, snapshot};
 use crate::args::{KeyedTableArgs, SnapshotArgs, TableCopyArgs, TableExportArgs, TableStatsArgs};
+use crate::commands::bucket_backup;
 use crate::commands::print;
 use crate::console::quantity::{bytes, grouped, plural};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 
 pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
@@ -29,6 +30,14 @@ pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
 }
 
 pub(super) fn check(args: &KeyedTableArgs) -> Result<Outcome> {
+    if let Some(url) = bucket_backup::url(&args.folder) {
+        if args.table.is_some() {
+            return Err(Failure::Usage(
+                "--table chooses a table of a folder; a backup in a bucket is checked as a whole".to_owned(),
+            ));
+        }
+        return bucket_backup::check(url);
+    }
     let report = open_for_reading(args)?.check().map_err(table_failure)?;
     print(&describe(&args.folder, &report))?;
     Ok(if report.is_intact() { Outcome::Done } else { Outcome::Corrupt })
@@ -52,6 +61,12 @@ pub(crate) fn describe(folder: &Path, report: &CheckReport) -> String {
 }
 
 pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
+    match (bucket_backup::url(&args.folder), bucket_backup::url(&args.target)) {
+        (None, None) => {}
+        (None, Some(url)) => return back_up_to_bucket(&args.folder, url),
+        (Some(url), None) => return bucket_backup::restore(url, &args.target),
+        (Some(_), Some(_)) => return Err(bucket_backup::both_remote()),
+    }
     let made = match Table::open_read_only(&args.folder, TableOptions::new()) {
         Err(Error::NoTable { .. }) => Database::open_read_only(&args.folder, TableOptions::new())
             .and_then(|database| database.backup(&args.target)),
@@ -60,6 +75,17 @@ pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
     let made = made.map_err(table_failure)?;
     eprintln!("{}, {} of them linked", plural(made.files as u64, "file"), grouped(made.links as u64));
     Ok(Outcome::Done)
+}
+
+fn back_up_to_bucket(folder: &Path, url: &str) -> Result<Outcome> {
+    let scratch = bucket_backup::scratch(folder)?;
+    let send = |files: &[BackupFile]| bucket_backup::send(url, files);
+    let sent = match Table::open_read_only(folder, TableOptions::new()) {
+        Err(Error::NoTable { .. }) => Database::open_read_only(folder, TableOptions::new())
+            .and_then(|database| database.backup_files(scratch.path(), send)),
+        table => table.and_then(|table| table.backup_files(scratch.path(), send)),
+    };
+    sent.map_err(table_failure)?
 }
 
 pub(super) fn export(args: &TableExportArgs) -> Result<Outcome> {

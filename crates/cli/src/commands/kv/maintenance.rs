@@ -1,20 +1,44 @@
 //! `kv check`, `stats`, `compact`, `backup` and `repair`: operations on a whole store.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
-use lath_store::{Error, HeldSpace, Holder};
+use lath_store::{CheckReport, Error, HeldSpace, Holder};
+use tempfile::TempDir;
 
 use super::{open, open_for_reading, store_failure};
 use crate::args::{CopyArgs, StoreArgs};
+use crate::commands::bucket_backup;
 use crate::console::progress::Progress;
 use crate::console::quantity::{bytes, grouped, plural};
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
 
 pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
-    let report = open_for_reading(args)?.check().map_err(store_failure)?;
+    if let Some(url) = bucket_backup::url(&args.store) {
+        let folder = TempDir::new().map_err(|error| Failure::Io(format!("cannot make a temporary folder: {error}")))?;
+        return print_check(&args.store, &fetch(url, &folder, args)?.1);
+    }
+    print_check(&args.store, &open_for_reading(args)?.check().map_err(store_failure)?)
+}
+
+/// Copies the backup at a URL to a folder, and checks it.
+fn fetch(url: &str, folder: &TempDir, args: &StoreArgs) -> Result<(PathBuf, CheckReport)> {
+    let store = folder.path().join("store");
+    bucket_backup::fetch_object(url, &store)?;
+    let copy = StoreArgs { store: store.clone(), wait: args.wait };
+    let report = open_for_reading(&copy).and_then(|store| store.check().map_err(store_failure));
+    let report = report.map_err(|error| match error {
+        Failure::Corrupt(_) => Failure::Corrupt(format!("{url} is not a store, or it is damaged")),
+        other => other,
+    })?;
+    Ok((store, report))
+}
+
+fn print_check(name: &Path, report: &CheckReport) -> Result<Outcome> {
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
     if report.omitted > 0 {
         text.push_str(&format!("and {} more\n", report.omitted));
@@ -22,7 +46,7 @@ pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
     if report.is_sound() {
         text = format!(
             "{}: intact: {} keys, {} nodes of {} bytes\n",
-            args.store.display(),
+            name.display(),
             report.keys,
             report.nodes,
             report.node_bytes
@@ -80,7 +104,7 @@ fn describe(held: &HeldSpace) -> String {
 }
 
 pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
-    let length = || std::fs::metadata(&args.store).map(|metadata| metadata.len());
+    let length = || fs::metadata(&args.store).map(|metadata| metadata.len());
     let explain_length = |error| Failure::Io(format!("cannot read the length of {}: {error}", args.store.display()));
     let stop = GracefulStop::new();
     let store = open(args, false)?;
@@ -114,11 +138,41 @@ pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
 }
 
 pub(super) fn backup(args: &CopyArgs) -> Result<Outcome> {
+    match (bucket_backup::url(&args.store.store), bucket_backup::url(&args.target)) {
+        (None, None) => copy_store(args, &args.target)?,
+        (None, Some(url)) => {
+            let scratch = bucket_backup::scratch(&args.store.store)?;
+            let copy = scratch.path().join("store");
+            copy_store(args, &copy)?;
+            bucket_backup::send_object(&copy, url)?;
+        }
+        (Some(url), None) => {
+            let exists =
+                || Failure::Usage(format!("{} exists; give the new store another name", args.target.display()));
+            if args.target.exists() {
+                return Err(exists());
+            }
+            let scratch = bucket_backup::scratch(&args.target)?;
+            let (copy, report) = fetch(url, &scratch, &args.store)?;
+            if !report.is_sound() {
+                return print_check(&args.store.store, &report);
+            }
+            // Unlike a rename, it replaces nothing.
+            fs::hard_link(&copy, &args.target).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Err(exists()),
+                _ => fs::rename(&copy, &args.target).map_err(|error| Failure::reaching(&args.target, &error)),
+            })?;
+        }
+        (Some(_), Some(_)) => return Err(bucket_backup::both_remote()),
+    }
+    Ok(Outcome::Done)
+}
+
+fn copy_store(args: &CopyArgs, target: &Path) -> Result<()> {
     let snapshot = open_for_reading(&args.store)?.snapshot().map_err(store_failure)?;
     // An interrupted copy is removed.
     let stop = GracefulStop::new();
-    snapshot.backup_with(&args.target, |_| stop.poll()).map_err(store_failure)?;
-    Ok(Outcome::Done)
+    snapshot.backup_with(target, |_| stop.poll()).map_err(store_failure)
 }
 
 pub(super) fn repair(args: &CopyArgs) -> Result<Outcome> {

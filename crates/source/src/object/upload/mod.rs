@@ -36,8 +36,11 @@ const MAX_PARTS: usize = 10_000;
 /// Parts that are sent at the same time. Together with the part that is being filled they take 40 MiB.
 const PARTS_IN_FLIGHT: usize = 4;
 
-/// The key of the unique text in an object's metadata.
-const TOKEN: &str = "lath-upload";
+/// The number of times that an object is written again which the store says is there, and is not.
+const CONFLICTS: usize = 3;
+
+/// The key of the unique text in an object's metadata. Azure takes letters, digits and underscores, and proxies drop headers with underscores.
+const TOKEN: &str = "lathupload";
 
 /// An object under construction. Dropping it before [`commit`](Self::commit) deletes what was sent.
 ///
@@ -46,6 +49,8 @@ const TOKEN: &str = "lath-upload";
 pub struct Upload {
     shared: Arc<Object>,
     replaces: Replaces,
+    /// The name that the store itself has for the version to replace: Google compares by it.
+    generation: Option<String>,
     part: Vec<u8>,
     part_bytes: usize,
     part_count: usize,
@@ -80,9 +85,10 @@ impl Upload {
         // Two hashes with random keys.
         let token = [(); 2].map(|()| format!("{:016x}", RandomState::new().hash_one(path.as_ref()))).concat();
         let shared = Object { client: Arc::clone(client), path, token, parts: Mutex::new(Parts::None) };
-        let upload = Self {
+        let mut upload = Self {
             shared: Arc::new(shared),
             replaces,
+            generation: None,
             part: Vec::new(),
             part_bytes,
             part_count: 0,
@@ -133,12 +139,19 @@ impl Upload {
         if self.part_count == 0 { self.put() } else { self.complete() }
     }
 
+    /// Sends all bytes of an object by one request, and makes it visible.
+    pub(super) fn commit_bytes(mut self, bytes: Vec<u8>) -> io::Result<Version> {
+        self.len = bytes.len() as u64;
+        self.part = bytes;
+        self.put()
+    }
+
     /// Sends an object that fits into one part.
     fn put(&mut self) -> io::Result<Version> {
         let mode = match &self.replaces {
             Replaces::Any => PutMode::Overwrite,
             Replaces::None => PutMode::Create,
-            Replaces::Version(version) => PutMode::Update(update(version)?),
+            Replaces::Version(version) => PutMode::Update(update(version, self.generation.take())?),
         };
         let (shared, payload) = (Arc::clone(&self.shared), PutPayload::from(mem::take(&mut self.part)));
         let put = self.shared.client.wait(async move {
@@ -146,7 +159,16 @@ impl Upload {
             if matches!(*parts, Parts::Ended) {
                 return Ok(None);
             }
-            let put = shared.client.put(&shared.path, payload, mode, shared.attributes()).await?;
+            let mut left = CONFLICTS;
+            let put = loop {
+                match shared.client.put(&shared.path, payload.clone(), mode.clone(), shared.attributes()).await {
+                    // S3 answers so, too, if the object was deleted at the same time.
+                    Err(Error::AlreadyExists { .. }) if left > 0 && !shared.client.exists(&shared.path).await => {
+                        left -= 1
+                    }
+                    put => break put?,
+                }
+            };
             *parts = Parts::Ended;
             Ok(Some(put))
         })?;
@@ -197,11 +219,16 @@ impl Upload {
     }
 
     /// Returns an error if the current object may not be replaced.
-    fn check_replaced(&self) -> io::Result<()> {
+    fn check_replaced(&mut self) -> io::Result<()> {
         let found = match self.replaces {
             Replaces::Any => return Ok(()),
-            _ => self.version(),
+            _ => self.shared.client.head(&self.shared.path),
         };
+        let found = found.map(|meta| {
+            let version = version(&meta);
+            self.generation = meta.version;
+            version
+        });
         match (&self.replaces, found) {
             (Replaces::None, Ok(_)) => Err(failure::already_exists()),
             (Replaces::Version(wanted), Ok(found)) if found != *wanted => Err(failure::changed()),
@@ -308,9 +335,9 @@ fn aborted() -> io::Error {
 }
 
 /// The condition that an object has `version`.
-fn update(version: &Version) -> io::Result<UpdateVersion> {
+fn update(version: &Version, generation: Option<String>) -> io::Result<UpdateVersion> {
     match version {
-        Version::Store { tag, .. } => Ok(UpdateVersion { e_tag: Some(tag.to_string()), version: None }),
+        Version::Store { tag, .. } => Ok(UpdateVersion { e_tag: Some(tag.to_string()), version: generation }),
         Version::Local { .. } => {
             Err(io::Error::new(ErrorKind::InvalidInput, "expected the version of an object, found one of a local file"))
         }

@@ -17,6 +17,7 @@ struct Faulty {
     store: Arc<InMemory>,
     fault: Fault,
     aborted: Arc<AtomicUsize>,
+    puts: AtomicUsize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +27,8 @@ enum Fault {
     AfterWriting,
     /// Nothing is written.
     BeforeWriting,
+    /// So many times the answer is that there is an object, and nothing is written.
+    Conflict(usize),
     /// The second part fails.
     Part,
 }
@@ -69,6 +72,9 @@ impl ObjectStore for Faulty {
     async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         if self.fault == Fault::BeforeWriting {
             return Err(lost());
+        }
+        if matches!(self.fault, Fault::Conflict(count) if self.puts.fetch_add(1, Ordering::Relaxed) < count) {
+            return Err(Error::AlreadyExists { path: path.to_string(), source: "a conflict".into() });
         }
         let put = self.store.put_opts(path, payload, options).await?;
         if self.fault == Fault::AfterWriting { Err(lost()) } else { Ok(put) }
@@ -115,10 +121,11 @@ struct Bucket {
 impl Bucket {
     fn new(store: &Arc<InMemory>, fault: Fault) -> Self {
         let aborted = Arc::new(AtomicUsize::new(0));
-        let store = Faulty { store: Arc::clone(store), fault, aborted: Arc::clone(&aborted) };
+        let store =
+            Faulty { store: Arc::clone(store), fault, aborted: Arc::clone(&aborted), puts: AtomicUsize::new(0) };
         let options = StoreOptions { requests_in_flight: 8, retries: 0, timeout: std::time::Duration::from_secs(30) };
         let threads = Arc::new(RequestThreads::default());
-        let client = Client::new(Arc::new(store), "s3://bucket".into(), &options, &threads);
+        let client = Client::new(Arc::new(store), "s3://bucket".into(), &options, &threads, None);
         Self { client: Arc::new(client), path: Path::from("folder/object"), aborted }
     }
 
@@ -233,6 +240,22 @@ fn a_lost_answer_is_no_error_if_the_object_was_written() {
         Bucket::new(&store, Fault::None).write(&bytes(len), Replaces::Any).unwrap();
         assert!(Bucket::new(&store, Fault::BeforeWriting).write(&bytes(len), Replaces::Any).is_err());
     }
+}
+
+#[test]
+fn a_conflict_without_an_object_is_tried_again() {
+    for (count, is_written) in [(0, true), (1, true), (3, true), (4, false)] {
+        let bucket = Bucket::new(&Arc::default(), Fault::Conflict(count));
+        let written = bucket.write(b"new", Replaces::None);
+        assert_eq!(written.is_ok(), is_written, "{count}");
+        assert_eq!(bucket.content().is_some(), is_written, "{count}");
+    }
+    // There is an object.
+    let store = Arc::default();
+    Bucket::new(&store, Fault::None).write(b"old", Replaces::None).unwrap();
+    let bucket = Bucket::new(&store, Fault::Conflict(1));
+    assert_eq!(bucket.write(b"new", Replaces::None).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(bucket.content().unwrap(), b"old");
 }
 
 #[test]
