@@ -641,10 +641,8 @@ fn features_of_other_versions_are_errors_that_name_them() {
     let mut metadata = table.metadata.clone();
     metadata["format-version"] = json!(4);
     assert!(message(&metadata).contains("version 4"));
-    for (data_type, expected) in [("variant", "variant"), ("interval", "interval")] {
-        let mut metadata = table.metadata.clone();
-        metadata["schemas"][0]["fields"][0]["type"] = json!(data_type);
-        let message = message(&metadata);
-        assert!(message.contains(expected), "{message}");
-    }
+    let mut metadata = table.metadata.clone();
+    metadata["schemas"][0]["fields"][0]["type"] = json!("interval");
+    let message = message(&metadata);
+    assert!(message.contains("interval"), "{message}");
 }
