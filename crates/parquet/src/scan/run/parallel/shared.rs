@@ -51,43 +51,31 @@ impl SharedState {
         }
     }
 
+    /// Wakes the thread that waits for batches if it can go on. Most row groups of a search have no rows: a wake for each costs more than searching it.
+    fn wake_reader_if_ready(&self, state: &mut State) {
+        if state.reader_can_proceed(self.job.unit_count()) {
+            self.wake_reader(state);
+        }
+    }
+
     /// The next batch, if it is ready.
     pub(super) fn take_batch(&self, state: &mut State) -> Poll<Result<Option<RecordBatch>>> {
-        loop {
-            if let Some(batch) = state.unordered.pop_front() {
-                let bytes = size_of_batch(&batch);
-                state.waiting_bytes -= bytes;
-                self.job.runtime.memory().give_back(bytes);
-                self.wake_workers(state);
-                return Poll::Ready(Ok(Some(batch)));
-            }
-            let Some(file) = state.files.front_mut() else { break };
-            if !file.is_open {
-                break;
-            }
-            let Some(row_group) = file.row_groups.front_mut() else {
-                state.files.pop_front();
-                state.first_file += 1;
-                self.wake_workers(state);
-                continue;
-            };
+        if let Some(batch) = state.unordered.pop_front() {
+            let bytes = size_of_batch(&batch);
+            return Poll::Ready(Ok(Some(self.taken(state, batch, bytes))));
+        }
+        if state.drop_finished() {
+            self.wake_workers(state);
+        }
+        if let Some(row_group) = state.first_row_group() {
             if let Some((batch, bytes)) = row_group.batches.pop_front() {
-                state.waiting_bytes -= bytes;
-                self.job.runtime.memory().give_back(bytes);
-                self.wake_workers(state);
-                return Poll::Ready(Ok(Some(batch)));
+                return Poll::Ready(Ok(Some(self.taken(state, batch, bytes))));
             }
             if let Some(error) = row_group.error.take() {
                 self.stop.store(true, Ordering::Relaxed);
                 self.work_available.notify_all();
                 return Poll::Ready(Err(error));
             }
-            if !row_group.is_done {
-                break;
-            }
-            file.row_groups.pop_front();
-            file.done += 1;
-            self.wake_workers(state);
         }
         if let Some(error) = state.error.take() {
             return Poll::Ready(Err(error));
@@ -99,6 +87,14 @@ impl SharedState {
             return Poll::Ready(Err(panicked()));
         }
         Poll::Pending
+    }
+
+    /// A batch that no longer waits.
+    fn taken(&self, state: &mut State, batch: RecordBatch, bytes: usize) -> RecordBatch {
+        state.waiting_bytes -= bytes;
+        self.job.runtime.memory().give_back(bytes);
+        self.wake_workers(state);
+        batch
     }
 
     /// Waits for the next task; `None` at the end.
@@ -140,12 +136,9 @@ impl SharedState {
                 Err(error) => file.row_groups.push_back(RowGroup::failed(error)),
             }
         }
-        state.drop_empty_files();
+        state.drop_finished();
         self.wake_workers(&state);
-        // Most of many files are ruled out: no thread is woken for them.
-        if state.reader_can_proceed(self.job.unit_count()) {
-            self.wake_reader(&mut state);
-        }
+        self.wake_reader_if_ready(&mut state);
     }
 
     /// Builds the batches of a row group.
@@ -197,7 +190,7 @@ impl SharedState {
             row_group.batches.push_back((batch, bytes));
         }
         state.waiting_bytes += bytes;
-        self.wake_reader(&mut state);
+        self.wake_reader_if_ready(&mut state);
         true
     }
 
@@ -212,8 +205,9 @@ impl SharedState {
             state.error.get_or_insert(error);
             self.stop.store(true, Ordering::Relaxed);
         }
+        state.drop_finished();
         self.wake_workers(&state);
-        self.wake_reader(&mut state);
+        self.wake_reader_if_ready(&mut state);
     }
 }
 

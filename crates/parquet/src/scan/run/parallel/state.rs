@@ -110,23 +110,36 @@ impl State {
         file.row_groups.get_mut(index)
     }
 
-    /// Removes files without row groups to read, which need not wait for the files before them.
-    pub(super) fn drop_empty_files(&mut self) {
-        while self.files.front().is_some_and(|file| file.is_open && file.row_groups.is_empty()) {
-            self.files.pop_front();
-            self.first_file += 1;
+    /// Removes the first row groups that are done and left no batch and no error, and the first files that were read; whether there were any.
+    pub(super) fn drop_finished(&mut self) -> bool {
+        let mut has_dropped = false;
+        while let Some(file) = self.files.front_mut().filter(|file| file.is_open) {
+            match file.row_groups.front() {
+                None => {
+                    self.files.pop_front();
+                    self.first_file += 1;
+                }
+                Some(row_group) if row_group.is_finished() => {
+                    file.row_groups.pop_front();
+                    file.done += 1;
+                }
+                Some(_) => break,
+            }
+            has_dropped = true;
         }
+        has_dropped
     }
 
-    /// Whether the thread that waits for the next batch can go on: with a batch, an error or the end.
-    pub(super) fn reader_can_proceed(&self, file_count: usize) -> bool {
-        let Some(first) = self.files.front() else {
-            return self.next_file >= file_count || self.error.is_some() || !self.unordered.is_empty();
-        };
-        let is_ready = |row_group: &RowGroup| row_group.is_done || !row_group.batches.is_empty();
-        first.is_open && first.row_groups.front().is_none_or(is_ready)
-            || self.error.is_some()
-            || !self.unordered.is_empty()
+    /// The row group whose rows are wanted next, if its file is open.
+    pub(super) fn first_row_group(&mut self) -> Option<&mut RowGroup> {
+        self.files.front_mut().filter(|file| file.is_open)?.row_groups.front_mut()
+    }
+
+    /// Whether the thread that waits for the next batch can go on: with a batch, an error or the end. Finished row groups were dropped.
+    pub(super) fn reader_can_proceed(&mut self, file_count: usize) -> bool {
+        let is_at_end = self.files.is_empty() && self.next_file >= file_count;
+        let is_ready = |row_group: &mut RowGroup| row_group.error.is_some() || !row_group.batches.is_empty();
+        is_at_end || self.error.is_some() || !self.unordered.is_empty() || self.first_row_group().is_some_and(is_ready)
     }
 
     /// Whether a batch of this row group has to be accepted whatever its size, because the reader waits for it.
@@ -140,6 +153,11 @@ impl State {
 }
 
 impl RowGroup {
+    /// Whether it is done, and the reader has its batches and its error.
+    fn is_finished(&self) -> bool {
+        self.is_done && self.batches.is_empty() && self.error.is_none()
+    }
+
     pub(super) fn planned(planned: PlannedRowGroup) -> Self {
         Self { planned: Some(planned), batches: VecDeque::new(), is_done: false, error: None }
     }
