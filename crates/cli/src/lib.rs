@@ -25,6 +25,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::Parser;
+use lath_parquet::Runtime;
 
 use args::Cli;
 pub use write::adapt_footer_key;
@@ -38,6 +39,8 @@ pub const HAS_SQL: bool = cfg!(feature = "sql");
 /// Results go to standard output, messages to standard error. This is for a process that does nothing else, to be called once and on
 /// its first thread: SIGINT, SIGTERM and SIGHUP are blocked in this thread and all that it starts, and end the process when they come.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    // Before the first thread is started.
+    Runtime::global().make_room_for_files();
     interrupt::install();
     let exit_code = match Cli::try_parse_from(arguments) {
         Ok(cli) => {
