@@ -1,6 +1,8 @@
 //! Locates the rows with given keys in a file.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{Array, ArrayRef};
 
@@ -64,32 +66,71 @@ pub(crate) fn locate(
     for batch in file.numbered(scan, codec.columns())? {
         let (columns, rows) = batch?;
         let encoded = codec.encode(&columns)?;
-        for (at, row) in encoded.iter().enumerate() {
-            let key = row.data();
-            next += skipped(&candidates[next..], key);
-            match candidates.get(next) {
-                Some(candidate) if *candidate == key => {
-                    found.push((first + next, rows[at]));
-                    next += 1;
-                }
-                Some(_) => {}
-                None => return Ok(found),
+        let mut at = 0;
+        while let Some(candidate) = candidates.get(next) {
+            // Many rows lie between two keys, or many keys between two rows: neither is compared one by one.
+            at = first_not_less(at, encoded.num_rows(), |row| encoded.row(row).data() < *candidate);
+            if at == encoded.num_rows() {
+                break;
             }
+            let row = encoded.row(at);
+            if row.data() == *candidate {
+                found.push((first + next, rows[at]));
+                next += 1;
+                at += 1;
+            } else {
+                next = first_not_less(next, candidates.len(), |key| candidates[key] < row.data());
+            }
+        }
+        if next == candidates.len() {
+            break;
         }
     }
     Ok(found)
 }
 
-/// Number of keys, from the first on, that are less than `key`.
-fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
-    // Usually none or few, because rows and keys advance together.
-    let mut step = 1;
-    while step < keys.len() && keys[step] < key {
+/// [`locate`] for each of these files, on up to `threads` threads.
+pub(crate) fn locate_in_files(
+    cache: &BlockCache,
+    files: &[(Arc<DataFile>, &FileEntry)],
+    keys: &[&[u8]],
+    threads: usize,
+) -> Result<Vec<Vec<KeyLocation>>> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, Vec<KeyLocation>)>> {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((file, entry)) = files.get(at) else { return Ok(done) };
+            done.push((at, locate(cache, file, entry, keys)?));
+        }
+    };
+    let done = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(files.len())).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let joined = others.into_iter().map(std::thread::ScopedJoinHandle::join);
+        let joined = joined.map(|other| other.unwrap_or_else(|_| Err(Error::internal("locating keys has failed"))));
+        std::iter::once(own).chain(joined).collect::<Result<Vec<_>>>()
+    })?;
+    let mut located = vec![Vec::new(); files.len()];
+    done.into_iter().flatten().for_each(|(at, found)| located[at] = found);
+    Ok(located)
+}
+
+/// The first number in `from..end` that is not less, or `end`; all less ones come before the others. The steps double, because it is seldom far.
+fn first_not_less(from: usize, end: usize, is_less: impl Fn(usize) -> bool) -> usize {
+    let (mut less, mut step) = (from, 1);
+    // All before `less` are less.
+    while less < end && is_less(less + (step - 1).min(end - less - 1)) {
+        less += step.min(end - less);
         step *= 2;
     }
-    let from = step / 2;
-    let to = keys.len().min(step + 1);
-    from + keys.get(from..to).unwrap_or_default().partition_point(|candidate| *candidate < key)
+    let (mut low, mut high) = (less, end.min(less + step - 1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_less(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 /// The rows of these blocks, which are in ascending order.
@@ -192,14 +233,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_before_a_key_are_counted() {
-        let names: Vec<String> = (0..50).map(|number| format!("{number:02}")).collect();
-        let keys: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
-        for start in 0..=keys.len() {
-            for key in ["", "00", "07", "07x", "31", "49", "5"] {
-                let rest = &keys[start..];
-                let expected = rest.iter().filter(|other| **other < key.as_bytes()).count();
-                assert_eq!(skipped(rest, key.as_bytes()), expected, "{start} {key}");
+    fn the_first_that_is_not_less_is_found_from_anywhere() {
+        for end in 0..70 {
+            for from in 0..=end {
+                for first in from..=end {
+                    let found = first_not_less(from, end, |number| {
+                        assert!((from..end).contains(&number));
+                        number < first
+                    });
+                    assert_eq!(found, first, "{from}..{end}");
+                }
             }
         }
     }

@@ -26,7 +26,7 @@ use super::ordered_files::OrderedFiles;
 use super::pending_rows::{PendingRows, SortedRows};
 use super::sorted_files::SortedFiles;
 use crate::error::Result;
-use crate::file::locate;
+use crate::file::locate_in_files;
 use crate::records::TreeName;
 use crate::row::{ByteList, batch};
 use crate::view::View;
@@ -108,13 +108,15 @@ impl OpenWrite {
             }
         }
         let manifest = Arc::clone(self.manifest());
+        let mut files = Vec::new();
         for entry in manifest.files() {
             let (Some(first), Some(last)) = (keys.first(), keys.last()) else { break };
-            if *last < &entry.min[..] || *first > &entry.max[..] {
-                continue;
+            if *last >= &entry.min[..] && *first <= &entry.max[..] {
+                files.push((engine.cold(&mut self.view()?, entry)?, &**entry));
             }
-            let file = engine.cold(&mut self.view()?, entry)?;
-            let located = locate(&engine.blocks, &file, entry, &keys)?;
+        }
+        let located = locate_in_files(&engine.blocks, &files, &keys, engine.runtime.threads())?;
+        for ((_, entry), located) in files.into_iter().zip(located) {
             let rows: DeleteMask = located.into_iter().map(|(_, row)| row).collect();
             self.add_to_mask(entry.number, &rows)?;
         }
