@@ -202,7 +202,7 @@ def duckdb_table(kind, table):
 def peer(engine, kind, table, work, key):
     """Seconds, bytes of memory and the result of a peer."""
     if engine == "upsert":
-        return upsert(kind, table, work)
+        return upsert(kind, table, work, key)
     if engine == "DuckDB":
         connection, name = duckdb_table(kind, table)
         before, started = peak(), time.perf_counter()
@@ -459,8 +459,8 @@ def make_upserts(folder, rows, count):
     open(f"{target}/complete", "w").close()
 
 
-def upsert(engine, target, name):
-    """Seconds of a peer, and the number and the sum of the rows afterwards."""
+def upsert(engine, target, name, at_once):
+    """Seconds of a peer that upserts some rows at once, and the number and the sum of the rows afterwards."""
     import pyarrow.compute
     import pyarrow.parquet
 
@@ -473,15 +473,17 @@ def upsert(engine, target, name):
         deltalake.write_deltalake(table, base)
         opened = deltalake.DeltaTable(table)
         started = time.perf_counter()
-        merge = opened.merge(changed, "t.id = s.id", source_alias="s", target_alias="t")
-        merge.when_matched_update_all().when_not_matched_insert_all().execute()
+        for start in range(0, changed.num_rows, at_once):
+            merge = opened.merge(changed.slice(start, at_once), "t.id = s.id", source_alias="s", target_alias="t")
+            merge.when_matched_update_all().when_not_matched_insert_all().execute()
         seconds = time.perf_counter() - started
         found = opened.to_pyarrow_table(columns=["amount"])
     else:
         opened = iceberg_catalog(table).create_table("n.t", schema=schema(), properties={"format-version": "2"})
         opened.append(base)
         started = time.perf_counter()
-        opened.upsert(changed, join_cols=["id"])
+        for start in range(0, changed.num_rows, at_once):
+            opened.upsert(changed.slice(start, at_once), join_cols=["id"])
         seconds = time.perf_counter() - started
         found = opened.scan(selected_fields=("amount",)).to_arrow()
     shutil.rmtree(table)
@@ -495,28 +497,34 @@ def upserts(lath, folder, rows, count):
         with open(f"{target}/{name}.json") as file:
             expected[name] = [json.load(file)]
     table = f"{target}/lath"
-    shutil.rmtree(table, ignore_errors=True)
     run = lambda *arguments: subprocess.run([lath, "table", *arguments], check=True, stdout=sys.stderr)
-    run("create", table, "--key", "id", f"{target}/base.parquet")
-    run("publish", table, "--as", "iceberg", "--max-age", "1")
-    started = time.perf_counter()
-    run("upsert", table, f"{target}/changed.parquet")
-    run("publish", table, "--now")
-    own = count / (time.perf_counter() - started)
-    snapshots = len(json.load(open(metadata_of(table)))["snapshots"])
-    _, _, found = run_peer("DuckDB", "iceberg", table, "SELECT count(*), sum(amount) FROM {table}", 0)
-    assert found == expected["changed"], f"DuckDB finds {found} in the published table, and not {expected['changed']}"
-    shutil.rmtree(table)
-    for engine, name, number in [("deltalake", "changed", count), ("pyiceberg", "few", count // 1_000)]:
-        done = run_peer("upsert", engine, target, name, 0)
-        figures = f"lath {own:,.0f} a second, published {snapshots} times"
+    # Rows of which readers see all or none. As many as the command commits at once unless told otherwise; and all rows.
+    own = {}
+    for at_once in [100_000, count]:
+        shutil.rmtree(table, ignore_errors=True)
+        run("create", table, "--key", "id", f"{target}/base.parquet")
+        run("publish", table, "--as", "iceberg", "--max-age", "1")
+        started = time.perf_counter()
+        run("upsert", table, f"{target}/changed.parquet", "--batch", str(at_once))
+        run("publish", table, "--now")
+        own[at_once] = count / (time.perf_counter() - started)
+        snapshots = len(json.load(open(metadata_of(table)))["snapshots"])
+        _, _, found = run_peer("DuckDB", "iceberg", table, "SELECT count(*), sum(amount) FROM {table}", 0)
+        assert found == expected["changed"], f"DuckDB finds {found} in the published table, and not {expected['changed']}"
+        shutil.rmtree(table)
+        print(f"| {count:,} upserts into {rows:,} rows, {at_once:,} at once, published | lath {own[at_once]:,.0f} a second, {snapshots} snapshots | |", flush=True)
+    for engine, name, at_once in [("deltalake", "changed", 100_000), ("deltalake", "changed", count), ("pyiceberg", "few", count // 1_000)]:
+        work = f"upserts into {rows:,} rows, {at_once:,} at once"
+        done = run_peer("upsert", engine, target, name, at_once)
         if done is None:
-            print(f"| {count:,} upserts into {rows:,} rows | {figures}; {engine} fails with {number:,} | |", flush=True)
+            print(f"| {work} | {engine} fails | |", flush=True)
             continue
         seconds, _, found = done
         assert found == expected[name], f"{engine} has {found}, and not {expected[name]}"
+        number = count if name == "changed" else count // 1_000
         theirs = number / seconds
-        print(f"| {count:,} upserts into {rows:,} rows | {figures}; {engine} {theirs:,.0f} a second ({number:,} at once) | {own / theirs:.1f} × |", flush=True)
+        lath_rows = own[max(at_once, 100_000)]
+        print(f"| {number:,} {work} | {engine} {theirs:,.0f} a second | lath {lath_rows / theirs:.1f} × |", flush=True)
 
 
 def idle_bytes(lath):
