@@ -56,7 +56,7 @@ fn main() {
     let files: i64 = args.next().map_or(1_000, |files| files.parse().unwrap());
     let folder = args.next().map_or_else(|| std::env::temp_dir().join("lath-table-publishing"), PathBuf::from);
     let tables = ["plain", "published"].map(|name| table(&folder.join(name), files));
-    let first = timed(|| drop(tables[1].publish(PublishOptions::new()).unwrap()));
+    let first = timed(|| _ = tables[1].publish(PublishOptions::new()).unwrap());
     println!("{files} files; the first publication: {:.1} ms", first.as_secs_f64() * 1e3);
     let rows = files * FILE_ROWS;
     // A few rows of one file, so that a flush writes one small file and one deletion vector.
@@ -64,7 +64,7 @@ fn main() {
     for round in 0..ROUNDS {
         for (table, times) in tables.iter().zip(&mut flushes) {
             table.upsert(&batch(&[round * 7 % rows, round * 7 % rows + 1], 2.0)).unwrap();
-            times.push(timed(|| drop(table.flush().unwrap())));
+            times.push(timed(|| _ = table.flush().unwrap()));
         }
     }
     let [plain, published] = flushes.map(median);
@@ -81,7 +81,7 @@ fn main() {
                     let ids: Vec<i64> = (at..at + COMMIT_ROWS).map(|row| (row * 1_003) % rows).collect();
                     table.upsert(&batch(&ids, 3.0)).unwrap();
                 }
-                drop(table.flush().unwrap());
+                table.flush().unwrap();
             }));
         }
     }

@@ -164,7 +164,7 @@ impl Upload {
                 match shared.client.put(&shared.path, payload.clone(), mode.clone(), shared.attributes()).await {
                     // S3 answers so, too, if the object was deleted at the same time.
                     Err(Error::AlreadyExists { .. }) if left > 0 && !shared.client.exists(&shared.path).await => {
-                        left -= 1
+                        left -= 1;
                     }
                     put => break put?,
                 }
