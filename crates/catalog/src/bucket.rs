@@ -181,10 +181,12 @@ fn remove_older(folder: &Path, prefix: &str, newest: &str) {
 /// The folder of copies, in the user's cache.
 fn cache_folder() -> PathBuf {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = match () {
-        () if cfg!(windows) => folder("LOCALAPPDATA"),
-        () if cfg!(target_os = "macos") => folder("HOME").map(|home| home.join("Library/Caches")),
-        () => folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
+    let cache = if cfg!(windows) {
+        folder("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        folder("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")))
     };
     cache.unwrap_or_else(env::temp_dir).join("lath").join("catalogs")
 }

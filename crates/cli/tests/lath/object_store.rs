@@ -499,8 +499,8 @@ fn serve(answer: impl Fn(&str) -> (&'static str, String) + Send + 'static) -> (u
                 }
             }
             let value = |name: &str| {
-                let lines = head.iter().filter_map(|line| line.split_once(": "));
-                lines.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+                let mut lines = head.iter().filter_map(|line| line.split_once(": "));
+                lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
             };
             let len = value("content-length").map_or(0, |len| len.parse().unwrap());
             input.read_exact(&mut vec![0; len]).unwrap();
@@ -515,6 +515,26 @@ fn serve(answer: impl Fn(&str) -> (&'static str, String) + Send + 'static) -> (u
         }
     });
     (port, requests)
+}
+
+#[test]
+fn credentials_that_may_only_write_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("rows.csv");
+    fs::write(&csv, "a,b\n1,2\n").unwrap();
+    let csv = csv.to_str().unwrap();
+    let (port, requests) = serve(|line| match line {
+        line if line.starts_with("PUT /lath/x.csv ") => ("200 OK", String::new()),
+        _ => ("403 Forbidden", DENIED.to_owned()),
+    });
+    let bucket = Bucket::at(port);
+    let (code, _, errors) = answer(bucket, &["convert", csv, "-o", "s3://lath/x.csv"]);
+    assert!(code == 4 && errors.contains("--force writes without looking"), "{code}: {errors}");
+    let (code, _, errors) = answer(bucket, &["convert", csv, "-o", "s3://lath/x.csv", "--force"]);
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!(requests.try_iter().filter(|line| line.starts_with("PUT")).count(), 1);
+    let (code, _, errors) = answer(bucket, &["convert", csv, "-o", "s3://lath/y.csv", "--force"]);
+    assert!(code == 4 && errors.contains("access is denied (AccessDenied); set AWS_"), "{code}: {errors}");
 }
 
 /// A server that has two pages of uploads, with encoded keys as Amazon sends them, and takes one of three orders to abort them.

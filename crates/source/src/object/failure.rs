@@ -28,8 +28,14 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
         Error::InvalidPath { .. } => (ErrorKind::InvalidInput, root(&error), "check the spelling"),
         other => {
             let chain = chain(other);
-            let what = said.unwrap_or_else(|| root(other));
-            if ["non-partial response", "Content-Range", "status code: 416"].iter().any(|sign| chain.contains(sign)) {
+            let what = said.clone().unwrap_or_else(|| root(other));
+            // Errors of listings do not have kinds.
+            if ["status code: 401", "status code: 403"].iter().any(|sign| chain.contains(sign)) {
+                (ErrorKind::PermissionDenied, denied("access is denied", said), credentials(url))
+            } else if ["non-partial response", "Content-Range", "status code: 416"]
+                .iter()
+                .any(|sign| chain.contains(sign))
+            {
                 no_ranges()
             } else if ["configured region", "status code: 301", "status code: 307", "AuthorizationHeaderMalformed"]
                 .iter()
@@ -165,6 +171,10 @@ mod tests {
         );
         let error = said(Error::Generic { store: "S3", source: body("ExpiredToken", "It has expired") });
         assert_eq!(error.to_string(), "ExpiredToken: It has expired");
+        let text = "Server returned non-2xx status code: 403 Forbidden: <Error><Code>AccessDenied</Code></Error>";
+        let error = said(Error::Generic { store: "S3", source: text.into() });
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        assert!(error.to_string().starts_with("access is denied (AccessDenied); set"), "{error}");
         let text = "the region 'us-east-1' is wrong; expecting 'eu-west-1'";
         let error = said(Error::Generic { store: "S3", source: body("AuthorizationHeaderMalformed", text) });
         assert!(error.to_string().contains("AWS_REGION"), "{error}");

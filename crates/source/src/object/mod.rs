@@ -198,8 +198,32 @@ impl fmt::Debug for ObjectFile {
 /// The version of an object by its metadata: the ETag, or the time of the last change.
 fn version(meta: &ObjectMeta) -> Version {
     let tag = match &meta.e_tag {
-        Some(tag) => tag.as_str().into(),
+        Some(tag) => quoted(tag),
         None => meta.last_modified.timestamp_micros().to_string().into(),
     };
     Version::Store { len: meta.size, tag }
+}
+
+/// An ETag as answers have it in their heads: listings of Azure have it without quotation marks.
+fn quoted(tag: &str) -> Arc<str> {
+    if tag.ends_with('"') { tag.into() } else { format!("\"{tag}\"").into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_equal_with_and_without_quotation_marks() {
+        let meta = |tag: &str| ObjectMeta {
+            location: Path::from("a"),
+            last_modified: chrono::DateTime::UNIX_EPOCH,
+            size: 7,
+            e_tag: Some(tag.to_owned()),
+            version: None,
+        };
+        assert_eq!(version(&meta("0x8DF")), version(&meta("\"0x8DF\"")));
+        assert_ne!(version(&meta("0x8DF")), version(&meta("0x8E0")));
+        assert_ne!(version(&meta("W/\"1\"")), version(&meta("\"1\"")));
+    }
 }

@@ -25,7 +25,7 @@ use object_store::{Attribute, Attributes, Error, MultipartUpload, PutMode, PutPa
 use tokio::sync::Mutex;
 
 use super::client::Client;
-use super::{failure, version};
+use super::{failure, quoted, version};
 use crate::{Replaces, Version};
 
 /// The size of the first parts. Stores take parts of at least 5 MiB, except for the last.
@@ -49,8 +49,8 @@ const TOKEN: &str = "lathupload";
 pub struct Upload {
     shared: Arc<Object>,
     replaces: Replaces,
-    /// The name that the store itself has for the version to replace: Google compares by it.
-    generation: Option<String>,
+    /// The version to replace as the store names it, by its ETag or, in Google's, by a number.
+    replaced: Option<UpdateVersion>,
     part: Vec<u8>,
     part_bytes: usize,
     part_count: usize,
@@ -88,7 +88,7 @@ impl Upload {
         let mut upload = Self {
             shared: Arc::new(shared),
             replaces,
-            generation: None,
+            replaced: None,
             part: Vec::new(),
             part_bytes,
             part_count: 0,
@@ -151,7 +151,7 @@ impl Upload {
         let mode = match &self.replaces {
             Replaces::Any => PutMode::Overwrite,
             Replaces::None => PutMode::Create,
-            Replaces::Version(version) => PutMode::Update(update(version, self.generation.take())?),
+            Replaces::Version(_) => PutMode::Update(self.replaced.take().ok_or_else(failure::changed)?),
         };
         let (shared, payload) = (Arc::clone(&self.shared), PutPayload::from(mem::take(&mut self.part)));
         let put = self.shared.client.wait(async move {
@@ -174,7 +174,7 @@ impl Upload {
         })?;
         match put {
             Ok(None) => Err(aborted()),
-            Ok(Some(Some(tag))) => Ok(Version::Store { len: self.len, tag: tag.into() }),
+            Ok(Some(Some(tag))) => Ok(Version::Store { len: self.len, tag: quoted(&tag) }),
             Ok(Some(None)) => self.version(),
             Err(error) => self.written_after_all(error),
         }
@@ -226,12 +226,15 @@ impl Upload {
         };
         let found = found.map(|meta| {
             let version = version(&meta);
-            self.generation = meta.version;
+            self.replaced = Some(UpdateVersion { e_tag: meta.e_tag, version: meta.version });
             version
         });
         match (&self.replaces, found) {
             (Replaces::None, Ok(_)) => Err(failure::already_exists()),
-            (Replaces::Version(wanted), Ok(found)) if found != *wanted => Err(failure::changed()),
+            (Replaces::Version(wanted), Ok(found)) if found != *wanted => {
+                self.replaced = None;
+                Err(failure::changed())
+            }
             (Replaces::None, Err(error)) if error.kind() == ErrorKind::NotFound => Ok(()),
             (_, Err(error)) => Err(error),
             (_, Ok(_)) => Ok(()),
@@ -332,16 +335,6 @@ fn token() -> Attribute {
 
 fn aborted() -> io::Error {
     io::Error::new(ErrorKind::Interrupted, "the upload was aborted")
-}
-
-/// The condition that an object has `version`.
-fn update(version: &Version, generation: Option<String>) -> io::Result<UpdateVersion> {
-    match version {
-        Version::Store { tag, .. } => Ok(UpdateVersion { e_tag: Some(tag.to_string()), version: generation }),
-        Version::Local { .. } => {
-            Err(io::Error::new(ErrorKind::InvalidInput, "expected the version of an object, found one of a local file"))
-        }
-    }
 }
 
 impl fmt::Debug for Upload {
