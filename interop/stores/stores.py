@@ -105,7 +105,7 @@ class Google(Server):
 
     def send(self, method, path, data=None):
         signature = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{path}", data, {"Authorization": signature}, method=method)
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{path}", data, {"Authorization": signature, "Content-Type": "application/octet-stream"}, method=method)
         with urllib.request.urlopen(request) as answer:
             return answer.read()
 
