@@ -1,12 +1,12 @@
 //! Removes the files of dropped tables of a database.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use lath_store::{Durability, Snapshot, Store};
 
 use crate::error::{Error, Result};
+use crate::file::entries;
 use crate::records::{DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots};
 
 /// The name of the folder with the files of a table.
@@ -69,16 +69,11 @@ fn is_in_any(number: u64, snapshots: &[Snapshot]) -> Result<bool> {
 
 /// Number of files with rows in a folder, and in folders in it; `None` if it is not there.
 fn count_files(folder: &Path) -> Result<Option<usize>> {
-    let failed = || Error::io("list", folder);
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed()(error)),
-    };
+    let Some(entries) = entries(folder)? else { return Ok(None) };
     let mut files = 0;
     for entry in entries {
-        let entry = entry.map_err(failed())?;
-        let is_folder = entry.file_type().map_err(failed())?.is_dir();
+        let entry = entry?;
+        let is_folder = entry.file_type().map_err(Error::io("list", folder))?.is_dir();
         let has_rows =
             || entry.file_name().to_str().is_some_and(|name| name.contains(".pq") || name.contains(".parquet"));
         files += if is_folder { count_files(&entry.path())?.unwrap_or(0) } else { usize::from(has_rows()) };

@@ -2,14 +2,13 @@
 
 mod files;
 
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use lath_writer::{AtomicFiles, ParquetWriter, UncommittedFiles};
 
 use crate::error::{Error, Result};
+use crate::file::entries;
 use crate::read::{RangeScan, Snapshot};
 use crate::row::key::KeyRange;
 
@@ -91,14 +90,9 @@ fn is_partial(name: &str) -> bool {
 
 /// An error if the folder has anything in it; it need not be there.
 pub(crate) fn assert_empty(folder: &Path) -> Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::io("list", folder)(error)),
-    };
-    for entry in entries {
+    for entry in entries(folder)?.into_iter().flatten() {
         // The next export removes the files of one that was killed.
-        if !is_partial(&entry.map_err(Error::io("list", folder))?.file_name().to_string_lossy()) {
+        if !is_partial(&entry?.file_name().to_string_lossy()) {
             return Err(Error::NotEmpty { folder: folder.to_owned() });
         }
     }

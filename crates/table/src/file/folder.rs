@@ -30,18 +30,19 @@ pub(crate) fn create_folder(folder: &Path) -> Result<()> {
     }
 }
 
+/// The entries of a folder; `None` if it does not exist.
+pub(crate) fn entries(folder: &Path) -> Result<Option<impl Iterator<Item = Result<fs::DirEntry>>>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => Ok(Some(entries.map(|entry| entry.map_err(Error::io("list", folder))))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("list", folder)(error)),
+    }
+}
+
 /// The names in a folder that are UTF-8; none if the folder does not exist.
 pub(crate) fn file_names(folder: &Path) -> Result<Vec<String>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("list", folder)(error)),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.extend(entry.map_err(Error::io("list", folder))?.file_name().to_str().map(str::to_owned));
-    }
-    Ok(names)
+    let names = entries(folder)?.into_iter().flatten().map(|entry| Ok(entry?.file_name().into_string().ok()));
+    names.filter_map(Result::transpose).collect()
 }
 
 /// Makes the names in a folder durable.

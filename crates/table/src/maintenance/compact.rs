@@ -84,7 +84,7 @@ pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Comp
     if chosen.is_empty() {
         return Ok(None);
     }
-    merge_chosen(engine, pinned, order, &chosen).map(Some)
+    merge_chosen(engine, pinned, order, chosen).map(Some)
 }
 
 /// Rewrites the files without checksums of blocks, which format 4 and earlier ones wrote. The caller keeps files from coming and going.
@@ -93,18 +93,26 @@ pub(crate) fn rewrite_unverified(engine: &Arc<Engine>) -> Result<()> {
         && let Some(entry) = pinned.manifest().files().iter().find(|entry| !entry.is_checksummed).cloned()
     {
         drop(pinned);
-        rewrite_file(engine, entry.number)?;
+        rewrite_files(engine, &[entry.number])?;
     }
     Ok(())
 }
 
-/// Writes a file again in the newest schema, if it is still there. The caller keeps files from coming and going.
-pub(crate) fn rewrite_file(engine: &Arc<Engine>, number: u64) -> Result<()> {
-    let pinned = Commit::newest(engine)?;
-    let entry = pinned.manifest().files().iter().find(|entry| entry.number == number).cloned();
-    let Some(entry) = entry else { return Ok(()) };
+/// Writes each of these files again in the newest schema, if it is still there, in one commit. The caller keeps files from coming and going.
+pub(crate) fn rewrite_files(engine: &Arc<Engine>, numbers: &[u64]) -> Result<()> {
+    let mut pinned = Commit::newest(engine)?;
+    let is_chosen = |entry: &&Arc<FileEntry>| numbers.contains(&entry.number);
+    let chosen: Vec<_> = pinned.manifest().files().iter().filter(is_chosen).cloned().collect();
+    if chosen.is_empty() {
+        return Ok(());
+    }
     let order = RowOrder::from_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
-    merge_chosen(engine, pinned, order, &[entry]).map(drop)
+    let merged = chosen
+        .iter()
+        .map(|entry| FileMerge::write(engine, &mut pinned, order.as_ref(), vec![Arc::clone(entry)], &chosen));
+    let merged = merged.collect::<Result<Vec<_>>>()?;
+    drop(pinned);
+    commit_merged(engine, merged).map(drop)
 }
 
 /// Merges files, in one commit.
@@ -112,32 +120,65 @@ fn merge_chosen(
     engine: &Arc<Engine>,
     mut pinned: Arc<Commit>,
     order: Option<Arc<RowOrder>>,
-    chosen: &[Arc<FileEntry>],
+    chosen: Vec<Arc<FileEntry>>,
 ) -> Result<CompactReport> {
-    let dead = dead_rows(engine, &mut pinned, chosen)?;
-    let mut files = match &order {
-        Some(order) if !is_in_order(&chosen[0], order, View::schema(&pinned))? => {
-            sort(engine, &mut pinned, chosen, &dead)?
-        }
-        _ => merge(engine, &mut pinned, order, chosen, &dead)?,
-    };
+    let kept = chosen.clone();
+    let merged = FileMerge::write(engine, &mut pinned, order.as_ref(), chosen, &kept)?;
+    drop(pinned);
+    commit_merged(engine, vec![merged])
+}
 
+/// Files with the rows of others, which they will replace.
+struct FileMerge {
+    chosen: Vec<Arc<FileEntry>>,
+    /// The rows that were deleted when each was read.
+    dead: Vec<Arc<DeleteMask>>,
+    files: NewFiles,
+}
+
+impl FileMerge {
+    /// Merges files. Flushes meanwhile leave the files `kept` in the list.
+    fn write(
+        engine: &Arc<Engine>,
+        pinned: &mut Arc<Commit>,
+        order: Option<&Arc<RowOrder>>,
+        chosen: Vec<Arc<FileEntry>>,
+        kept: &[Arc<FileEntry>],
+    ) -> Result<Self> {
+        let dead = dead_rows(engine, pinned, &chosen)?;
+        let files = match order {
+            Some(order) if !is_in_order(&chosen[0], order, View::schema(pinned))? => {
+                sort(engine, pinned, &chosen, &dead, kept)?
+            }
+            _ => merge(engine, pinned, order.cloned(), &chosen, &dead, kept)?,
+        };
+        Ok(Self { chosen, dead, files })
+    }
+}
+
+/// Replaces files by what they were merged to, in one commit.
+fn commit_merged(engine: &Arc<Engine>, merged: Vec<FileMerge>) -> Result<CompactReport> {
     let mut changing = OpenWrite::begin(engine)?;
-    let new_masks = map_later_deletes(engine, &mut changing, chosen, &dead, &files)?;
-    for entry in chosen {
-        changing.drop_file(entry)?;
+    let mut report = CompactReport { merges: merged.len(), ..CompactReport::default() };
+    for FileMerge { chosen, dead, files } in &merged {
+        let new_masks = map_later_deletes(engine, &mut changing, chosen, dead, files)?;
+        for entry in chosen {
+            changing.drop_file(entry)?;
+        }
+        for (file, deleted) in files.files().iter().zip(&new_masks) {
+            changing.add_file(file)?;
+            changing.add_to_mask(file.entry.number, deleted)?;
+            report.rows += file.entry.rows;
+        }
+        report.files_before += chosen.len();
+        report.files_after += files.files().len();
     }
-    let mut rows = 0;
-    for (file, deleted) in files.files().iter().zip(&new_masks) {
-        changing.add_file(file)?;
-        changing.add_to_mask(file.entry.number, deleted)?;
-        rows += file.entry.rows;
-    }
-    let files_after = files.files().len();
     // Whether an error means that the commit was not made is not always known.
-    files.keep();
+    for mut merged in merged {
+        merged.files.keep();
+    }
     changing.commit(Durability::Sync)?;
-    Ok(CompactReport { merges: 1, files_before: chosen.len(), files_after, rows })
+    Ok(report)
 }
 
 /// Chooses the files to merge: much-deleted ones, or else as many of about the same size as are due.
@@ -190,6 +231,7 @@ fn sort(
     pinned: &mut Arc<Commit>,
     chosen: &[Arc<FileEntry>],
     dead: &[Arc<DeleteMask>],
+    kept: &[Arc<FileEntry>],
 ) -> Result<NewFiles> {
     let schema = Arc::clone(View::schema(pinned));
     let columns: Vec<usize> = (0..schema.arrow().fields().len()).collect();
@@ -199,7 +241,7 @@ fn sort(
         let file = engine.cold(pinned, entry)?;
         let scan = file.scan(&columns)?.deleted([(0, DeleteMask::clone(dead))]);
         for rows in file.numbered(scan, &columns)? {
-            flush_if_due(engine, chosen)?;
+            flush_if_due(engine, kept)?;
             let (columns, numbers) = rows?;
             files.push_unsorted(batch(schema.arrow(), columns, numbers.len())?)?;
         }
@@ -218,6 +260,7 @@ fn merge(
     order: Option<Arc<RowOrder>>,
     chosen: &[Arc<FileEntry>],
     dead: &[Arc<DeleteMask>],
+    kept: &[Arc<FileEntry>],
 ) -> Result<NewFiles> {
     let schema = Arc::clone(View::schema(pinned));
     let columns: Vec<usize> = (0..schema.arrow().fields().len()).collect();
@@ -236,7 +279,7 @@ fn merge(
         Some(order) => RowMerge::in_order(Arc::clone(&schema), columns, order, sources),
     };
     loop {
-        flush_if_due(engine, chosen)?;
+        flush_if_due(engine, kept)?;
         let rows = merge.next(pinned, BATCH_ROWS, is_by_key)?;
         if rows.row_count == 0 {
             return files.finish();

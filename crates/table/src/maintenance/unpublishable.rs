@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lath_store::Durability;
 
-use super::compact::rewrite_file;
+use super::compact::rewrite_files;
 use crate::error::Result;
 use crate::publish::unpublishable;
 use crate::records::Publishing;
@@ -18,9 +18,7 @@ pub(crate) fn make_publishable(engine: &Arc<Engine>, setting: Publishing) -> Res
     let _one_at_a_time = engine.lock_maintenance();
     number_fields(engine)?;
     let files = unpublishable(engine, &Commit::newest(engine)?, setting)?;
-    for number in &files {
-        rewrite_file(engine, *number)?;
-    }
+    rewrite_files(engine, &files)?;
     Ok(files.len())
 }
 
@@ -48,39 +46,77 @@ fn number_fields(engine: &Arc<Engine>) -> Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use std::path::Path;
+    use std::time::Duration;
+
     use arrow_array::RecordBatch;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
     use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
     use crate::{PublishOptions, Table, TableOptions};
 
-    #[test]
-    fn a_table_without_numbers_for_fields_within_columns_is_published_once_its_files_are_written_again() {
-        let home = tempfile::tempdir().unwrap();
+    /// A table with a column of structs whose fields have no numbers, as format 5 had it.
+    fn old_table(folder: &Path) -> Table {
         let point = DataType::Struct(vec![Field::new("x", DataType::Int64, true)].into());
         let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("point", point, true)]);
         let options = TableOptions::new().background(false);
-        let table = Table::create(home.path().join("table"), &schema, &["id"], options).unwrap();
-        // As format 5 had it.
+        let table = Table::create(folder, &schema, &["id"], options).unwrap();
         let mut changing = OpenWrite::begin(table.engine()).unwrap();
         let parts = SchemaParts { nested_ids: vec![Vec::new(); 2], ..changing.schema().parts() };
         let old = changing.schema().next(parts).unwrap();
         changing.set_schema(old).unwrap();
         changing.commit(Durability::Sync).unwrap();
-        let put = |ids: std::ops::Range<i64>| {
-            let schema = table.schema().unwrap();
-            let count = ids.clone().count();
-            let ids = Arc::new(arrow_array::Int64Array::from_iter_values(ids));
-            let points = arrow_array::new_null_array(schema.field(1).data_type(), count);
-            table.upsert(&RecordBatch::try_new(schema, vec![ids, points]).unwrap()).unwrap();
-        };
-        put(0..50);
+        table
+    }
+
+    fn put(table: &Table, ids: std::ops::Range<i64>) {
+        let schema = table.schema().unwrap();
+        let count = ids.clone().count();
+        let ids = Arc::new(arrow_array::Int64Array::from_iter_values(ids));
+        let points = arrow_array::new_null_array(schema.field(1).data_type(), count);
+        table.upsert(&RecordBatch::try_new(schema, vec![ids, points]).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_table_without_numbers_for_fields_within_columns_is_published_once_its_files_are_written_again() {
+        let home = tempfile::tempdir().unwrap();
+        let table = old_table(&home.path().join("table"));
+        put(&table, 0..50);
         table.flush().unwrap();
-        put(50..60);
+        put(&table, 50..60);
         let published = table.publish(PublishOptions::new()).unwrap();
         assert_eq!((published.rows, published.rewritten), (60, 1));
         assert_eq!(table.publish(PublishOptions::new()).unwrap().rewritten, 0);
         assert_eq!(table.count().unwrap(), 60);
+        assert!(table.check().unwrap().is_intact());
+    }
+
+    #[test]
+    fn all_files_are_written_again_in_one_commit() {
+        let home = tempfile::tempdir().unwrap();
+        let table = old_table(&home.path().join("table"));
+        for first in [0, 50, 100] {
+            put(&table, first..first + 50);
+            table.flush().unwrap();
+        }
+        table.delete([7, 60, 61]).unwrap();
+        table.flush().unwrap();
+        let engine = table.engine();
+        number_fields(engine).unwrap();
+        let version = || table.snapshot().unwrap().version();
+        let before = version();
+        let setting = Publishing { iceberg: true, delta: true, keep: Duration::ZERO, max_age: None, map_types: false };
+        assert_eq!(make_publishable(engine, setting).unwrap(), 3);
+        assert_eq!(version(), before + 1);
+        assert_eq!(make_publishable(engine, setting).unwrap(), 0);
+        assert_eq!(version(), before + 1);
+        let batches = table.scan().unwrap().build().unwrap();
+        let mut ids: Vec<i64> =
+            batches.flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..150).filter(|id| ![7, 60, 61].contains(id)).collect::<Vec<_>>());
         assert!(table.check().unwrap().is_intact());
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use lath_iceberg::write_deletion_vector;
 
 use crate::error::{Error, Result};
-use crate::file::{create_folder, sync_folder};
+use crate::file::{create_folder, entries, sync_folder};
 use crate::publish::commit_files::CommitFiles;
 use crate::publish::identity::{new_uuid, uuid_text};
 use crate::records::FileEntry;
@@ -82,12 +82,8 @@ pub(super) fn write_vectors(
 /// Removes files of vectors that are not among these.
 pub(super) fn remove_unneeded(engine: &Engine, needed: &BTreeSet<String>) -> Result<()> {
     let folder = engine.path(FOLDER);
-    let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(Error::io("list", &folder))?,
-    };
-    for entry in entries {
-        let name = entry.map_err(Error::io("list", &folder))?.file_name();
+    for entry in entries(&folder)?.into_iter().flatten() {
+        let name = entry?.file_name();
         let is_vectors =
             name.to_str().is_some_and(|name| name.starts_with("deletion_vector_") && !needed.contains(name));
         if is_vectors {
