@@ -41,7 +41,7 @@ pub use database::{BackedUp, BackupFile};
 pub use error::{Error, Result};
 pub use export::ExportReport;
 pub use export::ExportedWithDeletes;
-pub use import::{ImportOptions, ImportReport, RewrittenFile};
+pub use import::{ImportOptions, ImportProgress, ImportReport, RewrittenFile};
 pub use indexes::IndexInfo;
 pub use lath_parquet::Predicate;
 pub use maintenance::CompactReport;

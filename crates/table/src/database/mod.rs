@@ -9,6 +9,7 @@ mod view_text;
 mod views;
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use self::open_tables::{OpenTables, find_number, list_names, open_store, read_st
 use self::view_text::view_text;
 use crate::error::{Error, Result};
 use crate::file::create_folders;
-use crate::import::{ImportOptions, ImportReport, import_into_database, imported_schema};
+use crate::import::{ImportOptions, ImportProgress, ImportReport, Watch, import_into_database, imported_schema};
 use crate::records::{
     DATABASE, DatabaseState, DroppedTable, STATE_KEY, TABLES, TABLES_DROPPED, TableEntry, TableOptions, file_key,
     named_snapshots,
@@ -199,9 +200,25 @@ impl Database {
         key_columns: &[S],
         import: ImportOptions,
     ) -> Result<(Table, ImportReport)> {
+        self.import_table_with(name, source, key_columns, import, |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`import_table`](Self::import_table), and tells `progress` how far it is, as [`Table::import_with`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn import_table_with<S: AsRef<str>>(
+        &self,
+        name: &str,
+        source: &Dataset,
+        key_columns: &[S],
+        import: ImportOptions,
+        mut progress: impl FnMut(&ImportProgress) -> ControlFlow<()>,
+    ) -> Result<(Table, ImportReport)> {
         let schema = imported_schema(source, key_columns)?;
         let new = self.begin_table(name)?;
-        let (write, report) = import_into_database(new.engine, new.transaction, schema, source, import)?;
+        let watch = &mut Watch::new(&mut progress);
+        let (write, report) = import_into_database(new.engine, new.transaction, schema, source, import, watch)?;
         Ok((self.finish_table(new.number, write)?, report))
     }
 

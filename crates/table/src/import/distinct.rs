@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::file_keys::KeysOfRows;
 use super::take::Source;
+use super::watch::Watch;
 use crate::error::{Error, Result};
 use crate::row::TableSchema;
 
@@ -17,6 +18,7 @@ pub(super) fn check_distinct(
     source: &Dataset,
     options: &DatasetOptions,
     files: &[(Source, KeysOfRows)],
+    watch: &mut Watch<'_>,
 ) -> Result<()> {
     let mut ranges: Vec<_> = files.iter().enumerate().filter_map(|(at, (_, keys))| Some((at, keys.range()?))).collect();
     ranges.sort_by(|(_, one), (_, other)| one.cmp(other));
@@ -40,6 +42,7 @@ pub(super) fn check_distinct(
     }
     let mut seen: HashSet<Vec<u8>> = HashSet::new();
     for at in checked {
+        watch.poll()?;
         files[at].0.for_each_live_key(schema, source, options, |key| {
             if twice.contains(&xxh3_64(key)) && !seen.insert(key.to_vec()) {
                 let key = schema.key().describe(&schema.key().decode([key])?, 0);

@@ -11,8 +11,10 @@ mod distinct;
 mod file_keys;
 mod schema;
 mod take;
+mod watch;
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +27,8 @@ use self::distinct::check_distinct;
 use self::file_keys::KeysOfRows;
 use self::schema::table_schema;
 use self::take::{Source, examine};
+pub use self::watch::ImportProgress;
+pub(crate) use self::watch::Watch;
 use crate::error::{Error, Result};
 use crate::file::sync_folder;
 use crate::maintenance::remove_unnamed;
@@ -119,6 +123,22 @@ impl Table {
         options: TableOptions,
         import: ImportOptions,
     ) -> Result<(Self, ImportReport)> {
+        Self::import_with(folder, source, key_columns, options, import, |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`import`](Self::import), and tells `progress` how far it is, between files and now and then within one. If `progress` breaks, no
+    /// table and no file stays.
+    ///
+    /// # Errors
+    /// As [`import`](Self::import); [`Error::Parquet`] with [`lath_parquet::Error::Cancelled`] if `progress` breaks.
+    pub fn import_with<S: AsRef<str>>(
+        folder: impl AsRef<Path>,
+        source: &Dataset,
+        key_columns: &[S],
+        options: TableOptions,
+        import: ImportOptions,
+        mut progress: impl FnMut(&ImportProgress) -> ControlFlow<()>,
+    ) -> Result<(Self, ImportReport)> {
         let schema = table_schema(source.schema(), key_columns)?;
         let folder = folder.as_ref();
         let was_there = folder.exists();
@@ -127,7 +147,7 @@ impl Table {
         }
         // Refuses a folder with a table before anything there is ours to remove.
         let engine = Arc::new(open_new_engine(folder, options)?);
-        let made = import_table(&engine, schema, source, import);
+        let made = import_table(&engine, schema, source, import, &mut Watch::new(&mut progress));
         drop(engine);
         if made.is_err() {
             // The folder has nothing else.
@@ -145,9 +165,10 @@ fn import_table(
     schema: TableSchema,
     source: &Dataset,
     import: ImportOptions,
+    watch: &mut Watch<'_>,
 ) -> Result<(Table, ImportReport)> {
     let mut write = OpenWrite::create(engine, engine.store.begin()?, schema, Vec::new())?;
-    let report = import_files(&mut write, source, import)?;
+    let report = import_files(&mut write, source, import, watch)?;
     write.commit(Durability::Sync)?;
     Ok((Table::start(Arc::clone(engine), true)?, report))
 }
@@ -167,7 +188,12 @@ fn has_unfinished_import(folder: &Path) -> Result<bool> {
 }
 
 /// Puts the rows of a dataset into a table that has none.
-pub(crate) fn import_files(write: &mut OpenWrite, source: &Dataset, import: ImportOptions) -> Result<ImportReport> {
+pub(crate) fn import_files(
+    write: &mut OpenWrite,
+    source: &Dataset,
+    import: ImportOptions,
+    watch: &mut Watch<'_>,
+) -> Result<ImportReport> {
     let engine = Arc::clone(write.engine());
     let schema = Arc::clone(write.schema());
     // Leftovers of a killed import. The table has no commit, so that nothing reads its files.
@@ -175,22 +201,25 @@ pub(crate) fn import_files(write: &mut OpenWrite, source: &Dataset, import: Impo
     let options = DatasetOptions::new().partitions(false).plain_files(true).runtime(&engine.runtime);
     let mut report = ImportReport::default();
     let mut keys: Vec<(Source, KeysOfRows)> = Vec::new();
+    watch.begin(source.files().len())?;
     for (at, file) in source.files().iter().enumerate() {
-        match examine(&schema, file, &options)? {
+        match examine(&schema, file, &options, watch)? {
             Ok(Some((taken, found))) => keys.push((Source::Taken(taken), found)),
             Ok(None) => {}
             Err(reason) => {
-                let (found, rows) = rewrite(write, &schema, source, at)?;
+                let (found, rows) = rewrite(write, &schema, source, at, watch)?;
                 report.rewritten.push(RewrittenFile { location: file.location().to_owned(), reason, rows });
                 report.rows += rows;
                 keys.push((Source::Rewritten(at), found));
             }
         }
+        watch.end_file()?;
     }
-    check_distinct(&schema, source, &options, &keys)?;
+    check_distinct(&schema, source, &options, &keys, watch)?;
     let mut files = NewFiles::new(&engine);
     for (file, found) in keys {
         let Source::Taken(taken) = file else { continue };
+        watch.poll()?;
         report.rows += taken.live_rows();
         report.files += 1;
         report.linked += usize::from(taken.add(write, &mut files, found, import.copy)?);
@@ -203,7 +232,13 @@ pub(crate) fn import_files(write: &mut OpenWrite, source: &Dataset, import: Impo
 }
 
 /// Reads the rows of a file of the dataset, and puts them.
-fn rewrite(write: &mut OpenWrite, schema: &Arc<TableSchema>, source: &Dataset, at: usize) -> Result<(KeysOfRows, u64)> {
+fn rewrite(
+    write: &mut OpenWrite,
+    schema: &Arc<TableSchema>,
+    source: &Dataset,
+    at: usize,
+    watch: &mut Watch<'_>,
+) -> Result<(KeysOfRows, u64)> {
     let (mut found, mut rows) = (KeysOfRows::default(), 0);
     let location = source.files().get(at).map_or("", |file| file.location());
     for found_rows in source.subset([at])?.scan().build()? {
@@ -214,6 +249,7 @@ fn rewrite(write: &mut OpenWrite, schema: &Arc<TableSchema>, source: &Dataset, a
             found.push(key.data(), true)?;
         }
         rows += rows_of_table.num_rows() as u64;
+        watch.add_rows(rows_of_table.num_rows() as u64)?;
         write.put(keys, columns)?;
     }
     write.write_pending()?;
@@ -246,9 +282,10 @@ pub(crate) fn import_into_database(
     schema: TableSchema,
     source: &Dataset,
     import: ImportOptions,
+    watch: &mut Watch<'_>,
 ) -> Result<(OpenWrite, ImportReport)> {
     let mut write = OpenWrite::create(&engine, transaction, schema, Vec::new())?;
-    let imported = import_files(&mut write, source, import);
+    let imported = import_files(&mut write, source, import, watch);
     match imported {
         Ok(report) => Ok((write, report)),
         Err(error) => {

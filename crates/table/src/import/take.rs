@@ -9,6 +9,7 @@ use lath_parquet::{BlockChecksums, ChecksummedWriter, Dataset, DatasetFile, Data
 
 use super::file_keys::{KeysOfRows, for_each_key};
 use super::schema::difference;
+use super::watch::Watch;
 use crate::error::{Error, Result};
 use crate::file::{DataFile, copy_file, link_or_copy};
 use crate::records::{FileEntry, NO_ORDER};
@@ -35,6 +36,7 @@ pub(super) fn examine(
     schema: &Arc<TableSchema>,
     file: &DatasetFile,
     options: &DatasetOptions,
+    watch: &mut Watch<'_>,
 ) -> Result<std::result::Result<Option<(TakenFile, KeysOfRows)>, String>> {
     if file.partition().iter().any(|&row| row != DatasetFile::NO_CONSTANT) {
         return Ok(Err("columns have their values from names of folders or from the log".to_owned()));
@@ -79,6 +81,7 @@ pub(super) fn examine(
     let mut has_null = false;
     taken.for_each_key(schema, options, |row, key| {
         let is_live = !taken.deleted.contains(row);
+        watch.add_rows(1)?;
         match key {
             Some(key) => {
                 all.push(xxhash_rust::xxh3::xxh3_64(key));

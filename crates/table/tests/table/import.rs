@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +12,9 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringAr
 use arrow_schema::{DataType, Field, Schema};
 use fastrand::Rng;
 use lath_parquet::{Dataset, DatasetFile, DatasetOptions, DeleteMask};
-use lath_table::{Database, Error, ImportOptions, ImportReport, Predicate, PublishOptions, Table, TableOptions};
+use lath_table::{
+    Database, Error, ImportOptions, ImportProgress, ImportReport, Predicate, PublishOptions, Table, TableOptions,
+};
 use lath_testkit::Seeded;
 use lath_writer::{ParquetWriter, WriteOptions};
 
@@ -289,4 +292,64 @@ fn a_table_of_a_database_is_imported_in_one_commit() {
     let table = database.table("t").unwrap();
     assert_eq!(rows(&table), Rows::from([(1, None), (2, None)]));
     assert!(table.check().unwrap().is_intact());
+}
+
+/// No file stays of an import that is stopped at any step, and the next one succeeds.
+#[test]
+fn an_import_that_is_stopped_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let mut files = Vec::new();
+    for at in 0..4_i64 {
+        // One of the files has a column more, so that it is written again.
+        let mut rows = batch(&(at * 900..at * 900 + 900).map(|id| (id, Some(format!("t{id}")))).collect::<Vec<_>>());
+        if at == 2 {
+            let more: ArrayRef = Arc::new(Int32Array::from(vec![1; 900]));
+            let columns = [("text", rows.column(0)), ("more", &more), ("id", rows.column(1))];
+            rows = RecordBatch::try_from_iter(columns.map(|(name, column)| (name, Arc::clone(column)))).unwrap();
+        }
+        files.push((write(&home.path().join(format!("{at}.parquet")), &rows), Vec::new()));
+    }
+    let source = dataset(&files);
+    let (folder, shop) = (home.path().join("t"), home.path().join("shop"));
+    let database = Database::open_or_create(&shop, options()).unwrap();
+    let table_folders = |folder: &Path| {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        // The files of the store come and go.
+        names.filter(|name| name.starts_with("table-")).count()
+    };
+    let mut calls = 0;
+    loop {
+        let run = |limit: usize| {
+            let mut at = 0;
+            move |_: &ImportProgress| {
+                at += 1;
+                if at > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            }
+        };
+        let is_cancelled = |error: &Error| matches!(error, Error::Parquet { source } if matches!(**source, lath_parquet::Error::Cancelled));
+        let alone = Table::import_with(&folder, &source, &["id"], options(), ImportOptions::new(), run(calls));
+        let in_database = database.import_table_with("t", &source, &["id"], ImportOptions::new(), run(calls));
+        match (alone, in_database) {
+            (Ok((alone, report)), Ok((in_database, _))) => {
+                assert_eq!((report.rows, report.files, report.rewritten.len()), (3600, 3, 1));
+                assert_eq!(rows(&alone), rows(&in_database));
+                assert_eq!(rows(&alone).len(), 3600);
+                break;
+            }
+            (Err(alone), Err(in_database)) => {
+                assert!(is_cancelled(&alone) && is_cancelled(&in_database), "{alone}, {in_database}");
+                assert!(!folder.exists());
+                assert_eq!(table_folders(&shop), 0);
+                assert!(database.table_names().unwrap().is_empty());
+            }
+            _ => panic!("one import was stopped after {calls} calls, and the other was not"),
+        }
+        calls += 1;
+    }
+    // Before and after files were read, and before each link.
+    assert!(calls >= 8, "{calls}");
+    for (file, _) in &files {
+        #[cfg(unix)]
+        assert!(link_count(file) <= 3, "{}", file.display());
+    }
 }
