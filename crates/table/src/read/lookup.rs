@@ -134,7 +134,9 @@ fn find_rows(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, hot: &mut 
     }
     let manifest = Arc::clone(view.manifest());
     for (number, entry) in manifest.files().iter().enumerate().rev() {
-        let wanted: Vec<usize> = left.iter().copied().filter(|&at| entry.may_have(slices[at])).collect();
+        let first = left.partition_point(|&at| slices[at] < &entry.min[..]);
+        let end = left.partition_point(|&at| slices[at] <= &entry.max[..]);
+        let wanted = left.get(first..end).unwrap_or_default().to_vec();
         if wanted.is_empty() {
             continue;
         }

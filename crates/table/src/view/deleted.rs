@@ -97,9 +97,11 @@ impl HotKeys {
 
     /// The rows of a file that have one of the keys with a stamp higher than `since`.
     fn rows_in(&self, engine: &Engine, view: &mut dyn View, entry: &FileEntry, since: u64) -> Result<Vec<u64>> {
-        let keys = self.keys.iter().zip(&self.stamps);
-        let keys = keys.filter(|(key, stamp)| **stamp > since && entry.may_have(key)).map(|(key, _)| key);
-        let keys: Vec<&[u8]> = keys.collect();
+        // A table has many files, and each has few of the keys: the others are not compared.
+        let first = self.keys.partition_point(|key| key < &entry.min[..]);
+        let end = self.keys.partition_point_in(first..self.keys.len(), |key| key <= &entry.max[..]);
+        let is_newer = |at: &usize| self.stamps[*at] > since;
+        let keys: Vec<&[u8]> = (first..end).filter(is_newer).map(|at| self.keys.get(at)).collect();
         if keys.is_empty() {
             return Ok(Vec::new());
         }
