@@ -16,9 +16,9 @@ use object_store::{
 };
 use tokio::sync::Semaphore;
 
+use super::bucket::Bucket;
 use super::failure;
 use super::runtime::RequestThreads;
-use super::unfinished::Bucket;
 use crate::StoreOptions;
 
 /// A store, and the limits of requests to it.

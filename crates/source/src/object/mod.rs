@@ -2,6 +2,7 @@
 //!
 //! Calls block. Requests run on a separate small runtime, so callers may be on any thread, even on a thread of another runtime.
 
+mod bucket;
 mod client;
 mod connections;
 mod failure;

@@ -11,8 +11,9 @@ use object_store::http::HttpBuilder;
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
+use super::bucket::Bucket;
 use super::client::Client;
-use super::unfinished::{Bucket, UnfinishedUpload};
+use super::unfinished::UnfinishedUpload;
 use super::upload::{PART_BYTES, Upload};
 use super::{Connections, ObjectFile, unfinished, version};
 use crate::{Replaces, StoreOptions, Version};

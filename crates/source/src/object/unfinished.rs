@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use chrono::DateTime;
 use http::Method;
-use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::signer::Signer;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -16,7 +15,7 @@ use serde::Deserialize;
 use super::client::Client;
 use super::failure;
 use super::web::WebClient;
-use crate::{StoreOptions, WebMethod, WebRequest, percent_decoded};
+use crate::{WebMethod, WebRequest, percent_decoded};
 
 /// The characters that signatures of AWS encode in a query.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -32,20 +31,6 @@ pub struct UnfinishedUpload {
     pub id: String,
     /// The time at which it was begun, in microseconds since 1970.
     pub begun_micros: i64,
-}
-
-/// A bucket of S3, for requests that the `object_store` crate does not have.
-#[derive(Debug)]
-pub(super) struct Bucket {
-    store: AmazonS3,
-    region: String,
-    options: StoreOptions,
-}
-
-impl Bucket {
-    pub(super) fn new(store: AmazonS3, region: Option<String>, options: StoreOptions) -> Self {
-        Self { store, region: region.unwrap_or_else(|| "us-east-1".to_owned()), options }
-    }
 }
 
 /// A page of a listing.
