@@ -139,7 +139,8 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<ListedFile>
         }
         None => (key, None),
     };
-    let base = &url[..url.len() - key.len()];
+    // A bucket alone may lack its slash.
+    let base = &*format!("{}/", url[..url.len() - key.len()].trim_end_matches('/'));
     let directory = prefix.trim_end_matches('/');
     let mut listed = store.list(directory).map_err(failed)?;
     let marked = if options.plain_files { Vec::new() } else { marked_folders(&listed, base) };
