@@ -41,7 +41,7 @@ impl Options {
     /// commits, [`Error::Io`](crate::Error::Io), [`Error::Invalid`](crate::Error::Invalid) for a URL.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
         let path = path.as_ref();
-        // Folders may have such names, but nobody means them.
+        // As a path, a URL is in a folder named `s3:`, which `create` would make.
         let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
         if scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
             return Err(Error::Invalid(format!(
