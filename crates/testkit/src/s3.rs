@@ -2,9 +2,11 @@
 
 use std::env;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 /// moto requires a signature to replace an object, but does not verify it.
@@ -127,6 +129,111 @@ impl Bucket {
         assert_eq!(status, 200);
         String::from_utf8_lossy(&body).matches("<UploadId>").count()
     }
+}
+
+/// A server on another port that passes on what the server of a bucket is sent, but holds back some requests.
+///
+/// A test that has to act in the middle of an upload does so while a request of it is held back.
+#[derive(Debug)]
+pub struct Gate {
+    bucket: Bucket,
+    held: Receiver<()>,
+    state: Arc<(Mutex<State>, Condvar)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Closed,
+    Open,
+    /// Requests that are held back are never sent.
+    Gone,
+}
+
+impl Gate {
+    /// Holds back requests of `method` whose path and query have `part`.
+    ///
+    /// # Panics
+    /// If there is no port.
+    pub fn new(bucket: Bucket, method: &'static str, part: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (sender, held) = channel();
+        let state = Arc::new((Mutex::new(State::Closed), Condvar::new()));
+        let shared = state.clone();
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", bucket.port)) else { break };
+                let (Ok(from), Ok(to)) = (server.try_clone(), client.try_clone()) else { break };
+                thread::spawn(move || copy(from, to, |_| true));
+                let (sender, shared) = (sender.clone(), shared.clone());
+                thread::spawn(move || copy(client, server, |bytes| pass(bytes, method, part, &sender, &shared)));
+            }
+        });
+        Self { bucket: Bucket { port }, held, state }
+    }
+
+    /// The bucket behind the gate.
+    pub fn bucket(&self) -> Bucket {
+        self.bucket
+    }
+
+    /// Waits until a request is held back.
+    ///
+    /// # Panics
+    /// If there is none within two minutes.
+    pub fn wait(&self) {
+        self.held.recv_timeout(Duration::from_secs(120)).expect("a request is held back");
+    }
+
+    /// Sends what was held back, and holds back nothing any more. A gate that is dropped never sends it.
+    pub fn open(&self) {
+        self.set(State::Open);
+    }
+
+    fn set(&self, new: State) {
+        let (state, changed) = &*self.state;
+        *state.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        changed.notify_all();
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        let is_open = *self.state.0.lock().unwrap_or_else(PoisonError::into_inner) == State::Open;
+        if !is_open {
+            self.set(State::Gone);
+        }
+    }
+}
+
+/// Whether bytes that a client sent may go on to the server. A client sends no request before the previous one is answered,
+/// so that the head of a request begins where a read does.
+fn pass(bytes: &[u8], method: &str, part: &str, held: &Sender<()>, shared: &(Mutex<State>, Condvar)) -> bool {
+    let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    if !(line.starts_with(method) && line.contains(part) && line.ends_with("HTTP/1.1")) {
+        return true;
+    }
+    // A gate that was dropped counts no requests.
+    let _ = held.send(());
+    let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+    while *state == State::Closed {
+        state = shared.1.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    *state == State::Open
+}
+
+/// Copies from one connection to another, until the end, an error, or bytes that may not go on.
+fn copy(mut from: TcpStream, mut to: TcpStream, pass: impl Fn(&[u8]) -> bool) {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(count) if count > 0 && pass(&buffer[..count]) && to.write_all(&buffer[..count]).is_ok() => {}
+            _ => break,
+        }
+    }
+    // The other direction ends with this one.
+    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
 impl Drop for S3Server {

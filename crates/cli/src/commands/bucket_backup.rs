@@ -86,6 +86,7 @@ pub(super) fn send(url: &str, files: &[BackupFile]) -> Result<Outcome> {
         Ok(Entry { name: file.name.clone(), object, len, checksum })
     });
     let (entries, result) = match sent {
+        Ok(entries) if stop.poll().is_break() => (entries, Err(Failure::Interrupted)),
         Ok(entries) => {
             let written = write_list(&list, &entries).map_err(|error| match error {
                 lath_parquet::Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists => exists(),

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use lath_testkit::s3::{Bucket, S3Server};
+use lath_testkit::s3::{Bucket, Gate, S3Server};
 
 use crate::files::{broken, numbered, write};
 use crate::invocation::{BINARY, command};
@@ -240,16 +240,15 @@ fn objects_are_replaced_in_the_version_that_was_read() {
     // Another program replaces the object while it is rewritten.
     let text = "COPY (SELECT value AS id, md5(value::varchar) AS text FROM generate_series(1, 1000000)) TO 's3://lath/changed.parquet'";
     succeed(bucket, &["sql", text]);
-    let mut child = command(["rewrite", "--in-place", "s3://lath/changed.parquet", "--codec", "uncompressed"])
-        .envs(bucket.environment())
+    let gate = Gate::new(bucket, "PUT", "partNumber=");
+    let child = command(["rewrite", "--in-place", "s3://lath/changed.parquet", "--codec", "uncompressed"])
+        .envs(gate.bucket().environment())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while bucket.unfinished_uploads() == 0 {
-        assert!(child.try_wait().unwrap().is_none());
-        sleep(Duration::from_millis(5));
-    }
+    gate.wait();
     bucket.put("changed.parquet", b"other");
+    gate.open();
     let output = child.wait_with_output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() != Some(0) && errors.contains("has been replaced"), "{errors}");
@@ -323,7 +322,7 @@ fn several_objects_appear_together() {
     let text = "COPY (SELECT value, md5(value::varchar) AS text FROM generate_series(1, 1500000)) TO 'TARGET' (codec uncompressed)";
     let many = path("many.parquet");
     succeed(bucket, &["sql", &text.replace("TARGET", &many)]);
-    let split = |target: &str| {
+    let split = |target: &str, gate: &Gate| {
         let mut child = command([
             "split",
             &many,
@@ -336,14 +335,13 @@ fn several_objects_appear_together() {
             "-o",
             target,
         ]);
-        child.envs(bucket.environment()).stderr(Stdio::piped()).spawn().unwrap()
+        let child = child.envs(gate.bucket().environment()).stderr(Stdio::piped()).spawn().unwrap();
+        gate.wait();
+        child
     };
     for signal in ["TERM", "KILL"] {
-        let mut child = split("s3://lath/killed/part.parquet");
-        while bucket.unfinished_uploads() < 2 {
-            assert!(child.try_wait().unwrap().is_none());
-            sleep(Duration::from_millis(5));
-        }
+        let gate = Gate::new(bucket, "PUT", "partNumber=");
+        let mut child = split("s3://lath/killed/part.parquet", &gate);
         assert_eq!(objects(bucket, "killed/").len(), 0);
         assert!(
             Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success()
@@ -357,16 +355,13 @@ fn several_objects_appear_together() {
     }
 
     // One of them cannot be completed, so none stays.
-    let mut child = split("s3://lath/lost/part.parquet");
-    let first = loop {
-        let begun = uploads(bucket);
-        if begun.len() == 3 {
-            break begun.into_iter().find(|(key, _)| key.contains("00000")).unwrap();
-        }
-        assert!(child.try_wait().unwrap().is_none());
-        sleep(Duration::from_millis(5));
-    };
+    let gate = Gate::new(bucket, "POST", "uploadId=");
+    let child = split("s3://lath/lost/part.parquet", &gate);
+    let begun = uploads(bucket);
+    assert_eq!(begun.len(), 3);
+    let first = begun.into_iter().find(|(key, _)| key.contains("00000")).unwrap();
     bucket.send("DELETE", &format!("lath/{}?uploadId={}", first.0, first.1), b"");
+    gate.open();
     let output = child.wait_with_output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(4) && errors.contains("deleted again"), "{:?} {errors}", output.status);
@@ -797,34 +792,28 @@ fn backups_of_tables_are_kept_in_a_bucket() {
     write(many.as_ref(), &numbered(0..1_500_000), 100_000);
     succeed(&["table", "create", &path("large"), &many, "--key", "id"]);
     for signal in ["TERM", "KILL"] {
-        let stopped = (0..20).any(|attempt| {
-            let prefix = format!("killed/{signal}{attempt}/");
-            let mut child = command(["table", "backup", &path("large"), &format!("s3://lath/{prefix}")]);
-            let mut child = child.envs(bucket.environment()).stderr(Stdio::null()).spawn().unwrap();
-            let send = |signal: &str| {
-                Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
-            };
-            while objects(bucket, &prefix).is_empty() && bucket.unfinished_uploads() == 0 {
-                sleep(Duration::from_millis(1));
-            }
-            send("STOP");
-            // Requests that were sent are answered all the same.
-            sleep(Duration::from_millis(200));
-            let is_complete = objects(bucket, &prefix).contains_key("_lath_backup");
-            send(signal);
-            send("CONT");
-            assert!(!child.wait().unwrap().success() || is_complete);
-            let (left, uploads) = (objects(bucket, &prefix), uploads(bucket));
-            if !is_complete {
-                assert!(!left.contains_key("_lath_backup"));
-                assert!(signal == "KILL" || (left.is_empty() && uploads.is_empty()), "{:?}", left.keys());
-            }
-            for (key, id) in uploads {
-                bucket.send("DELETE", &format!("lath/{key}?uploadId={id}"), b"");
-            }
-            !is_complete
-        });
-        assert!(stopped, "{signal}");
+        let prefix = format!("killed/{signal}/");
+        let gate = Gate::new(bucket, "PUT", ".pq");
+        let mut child = command(["table", "backup", &path("large"), &format!("s3://lath/{prefix}")])
+            .envs(gate.bucket().environment())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        gate.wait();
+        let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        if signal == "TERM" {
+            // The process stops when the request is answered, and not before its thread for signals has run.
+            sleep(Duration::from_millis(500));
+            gate.open();
+        }
+        assert!(!child.wait().unwrap().success());
+        let (left, uploads) = (objects(bucket, &prefix), uploads(bucket));
+        assert!(!left.contains_key("_lath_backup"));
+        assert!(signal == "KILL" || (left.is_empty() && uploads.is_empty()), "{:?}", left.keys());
+        for (key, id) in uploads {
+            bucket.send("DELETE", &format!("lath/{key}?uploadId={id}"), b"");
+        }
     }
     // A killed process cannot remove its copy of the store.
     let scratch = fs::read_dir(folder.path())
