@@ -3,12 +3,13 @@
     lake.py LATH FOLDER [--quick]
 
 LATH is the command, with SQL, and FOLDER is where the tables are, or are made. Every measurement is a process that has not read the table before, and
-engines take turns. The command's time is that of its whole process; the time of a peer starts after its imports and ends with its rows, which
-are compared with the rows that are expected. Memory is the process's peak, less the peak before the table was opened (for the command: less
-that of `lath --version`).
+engines take turns. The command's time is that of its whole process; the time of a peer, and of Lath in Python if its package is installed beside
+the peers, starts after the imports and ends with the rows, which are compared with the rows that are expected. Memory is the process's peak, less
+the peak before the table was opened (for the command: less that of `lath --version`).
 """
 
 import decimal
+import importlib.util
 import json
 import os
 import platform
@@ -209,6 +210,11 @@ def peer(engine, kind, table, work, key):
         query = work.format(table=name) if work != "find" else f"SELECT id, amount, name FROM {name} WHERE id = {key}"
         found = connection.execute(query).fetchall()
         result = [[str(value) if isinstance(value, decimal.Decimal) else value for value in row] for row in found]
+    elif engine == "lath in Python":
+        import lath
+
+        before, started = peak(), time.perf_counter()
+        result = [list(row.values()) for row in lath.open(table).find(f"id = {key}").to_arrow().to_pylist()]
     elif engine == "polars":
         import polars
 
@@ -395,6 +401,7 @@ def lineitem(lath, folder):
 
 def needles(lath, folder, files):
     target = f"{folder}/needles-{files}"
+    python = ["lath in Python"] if importlib.util.find_spec("lath") else []
     key = files * (ROWS // 2) + files // 3
     expected = [[key, ROWS // 2 * 0.25, f"name {key * 7919 % 100_003}"]]
     for kind, table in [("delta", f"{target}/delta"), ("iceberg", iceberg_table(target))]:
@@ -406,10 +413,10 @@ def needles(lath, folder, files):
         engines = {
             "lath": lambda: run_lath([lath, *find, table], True),
             "lath with a catalog": lambda: run_lath([lath, *find, "--catalog", catalog], True),
-            **{engine: lambda engine=engine: run_peer(engine, kind, table, "find", key) for engine in peers},
+            **{engine: lambda engine=engine: run_peer(engine, kind, table, "find", key) for engine in [*python, *peers]},
         }
         times, _, failed = measure(engines, expected, f"a key in {files} files")
-        show(f"one key, {kind}, {files:,} files", times, failed, ["lath", "lath with a catalog"], peers)
+        show(f"one key, {kind}, {files:,} files", times, failed, ["lath", *python, "lath with a catalog"], peers)
 
 
 def plans(lath, folder, files):
@@ -498,21 +505,22 @@ def upserts(lath, folder, rows, count):
             expected[name] = [json.load(file)]
     table = f"{target}/lath"
     run = lambda *arguments: subprocess.run([lath, "table", *arguments], check=True, stdout=sys.stderr)
-    # Rows of which readers see all or none. As many as the command commits at once unless told otherwise; and all rows.
+    # Rows of which readers see all or none: as many as the command commits at once unless told otherwise, all rows, and a few.
     own = {}
-    for at_once in [100_000, count]:
+    for name, at_once in [("changed", 100_000), ("changed", count), ("few", count // 1_000)]:
         shutil.rmtree(table, ignore_errors=True)
         run("create", table, "--key", "id", f"{target}/base.parquet")
         run("publish", table, "--as", "iceberg", "--max-age", "1")
+        number = count if name == "changed" else at_once
         started = time.perf_counter()
-        run("upsert", table, f"{target}/changed.parquet", "--batch", str(at_once))
+        run("upsert", table, f"{target}/{name}.parquet", "--batch", str(at_once))
         run("publish", table, "--now")
-        own[at_once] = count / (time.perf_counter() - started)
+        own[at_once] = number / (time.perf_counter() - started)
         snapshots = len(json.load(open(metadata_of(table)))["snapshots"])
         _, _, found = run_peer("DuckDB", "iceberg", table, "SELECT count(*), sum(amount) FROM {table}", 0)
-        assert found == expected["changed"], f"DuckDB finds {found} in the published table, and not {expected['changed']}"
+        assert found == expected[name], f"DuckDB finds {found} in the published table, and not {expected[name]}"
         shutil.rmtree(table)
-        print(f"| {count:,} upserts into {rows:,} rows, {at_once:,} at once, published | lath {own[at_once]:,.0f} a second, {snapshots} snapshots | |", flush=True)
+        print(f"| {number:,} upserts into {rows:,} rows, {at_once:,} at once, published | lath {own[at_once]:,.0f} a second, {snapshots} snapshots | |", flush=True)
     for engine, name, at_once in [("deltalake", "changed", 100_000), ("deltalake", "changed", count), ("pyiceberg", "few", count // 1_000)]:
         work = f"upserts into {rows:,} rows, {at_once:,} at once"
         done = run_peer("upsert", engine, target, name, at_once)
@@ -523,8 +531,7 @@ def upserts(lath, folder, rows, count):
         assert found == expected[name], f"{engine} has {found}, and not {expected[name]}"
         number = count if name == "changed" else count // 1_000
         theirs = number / seconds
-        lath_rows = own[max(at_once, 100_000)]
-        print(f"| {number:,} {work} | {engine} {theirs:,.0f} a second | lath {lath_rows / theirs:.1f} × |", flush=True)
+        print(f"| {number:,} {work} | {engine} {theirs:,.0f} a second | lath {own[at_once] / theirs:.1f} × |", flush=True)
 
 
 def idle_bytes(lath):
