@@ -65,6 +65,25 @@ fn within_the_environment_of_a_bucket() {
     // Keys are used as written, whatever their names end in.
     assert_eq!(open("s3://lath/odd/a%20b c").unwrap().files()[0].open().unwrap().row_count(), 30_000);
 
+    // So are those with characters of globs, before others that match.
+    for (key, file) in
+        [("g/s%2A.parquet", 0), ("g/sales.parquet", 1), ("g/a%5B1%5D.parquet", 2), ("g/d%5B1%5D/x.parquet", 3)]
+    {
+        moto.put(key, &files[file]);
+    }
+    for (url, expected) in [
+        ("s3://lath/g/s*.parquet", &["g/s*.parquet"][..]),
+        ("s3://lath/g/s*s.parquet", &["g/sales.parquet"]),
+        ("s3://lath/g/a[1].parquet", &["g/a[1].parquet"]),
+        ("s3://lath/g/d[1]", &["g/d[1]/x.parquet"]),
+        ("s3://lath/g/d[1]/", &["g/d[1]/x.parquet"]),
+        ("s3://lath/g/d[1]/*.parquet", &[]),
+        ("s3://lath/g/d[[]1[]]/*.parquet", &["g/d[1]/x.parquet"]),
+    ] {
+        let found = open(url);
+        assert_eq!(found.as_ref().map_or(Vec::new(), names), expected, "{url}");
+    }
+
     for (url, expected) in [
         ("s3://lath/missing.parquet", "there is no such object"),
         ("s3://lath/nothing/", "no *.parquet object below this"),

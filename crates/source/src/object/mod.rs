@@ -6,6 +6,7 @@ mod bucket;
 mod client;
 mod connections;
 mod failure;
+mod late;
 mod runtime;
 mod store;
 mod unfinished;

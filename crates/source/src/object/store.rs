@@ -13,6 +13,7 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
 use super::bucket::Bucket;
 use super::client::Client;
+use super::late::S3Connector;
 use super::unfinished::UnfinishedUpload;
 use super::upload::{PART_BYTES, Upload};
 use super::{Connections, ObjectFile, unfinished, version};
@@ -260,7 +261,10 @@ fn build(scheme: &str, authority: &str, options: &StoreOptions) -> io::Result<(A
                 .iter()
                 .find_map(|key| builder.get_config_value(key));
             let is_plain = is_plain("AWS_ENDPOINT_URL", endpoint)?;
-            builder = builder.with_client_options(client.with_allow_http(is_plain)).with_retry(retry);
+            builder = builder
+                .with_client_options(client.with_allow_http(is_plain))
+                .with_retry(retry)
+                .with_http_connector(S3Connector);
             let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
             let store = builder.build().map_err(failed)?;
             let bucket = Bucket::new(store.clone(), region, options.clone());

@@ -141,8 +141,28 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<ListedFile>
     };
     // A bucket alone may lack its slash.
     let base = &*format!("{}/", url[..url.len() - key.len()].trim_end_matches('/'));
-    let directory = prefix.trim_end_matches('/');
+    let mut directory = prefix.trim_end_matches('/');
     let mut listed = store.list(directory).map_err(failed)?;
+    let mut pattern = pattern;
+    if glob_start.is_some() {
+        // As for paths: what has exactly this name comes before what matches it.
+        let named = key.trim_end_matches('/');
+        let is_below = |object: &ListedObject| {
+            object
+                .url
+                .strip_prefix(base)
+                .and_then(|path| path.strip_prefix(named))
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        if listed.iter().any(|object| object.url.strip_prefix(base) == Some(key)) {
+            found.push(ListedFile::in_store(url, None, store));
+            return Ok(());
+        }
+        if listed.iter().any(is_below) {
+            listed.retain(is_below);
+            (directory, pattern) = (named, None);
+        }
+    }
     let marked = if options.plain_files { Vec::new() } else { marked_folders(&listed, base) };
     let wanted = |object: &ListedObject| {
         let Some(path) = object.url.strip_prefix(base) else { return false };
