@@ -5,7 +5,8 @@
 LATH is the command, JARS the folder with the jars of Iceberg's runtime and of Delta Lake. Each case is a table of each format, with its seed
 as its number, from FIRST on (0): inserts, merges, deletes and updates, by deletion vectors, by files of positions or by writing files anew;
 columns that are added, dropped, renamed, widened and moved; partitions that change; checkpoints of both formats, compaction, branches
-and tags, rollbacks. Conditions are counted as DuckDB counts them in Spark's rows. Prints one line a fault; exits with 1 if there are faults.
+and tags, rollbacks. Conditions are counted as DuckDB counts them in Spark's rows. A third table is one of Lath that is published as both formats,
+and Spark reads the rows of each publication. Prints one line a fault; exits with 1 if there are faults.
 """
 
 import datetime
@@ -21,6 +22,7 @@ import tempfile
 import duckdb
 import pyarrow as pa
 import pyarrow.ipc
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 OPERATIONS = 7
@@ -362,6 +364,75 @@ class Iceberg(Case):
             yield from self.compare(["--at", row["name"]], frame, f"{row['name']}")
 
 
+class Published:
+    """A table of Lath, published as one of Delta Lake and of Iceberg."""
+
+    schema = pa.schema(
+        [
+            ("id", pa.int64()),
+            ("text", pa.string()),
+            ("number", pa.int32()),
+            ("price", pa.decimal128(9, 2)),
+            ("moment", pa.timestamp("us", "UTC")),
+            ("inner", pa.struct([("x", pa.int64())])),
+            ("items", pa.list_(pa.string())),
+        ]
+    )
+
+    def __init__(self, spark, lath, folder, seed):
+        self.spark, self.lath, self.folder, self.seed = spark, lath, folder, seed
+        self.random, self.steps, self.rows = random.Random(seed), [], {}
+        self.database = folder / "database"
+
+    def run(self, *arguments):
+        self.steps.append(" ".join(map(str, arguments)))
+        subprocess.run([self.lath, *map(str, arguments)], check=True, capture_output=True)
+
+    def row(self, id):
+        n = self.random.randrange(1_000)
+        if n % 7 == 0:
+            return {name: id if name == "id" else None for name in self.schema.names}
+        moment = datetime.datetime(2024, 2, 29, tzinfo=datetime.timezone.utc) + datetime.timedelta(hours=n, microseconds=n)
+        price = decimal.Decimal(n).scaleb(-2)
+        return {"id": id, "text": f"é {n}", "number": n * 700 - 10**5, "price": price, "moment": moment, "inner": {"x": n}, "items": [f"{n}", None][: n % 3]}
+
+    def put(self, ids):
+        new = {id: self.row(id) for id in ids}
+        self.rows.update(new)
+        pq.write_table(pa.Table.from_pylist(list(new.values()), self.schema), self.folder / "rows.parquet")
+        return self.folder / "rows.parquet"
+
+    def step(self):
+        at = (self.database, "--table", "t")
+        match self.random.randrange(6):
+            case 0:
+                gone = self.random.sample(range(400), 20)
+                [self.rows.pop(id, None) for id in gone]
+                self.run("table", "delete", *at, *gone)
+            case 1:
+                self.run("table", "compact", *at)
+            case _:
+                self.run("table", "upsert", *at, self.put(self.random.sample(range(400), self.random.choice([1, 30, 150]))))
+
+    def faults(self):
+        """What Spark reads wrongly after each of some publications."""
+        at = (self.database, "--table", "t")
+        self.run("table", "create", *at, "--key", "id", self.put(range(100)))
+        self.run("table", "publish", *at, "--as", "iceberg,delta")
+        table = self.database / "table-000001"
+        for number in range(4):
+            for _ in range(self.random.randrange(1, 5)):
+                self.step()
+            self.run("table", "publish", *at, "--now")
+            expected = [key_of(self.rows[id]) for id in sorted(self.rows)]
+            for kind in ("iceberg", "delta"):
+                found = self.spark.read.format(kind).load(str(table)).orderBy("id").select(*self.schema.names)
+                found = [key_of(row) for row in found.toArrow().to_pylist()]
+                if found != expected:
+                    wrong = [pair for pair in zip(found, expected) if pair[0] != pair[1]][:2]
+                    yield f"publication {number} as {kind}: {len(found)} rows instead of {len(expected)}, {wrong}"
+
+
 def leaf_columns(fields, above=()):
     for field in fields:
         if pa.types.is_struct(field.type):
@@ -445,7 +516,13 @@ def main():
                     count += 1
                     print(f"{kind.__name__} {seed}: {fault}\n    " + "\n    ".join(case.steps), flush=True)
                 print(f"{kind.__name__} {seed}: {len(case.steps)} steps", file=sys.stderr, flush=True)
-    print(f"{cases} tables of each format, {count} faults")
+        with tempfile.TemporaryDirectory() as folder:
+            case = Published(spark, lath, pathlib.Path(folder), seed)
+            for fault in case.faults():
+                count += 1
+                print(f"Published {seed}: {fault}\n    " + "\n    ".join(case.steps), flush=True)
+            print(f"Published {seed}: {len(case.steps)} steps", file=sys.stderr, flush=True)
+    print(f"{cases} tables of each format, and as many of Lath, {count} faults")
     sys.exit(1 if count else 0)
 
 
