@@ -8,20 +8,92 @@ use arrow_schema::SchemaRef;
 use chrono::Utc;
 use lath_parquet::{ColumnMapping, Dataset, DatasetOptions, Error, FileVersion, FolderFormat, Predicate, Result};
 
+use crate::delta;
+use crate::iceberg;
 use crate::storage::Folder;
 
 /// A version of a table of Delta Lake or Iceberg.
 #[derive(Debug, Clone)]
 pub struct Lake {
+    head: Head,
+    dataset: Dataset,
+}
+
+/// A version of a table, whose files are not listed yet: [`open`](Self::open) lists them, once or several times, and always the files of this
+/// version, whatever is committed meanwhile.
+///
+/// ```no_run
+/// # fn main() -> lath_lake::Result<()> {
+/// use lath_lake::{LakeOptions, open_version};
+/// use lath_parquet::column;
+///
+/// let events = open_version("lake/events", &LakeOptions::new())?;
+/// let few = events.clone().open(Some(&column("id").eq(4711)))?;
+/// let all = events.open(None)?;
+/// println!("{} files of {} may have the row", few.dataset().files().len(), all.dataset().files().len());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct LakeVersion {
+    pub(crate) head: Head,
+    pub(crate) contents: Contents,
+}
+
+/// A version of a table without its files.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
     pub(crate) location: String,
     pub(crate) format: FolderFormat,
     pub(crate) id: String,
     pub(crate) version: i64,
-    pub(crate) dataset: Dataset,
+    pub(crate) schema: SchemaRef,
     pub(crate) columns: Arc<ColumnMapping>,
     pub(crate) folder: Folder,
     /// The name of the newest file of the log, below the folder.
     pub(crate) newest: String,
+}
+
+/// The metadata from which files are listed.
+#[derive(Debug, Clone)]
+pub(crate) enum Contents {
+    Delta(Box<delta::Contents>),
+    Iceberg(Arc<iceberg::Contents>),
+}
+
+impl LakeVersion {
+    /// The folder or URL of the table.
+    pub fn location(&self) -> &str {
+        &self.head.location
+    }
+
+    /// The table format.
+    pub fn format(&self) -> FolderFormat {
+        self.head.format
+    }
+
+    /// The number of a commit of Delta Lake, or the ID of a snapshot of Iceberg.
+    pub fn version(&self) -> i64 {
+        self.head.version
+    }
+
+    /// The columns of the table.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.head.schema
+    }
+
+    /// Lists the files, except the ones that cannot have a row for which `filter` is true, as [`LakeOptions::filter`] does.
+    ///
+    /// # Errors
+    /// As [`open`](crate::open).
+    pub fn open(self, filter: Option<&Predicate>) -> Result<Lake> {
+        let Self { head, contents } = self;
+        let dataset = match contents {
+            Contents::Delta(contents) => contents.dataset(&head, filter)?,
+            Contents::Iceberg(contents) => contents.dataset(&head, filter)?,
+        };
+        Ok(Lake { head, dataset })
+    }
 }
 
 /// A file of a table's log that was the newest one, by which [`is_latest`](crate::is_latest) finds out whether it still is.
@@ -36,22 +108,22 @@ pub struct LogFile {
 impl Lake {
     /// The folder or URL of the table.
     pub fn location(&self) -> &str {
-        &self.location
+        &self.head.location
     }
 
     /// The table format.
     pub fn format(&self) -> FolderFormat {
-        self.format
+        self.head.format
     }
 
     /// The identity of the table, which a table that is made again in the same place does not have.
     pub fn id(&self) -> &str {
-        &self.id
+        &self.head.id
     }
 
     /// How the table's columns are found in its files.
     pub fn columns(&self) -> &Arc<ColumnMapping> {
-        &self.columns
+        &self.head.columns
     }
 
     /// The newest file of the log when the table was opened, also if an earlier version was chosen; `None` if it is gone. Takes one
@@ -60,13 +132,13 @@ impl Lake {
     /// # Errors
     /// [`Error::Io`] if the storage fails.
     pub fn log_file(&self) -> Result<Option<LogFile>> {
-        let version = self.folder.version(&self.newest)?;
-        Ok(version.map(|version| LogFile { name: self.newest.clone(), version }))
+        let version = self.head.folder.version(&self.head.newest)?;
+        Ok(version.map(|version| LogFile { name: self.head.newest.clone(), version }))
     }
 
     /// The version that was read: the number of a commit of Delta Lake, or the ID of a snapshot of Iceberg.
     pub fn version(&self) -> i64 {
-        self.version
+        self.head.version
     }
 
     /// The columns of the table.

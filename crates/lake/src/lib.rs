@@ -21,7 +21,7 @@ mod opening;
 mod rest;
 mod storage;
 
-pub use lake::{At, Lake, LakeOptions, LogFile};
+pub use lake::{At, Lake, LakeOptions, LakeVersion, LogFile};
 pub use lath_parquet::{Error, Result};
-pub use opening::{find, format_at, is_latest, open};
+pub use opening::{find, find_version, format_at, is_latest, open, open_version};
 pub use rest::RestCatalog;

@@ -4,7 +4,7 @@ use lath_parquet::{DatasetOptions, Error, FolderFormat, Result};
 
 use crate::delta;
 use crate::iceberg;
-use crate::lake::{Lake, LakeOptions, LogFile};
+use crate::lake::{Lake, LakeOptions, LakeVersion, LogFile};
 use crate::rest;
 use crate::storage::{Folder, FoundFormat, may_be_folder};
 
@@ -16,10 +16,16 @@ use crate::storage::{Folder, FoundFormat, may_be_folder};
 /// needs a feature that Lath does not read; [`Error::Corrupt`] if its metadata is damaged or incomplete; [`Error::Io`] if the
 /// storage fails.
 pub fn open(location: &str, options: &LakeOptions) -> Result<Lake> {
-    match find(location, options)? {
-        Some(lake) => Ok(lake),
-        None => Err(Error::invalid(format!("{location} is not a table of Delta Lake or Iceberg"))),
-    }
+    open_version(location, options)?.open(options.filter.as_ref())
+}
+
+/// As [`open`], without reading which files the version has. The filter of the options has no meaning.
+///
+/// # Errors
+/// As [`open`]; damage of the metadata that files are listed from is an error of [`LakeVersion::open`].
+pub fn open_version(location: &str, options: &LakeOptions) -> Result<LakeVersion> {
+    find_version(location, options)?
+        .ok_or_else(|| Error::invalid(format!("{location} is not a table of Delta Lake or Iceberg")))
 }
 
 /// As [`open`], with `None` if the folder is not a table of Delta Lake or Iceberg.
@@ -27,6 +33,14 @@ pub fn open(location: &str, options: &LakeOptions) -> Result<Lake> {
 /// # Errors
 /// As [`open`].
 pub fn find(location: &str, options: &LakeOptions) -> Result<Option<Lake>> {
+    find_version(location, options)?.map(|version| version.open(options.filter.as_ref())).transpose()
+}
+
+/// As [`open_version`], with `None` if the folder is not a table of Delta Lake or Iceberg.
+///
+/// # Errors
+/// As [`open_version`].
+pub fn find_version(location: &str, options: &LakeOptions) -> Result<Option<LakeVersion>> {
     if rest::is_rest(location) {
         return rest::open(location, options).map(Some);
     }

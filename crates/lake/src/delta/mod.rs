@@ -14,42 +14,64 @@ mod z85;
 
 use std::sync::Arc;
 
-use lath_parquet::{ColumnMapping, Dataset, Error, FolderFormat, Result, TablePredicate};
+use lath_parquet::{ColumnMapping, Dataset, Error, FolderFormat, Predicate, Result, TablePredicate};
 
 use self::files::TableFiles;
-use self::schema::TableSchema;
-use crate::lake::{Lake, LakeOptions};
+use self::schema::{PartitionField, TableSchema};
+use self::statistics::StatisticsColumns;
+use crate::lake::{Contents as LakeContents, Head, LakeOptions, LakeVersion};
 use crate::storage::{Entry, Folder};
 
-/// Opens the table in `folder`. `listed` has the files of its log, if they are known.
-pub(crate) fn open(folder: &Folder, listed: Option<Vec<Entry>>, options: &LakeOptions) -> Result<Lake> {
+/// A version of a log, from which files are listed.
+#[derive(Debug, Clone)]
+pub(crate) struct Contents {
+    snapshot: log::Snapshot,
+    partitions: Vec<PartitionField>,
+    statistics: StatisticsColumns,
+}
+
+/// Finds the version of the table in `folder` that `options` choose. `listed` has the files of its log, if they are known.
+pub(crate) fn open(folder: &Folder, listed: Option<Vec<Entry>>, options: &LakeOptions) -> Result<LakeVersion> {
     let location = folder.location("")?;
-    let located = |error: Error| {
-        error.locate(|at| {
-            at.file.get_or_insert_with(|| location.as_str().into());
-        })
-    };
-    let mut snapshot = log::snapshot(folder, listed, options.at.as_ref()).map_err(located)?;
-    protocol::check(&snapshot.protocol, &snapshot.metadata).map_err(located)?;
-    let TableSchema { schema, columns, partitions, statistics } =
-        TableSchema::parse(&snapshot.metadata).map_err(located)?;
-    let columns = Arc::new(ColumnMapping::new(columns));
-    // A condition that does not fit the columns is an error of the scan that has it.
-    let filter = options.filter.as_ref().and_then(|filter| TablePredicate::new(filter, &schema).ok());
-    let dataset_options = Arc::new(options.dataset.clone().columns(Arc::clone(&columns)));
-    let mut files = TableFiles::new(folder, partitions, statistics, dataset_options, filter);
-    snapshot.files(folder, |action| files.add(action)).map_err(located)?;
-    let (files, partitions) = files.finish().map_err(located)?;
-    let dataset = Dataset::with_schema(schema, partitions, files).map_err(located)?;
-    Ok(Lake {
+    let found = log::snapshot(folder, listed, options.at.as_ref()).and_then(|snapshot| {
+        protocol::check(&snapshot.protocol, &snapshot.metadata)?;
+        let schema = TableSchema::parse(&snapshot.metadata)?;
+        Ok((snapshot, schema))
+    });
+    let (mut snapshot, schema) = found.map_err(|error| located(error, &location))?;
+    let TableSchema { schema, columns, partitions, statistics } = schema;
+    let head = Head {
         location,
         format: FolderFormat::DeltaLake,
-        id: snapshot.metadata.id.unwrap_or_default(),
+        id: snapshot.metadata.id.take().unwrap_or_default(),
         version: snapshot.version,
-        dataset,
-        columns,
+        schema,
+        columns: Arc::new(ColumnMapping::new(columns)),
         folder: folder.clone(),
         newest: format!("{}/{}", log::FOLDER, log::commit_name(snapshot.latest)),
+    };
+    Ok(LakeVersion { head, contents: LakeContents::Delta(Box::new(Contents { snapshot, partitions, statistics })) })
+}
+
+impl Contents {
+    /// Lists the files, except the ones that `filter` rules out.
+    pub(crate) fn dataset(self, head: &Head, filter: Option<&Predicate>) -> Result<Dataset> {
+        let Self { snapshot, partitions, statistics } = self;
+        let Head { folder, schema, columns, .. } = head;
+        // A condition that does not fit the columns is an error of the scan that has it.
+        let filter = filter.and_then(|filter| TablePredicate::new(filter, schema).ok());
+        let options = Arc::new(folder.options().clone().columns(Arc::clone(columns)));
+        let mut files = TableFiles::new(folder, partitions, statistics, options, filter);
+        let listed = snapshot.files(folder, |action| files.add(action)).and_then(|()| files.finish());
+        let listed = listed.and_then(|(files, partitions)| Dataset::with_schema(Arc::clone(schema), partitions, files));
+        listed.map_err(|error| located(error, &head.location))
+    }
+}
+
+/// An error of the table at `location`, unless it names a file.
+fn located(error: Error, location: &str) -> Error {
+    error.locate(|at| {
+        at.file.get_or_insert_with(|| location.into());
     })
 }
 

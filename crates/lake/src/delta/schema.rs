@@ -42,7 +42,7 @@ pub(super) struct TableSchema {
 }
 
 /// A partition column, whose values are in the log.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PartitionField {
     pub(super) field: FieldRef,
     /// The name of its values in the log.

@@ -18,21 +18,21 @@ const EXACT_DIGITS: u8 = 15;
 const MINUTE_MICROS: i128 = 60_000_000;
 
 /// The columns that may have statistics, by their path in the table and by their path in statistics.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct StatisticsColumns {
     numbers: HashMap<Vec<String>, usize>,
     columns: Vec<StatisticsColumn>,
     root: Group,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct StatisticsColumn {
     physical_path: Vec<String>,
     data_type: DataType,
 }
 
 /// A column or a struct of columns in statistics.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Group {
     column: Option<usize>,
     fields: HashMap<String, Group>,

@@ -26,7 +26,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use lath_iceberg::{ManifestContent, TableMetadata};
-use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, Result, TablePredicate};
+use lath_parquet::{Dataset, DatasetFile, DatasetOptions, Error, FolderFormat, Predicate, Result, TablePredicate};
 
 use self::columns::{StoredNames, TableColumns};
 use self::deletes::Deletes;
@@ -34,23 +34,33 @@ use self::evidence::FileMetrics;
 use self::manifests::Manifests;
 use self::partitions::PartitionValues;
 use self::paths::Locations;
-use crate::lake::{Lake, LakeOptions};
+use crate::lake::{Contents as LakeContents, Head, LakeOptions, LakeVersion};
 use crate::storage::{Entry, Folder};
 
 pub(crate) use self::metadata_file::{is_metadata_file, newest};
 
-/// Opens the table in a folder. `listed` has the files of its folder of metadata, if they are known.
-pub(crate) fn open(folder: &Folder, listed: Option<Vec<Entry>>, options: &LakeOptions) -> Result<Lake> {
-    let name = newest(folder, listed)?;
-    let metadata = metadata_file::read(folder, &folder.location(&name)?)?;
-    open_metadata(folder, &folder.location("")?, name, &metadata, options)
+/// The metadata of a table and one of its snapshots, from which files are listed.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    metadata: TableMetadata,
+    /// `None` for a table without any.
+    snapshot: Option<i64>,
+    columns: Arc<TableColumns>,
+    names: StoredNames,
 }
 
-/// Opens the table with the metadata file at a path or URL.
-pub(crate) fn open_file(location: &str, options: &LakeOptions) -> Result<Lake> {
+/// Finds the snapshot of the table in a folder that `options` choose. `listed` has the files of its folder of metadata, if they are known.
+pub(crate) fn open(folder: &Folder, listed: Option<Vec<Entry>>, options: &LakeOptions) -> Result<LakeVersion> {
+    let name = newest(folder, listed)?;
+    let metadata = metadata_file::read(folder, &folder.location(&name)?)?;
+    open_metadata(folder, &folder.location("")?, name, metadata, options)
+}
+
+/// As [`open`], for the table with the metadata file at a path or URL.
+pub(crate) fn open_file(location: &str, options: &LakeOptions) -> Result<LakeVersion> {
     let (folder, name) = folder_of_file(location, &options.dataset)?;
     let metadata = metadata_file::read(&folder, &folder.location(&name)?)?;
-    open_metadata(&folder, location, name, &metadata, options)
+    open_metadata(&folder, location, name, metadata, options)
 }
 
 /// The folder of the table with the metadata file at a path or URL, and the name of the file within it.
@@ -71,20 +81,20 @@ pub(crate) fn folder_of_file(location: &str, options: &DatasetOptions) -> Result
     Ok((folder, format!("{metadata_folder}/{name}")))
 }
 
-/// Opens the table with metadata that the catalog has sent, whose file is `metadata_file`; `place` is the table in the catalog.
+/// As [`open`], for the table with metadata that the catalog has sent, whose file is `metadata_file`; `place` is the table in the catalog.
 pub(crate) fn open_sent(
     metadata: &[u8],
     metadata_file: Option<&str>,
     place: &str,
     options: &LakeOptions,
-) -> Result<Lake> {
+) -> Result<LakeVersion> {
     let metadata = TableMetadata::from_bytes(metadata).map_err(|error| located(error, place))?;
     let table = paths::plain(&metadata.location);
     let folder = Folder::open(&table, &options.dataset)?;
     let file = paths::plain(metadata_file.unwrap_or_default());
     let below = file.strip_prefix(table.trim_end_matches('/')).map(|name| name.trim_start_matches('/').to_owned());
     let name = below.filter(|name| !name.is_empty()).unwrap_or_else(|| "metadata".to_owned());
-    open_metadata(&folder, place, name, &metadata, options)
+    open_metadata(&folder, place, name, metadata, options)
 }
 
 /// The table called `table` with the metadata file called `name` in `folder`.
@@ -92,11 +102,11 @@ fn open_metadata(
     folder: &Folder,
     table: &str,
     name: String,
-    metadata: &TableMetadata,
+    metadata: TableMetadata,
     options: &LakeOptions,
-) -> Result<Lake> {
+) -> Result<LakeVersion> {
     let location = folder.location(&name)?;
-    let chosen = snapshot::choose(metadata, options.at.as_ref(), &location)?;
+    let chosen = snapshot::choose(&metadata, options.at.as_ref(), &location)?;
     let names = match metadata.properties.get(StoredNames::PROPERTY) {
         Some(text) => {
             StoredNames::parse(text).map_err(|error| error.locate(|at| at.file = Some(location.as_str().into())))?
@@ -104,48 +114,56 @@ fn open_metadata(
         None => StoredNames::default(),
     };
     let columns = Arc::new(TableColumns::new(chosen.schema, &names)?);
-    let dataset_options = Arc::new(folder.options().clone().columns(Arc::clone(&columns.mapping)));
-    let lake = |version: i64, dataset: Dataset| Lake {
+    let snapshot = chosen.snapshot.map(|snapshot| snapshot.snapshot_id);
+    let head = Head {
         location: table.to_owned(),
         format: FolderFormat::Iceberg,
         // Tables of version 1 may have no number.
         id: metadata.table_uuid.clone().unwrap_or_else(|| metadata.location.clone()),
-        version,
-        dataset,
+        version: snapshot.unwrap_or(-1),
+        schema: Arc::clone(&columns.schema),
         columns: Arc::clone(&columns.mapping),
         folder: folder.clone(),
-        newest: name.clone(),
+        newest: name,
     };
-    let Some(snapshot) = chosen.snapshot else {
-        let dataset = Dataset::with_schema(Arc::clone(&columns.schema), Vec::new(), Vec::new())?;
-        return Ok(lake(-1, dataset));
-    };
-    let locations = Arc::new(Locations::new(folder, &metadata.location));
-    let ids: HashSet<i32> = columns.ids().collect();
-    let manifests = Manifests::list(&locations, metadata, snapshot, &ids)?;
-    let mut deletes = Deletes::new(&locations, metadata, &names);
-    for entry in manifests.files(ManifestContent::Deletes, |entry| Ok(Some(entry)))? {
-        deletes.add(&entry)?;
-    }
-    // A condition that does not fit the columns is an error of the scan that has it.
-    let filter = options.filter.as_ref().and_then(|filter| TablePredicate::new(filter, &columns.schema).ok());
-    let partitions = PartitionValues::new(&columns, metadata);
-    let files = manifests.files(ManifestContent::Data, |entry| {
-        let metrics = FileMetrics::new(&entry.file, &columns, &entry.spec);
-        if filter.as_ref().is_some_and(|filter| !filter.may_have_rows(&metrics)) {
-            return Ok(None);
-        }
-        let path = locations.find(&entry.file.file_path)?;
-        let rows = partitions.rows(&entry)?;
-        let file = DatasetFile::at(&path, Some(entry.file.file_size_in_bytes), rows, &dataset_options)?;
-        let file = match deletes.of(&entry, &path)? {
-            Some(deleted) => file.with_deleted(deleted),
-            None => file,
+    let contents = Contents { metadata, snapshot, columns, names };
+    Ok(LakeVersion { head, contents: LakeContents::Iceberg(Arc::new(contents)) })
+}
+
+impl Contents {
+    /// Lists the files, except the ones that `filter` rules out.
+    pub(crate) fn dataset(&self, head: &Head, filter: Option<&Predicate>) -> Result<Dataset> {
+        let Self { metadata, columns, names, .. } = self;
+        let Some(snapshot) = self.snapshot.and_then(|id| metadata.snapshot(id)) else {
+            return Dataset::with_schema(Arc::clone(&columns.schema), Vec::new(), Vec::new());
         };
-        Ok(Some(file.with_evidence(Arc::new(metrics))))
-    })?;
-    let dataset = Dataset::with_schema(Arc::clone(&columns.schema), partitions.finish()?, files)?;
-    Ok(lake(snapshot.snapshot_id, dataset))
+        let dataset_options = Arc::new(head.folder.options().clone().columns(Arc::clone(&columns.mapping)));
+        let locations = Arc::new(Locations::new(&head.folder, &metadata.location));
+        let ids: HashSet<i32> = columns.ids().collect();
+        let manifests = Manifests::list(&locations, metadata, snapshot, &ids)?;
+        let mut deletes = Deletes::new(&locations, metadata, names);
+        for entry in manifests.files(ManifestContent::Deletes, |entry| Ok(Some(entry)))? {
+            deletes.add(&entry)?;
+        }
+        // A condition that does not fit the columns is an error of the scan that has it.
+        let filter = filter.and_then(|filter| TablePredicate::new(filter, &columns.schema).ok());
+        let partitions = PartitionValues::new(columns, metadata);
+        let files = manifests.files(ManifestContent::Data, |entry| {
+            let metrics = FileMetrics::new(&entry.file, columns, &entry.spec);
+            if filter.as_ref().is_some_and(|filter| !filter.may_have_rows(&metrics)) {
+                return Ok(None);
+            }
+            let path = locations.find(&entry.file.file_path)?;
+            let rows = partitions.rows(&entry)?;
+            let file = DatasetFile::at(&path, Some(entry.file.file_size_in_bytes), rows, &dataset_options)?;
+            let file = match deletes.of(&entry, &path)? {
+                Some(deleted) => file.with_deleted(deleted),
+                None => file,
+            };
+            Ok(Some(file.with_evidence(Arc::new(metrics))))
+        })?;
+        Dataset::with_schema(Arc::clone(&columns.schema), partitions.finish()?, files)
+    }
 }
 
 /// An error of reading Iceberg's files, with the file or part that it is about.

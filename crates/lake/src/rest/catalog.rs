@@ -16,7 +16,7 @@ use super::access::Access;
 use super::location::{Address, encoded, parse_namespace, shown_namespace};
 use super::variables::Variables;
 use crate::iceberg;
-use crate::lake::{Lake, LakeOptions};
+use crate::lake::{Lake, LakeOptions, LakeVersion};
 
 /// Maximum number of requests for one list, which catalogs send in pages.
 const MAX_PAGES: usize = 10_000;
@@ -203,10 +203,18 @@ impl RestCatalog {
     /// # Errors
     /// [`Error::Invalid`] if there is no such table, [`Error::Io`] if the catalog does not answer, and as [`open`](crate::open).
     pub fn open(&self, namespace: &str, table: &str, options: &LakeOptions) -> Result<Lake> {
-        self.open_levels(&parse_namespace(namespace)?, table, options)
+        self.version(namespace, table, options)?.open(options.filter.as_ref())
     }
 
-    pub(super) fn open_levels(&self, namespace: &[String], table: &str, options: &LakeOptions) -> Result<Lake> {
+    /// The version of a table that is the latest now, or that the options choose, without its files.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn version(&self, namespace: &str, table: &str, options: &LakeOptions) -> Result<LakeVersion> {
+        self.load(&parse_namespace(namespace)?, table, options)
+    }
+
+    pub(super) fn load(&self, namespace: &[String], table: &str, options: &LakeOptions) -> Result<LakeVersion> {
         let path = format!("{}namespaces/{}/tables/{}", self.prefix, self.levels(namespace), encoded(table));
         let loaded: LoadedTable = self.get(&path)?;
         let metadata = serde_json::to_vec(&loaded.metadata).map_err(|error| Error::corrupt(error.to_string()))?;

@@ -16,15 +16,15 @@ use lath_parquet::Result;
 
 use self::location::Address;
 use self::variables::Variables;
-use crate::lake::{Lake, LakeOptions};
+use crate::lake::{LakeOptions, LakeVersion};
 
 pub use self::catalog::RestCatalog;
 pub(crate) use self::location::is_rest;
 
-/// Opens the table at a location.
-pub(crate) fn open(location: &str, options: &LakeOptions) -> Result<Lake> {
+/// Loads the table at a location, without its files.
+pub(crate) fn open(location: &str, options: &LakeOptions) -> Result<LakeVersion> {
     let variables = Variables::read();
     let (address, name) = Address::parse_table(location, &variables)?;
     let catalog = RestCatalog::new(address, &variables, &options.dataset)?;
-    catalog.open_levels(&name.namespace, &name.table, options)
+    catalog.load(&name.namespace, &name.table, options)
 }

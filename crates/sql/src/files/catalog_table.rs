@@ -12,6 +12,7 @@ use lath_lake::LakeOptions;
 use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
 use lath_table::{Table, TableOptions};
 
+use super::lake_table::LakeTable;
 use super::table::{FileColumns, LathTable, with_distinct_names};
 use crate::error::{blocking, catalog_error, external, table_error};
 use crate::keyed::KeyedTable;
@@ -178,9 +179,8 @@ pub(crate) fn open_locations<L: AsRef<str>>(
         && !options.reads_plain_files()
     {
         let lake = LakeOptions::new().dataset(options.clone().runtime(runtime));
-        if let Some(lake) = lath_lake::find(location.as_ref(), &lake).map_err(external)? {
-            let table = LathTable::from_lake(lake, location.as_ref(), runtime);
-            return Ok(Arc::new(table.add_file_columns(file_columns)?));
+        if let Some(version) = lath_lake::find_version(location.as_ref(), &lake).map_err(external)? {
+            return Ok(Arc::new(LakeTable::new(version, location.as_ref(), runtime, file_columns)?));
         }
     }
     let locations = locations.iter().map(AsRef::as_ref);

@@ -1,105 +1,76 @@
-//! `CREATE EXTERNAL TABLE … STORED AS DELTA LOCATION …`, or `ICEBERG`: a table of Delta Lake or Iceberg, which each query reads as it is then, or
-//! at one version.
-
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_schema::SchemaRef;
-use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
-use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{CreateExternalTable, Expr, TableProviderFilterPushDown, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use lath_lake::{At, LakeOptions};
-use lath_parquet::{DatasetOptions, FolderFormat, Runtime};
+use lath_lake::LakeVersion;
+use lath_parquet::{Predicate, Runtime};
+use tokio::sync::OnceCell;
 
-use super::table::{LathTable, only_read};
-use crate::error::{blocking, external};
-use crate::scan::{changes_refused_by, create_by, insert_by, scan_by, support};
+use super::table::{FileColumns, LathTable, only_read};
+use crate::error::file_work;
+use crate::scan::{Pushdown, changes_refused_by, insert_by, scan_by, support};
 
-/// Creates external tables of one format.
-#[derive(Debug)]
-pub(crate) struct LakeTables {
-    pub(crate) format: FolderFormat,
-    pub(crate) runtime: Runtime,
-}
-
-/// The location of a table, and the version that is read.
-#[derive(Debug, Clone)]
-struct LakeVersion {
-    location: String,
-    format: FolderFormat,
-    at: Option<At>,
-    runtime: Runtime,
-}
-
-#[derive(Debug)]
-struct LakeTable {
+/// A version of a table of Delta Lake or Iceberg. A scan with conditions lists only the files that may have rows for which they are true;
+/// the list of all files is shared by the scans without conditions.
+pub(crate) struct LakeTable {
     version: LakeVersion,
+    /// The name of the table in statements, and its format.
+    what: Arc<str>,
+    runtime: Runtime,
+    /// The table's columns, then `file_columns`.
     schema: SchemaRef,
+    file_columns: FileColumns,
+    whole: OnceCell<Arc<LathTable>>,
+    /// Whether it is for many queries, so that a second search should not read the metadata again.
+    is_kept: bool,
+    was_searched: AtomicBool,
 }
 
-impl LakeTables {
-    async fn make(&self, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
-        let format = self.format;
-        let [location] = command.locations.as_slice() else {
-            return plan_err!("{format} has one folder; give one LOCATION");
-        };
-        if !command.schema.fields().is_empty() {
-            return plan_err!("{location}: the columns are the table's; leave out the declared ones");
-        }
-        if !command.table_partition_cols.is_empty() || !command.order_exprs.is_empty() {
-            return plan_err!("{location}: PARTITIONED BY and WITH ORDER are not supported for {format}");
-        }
-        let mut at = None;
-        for (name, value) in &command.options {
-            let name = name.strip_prefix("format.").unwrap_or(name);
-            if at.replace(version(format, name, value)?).is_some() {
-                return plan_err!("{location}: the version of the table is given twice");
-            }
-        }
-        let version = LakeVersion { location: location.clone(), format, at, runtime: self.runtime.clone() };
-        let schema = version.open().await?.schema();
-        Ok(Arc::new(LakeTable { version, schema }))
-    }
-}
-
-impl TableProviderFactory for LakeTables {
-    create_by!(LakeTables, make);
-}
-
-/// The version that an option chooses.
-fn version(format: FolderFormat, name: &str, value: &str) -> Result<At> {
-    let wrong = || plan_datafusion_err!("{value:?} is not a {name}");
-    let number = || value.parse().map(At::Version).map_err(|_| wrong());
-    match (name, format) {
-        ("version", FolderFormat::DeltaLake) | ("snapshot", FolderFormat::Iceberg) => number(),
-        ("timestamp", _) => value.parse().ok().filter(|at| matches!(at, At::Time(_))).ok_or_else(wrong),
-        ("branch" | "tag", FolderFormat::Iceberg) => Ok(At::Name(value.to_owned())),
-        (other, FolderFormat::Iceberg) => {
-            plan_err!("unknown option {other}; the options are snapshot, timestamp, branch and tag")
-        }
-        (other, _) => plan_err!("unknown option {other}; the options are version and timestamp"),
-    }
-}
-
-impl LakeVersion {
-    async fn open(&self) -> Result<LathTable> {
-        let version = self.clone();
-        blocking(move || {
-            let options = LakeOptions::new().dataset(DatasetOptions::new().runtime(&version.runtime));
-            let options = version.at.into_iter().fold(options, LakeOptions::at);
-            let lake = lath_lake::open(&version.location, &options).map_err(external)?;
-            if lake.format() != version.format {
-                return plan_err!("{} is {}, not {}", version.location, lake.format(), version.format);
-            }
-            Ok(LathTable::from_lake(lake, &version.location, &version.runtime))
-        })
-        .await
-    }
+/// A version of a table of Delta Lake or Iceberg as a DataFusion table for many queries. The first scan with conditions lists the files that may
+/// have rows for which they are true, and the second one lists all files and keeps the list.
+pub fn lake_table(name: &str, version: LakeVersion, runtime: &Runtime) -> Arc<dyn TableProvider> {
+    let table = LakeTable::without_file_columns(version, name, runtime);
+    Arc::new(LakeTable { is_kept: true, ..table })
 }
 
 impl LakeTable {
+    /// Creates the table, which statements call `name`.
+    ///
+    /// # Errors
+    /// If a column has the name of a file column.
+    pub(crate) fn new(version: LakeVersion, name: &str, runtime: &Runtime, file_columns: FileColumns) -> Result<Self> {
+        let table = Self::without_file_columns(version, name, runtime);
+        Ok(Self { schema: file_columns.add_to(table.version.schema())?, file_columns, ..table })
+    }
+
+    fn without_file_columns(version: LakeVersion, name: &str, runtime: &Runtime) -> Self {
+        Self {
+            what: format!("{name} is {}", version.format()).into(),
+            runtime: runtime.clone(),
+            schema: Arc::clone(version.schema()),
+            file_columns: FileColumns::default(),
+            version,
+            whole: OnceCell::new(),
+            is_kept: false,
+            was_searched: AtomicBool::new(false),
+        }
+    }
+
+    /// The files, except the ones that cannot have a row for which `filter` is true.
+    async fn list(&self, filter: Option<Predicate>) -> Result<Arc<LathTable>> {
+        let version = self.version.clone();
+        let lake = file_work(move || version.open(filter.as_ref())).await?;
+        let table = LathTable::new(lake.into_dataset(), &self.runtime);
+        Ok(Arc::new(table.add_file_columns(self.file_columns.clone())?))
+    }
+
     async fn plan_scan(
         &self,
         state: &dyn Session,
@@ -107,11 +78,15 @@ impl LakeTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let table = self.version.open().await?;
-        if table.schema() != self.schema {
-            return plan_err!("the columns of {} have changed; create the table again", self.version.location);
-        }
-        table.scan(state, projection, filters, limit).await
+        let pushed = Pushdown::new(filters, self.version.schema());
+        let lists_few =
+            pushed.predicate != Predicate::TRUE && !(self.is_kept && self.was_searched.swap(true, Ordering::Relaxed));
+        let table = match self.whole.get() {
+            Some(whole) => Arc::clone(whole),
+            None if lists_few => self.list(Some(pushed.predicate.clone())).await?,
+            None => Arc::clone(self.whole.get_or_try_init(|| self.list(None)).await?),
+        };
+        table.plan_pushed(state, projection, pushed, limit).await
     }
 
     async fn refuse_insert(
@@ -124,7 +99,7 @@ impl LakeTable {
     }
 
     fn no_change(&self) -> DataFusionError {
-        only_read(&format!("{} is {}", self.version.location, self.version.format))
+        only_read(&self.what)
     }
 }
 
@@ -138,7 +113,7 @@ impl TableProvider for LakeTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| support(filter, &self.schema)).collect())
+        Ok(filters.iter().map(|filter| support(filter, self.version.schema())).collect())
     }
 
     scan_by!(LakeTable, plan_scan);
@@ -146,4 +121,10 @@ impl TableProvider for LakeTable {
     insert_by!(LakeTable, refuse_insert);
 
     changes_refused_by!(|table| table.no_change());
+}
+
+impl fmt::Debug for LakeTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LakeTable").field("what", &self.what).finish_non_exhaustive()
+    }
 }

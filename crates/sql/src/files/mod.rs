@@ -3,6 +3,7 @@
 mod catalog_table;
 mod catalogs;
 mod external;
+mod external_lake;
 mod lake_table;
 mod location;
 mod read_lake;
@@ -18,7 +19,9 @@ mod text_table;
 pub use self::catalog_table::{CatalogTable, keyed_table};
 pub(crate) use self::catalogs::Catalogs;
 pub(crate) use self::external::ExternalTables;
-pub(crate) use self::lake_table::LakeTables;
+pub(crate) use self::external_lake::{ExternalLake, LakePlace, LakeTables};
+pub(crate) use self::lake_table::LakeTable;
+pub use self::lake_table::lake_table;
 pub(crate) use self::location::{Locations, is_location};
 pub(crate) use self::read_lake::ReadLake;
 pub(crate) use self::read_parquet::ReadParquet;

@@ -9,8 +9,9 @@ use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, TableFactor, Value, Val
 use lath_lake::{At, LakeOptions};
 use lath_parquet::{DatasetOptions, FolderFormat, Runtime};
 
+use super::lake_table::LakeTable;
 use super::read_parquet::{column, text};
-use super::table::{FileColumns, LathTable};
+use super::table::FileColumns;
 use super::table_function;
 use crate::error::external;
 
@@ -103,11 +104,12 @@ impl Arguments {
     fn open(self, runtime: &Runtime) -> Result<Arc<dyn TableProvider>> {
         let options = LakeOptions::new().dataset(DatasetOptions::new().runtime(runtime));
         let options = self.at.into_iter().fold(options, LakeOptions::at);
-        let lake = lath_lake::open(&self.location, &options).map_err(external)?;
-        if lake.format() != self.format {
-            return plan_err!("{}: {} is {}, not {}", self.function, self.location, lake.format(), self.format);
+        let (function, location) = (self.function, &self.location);
+        let version = lath_lake::open_version(location, &options).map_err(external)?;
+        if version.format() != self.format {
+            return plan_err!("{function}: {location} is {}, not {}", version.format(), self.format);
         }
-        Ok(Arc::new(LathTable::from_lake(lake, &self.location, runtime).add_file_columns(self.file_columns)?))
+        Ok(Arc::new(LakeTable::new(version, location, runtime, self.file_columns)?))
     }
 }
 

@@ -9,7 +9,8 @@ use datafusion::logical_expr::TableType;
 use lath_lake::{LakeOptions, RestCatalog};
 use lath_parquet::{DatasetOptions, Error, Runtime};
 
-use super::table::LathTable;
+use super::lake_table::LakeTable;
+use super::table::FileColumns;
 use crate::error::{blocking, external};
 
 /// A catalog. Each query asks for the tables that it names, and so reads them as they are then.
@@ -89,16 +90,16 @@ impl AttachedCatalog {
         })
     }
 
-    fn table(&self, namespace: &str, name: &str) -> Result<LathTable> {
+    fn table(&self, namespace: &str, name: &str) -> Result<LakeTable> {
         let options = self.options();
-        let opened = self.ask(|catalog| match catalog.open(namespace, name, &options) {
+        let opened = self.ask(|catalog| match catalog.version(namespace, name, &options) {
             Err(Error::Invalid { what }) => {
                 Err(Error::Invalid { what: format!("{what}{}", advice(catalog, namespace, name)) })
             }
             opened => opened,
         });
         let what = format!("{}.{namespace}.{name}", self.name);
-        Ok(LathTable::from_lake(opened?, &what, &self.runtime))
+        LakeTable::new(opened?, &what, &self.runtime, FileColumns::default())
     }
 
     /// The error of statements that would change the catalog.

@@ -16,7 +16,6 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
-use lath_lake::Lake;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
 use crate::error::file_work;
@@ -57,8 +56,6 @@ pub struct LathTable {
     file_columns: FileColumns,
     /// The condition that all rows of the table satisfy.
     condition: Predicate,
-    /// The location and format of a table of Delta Lake or Iceberg.
-    lake: Option<Arc<str>>,
     /// Statistics from footers, after the first query that needs them.
     statistics: Arc<OnceLock<KnownStatistics>>,
 }
@@ -74,15 +71,8 @@ impl LathTable {
             file_schema,
             file_columns: FileColumns::default(),
             condition: Predicate::TRUE,
-            lake: None,
             statistics: Arc::default(),
         }
-    }
-
-    /// Creates the table that a table of Delta Lake or Iceberg is, which statements call `name`.
-    pub(crate) fn from_lake(lake: Lake, name: &str, runtime: &Runtime) -> Self {
-        let what = format!("{name} is {}", lake.format());
-        Self { lake: Some(what.into()), ..Self::new(lake.into_dataset(), runtime) }
     }
 
     /// Adds columns with the file of each row and the row's number in that file, from 0.
@@ -258,16 +248,9 @@ impl LathTable {
         _: Arc<dyn ExecutionPlan>,
         _: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match &self.lake {
-            Some(_) => Err(self.no_change()),
-            None => plan_err!(
-                "these Parquet files are read-only; to add files to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
-            ),
-        }
-    }
-
-    fn no_change(&self) -> DataFusionError {
-        self.lake.as_ref().map_or_else(no_change, |what| only_read(what))
+        plan_err!(
+            "these Parquet files are read-only; to add files to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
+        )
     }
 }
 
@@ -291,7 +274,7 @@ impl TableProvider for LathTable {
 
     insert_by!(LathTable, plan_insert);
 
-    changes_refused_by!(|table| table.no_change());
+    changes_refused_by!(|_| no_change());
 }
 
 /// Makes names distinct: the second column of a name becomes `name_1`.

@@ -1,16 +1,19 @@
-//! Binds a statement to one commit for all of its tables.
+//! Binds a statement to one commit for all of its tables, and to one version of each external table of Delta Lake or Iceberg.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 
-use datafusion::common::Result;
+use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use lath_table::{DatabaseSnapshot, Snapshot, Table};
 
 use super::table::KeyedTable;
 use crate::error::table_error;
+use crate::files::{ExternalLake, LakePlace, LakeTable};
 
 /// The commits that a statement reads.
 #[derive(Debug, Default)]
@@ -22,17 +25,34 @@ pub(crate) struct Commits {
 
 /// Binds each table of a plan to the commit at which it is read.
 pub(crate) fn bind(plan: LogicalPlan) -> Result<(LogicalPlan, Commits)> {
-    let mut commits = Commits::default();
+    let (mut commits, mut lakes) = (Commits::default(), Vec::new());
     let bound = plan.transform_down_with_subqueries(|node| {
         let LogicalPlan::TableScan(scan) = &node else { return Ok(Transformed::no(node)) };
         let Ok(provider) = source_as_provider(&scan.source) else { return Ok(Transformed::no(node)) };
-        let Some(table) = provider.downcast_ref::<KeyedTable>() else { return Ok(Transformed::no(node)) };
-        let bound = table.bound(commits.snapshot(table)?)?;
+        let bound: Arc<dyn TableProvider> = if let Some(table) = provider.downcast_ref::<KeyedTable>() {
+            Arc::new(table.bound(commits.snapshot(table)?)?)
+        } else if let Some(lake) = provider.downcast_ref::<ExternalLake>() {
+            lake_version(lake, &mut lakes)?
+        } else {
+            return Ok(Transformed::no(node));
+        };
         let mut scan = scan.clone();
-        scan.source = provider_as_source(Arc::new(bound));
+        scan.source = provider_as_source(bound);
         Ok(Transformed::new(LogicalPlan::TableScan(scan), true, TreeNodeRecursion::Continue))
     })?;
     Ok((bound.data, commits))
+}
+
+/// Returns the version at which a table is read.
+fn lake_version(lake: &ExternalLake, known: &mut Vec<(LakePlace, Arc<LakeTable>)>) -> Result<Arc<LakeTable>> {
+    if let Some((_, version)) = known.iter().find(|(place, _)| place == lake.place()) {
+        return Ok(Arc::clone(version));
+    }
+    // Finding the version blocks, and this thread may belong to an asynchronous runtime.
+    let version = thread::scope(|scope| scope.spawn(|| lake.version()).join());
+    let version = Arc::new(version.map_err(|_| internal_datafusion_err!("opening a table panicked"))??);
+    known.push((lake.place().clone(), Arc::clone(&version)));
+    Ok(version)
 }
 
 impl Commits {

@@ -9,6 +9,7 @@ mod definitions;
 mod dynamic;
 mod foreign;
 mod join_order;
+mod lakes;
 mod logic;
 mod memory;
 mod overflow;

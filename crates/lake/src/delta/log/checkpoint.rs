@@ -36,13 +36,13 @@ const SETTINGS: [(&str, &[&str]); 3] = [
 const OTHER_COLUMNS: [&str; 6] = ["txn", "remove", "commitInfo", "domainMetadata", "checkpointMetadata", "cdc"];
 
 /// A file of a checkpoint.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
     location: String,
     source: Source,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Source {
     Parquet(ParquetFile),
     Json(Bytes),

@@ -11,7 +11,7 @@ use crate::storage::Folder;
 const FILE_ACTIONS: [&[u8]; 3] = [b"{\"add\":", b"{\"remove\":", b"{\"cdc\":"];
 
 /// A commit, perhaps with its bytes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Commit {
     pub(super) location: String,
     pub(super) bytes: Option<Bytes>,

@@ -24,7 +24,7 @@ const KEPT_BYTES: usize = 8 << 20;
 const MAX_EXPECTED_FILES: usize = 1 << 20;
 
 /// A version of a table.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::delta) struct Snapshot {
     pub(in crate::delta) version: i64,
     /// The latest version of the table.
@@ -42,18 +42,18 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Corrupt`] if actions are malformed, or if a file is there with two deletion vectors at once; else errors of `each`.
     pub(in crate::delta) fn files(
-        &mut self,
+        self,
         folder: &Folder,
         mut each: impl FnMut(FileAction<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut replay = Replay { folder, each: &mut each, newest: NewestActions::default() };
-        for mut commit in self.commits.drain(..) {
+        for mut commit in self.commits {
             let bytes = commit.take_bytes(folder)?;
             commit.actions(&bytes, |action| replay.apply(action))?;
         }
         let rows = self.checkpoints.iter().map(Checkpoint::row_count).fold(0, usize::saturating_add);
         replay.newest.files.reserve(rows.min(MAX_EXPECTED_FILES));
-        for checkpoint in self.checkpoints.drain(..) {
+        for checkpoint in self.checkpoints {
             checkpoint.files(|file| replay.add(file))?;
         }
         Ok(())
