@@ -263,6 +263,7 @@ impl Session {
                     state: &state,
                     catalogs: &self.catalogs,
                     runtime: &self.settings.runtime,
+                    uncommitted: &self.settings.uncommitted,
                     text,
                     is_temporary,
                 };

@@ -46,4 +46,4 @@ pub use options::{
 };
 pub use schema::parquet_schema;
 pub use sort::{MergedBatches, RowOrder, SortOptions, SortedBatches, Sorter, SortingWriter};
-pub use target::{AtomicFile, AtomicFiles, UncommittedFiles};
+pub use target::{AtomicFile, AtomicFiles, UncommittedFiles, UncommittedWork};

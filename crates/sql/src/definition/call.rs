@@ -14,18 +14,18 @@ use crate::error::table_work;
 
 /// The supported calls, for messages.
 const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
-                     max_age => seconds, map_types => true, formats => 'iceberg,delta'), publish_now('table'), stop_publishing('table'), flush('table'), compact('table') and \
-                     vacuum('table'); for a snapshot of an attached table, give the name of the table first";
+                     max_age => seconds, map_types => true, formats => 'iceberg,delta'), publish_now('table'), stop_publishing('table'), flush('table'), compact('table'), \
+                     vacuum('table'), import('table', 'folder', key => 'column,column', at => version, copy => true); for a snapshot of an attached table, give the name of the table first";
 
 /// An argument of a call.
-enum Argument {
+pub(super) enum Argument {
     Text(String),
     Number(u64),
     Flag(bool),
 }
 
 /// An argument that is given by its name.
-type NamedArgument = (String, Argument);
+pub(super) type NamedArgument = (String, Argument);
 
 impl Definitions<'_> {
     pub(super) async fn call(&self, function: &Function) -> Result<()> {
@@ -37,8 +37,9 @@ impl Definitions<'_> {
                 let (table, options) = (self.handle(table)?, publish_options(&named)?);
                 table_work(move || table.publish(options).map(drop)).await
             }
+            ("import", [Text(table), Text(source)]) => self.import(table, source, &named).await,
             _ if !named.is_empty() => {
-                plan_err!("{function} has arguments by name, which publish alone takes; the calls are {CALLS}")
+                plan_err!("{function} has arguments by name, which only publish and import take; the calls are {CALLS}")
             }
             ("publish_now", [Text(table)]) => {
                 let table = self.handle(table)?;

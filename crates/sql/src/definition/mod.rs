@@ -7,6 +7,7 @@ mod attach;
 mod call;
 mod create;
 mod default;
+mod import;
 mod index;
 mod view;
 
@@ -19,6 +20,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlStatement};
 use lath_parquet::Runtime;
+use lath_writer::UncommittedFiles;
 
 use crate::dialect::normal;
 use crate::error::table_work;
@@ -32,6 +34,7 @@ pub(crate) struct Definitions<'s> {
     pub(crate) state: &'s SessionState,
     pub(crate) catalogs: &'s Catalogs,
     pub(crate) runtime: &'s Runtime,
+    pub(crate) uncommitted: &'s UncommittedFiles,
     /// The text of the statement.
     pub(crate) text: &'s str,
     /// Whether the statement has `TEMPORARY`.

@@ -33,7 +33,12 @@ fn number(array: &dyn Array, row: usize) -> Option<i64> {
 }
 
 fn text(array: &dyn Array, row: usize) -> Option<String> {
-    array.is_valid(row).then(|| array.as_string_view().value(row).to_owned())
+    // Imported columns have the types of their files.
+    let value = || match array.as_string_opt::<i32>() {
+        Some(texts) => texts.value(row).to_owned(),
+        None => array.as_string_view().value(row).to_owned(),
+    };
+    array.is_valid(row).then(value)
 }
 
 fn read_rows(batches: &[RecordBatch]) -> Rows {
@@ -440,7 +445,7 @@ fn calls_publish_a_table_as_one_of_iceberg() {
             ("CALL publish('t', keep => true)", "keep is none of them"),
             ("CALL publish('t', formats => 'hudi')", "formats are iceberg and delta"),
             ("CALL publish('t', max_ages => 3)", "max_ages is none of them"),
-            ("CALL flush('t', keep => 3)", "publish alone takes"),
+            ("CALL flush('t', keep => 3)", "only publish and import take"),
             ("CALL publish('u')", "u"),
         ] {
             let error = run(&session, statement).await.unwrap_err();
@@ -461,5 +466,49 @@ fn calls_publish_a_table_as_one_of_iceberg() {
         assert!(!folder.join("table-000001/_delta_log").exists());
         let error = run(&session, "CALL publish_now('t')").await.unwrap_err();
         assert!(error.contains("not set to be published"), "{error}");
+    });
+}
+
+#[test]
+fn files_and_versions_of_lakes_are_imported() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("shop");
+    wait(async {
+        let session = open(&folder);
+        run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR)").await.unwrap();
+        run(&session, "INSERT INTO t VALUES (1, 10, 'x'), (2, NULL, 'y'), (3, 30, NULL)").await.unwrap();
+        run(&session, "CALL publish('t', formats => 'delta')").await.unwrap();
+        let first = rows(&session, "FROM t").await;
+        run(&session, "DELETE FROM t WHERE id = 2").await.unwrap();
+        run(&session, "CALL publish_now('t')").await.unwrap();
+        let lake = folder.join("table-000001");
+        let lake = lake.display();
+        run(&session, &format!("CALL import('newest', '{lake}', key => 'id')")).await.unwrap();
+        run(&session, &format!("CALL import('oldest', '{lake}', key => 'id', at => 0, copy => true)")).await.unwrap();
+        assert_eq!(rows(&session, "FROM newest").await, rows(&session, "FROM t").await);
+        assert_eq!(rows(&session, "FROM oldest").await, first);
+        run(&session, "INSERT INTO newest VALUES (2, 20, 'z')").await.unwrap();
+        assert_eq!(rows(&session, "FROM newest").await.len(), 3);
+        let plain = home.path().join("plain");
+        std::fs::create_dir(&plain).unwrap();
+        let copy = format!("COPY (SELECT id % 2 AS id, a, b FROM oldest) TO '{}/a.parquet'", plain.display());
+        run(&session, &copy).await.unwrap();
+        let plain = plain.display();
+        for (statement, expected) in [
+            (format!("CALL import('u', '{plain}', key => 'id')"), "two rows have the key"),
+            (format!("CALL import('u', '{plain}', key => 'id', at => 3)"), "has no versions"),
+            (format!("CALL import('u', '{lake}', key => 'id', at => 9)"), "latest version is"),
+            (format!("CALL import('u', '{lake}', key => 'no')"), "no"),
+            (format!("CALL import('u', '{lake}')"), "name the columns of the primary key"),
+            (format!("CALL import('u', '{lake}', key => 'id', move => true)"), "move is none of them"),
+            (format!("CALL import('t', '{lake}', key => 'id')"), "t"),
+            (format!("CALL import('u', '{lake}/none', key => 'id')"), "none"),
+        ] {
+            let error = run(&session, &statement).await.unwrap_err();
+            assert!(error.contains(expected), "{statement}: {error}");
+        }
+        assert!(run(&session, "FROM u").await.is_err());
+        let folders = std::fs::read_dir(&folder).unwrap().flatten().filter(|entry| entry.path().is_dir()).count();
+        assert_eq!(folders, 3);
     });
 }

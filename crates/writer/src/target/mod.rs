@@ -20,7 +20,7 @@ use lath_parquet::{DatasetOptions, Error, Result};
 use lath_source::{Replaces, Store, Upload, Version, is_store};
 
 pub use files::AtomicFiles;
-pub use uncommitted::UncommittedFiles;
+pub use uncommitted::{UncommittedFiles, UncommittedWork};
 
 use self::folder::Folder;
 use self::objects::HeldUploads;

@@ -1,6 +1,7 @@
 //! Outputs that a program has begun and not finished.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,6 +57,31 @@ pub(super) enum BegunOutput {
     Object(UploadAbort),
     /// Objects that are visible, and stay only if others follow.
     Written(WrittenObjects),
+    /// Work that removes its own output.
+    Work(StopWork),
+}
+
+/// Stops work, and waits until its output is removed.
+pub(super) struct StopWork(Box<dyn Fn() + Send>);
+
+impl fmt::Debug for StopWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StopWork")
+    }
+}
+
+/// Work on another thread that removes its own output when it is stopped: see [`UncommittedFiles::begin_work`]. Dropping this stops it.
+#[derive(Debug)]
+#[must_use = "the work is stopped when this is dropped"]
+pub struct UncommittedWork {
+    entry: Entry,
+}
+
+impl UncommittedWork {
+    /// The work has ended: from now on it is not stopped.
+    pub fn finish(self) {
+        self.entry.list.lock().begun.remove(&self.entry.id);
+    }
 }
 
 impl BegunOutput {
@@ -67,6 +93,7 @@ impl BegunOutput {
             }
             Self::Object(upload) => upload.abort(),
             Self::Written(objects) => objects.delete(),
+            Self::Work(work) => (work.0)(),
         }
     }
 }
@@ -93,6 +120,16 @@ impl UncommittedFiles {
         while let Some((_, begun)) = state.begun.pop_last() {
             begun.remove();
         }
+    }
+
+    /// Registers work that is about to begin on another thread. `stop` is called by [`abandon`](Self::abandon), or when the result is dropped
+    /// before it is [finished](UncommittedWork::finish); it should return when the work has removed its output.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] after [`abandon`](Self::abandon).
+    pub fn begin_work(&self, stop: impl Fn() + Send + 'static) -> Result<UncommittedWork> {
+        let (entry, ()) = self.begin(|| Ok((BegunOutput::Work(StopWork(Box::new(stop))), ())))?;
+        Ok(UncommittedWork { entry })
     }
 
     /// Creates something that is registered from the moment it exists.
