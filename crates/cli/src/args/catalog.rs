@@ -1,6 +1,6 @@
 //! Arguments of `catalog`, and of commands that search by one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -15,16 +15,18 @@ pub(crate) enum CatalogCommand {
     Add(CatalogAddArgs),
     /// Add new files, update changed files and drop removed files; for a table, by its log
     #[command(
-        after_help = "Exits 3 if a file cannot be read.\n\nExamples:\n  lath catalog refresh data/\n  lath catalog refresh lake.catalog"
+        after_help = "Exits 3 if a file cannot be read.\n\nExamples:\n  lath catalog refresh data/\n  lath catalog refresh --catalog lake.catalog"
     )]
     Refresh(CatalogArgs),
     /// List the files that a catalog has
     #[command(
-        after_help = "A line for each file: rows, bytes and location; ? for the rows of a file that could not be read.\n\nExample:\n  lath catalog list lake.catalog"
+        after_help = "A line for each file: rows, bytes and location; ? for the rows of a file that could not be read.\n\nExample:\n  lath catalog list --catalog lake.catalog"
     )]
     List(CatalogArgs),
     /// Remove locations, as they were added; the files themselves stay
-    #[command(after_help = "Example:\n  lath catalog remove lake.catalog s3://bucket/trips/")]
+    #[command(
+        after_help = "Example:\n  lath catalog remove s3://bucket/trips/ --catalog lake.catalog\n  lath catalog remove lake.catalog s3://bucket/trips/"
+    )]
     Remove(CatalogRemoveArgs),
     /// Show the contents and the size of a catalog
     #[command(after_help = "Example:\n  lath catalog stats data/")]
@@ -56,10 +58,22 @@ Examples:
 
 /// A catalog.
 #[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
 pub(crate) struct CatalogArgs {
     /// The catalog, or the folder that it is in
     #[arg(value_name = "CATALOG")]
-    pub(crate) catalog: PathBuf,
+    argument: Option<PathBuf>,
+    /// The catalog as an option, as other commands take it
+    #[arg(id = "catalog_option", long = "catalog", value_name = "CATALOG")]
+    option: Option<PathBuf>,
+}
+
+impl CatalogArgs {
+    /// The path of the catalog, or of its folder.
+    pub(crate) fn path(&self) -> &Path {
+        // One of them is there.
+        self.option.as_deref().or(self.argument.as_deref()).unwrap_or(Path::new(""))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -81,11 +95,12 @@ pub(crate) struct CatalogAddArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CatalogRemoveArgs {
-    #[command(flatten)]
-    pub(crate) catalog: CatalogArgs,
-    /// Locations as they were added
+    /// The catalog, or the folder that it is in; without this option, the first argument
+    #[arg(long, value_name = "CATALOG")]
+    pub(crate) catalog: Option<PathBuf>,
+    /// Locations as they were added, after the catalog unless --catalog names it
     #[arg(required = true, value_name = "LOCATION")]
-    pub(crate) locations: Vec<String>,
+    pub(crate) arguments: Vec<String>,
 }
 
 #[derive(Debug, Args)]

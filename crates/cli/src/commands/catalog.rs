@@ -52,26 +52,35 @@ fn add(args: &CatalogAddArgs) -> Result<Outcome> {
     report(&path, &changes)
 }
 
-fn open(args: &CatalogArgs) -> Result<(Catalog, PathBuf)> {
-    let path = catalog_path(&args.catalog);
+fn open(catalog: &Path) -> Result<(Catalog, PathBuf)> {
+    let path = catalog_path(catalog);
     let catalog = Catalog::open(&path).map_err(|error| catalog_failure(&path, error))?;
     Ok((catalog, path))
 }
 
 fn open_read_only(args: &CatalogArgs) -> Result<(Catalog, PathBuf)> {
-    let path = catalog_path(&args.catalog);
+    let path = catalog_path(args.path());
     let catalog = Catalog::open_read_only(&path).map_err(|error| catalog_failure(&path, error))?;
     Ok((catalog, path))
 }
 
 fn refresh(args: &CatalogArgs) -> Result<Outcome> {
-    let (catalog, path) = open(args)?;
+    let (catalog, path) = open(args.path())?;
     report(&path, &catalog.refresh().map_err(|error| catalog_failure(&path, error))?)
 }
 
 fn remove(args: &CatalogRemoveArgs) -> Result<Outcome> {
-    let (catalog, path) = open(&args.catalog)?;
-    report(&path, &catalog.remove(&args.locations).map_err(|error| catalog_failure(&path, error))?)
+    let (catalog, locations) = match (&args.catalog, args.arguments.as_slice()) {
+        (Some(catalog), locations) => (catalog.as_path(), locations),
+        (None, [catalog, locations @ ..]) if !locations.is_empty() => (Path::new(catalog), locations),
+        _ => {
+            return Err(Failure::Usage(
+                "name the catalog and the locations to remove: lath catalog remove LOCATION --catalog FILE".to_owned(),
+            ));
+        }
+    };
+    let (catalog, path) = open(catalog)?;
+    report(&path, &catalog.remove(locations).map_err(|error| catalog_failure(&path, error))?)
 }
 
 /// Says what has changed, and which files cannot be read.
@@ -154,7 +163,7 @@ fn check(args: &CatalogArgs) -> Result<Outcome> {
 
 /// Refreshes the catalog until a signal comes.
 fn watch(args: &CatalogWatchArgs) -> Result<Outcome> {
-    let path = catalog_path(&args.catalog.catalog);
+    let path = catalog_path(args.catalog.path());
     let stop = GracefulStop::new();
     loop {
         // Opened each time, so that other processes can write to the catalog in between.

@@ -100,6 +100,21 @@ fn catalogs_are_listed_and_locations_removed() {
     assert_eq!(lath(["catalog", "remove", catalog, all]).code, 2);
     assert_eq!(lath(["catalog", "list", catalog]).text(0).lines().count(), 1);
     assert_eq!(lath(["catalog", "list", "no.catalog"]).code, 4);
+    // As add and find take it.
+    let listed = lath(["catalog", "list", catalog]);
+    assert_eq!(lath(["catalog", "list", "--catalog", catalog]).text(0), listed.text(0));
+    for command in ["refresh", "stats", "check"] {
+        assert_eq!(
+            lath(["catalog", command, "--catalog", catalog]).text(0),
+            lath(["catalog", command, catalog]).text(0)
+        );
+        for wrong in [&["catalog", command, catalog, "--catalog", catalog][..], &["catalog", command]] {
+            assert_eq!(lath(wrong).code, 2, "{wrong:?}");
+        }
+    }
+    assert_eq!(lath(["catalog", "remove", catalog]).code, 2);
+    assert!(lath(["catalog", "remove", "--catalog", catalog, text(&one)]).text(0).contains("1 removed"));
+    assert!(lath(["catalog", "add", text(&one), "--catalog", catalog]).text(0).contains("1 added"));
     assert_eq!(lath(["catalog", "add", text(&one), all]).code, 2);
 }
 

@@ -390,3 +390,62 @@ fn a_folder_that_cannot_be_opened_leaves_the_output_as_it_was() {
     assert_eq!(fs::read(&output).unwrap(), b"old");
     assert_eq!(names(), before);
 }
+
+#[test]
+fn an_import_that_is_interrupted_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, table, shop] = ["source", "table", "shop"].map(|name| folder.path().join(name));
+    fs::create_dir(&source).unwrap();
+    for at in 0..60_i64 {
+        write(&source.join(format!("{at}.parquet")), &numbered(at * 2000..(at + 1) * 2000), 1000);
+    }
+    // Makes the database.
+    let one = source.join("0.parquet");
+    let [source, table, shop, one] = [&source, &table, &shop, &one].map(|path| path.to_str().unwrap());
+    assert_eq!(lath(["table", "import", shop, "--table", "one", one, "--key", "id"]).code, 0);
+    // The files of tables; the database has others while it is open.
+    let names = || {
+        let mut names = paths(folder.path());
+        names.retain(|path| path.strip_prefix(folder.path()).unwrap().to_str().unwrap().contains("table"));
+        names
+    };
+    let alone = |_: &str| ["table", "import", table, source, "--key", "id"].map(OsString::from).to_vec();
+    let in_database =
+        |name: &str| ["table", "import", shop, "--table", name, source, "--key", "id"].map(OsString::from).to_vec();
+    #[cfg(feature = "sql")]
+    let sql = |name: &str| {
+        let statement = format!("CALL import('{name}', '{source}', key => 'id')");
+        ["sql", "--database", shop, &statement].map(OsString::from).to_vec()
+    };
+    let ways: &[&dyn Fn(&str) -> Vec<OsString>] = &[
+        &alone,
+        &in_database,
+        #[cfg(feature = "sql")]
+        &sql,
+    ];
+    for (way, args) in ways.iter().enumerate() {
+        for (signal, number) in signals() {
+            // On a fast machine the import may be finished before the signal comes.
+            let is_interrupted = (0..20).any(|trial| {
+                let args = args(&format!("t_{way}_{signal}_{trial}"));
+                let before = names();
+                let mut child = spawn(&args);
+                let start = Instant::now();
+                while names() == before {
+                    assert!(start.elapsed() < Duration::from_secs(60));
+                    sleep(Duration::from_micros(200));
+                }
+                send(&child, signal);
+                let status = wait(&mut child);
+                assert!(status.success() || status.signal() == Some(number), "{args:?}, {signal}: {status}");
+                if !status.success() {
+                    assert_eq!(names(), before, "{args:?}, {signal}");
+                }
+                let _ = fs::remove_dir_all(table);
+                !status.success()
+            });
+            assert!(is_interrupted, "{way}, {signal}");
+        }
+    }
+    assert_eq!(lath(["table", "count", shop, "--table", "one"]).text(0), "2000\n");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lath_parquet::{Dataset, DatasetOptions, OpenOptions};
-use lath_table::{Database, ImportOptions, ImportReport, RewrittenFile, Table};
+use lath_table::{Database, ImportOptions, ImportProgress, ImportReport, RewrittenFile, Table};
 
 use super::open::options;
 use crate::args::ImportArgs;
@@ -14,14 +14,18 @@ use crate::failure::{Outcome, Result, scan_failure};
 use crate::input::lake;
 use crate::input::open_arguments::OpenArguments;
 use crate::input::table_failure::table_failure;
+use crate::interrupt::GracefulStop;
 
 pub(super) fn run(args: &ImportArgs) -> Result<Outcome> {
     let source = source(args)?;
     let import = ImportOptions::new().copy(args.copy);
+    // At a signal the import removes its files.
+    let stop = GracefulStop::new();
+    let poll = |_: &ImportProgress| stop.poll();
     let imported = match &args.table.table {
-        None => Table::import(&args.table.folder, &source, &args.key, options(&args.table), import),
+        None => Table::import_with(&args.table.folder, &source, &args.key, options(&args.table), import, poll),
         Some(name) => Database::open_or_create(&args.table.folder, options(&args.table))
-            .and_then(|database| database.import_table(name, &source, &args.key, import)),
+            .and_then(|database| database.import_table_with(name, &source, &args.key, import, poll)),
     };
     let (_, report) = imported.map_err(table_failure)?;
     print(&as_text(&report))
