@@ -13,6 +13,8 @@ mod serve;
 mod sql;
 mod table;
 mod uploads;
+#[cfg(feature = "cluster")]
+mod worker;
 mod write;
 
 use std::ops::RangeInclusive;
@@ -43,6 +45,8 @@ pub(crate) use serve::ServeArgs;
 pub(crate) use sql::{DescribeArgs, SqlArgs};
 pub(crate) use table::{SchemaChoice, TableArgs};
 pub(crate) use uploads::UploadsArgs;
+#[cfg(feature = "cluster")]
+pub(crate) use worker::WorkerArgs;
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
 const ABOUT: &str = "Inspect, search, write, convert and check Parquet files";
@@ -162,6 +166,10 @@ pub(crate) enum Command {
     /// List uploads to a bucket that were not completed, and abort them
     #[command(after_help = uploads::HELP)]
     Uploads(UploadsArgs),
+    /// Compute parts of the queries of lath sql --cluster, until Ctrl-C
+    #[cfg(feature = "cluster")]
+    #[command(after_help = worker::HELP)]
+    Worker(WorkerArgs),
     /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  lath completions bash > ~/.local/share/bash-completion/completions/lath\n  lath completions fish > ~/.config/fish/completions/lath.fish"

@@ -32,6 +32,8 @@ mod memory;
 mod names;
 mod progress;
 mod refusal;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod rewrite;
 mod scan;
 mod session;
@@ -46,7 +48,7 @@ pub use files::LathTable;
 pub use files::SomeColumns;
 pub use files::{CatalogTable, keyed_table, lake_table};
 pub use progress::QueryProgress;
-pub use session::{Session, SessionBuilder};
+pub use session::{Session, SessionBuilder, WrapPlanner};
 pub use statement::split_statements;
 pub use stop::Stop;
 pub use text::Mistake;

@@ -10,6 +10,7 @@ use datafusion::common::format::ExplainStatementOptions;
 use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
+use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::UnboundedMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -107,7 +108,21 @@ pub struct SessionBuilder {
     memory_budget_bytes: Option<usize>,
     uncommitted: UncommittedFiles,
     database: Option<DatabaseFolder>,
+    planning: Planning,
 }
+
+/// Changes how a session plans.
+#[derive(Clone, Default)]
+struct Planning {
+    /// Wraps the planner of physical plans.
+    wrap: Option<WrapPlanner>,
+    /// Minimum number of partitions.
+    partitions: usize,
+}
+
+/// Makes a planner of physical plans from the session's own.
+pub type WrapPlanner =
+    Arc<dyn Fn(Arc<dyn QueryPlanner + Send + Sync>) -> Arc<dyn QueryPlanner + Send + Sync> + Send + Sync>;
 
 /// The folder of a session's database.
 #[derive(Debug, Clone)]
@@ -130,13 +145,14 @@ impl Session {
             memory_budget_bytes: None,
             uncommitted: UncommittedFiles::new(),
             database: None,
+            planning: Planning::default(),
         }
     }
 
-    fn with_settings(settings: WriteSettings, database: Option<Database>) -> Result<Self> {
+    fn with_settings(settings: WriteSettings, database: Option<Database>, planning: Planning) -> Result<Self> {
         let &WriteSettings { ref runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
-            .with_target_partitions(runtime.threads())
+            .with_target_partitions(runtime.threads().max(planning.partitions))
             .with_information_schema(true)
             .with_create_default_catalog_and_schema(true);
         // DataFusion (55) raises an error if metadata of fields differs below aggregates of unions; the difference is harmless.
@@ -146,6 +162,8 @@ impl Session {
         optimizer.hash_join_inlist_pushdown_max_size = 8 << 20;
         optimizer.hash_join_single_partition_threshold = MAX_SHARED_BUILD_BYTES / runtime.threads();
         optimizer.hash_join_single_partition_threshold_rows = MAX_SHARED_BUILD_ROWS / runtime.threads();
+        // An operator that keeps the values of subqueries has to be in the same process as the operators that use them.
+        optimizer.enable_physical_uncorrelated_scalar_subquery &= planning.wrap.is_none();
         config.options_mut().sql_parser.collect_spans = true;
         config.options_mut().sql_parser.parse_float_as_decimal = true;
         if let Some(bytes) = memory_budget_bytes {
@@ -165,6 +183,11 @@ impl Session {
         let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
         let map_access = Arc::new(MapAccess::new());
+        let planner: Arc<dyn QueryPlanner + Send + Sync> = Arc::new(SharingPlanner);
+        let planner = match planning.wrap {
+            Some(wrap) => wrap(planner),
+            None => planner,
+        };
         let text_tables = |format| Arc::new(TextTables { format, settings: settings.clone() });
         let lake_tables = |format| Arc::new(LakeTables { format, runtime: runtime.clone() });
         let mut state = SessionStateBuilder::new()
@@ -176,7 +199,7 @@ impl Session {
             .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules(memory_budget_bytes))
-            .with_query_planner(Arc::new(SharingPlanner))
+            .with_query_planner(planner)
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
             .with_table_factory("CSV".to_owned(), text_tables(TextFormat::Csv))
             .with_table_factory("JSON".to_owned(), text_tables(TextFormat::JsonLines))
@@ -437,14 +460,27 @@ impl SessionBuilder {
         self
     }
 
+    /// Plans queries by a planner that wraps the session's own, for at least `partitions` partitions.
+    #[cfg(feature = "remote")]
+    pub fn planner(mut self, wrap: WrapPlanner, partitions: usize) -> Self {
+        self.planning = Planning { wrap: Some(wrap), partitions };
+        self
+    }
+
     /// Builds the session.
     ///
     /// # Errors
     /// If there is no temporary folder to spill to, or the database cannot be opened.
     pub fn build(self) -> Result<Session> {
-        let Self { runtime, memory_budget_bytes, uncommitted, database } = self;
+        let Self { runtime, memory_budget_bytes, uncommitted, database, planning } = self;
         let database = database.map(|folder| folder.open(&runtime)).transpose().map_err(table_error)?;
-        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database)
+        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database, planning)
+    }
+}
+
+impl fmt::Debug for Planning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planning").field("partitions", &self.partitions).finish_non_exhaustive()
     }
 }
 

@@ -52,7 +52,10 @@ impl Stop {
     }
 
     /// Returns the output of `work`, or [`Error::Stopped`] as soon as this is stopped.
-    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+    ///
+    /// # Errors
+    /// If this is stopped first.
+    pub async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T> {
         let stopped = self.state.notify.notified();
         tokio::pin!(stopped);
         // From here on, no call of `stop` is missed.

@@ -23,6 +23,7 @@ Examples:
   lath sql --database shop \"CREATE TABLE stock (item BIGINT PRIMARY KEY, count BIGINT)\"
   lath sql --database shop \"INSERT OR REPLACE INTO stock SELECT * FROM 'stock.csv'\"
   lath sql --catalog lake.catalog \"SELECT * FROM files WHERE id = 4711\"
+  lath sql --cluster 10.0.0.7:9301,10.0.0.8:9301 \"SELECT city, avg(price) FROM 's3://lake/trips/' GROUP BY city\"
   echo \"SELECT max(price) FROM 'trips.parquet'\" | lath sql -
   lath sql";
 
@@ -68,6 +69,14 @@ pub(crate) struct SqlArgs {
     /// Make the files of this catalog, or of the one in this folder, the table "files" [example: lake.catalog]
     #[arg(long, value_name = "FILE")]
     pub(crate) catalog: Option<PathBuf>,
+    /// Run larger queries on these workers, as LATH_CLUSTER says, too; local:4 starts four of them for this command [example: 10.0.0.7:9301,10.0.0.8:9301]
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
+    pub(crate) cluster: Vec<String>,
+    /// Send workers the token in this file, instead of the one in LATH_CLUSTER_TOKEN
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cluster_token_file: Option<PathBuf>,
     /// Neither read nor keep the history of the prompt
     #[arg(long)]
     pub(crate) no_history: bool,

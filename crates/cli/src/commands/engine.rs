@@ -33,14 +33,15 @@ pub(super) struct Database<'a> {
     pub(super) wait: Option<Duration>,
 }
 
-/// An engine with the requested threads and memory, the tables of a database, and the files of a catalog as [`TABLE`].
+/// An engine with the requested threads and memory, the tables of a database, and the files of a catalog as [`TABLE`]; `extend` adds settings.
 pub(super) fn session(
     threads: Option<usize>,
     memory: Option<usize>,
     database: Option<Database<'_>>,
     catalog: Option<&Path>,
+    extend: impl FnOnce(SessionBuilder) -> SessionBuilder,
 ) -> Result<BlockingSession> {
-    let (session, runtime) = with_runtime(threads, memory, database)?;
+    let (session, runtime) = with_runtime(threads, memory, database, extend)?;
     if let Some(named) = catalog {
         let files = CatalogTable::open(catalog_path(named), DatasetOptions::new(), &runtime);
         let registered = files.and_then(|files| session.session().context().register_table(TABLE, Arc::new(files)));
@@ -113,7 +114,7 @@ impl InputTable {
         threads: Option<usize>,
         memory: Option<usize>,
     ) -> Result<(BlockingSession, Option<Arc<LathTable>>)> {
-        let (session, runtime) = with_runtime(threads, memory, None)?;
+        let (session, runtime) = with_runtime(threads, memory, None, |builder| builder)?;
         let context = session.session().context();
         let (rows, registered) = match self {
             Self::Files(table) => {
@@ -135,6 +136,7 @@ fn with_runtime(
     threads: Option<usize>,
     memory: Option<usize>,
     database: Option<Database<'_>>,
+    extend: impl FnOnce(SessionBuilder) -> SessionBuilder,
 ) -> Result<(BlockingSession, Runtime)> {
     let runtime = Runtime::builder().threads(threads.unwrap_or_else(cores)).build();
     let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted());
@@ -145,7 +147,7 @@ fn with_runtime(
         builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
         builder = wait.into_iter().fold(builder, SessionBuilder::database_wait);
     }
-    let session = builder.build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
+    let session = extend(builder).build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
     Ok((session, runtime))
 }
 

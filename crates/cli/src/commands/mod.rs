@@ -3,12 +3,16 @@
 mod bucket_backup;
 mod catalog;
 mod check;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod convert;
 #[cfg(feature = "sql")]
 mod engine;
 mod generate;
 mod keyed_table;
 mod kv;
+#[cfg(any(feature = "cluster", feature = "serve"))]
+mod listen;
 mod merge;
 mod meta;
 mod rewrite;
@@ -21,6 +25,8 @@ mod split;
 #[cfg(feature = "sql")]
 mod sql;
 mod uploads;
+#[cfg(feature = "cluster")]
+mod worker;
 
 use std::io::Write;
 
@@ -57,6 +63,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&args),
         Command::Uploads(args) => uploads::run(&args),
+        #[cfg(feature = "cluster")]
+        Command::Worker(args) => worker::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

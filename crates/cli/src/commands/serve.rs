@@ -1,8 +1,5 @@
 //! `serve`: a database for other programs.
 
-use std::env;
-use std::fs;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
@@ -16,6 +13,8 @@ use crate::failure::{Failure, Outcome, Result};
 use crate::input::table_failure::table_failure;
 use crate::interrupt::GracefulStop;
 
+use super::listen::{address, token};
+
 /// The variable with the token.
 const TOKEN: &str = "LATH_SERVE_TOKEN";
 
@@ -25,7 +24,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Serves until a signal comes.
 pub(super) fn run(args: &ServeArgs) -> Result<Outcome> {
     let address = address(&args.iceberg)?;
-    let token = token(args)?;
+    let token = token(args.token_file.as_deref(), TOKEN)?;
+    if args.no_token && token.is_some() {
+        return Err(Failure::Usage(format!("--no-token answers without a token, and {TOKEN} has one: unset it")));
+    }
     if token.is_none() && !address.ip().is_loopback() && !args.no_token {
         return Err(Failure::Usage(format!(
             "other machines reach {address}: set {TOKEN} or give --token-file, or answer without one with --no-token"
@@ -54,59 +56,4 @@ pub(super) fn run(args: &ServeArgs) -> Result<Outcome> {
     }
     server.stop();
     Ok(Outcome::Done)
-}
-
-/// The address that a text means. A port alone is on loopback.
-fn address(text: &str) -> Result<SocketAddr> {
-    let port = text.strip_prefix(':').unwrap_or(text);
-    let whole = match port.parse::<u16>() {
-        Ok(port) => format!("127.0.0.1:{port}"),
-        Err(_) => text.to_owned(),
-    };
-    let resolved = whole.to_socket_addrs().map(|mut addresses| addresses.next());
-    match resolved {
-        Ok(Some(address)) => Ok(address),
-        Ok(None) => Err(Failure::Usage(format!("{text}: there is no such address"))),
-        Err(error) => Err(Failure::Usage(format!("{text} is not an address such as 127.0.0.1:8181: {error}"))),
-    }
-}
-
-fn token(args: &ServeArgs) -> Result<Option<String>> {
-    let (text, place) = match &args.token_file {
-        Some(file) => {
-            let text = fs::read_to_string(file).map_err(|error| Failure::reaching(file, &error))?;
-            (text, file.display().to_string())
-        }
-        None => match env::var(TOKEN) {
-            Ok(_) if args.no_token => {
-                return Err(Failure::Usage(format!(
-                    "--no-token answers without a token, and {TOKEN} has one: unset it"
-                )));
-            }
-            Ok(text) => (text, TOKEN.to_owned()),
-            Err(env::VarError::NotPresent) => return Ok(None),
-            Err(env::VarError::NotUnicode(_)) => return Err(Failure::Usage(format!("{TOKEN} is not Unicode"))),
-        },
-    };
-    let token = text.trim();
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Failure::Usage(format!("{place}: a token is one line of visible ASCII characters without spaces")));
-    }
-    Ok(Some(token.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_port_alone_is_on_loopback() {
-        for text in ["8181", ":8181", "127.0.0.1:8181"] {
-            assert_eq!(address(text).unwrap(), "127.0.0.1:8181".parse().unwrap(), "{text}");
-        }
-        assert_eq!(address("[::1]:0").unwrap(), "[::1]:0".parse().unwrap());
-        for text in ["", "127.0.0.1", "x", "70000", "127.0.0.1:x"] {
-            assert!(address(text).is_err(), "{text}");
-        }
-    }
 }

@@ -6,6 +6,8 @@ mod catalog;
 mod catalog_check;
 mod check;
 mod check_collection;
+#[cfg(all(unix, feature = "cluster"))]
+mod cluster;
 mod collection;
 mod convert;
 mod csv_files;

@@ -14,6 +14,8 @@ mod spill_files;
 
 pub(crate) use merge_joins::MergeJoins;
 pub(crate) use plain_sort::PlainSorts;
+#[cfg(feature = "remote")]
+pub(crate) use plain_sort::{plain_sort, sort_of_views};
 pub(crate) use pool::BudgetPool;
 pub(crate) use spill_files::SpillFiles;
 

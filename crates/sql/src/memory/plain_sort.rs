@@ -53,6 +53,21 @@ impl PhysicalOptimizerRule for PlainSorts {
     }
 }
 
+/// DataFusion's sort that an operator stands for, if it sorts plain strings.
+#[cfg(feature = "remote")]
+pub(crate) fn sort_of_views(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<SortExec>> {
+    plan.downcast_ref::<PlainSortExec>().map(|plain| &plain.sort)
+}
+
+/// The sort on plain strings that stands for a sort of views.
+#[cfg(feature = "remote")]
+pub(crate) fn plain_sort(sort: &SortExec) -> Result<Arc<dyn ExecutionPlan>> {
+    match PlainSortExec::new(sort)? {
+        Some(plain) => Ok(Arc::new(plain)),
+        None => internal_err!("a sort of views has none"),
+    }
+}
+
 /// A sort of views that works on plain strings.
 #[derive(Debug, Clone)]
 struct PlainSortExec {

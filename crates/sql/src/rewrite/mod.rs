@@ -27,6 +27,7 @@
 //! | `octet_length` | byte strings have a length, too |
 //! | `nested_order` | lists and structs with nulls inside have one order everywhere |
 //! | `null_safe_joins` | equalities are not keys of null-safe joins |
+//! | `own_functions` | the functions that the rules put into plans, for plans that another process executes |
 //! | `overflow` | integers, decimals and sums that overflow their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
 //! | `inner_values` | VALUES within `CREATE TABLE (columns) AS` keep their types |
@@ -62,6 +63,8 @@ mod guards;
 mod joins;
 mod output;
 mod overflow;
+#[cfg(feature = "remote")]
+pub(crate) mod own_functions;
 mod property_barriers;
 mod statement;
 mod subquery;
@@ -83,6 +86,8 @@ pub(crate) use joins::null_safe_rules;
 pub(crate) use output::with_output_names;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use property_barriers::PropertyBarriers;
+#[cfg(feature = "remote")]
+pub(crate) use property_barriers::{barrier_columns, with_barrier};
 pub(crate) use statement::rewrite;
 pub(crate) use subquery::{SharingPlanner, Unnesting};
 pub(crate) use times::DateArithmetic;

@@ -95,6 +95,24 @@ fn has_constants(known: &EquivalenceProperties) -> bool {
     !known.constants().is_empty() || known.eq_group().iter().any(|class| class.iter().any(|expr| !expr.is::<Column>()))
 }
 
+/// The columns that a barrier takes for nullable: all as `None`. `None` for other operators.
+#[cfg(feature = "remote")]
+pub(crate) fn barrier_columns(plan: &Arc<dyn ExecutionPlan>) -> Option<Option<Range<usize>>> {
+    plan.downcast_ref::<PropertyBarrierExec>().map(|exec| match &exec.barrier {
+        Barrier::All => None,
+        Barrier::Nullable(columns) => Some(columns.clone()),
+    })
+}
+
+/// Puts a barrier above a plan, as [`barrier_columns`] describes it.
+#[cfg(feature = "remote")]
+pub(crate) fn with_barrier(
+    columns: Option<Range<usize>>,
+    input: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    PropertyBarrierExec::with_input(columns.map_or(Barrier::All, Barrier::Nullable), input)
+}
+
 /// Passes rows on and hides their properties.
 #[derive(Debug)]
 struct PropertyBarrierExec {

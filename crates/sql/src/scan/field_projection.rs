@@ -53,6 +53,19 @@ impl FieldProjection {
         Ok(Some((Self { whole: projection.clone(), projector }, fields_only)))
     }
 
+    /// The projection of a plan that has already left out fields.
+    #[cfg(feature = "remote")]
+    pub(crate) fn from_fields(projection: ProjectionExprs, schema: &Schema) -> Result<Self> {
+        let projector = projection.make_projector(schema)?;
+        Ok(Self { whole: projection, projector })
+    }
+
+    /// The expressions on the columns that are read, without the fields that are left out.
+    #[cfg(feature = "remote")]
+    pub(crate) fn field_exprs(&self) -> &ProjectionExprs {
+        self.projector.projection()
+    }
+
     pub(crate) fn schema(&self) -> &SchemaRef {
         self.projector.output_schema()
     }

@@ -17,6 +17,8 @@ mod value_lists;
 
 pub(crate) use self::boxed::{PlanFuture, TableFuture, changes_refused_by, create_by, insert_by, scan_by};
 pub(crate) use self::declared_order::VerifiedOrder;
+#[cfg(feature = "remote")]
+pub(crate) use self::field_projection::FieldProjection;
 pub(crate) use self::filter_pushdown::{DynamicFilterPushdown, StaticFilterPushdown};
 pub(crate) use self::metrics::add_planning;
 pub(crate) use self::pushdown::{Pushdown, physical, support, test, with_condition_columns, with_rest};

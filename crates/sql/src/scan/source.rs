@@ -26,6 +26,7 @@ use super::implied::implied_predicate;
 use super::metrics::ScanMetrics;
 use super::stream::{DeclaredOrder, DynamicFilters, SharedWork, TaskStream};
 use super::translate::uncanonical;
+use crate::stop::Stop;
 
 /// The tasks of a scan, shared by partitions that run at the same time.
 #[derive(Debug, Clone)]
@@ -89,6 +90,7 @@ impl DataSource for LathSource {
             let own = self.plan.tasks().iter().skip(args.partition).step_by(self.partitions);
             Arc::new(SharedWork::new(own.cloned(), self.dynamic_filters()))
         });
+        let stop = args.context.session_config().get_extension::<Stop>();
         let stream = TaskStream::new(
             Arc::clone(self.plan.schema()),
             work,
@@ -98,7 +100,7 @@ impl DataSource for LathSource {
             BaselineMetrics::new(&self.metrics, args.partition),
         );
         let order = if self.verifies_order { self.ordering.as_slice() } else { &[] };
-        let stream = stream.verifying(DeclaredOrder::new(self.plan.schema(), order));
+        let stream = stream.verifying(DeclaredOrder::new(self.plan.schema(), order)).stopped_by(stop);
         let Some(projection) = self.projection.clone() else { return Ok(Box::pin(stream)) };
         let projected = stream.map(move |batch| projection.apply(&batch?));
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(self.schema()), projected)))

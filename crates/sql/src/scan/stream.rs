@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use datafusion::common::Result;
+use datafusion::common::{Result, exec_err};
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{DynamicFilterTracker, DynamicFilterTracking};
@@ -19,6 +19,7 @@ use lath_writer::RowOrder;
 use super::implied::implied_predicate;
 use super::metrics::ScanMetrics;
 use crate::error::external;
+use crate::stop::Stop;
 
 /// State that the partitions of one execution share: a queue of tasks and the dynamic filters.
 ///
@@ -98,6 +99,7 @@ pub(crate) struct TaskStream {
     baseline: BaselineMetrics,
     /// The order to verify, if an operator above relies on it.
     order: Option<DeclaredOrder>,
+    stop: Option<Arc<Stop>>,
 }
 
 /// Verifies that rows have the order that their file declares.
@@ -143,7 +145,12 @@ impl TaskStream {
         baseline: BaselineMetrics,
     ) -> Self {
         let left = limit.unwrap_or(usize::MAX);
-        Self { schema, work, runtime, reading: None, left, metrics, task_rows: 0, baseline, order: None }
+        Self { schema, work, runtime, reading: None, left, metrics, task_rows: 0, baseline, order: None, stop: None }
+    }
+
+    /// Ends the stream with an error once this is stopped, even if another task still polls it.
+    pub(crate) fn stopped_by(self, stop: Option<Arc<Stop>>) -> Self {
+        Self { stop, ..self }
     }
 
     /// Makes the stream return an error if rows are not in this order.
@@ -155,6 +162,9 @@ impl TaskStream {
     fn next(&mut self) -> Result<Step> {
         if self.left == 0 {
             return Ok(Step::End);
+        }
+        if self.stop.as_ref().is_some_and(|stop| stop.is_stopped()) {
+            return exec_err!("the query was stopped");
         }
         if let Some(filters) = &self.work.filters {
             filters.update();

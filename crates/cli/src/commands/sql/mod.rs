@@ -8,10 +8,12 @@ use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-use lath_sql::split_statements;
+use lath_sql::{SessionBuilder, split_statements};
 
 use self::answer::{Answers, check};
 use self::mistake::failed_in;
+#[cfg(feature = "cluster")]
+use super::cluster::SessionCluster;
 use super::engine::{self, Database};
 use crate::args::SqlArgs;
 use crate::failure::{Failure, Outcome, Result};
@@ -19,10 +21,20 @@ use crate::output::Output;
 
 /// Runs the statements one after the other and writes their rows, or starts a prompt.
 pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
+    #[cfg(feature = "cluster")]
+    let workers = SessionCluster::of(args)?;
+    let extend = |builder: SessionBuilder| {
+        #[cfg(feature = "cluster")]
+        if let Some(workers) = &workers {
+            return workers.cluster.extend(builder);
+        }
+        builder
+    };
     let session = || {
         let (read_only, wait) = (args.read_only, args.wait);
         let database = args.database.as_deref().map(|folder| Database { folder, read_only, wait });
-        engine::session(args.engine.threads.map(usize::from), args.engine.memory, database, args.catalog.as_deref())
+        let threads = args.engine.threads.map(usize::from);
+        engine::session(threads, args.engine.memory, database, args.catalog.as_deref(), extend)
     };
     if args.text.is_none() && args.file.is_none() && io::stdin().is_terminal() {
         if !io::stdout().is_terminal() || args.output.output.is_some() {

@@ -7,6 +7,7 @@ mod select;
 
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
@@ -117,6 +118,11 @@ impl ScanTask {
     /// Path or URL of the file.
     pub fn location(&self) -> &str {
         self.planner.dataset.files()[self.file].location()
+    }
+
+    /// The path of a local file.
+    pub fn path(&self) -> Option<&Path> {
+        self.planner.dataset.files()[self.file].path()
     }
 
     /// Index of the file in the planned dataset.

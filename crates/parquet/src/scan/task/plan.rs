@@ -50,6 +50,28 @@ impl ScanPlan {
         (self.limit < u64::MAX).then_some(self.limit)
     }
 
+    /// The plan of some of its tasks, by their indices.
+    ///
+    /// ```
+    /// # let trips = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips");
+    /// use lath_parquet::{Dataset, DatasetOptions};
+    ///
+    /// let plan = Dataset::open([trips], DatasetOptions::new())?.scan().plan()?;
+    /// let first = plan.only(&[0])?;
+    /// assert_eq!(first.tasks().len(), 1);
+    /// # Ok::<(), lath_parquet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no task with an index.
+    pub fn only(&self, tasks: &[usize]) -> Result<Self> {
+        let task = |&index: &usize| {
+            let task = self.tasks.get(index).cloned();
+            task.ok_or_else(|| Error::invalid(format!("there is no task {index}: the plan has {}", self.tasks.len())))
+        };
+        Ok(Self { tasks: tasks.iter().map(task).collect::<Result<_>>()?, ..self.clone() })
+    }
+
     /// Number of rows that the tasks read: the maximum that they return.
     pub fn row_count(&self) -> u64 {
         self.tasks.iter().map(ScanTask::row_count).sum::<u64>().min(self.limit)

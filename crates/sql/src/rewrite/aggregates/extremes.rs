@@ -25,6 +25,11 @@ use datafusion::scalar::ScalarValue;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
+/// `min` and `max` of nested types.
+pub(crate) fn nested_extremes() -> [AggregateUDF; 2] {
+    [End::Min, End::Max].map(|end| AggregateUDF::from(Extreme::new(end)))
+}
+
 /// Replaces DataFusion's `min` and `max` of nested types. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct NestedExtremes {
@@ -34,10 +39,8 @@ pub(crate) struct NestedExtremes {
 
 impl NestedExtremes {
     pub(crate) fn new() -> Self {
-        Self {
-            min: Arc::new(AggregateUDF::from(Extreme::new(End::Min))),
-            max: Arc::new(AggregateUDF::from(Extreme::new(End::Max))),
-        }
+        let [min, max] = nested_extremes().map(Arc::new);
+        Self { min, max }
     }
 
     fn rewrite(&self, mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {

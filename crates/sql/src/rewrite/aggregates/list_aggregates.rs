@@ -20,6 +20,11 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
+/// The function that replaces `array_agg` with DISTINCT and an order.
+pub(crate) fn ordered_list_function() -> AggregateUDF {
+    AggregateUDF::from(OrderedList { inner: array_agg_udaf().as_ref().clone() })
+}
+
 /// Replaces `array_agg(DISTINCT … ORDER BY …)`. Without DISTINCT, reversing the list is correct, and lists of nested values need it.
 #[derive(Debug)]
 pub(crate) struct DistinctLists {
@@ -28,8 +33,7 @@ pub(crate) struct DistinctLists {
 
 impl DistinctLists {
     pub(crate) fn new() -> Self {
-        let inner = array_agg_udaf().as_ref().clone();
-        Self { function: Arc::new(AggregateUDF::from(OrderedList { inner })) }
+        Self { function: Arc::new(ordered_list_function()) }
     }
 
     fn rewrite(&self, mut expr: Expr) -> Transformed<Expr> {

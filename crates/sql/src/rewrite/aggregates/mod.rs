@@ -18,3 +18,5 @@ pub(crate) use self::mode::mode_function;
 pub(crate) use self::offsets::SortedOffsets;
 pub(crate) use self::running_extremes::RunningExtremes;
 pub(crate) use self::selected::nulls_beside_selected;
+#[cfg(feature = "remote")]
+pub(crate) use self::{extremes::nested_extremes, list_aggregates::ordered_list_function};

@@ -66,6 +66,16 @@ const COMPARING_FUNCTIONS: [&str; 22] = [
 const COMPARING_AGGREGATES: [&str; 8] =
     ["approx_distinct", "approx_median", "approx_percentile_cont", "max", "median", "min", "mode", "percentile_cont"];
 
+/// The function that makes floats canonical.
+pub(crate) fn canonical_function() -> ScalarUDF {
+    ScalarUDF::from(Canonical::new())
+}
+
+/// `min` and `max` of floats.
+pub(crate) fn float_extremes() -> [AggregateUDF; 2] {
+    [Extremum::min(), Extremum::max()].map(AggregateUDF::from)
+}
+
 /// Makes floats canonical where they are compared. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct FloatOrder {
@@ -76,11 +86,8 @@ pub(crate) struct FloatOrder {
 
 impl FloatOrder {
     pub(crate) fn new() -> Self {
-        Self {
-            canonical: Arc::new(ScalarUDF::from(Canonical::new())),
-            min: Arc::new(AggregateUDF::from(Extremum::min())),
-            max: Arc::new(AggregateUDF::from(Extremum::max())),
-        }
+        let [min, max] = float_extremes().map(Arc::new);
+        Self { canonical: Arc::new(canonical_function()), min, max }
     }
 
     fn rewrite_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

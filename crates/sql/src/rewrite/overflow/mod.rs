@@ -36,6 +36,12 @@ pub(crate) fn checked_sum() -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::from(Sum::new()))
 }
 
+/// The functions that replace arithmetic.
+pub(crate) fn arithmetic_functions() -> [ScalarUDF; 4] {
+    [Operation::Add, Operation::Subtract, Operation::Multiply, Operation::Negate]
+        .map(|operation| ScalarUDF::from(Arithmetic::new(operation)))
+}
+
 /// Replaces arithmetic by functions that report overflow. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct CheckedArithmetic {
@@ -47,13 +53,8 @@ pub(crate) struct CheckedArithmetic {
 
 impl CheckedArithmetic {
     pub(crate) fn new() -> Self {
-        let function = |operation| Arc::new(ScalarUDF::from(Arithmetic::new(operation)));
-        Self {
-            add: function(Operation::Add),
-            subtract: function(Operation::Subtract),
-            multiply: function(Operation::Multiply),
-            negate: function(Operation::Negate),
-        }
+        let [add, subtract, multiply, negate] = arithmetic_functions().map(Arc::new);
+        Self { add, subtract, multiply, negate }
     }
 
     fn check_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

@@ -42,6 +42,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 use self::shared::without_single_readers;
 
+#[cfg(feature = "remote")]
+pub(crate) use self::one_row::one_row_function;
 pub(crate) use self::shared::SharingPlanner;
 
 /// Replaces subqueries by joins. The rule runs before type coercion, so that DataFusion coerces the new comparisons.

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use arrow_schema::DataType;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::compute::max;
@@ -17,8 +15,12 @@ struct OneRow {
 
 /// Calls the function with the value of a subquery and the number of its rows.
 pub(super) fn one_row(value: Expr, rows: Expr) -> Expr {
-    let function = OneRow { signature: Signature::any(2, Volatility::Immutable) };
-    Arc::new(ScalarUDF::from(function)).call(vec![value, rows])
+    one_row_function().call(vec![value, rows])
+}
+
+/// The function that checks the number of rows.
+pub(crate) fn one_row_function() -> ScalarUDF {
+    ScalarUDF::from(OneRow { signature: Signature::any(2, Volatility::Immutable) })
 }
 
 impl ScalarUDFImpl for OneRow {

@@ -33,6 +33,11 @@ const DAYS_A_MONTH: i128 = 30;
 /// The type of lengths: nanoseconds.
 const LENGTH: DataType = DataType::Decimal128(38, 0);
 
+/// The function that computes the length of an interval.
+pub(crate) fn interval_length_function() -> ScalarUDF {
+    ScalarUDF::from(IntervalLength::new())
+}
+
 /// Replaces compared intervals by their lengths. The rule runs after DataFusion's coercion, when types are known.
 #[derive(Debug)]
 pub(crate) struct ComparedIntervals {
@@ -41,7 +46,7 @@ pub(crate) struct ComparedIntervals {
 
 impl ComparedIntervals {
     pub(crate) fn new() -> Self {
-        Self { length: Arc::new(ScalarUDF::from(IntervalLength::new())) }
+        Self { length: Arc::new(interval_length_function()) }
     }
 
     fn rewrite_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -185,7 +190,7 @@ pub(crate) struct IntervalWindows {
 
 impl IntervalWindows {
     pub(crate) fn new() -> Self {
-        Self { length: Arc::new(ScalarUDF::from(IntervalLength::new())) }
+        Self { length: Arc::new(interval_length_function()) }
     }
 
     fn rewrite_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

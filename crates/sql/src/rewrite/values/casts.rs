@@ -102,9 +102,7 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             return Ok(None);
         }
         Ok(match inner.get_type(schema)? {
-            DataType::Float32 | DataType::Float64 => {
-                Some(ScalarUDF::from(RoundToEven::new()).call(vec![inner.clone()]))
-            }
+            DataType::Float32 | DataType::Float64 => Some(round_to_even_function().call(vec![inner.clone()])),
             data_type if data_type.is_decimal() => {
                 Some(datafusion::functions::math::round().call(vec![inner.clone(), lit(0_i32)]))
             }
@@ -128,6 +126,11 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         },
         other => Transformed::no(other),
     })
+}
+
+/// The function that rounds as [`RoundToEven`].
+pub(crate) fn round_to_even_function() -> ScalarUDF {
+    ScalarUDF::from(RoundToEven::new())
 }
 
 /// Rounds floats to the nearest integer, halves to even.

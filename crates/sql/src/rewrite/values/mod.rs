@@ -17,6 +17,8 @@ mod uuid;
 
 pub(crate) use self::cast_names::typed_as_function;
 pub(crate) use self::casts::StandardCasts;
+#[cfg(feature = "remote")]
+pub(crate) use self::casts::round_to_even_function;
 pub(crate) use self::common_types::CommonTypes;
 pub(crate) use self::decimals::places;
 pub(crate) use self::division::ExactDivision;

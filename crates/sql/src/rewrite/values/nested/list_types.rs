@@ -33,7 +33,7 @@ impl FunctionRewrite for ListTypes {
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
         let Expr::ScalarFunction(ScalarFunction { func, args }) = expr else { return Ok(Transformed::no(expr)) };
         if FUNCTIONS.contains(&func.name()) {
-            let function = Arc::new(ScalarUDF::from(ListFunction { inner: func }));
+            let function = Arc::new(list_function(func));
             return Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, args))));
         }
         if func.name() != "map" {
@@ -50,6 +50,11 @@ impl FunctionRewrite for ListTypes {
         }
         Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args: lists })))
     }
+}
+
+/// The function as one with results of the promised type.
+pub(crate) fn list_function(inner: Arc<ScalarUDF>) -> ScalarUDF {
+    ScalarUDF::from(ListFunction { inner })
 }
 
 /// A function with results of the promised type.

@@ -33,7 +33,7 @@ pub(crate) struct MapAccess {
 
 impl MapAccess {
     pub(crate) fn new() -> Self {
-        Self { value: Arc::new(ScalarUDF::from(MapLookup::new(ResultForm::Value))) }
+        Self { value: Arc::new(map_value_function()) }
     }
 
     fn call(&self, map: Expr, key: Expr, key_type: &DataType) -> Result<Expr> {
@@ -90,6 +90,11 @@ impl FunctionRewrite for MapAccess {
         }
         Ok(if has_map { Transformed::yes(value) } else { Transformed::no(expr) })
     }
+}
+
+/// The function that returns the value of a key, or null.
+pub(crate) fn map_value_function() -> ScalarUDF {
+    ScalarUDF::from(MapLookup::new(ResultForm::Value))
 }
 
 /// `map_extract(map, key)` returns the value in a list, or an empty list if the map has no such key.

@@ -27,6 +27,15 @@ use datafusion::scalar::ScalarValue;
 
 use crate::rewrite::expressions::rewrite_expressions;
 
+/// The function that makes keys, `greatest` and `least`.
+pub(crate) fn nested_order_functions() -> [ScalarUDF; 3] {
+    let extreme = |name| {
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        ScalarUDF::from(NestedExtreme { name, signature })
+    };
+    [ScalarUDF::from(NestedKey::new()), extreme("greatest"), extreme("least")]
+}
+
 /// Replaces nested values by their keys if DataFusion orders them differently. The rule runs after DataFusion's coercion, when types are
 /// known.
 #[derive(Debug)]
@@ -38,15 +47,8 @@ pub(crate) struct NestedOrder {
 
 impl NestedOrder {
     pub(crate) fn new() -> Self {
-        let extreme = |name| {
-            let signature = Signature::variadic_any(Volatility::Immutable);
-            Arc::new(ScalarUDF::from(NestedExtreme { name, signature }))
-        };
-        Self {
-            key: Arc::new(ScalarUDF::from(NestedKey::new())),
-            greatest: extreme("greatest"),
-            least: extreme("least"),
-        }
+        let [key, greatest, least] = nested_order_functions().map(Arc::new);
+        Self { key, greatest, least }
     }
 
     fn rewrite_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

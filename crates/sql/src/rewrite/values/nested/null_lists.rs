@@ -41,13 +41,15 @@ impl FunctionRewrite for NullLists {
                 return Ok(Transformed::no(expr));
             }
         }
-        let function = NullList {
-            name: expr.schema_name().to_string(),
-            signature: Signature::variadic_any(Volatility::Immutable),
-        };
+        let function = null_list_function(expr.schema_name().to_string());
         let args = args[elements].to_vec();
-        Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(ScalarUDF::from(function)), args))))
+        Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(function), args))))
     }
+}
+
+/// The function that makes a list of nulls; `name` is the name of the expression that it replaces.
+pub(crate) fn null_list_function(name: String) -> ScalarUDF {
+    ScalarUDF::from(NullList { name, signature: Signature::variadic_any(Volatility::Immutable) })
 }
 
 /// A list of as many nulls as there are arguments.

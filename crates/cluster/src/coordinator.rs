@@ -1,0 +1,162 @@
+//! Divides a plan among workers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::Result;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion_distributed::{
+    BroadcastExec, DesiredTaskCountEvent, DesiredTaskCountEventResponse, DistributedExt, DistributedLeafExec,
+    RouteTasksEvent, RouteTasksEventResponse, ScaleUpLeafNodeEvent, ScaleUpLeafNodeEventResponse,
+    SessionStateBuilderExt, WorkerResolver,
+};
+use lath_parquet::ScanTask;
+use lath_sql::remote::{PlanCodec, RemoteScan, can_travel};
+use url::Url;
+
+use crate::split::{is_divisible, split};
+use crate::workers::{LiveWorker, Workers};
+
+/// Runs a plan on the workers.
+pub(crate) async fn distribute(
+    plan: Arc<dyn ExecutionPlan>,
+    workers: &Arc<Workers>,
+    live: &[LiveWorker],
+    state: &SessionState,
+    context: &Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    let bound = bound_leaves(&plan, live, false);
+    let division = Arc::new(Division { codec: workers.codec.clone(), workers: live.to_vec(), bound });
+    let (counting, scaling, routing) = (Arc::clone(&division), Arc::clone(&division), division);
+    let state = SessionStateBuilder::new_from_existing(state.clone())
+        .with_runtime_env(context.runtime_env())
+        .with_query_planner(Arc::new(PreparedPlan(plan)))
+        .with_distributed_worker_resolver(Addresses(live.iter().map(|worker| worker.url.clone()).collect()))
+        .with_distributed_channel_resolver(workers.channels.clone())
+        .with_distributed_desired_task_count_handler(move |event: DesiredTaskCountEvent<'_>| counting.count(event))
+        .with_distributed_scale_up_leaf_node_handler(move |event: ScaleUpLeafNodeEvent<'_>| scaling.divide(event))
+        .with_distributed_route_tasks_handler(move |event: RouteTasksEvent<'_>| Some(Ok(routing.route(&event))))
+        // A union whose inputs run apart from each other would run the coordinator's inputs on workers.
+        .with_distributed_children_isolator_unions(false)?
+        .with_distributed_planner()
+        .build();
+    let nothing = LogicalPlanBuilder::empty(false).build()?;
+    let plan = state.query_planner().create_physical_plan(&nothing, &state).await?;
+    execute_stream(plan, state.task_ctx())
+}
+
+/// The division of a plan.
+struct Division {
+    codec: PlanCodec,
+    workers: Vec<LiveWorker>,
+    /// The leaves that have to be read at the coordinator.
+    bound: Vec<Arc<dyn ExecutionPlan>>,
+}
+
+/// The leaves with files that some worker may not open, and those below recursive queries: a worker executes its part of a plan once, and each
+/// step of a recursion reads them again.
+fn bound_leaves(
+    plan: &Arc<dyn ExecutionPlan>,
+    workers: &[LiveWorker],
+    is_repeated: bool,
+) -> Vec<Arc<dyn ExecutionPlan>> {
+    let is_repeated = is_repeated || plan.is::<RecursiveQueryExec>();
+    let inputs = plan.children();
+    if !inputs.is_empty() {
+        return inputs.into_iter().flat_map(|input| bound_leaves(input, workers, is_repeated)).collect();
+    }
+    let may_open = |task: &ScanTask| workers.iter().all(|worker| worker.access.names(task));
+    let is_bound = is_repeated || RemoteScan::of(plan).is_some_and(|scan| !scan.tasks().iter().all(may_open));
+    if is_bound { vec![Arc::clone(plan)] } else { Vec::new() }
+}
+
+impl Division {
+    /// Whether a plan, or a part of it, has to run at the coordinator.
+    ///
+    /// Workers cannot connect to the coordinator, so everything above such a part has to run there, too. Between one task and another there is
+    /// no connection.
+    fn is_bound(&self, plan: &Arc<dyn ExecutionPlan>) -> bool {
+        let travels = plan.is::<BroadcastExec>() || can_travel(plan, &self.codec);
+        let is_bound = self.bound.iter().any(|leaf| Arc::ptr_eq(leaf, plan));
+        !travels || is_bound || plan.children().into_iter().any(|input| self.is_bound(input))
+    }
+
+    fn count(&self, event: DesiredTaskCountEvent<'_>) -> Option<Result<DesiredTaskCountEventResponse>> {
+        if self.is_bound(event.plan) {
+            return Some(Ok(DesiredTaskCountEventResponse::maximum(1)));
+        }
+        let scan = RemoteScan::of(event.plan)?;
+        Some(Ok(match is_divisible(&scan) {
+            true => DesiredTaskCountEventResponse::desired(scan.tasks().len().min(self.workers.len())),
+            false => DesiredTaskCountEventResponse::maximum(1),
+        }))
+    }
+
+    /// Divides a scan. Part `i` is for worker `i`, if there are as many parts as workers.
+    fn divide(&self, event: ScaleUpLeafNodeEvent<'_>) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
+        let scan = RemoteScan::of(event.plan)?;
+        if event.task_count < 2 {
+            return None;
+        }
+        let names: Vec<&str> = self.workers.iter().map(|worker| worker.url.as_str()).take(event.task_count).collect();
+        let part = |tasks: Vec<usize>| match tasks.as_slice() {
+            [] => {
+                let empty = EmptyExec::new(event.plan.schema()).with_partitions(scan.partitions());
+                Ok(Arc::new(empty) as Arc<dyn ExecutionPlan>)
+            }
+            tasks => scan.with_tasks(tasks),
+        };
+        let parts: Result<Vec<_>> = split(scan.tasks(), &names).into_iter().map(part).collect();
+        let leaf = parts.and_then(|parts| DistributedLeafExec::try_new(Arc::clone(event.plan), parts));
+        Some(leaf.map(|leaf| ScaleUpLeafNodeEventResponse::new(Arc::new(leaf))))
+    }
+
+    /// Part `i` goes to worker `i`; what is not divided goes to the worker that has read its first file before.
+    fn route(&self, event: &RouteTasksEvent<'_>) -> RouteTasksEventResponse {
+        let skipped = match event.task_count {
+            1 => first_task(event.plan).map_or(0, |task| self.preferred(&task)),
+            _ => 0,
+        };
+        let urls = self.workers.iter().cycle().skip(skipped).take(event.task_count).map(|worker| worker.url.clone());
+        RouteTasksEventResponse::new(urls.collect())
+    }
+
+    fn preferred(&self, task: &ScanTask) -> usize {
+        let names: Vec<&str> = self.workers.iter().map(|worker| worker.url.as_str()).collect();
+        split(std::slice::from_ref(task), &names).iter().position(|tasks| !tasks.is_empty()).unwrap_or(0)
+    }
+}
+
+/// The first task of the scans in a plan.
+fn first_task(plan: &Arc<dyn ExecutionPlan>) -> Option<ScanTask> {
+    match RemoteScan::of(plan) {
+        Some(scan) => scan.tasks().first().cloned(),
+        None => plan.children().into_iter().find_map(first_task),
+    }
+}
+
+/// Returns a plan that has been made already.
+#[derive(Debug)]
+struct PreparedPlan(Arc<dyn ExecutionPlan>);
+
+#[async_trait]
+impl QueryPlanner for PreparedPlan {
+    async fn create_physical_plan(&self, _: &LogicalPlan, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::clone(&self.0))
+    }
+}
+
+/// The workers of a query.
+struct Addresses(Vec<Url>);
+
+impl WorkerResolver for Addresses {
+    fn get_urls(&self) -> Result<Vec<Url>> {
+        Ok(self.0.clone())
+    }
+}

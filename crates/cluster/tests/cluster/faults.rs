@@ -1,0 +1,74 @@
+//! Lost workers, wrong tokens, files that may not be opened.
+
+use lath_cluster::{Cluster, ClusterOptions, WorkerOptions, WorkerServer};
+use lath_sql::{BlockingSession, Session};
+
+use crate::tpch::{register_tables, write_tables};
+use crate::{Workers, alone, rows, text};
+
+const COUNT: &str = "SELECT l_returnflag, count(*), sum(l_quantity) FROM lineitem GROUP BY l_returnflag";
+
+#[test]
+fn a_query_goes_on_without_a_lost_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tables(folder.path());
+    let one = alone();
+    register_tables(&one, folder.path());
+    let expected = text(&one, COUNT);
+    let mut workers = Workers::start(3, folder.path());
+    let session = workers.session();
+    register_tables(&session, folder.path());
+    while !workers.running.is_empty() {
+        assert_eq!(text(&session, COUNT), expected, "{} workers", workers.running.len());
+        workers.running.pop().unwrap().stop().unwrap();
+    }
+    let error = rows(&session, COUNT).unwrap_err().to_string();
+    assert!(error.contains("no worker of the cluster can be used"), "{error}");
+}
+
+#[test]
+fn a_worker_opens_only_what_it_may() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_tables(folder.path());
+    let workers = Workers::start(2, other.path());
+    let session = workers.session();
+    register_tables(&session, folder.path());
+    // The coordinator reads them itself.
+    let one = alone();
+    register_tables(&one, folder.path());
+    assert_eq!(text(&session, COUNT), text(&one, COUNT));
+    workers.stop();
+}
+
+#[test]
+fn a_worker_answers_only_with_its_token() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tables(folder.path());
+    let options = WorkerOptions::new().allow(folder.path().to_str().unwrap()).token("secret-1").threads(1);
+    let server = WorkerServer::bind("127.0.0.1:0", options).unwrap();
+    let address = server.address().to_string();
+    let running = server.start();
+    let session = |token: Option<&str>| {
+        let options = ClusterOptions::new().min_bytes(0);
+        let options = token.into_iter().fold(options, ClusterOptions::token);
+        let cluster = Cluster::new([&address], options).unwrap();
+        let session = BlockingSession::new(cluster.extend(Session::builder()).build().unwrap()).unwrap();
+        register_tables(&session, folder.path());
+        session
+    };
+    assert_eq!(rows(&session(Some("secret-1")), COUNT).unwrap().iter().map(|batch| batch.num_rows()).sum::<usize>(), 3);
+    for token in [None, Some("secret-2"), Some("secret-11")] {
+        let error = rows(&session(token), COUNT).unwrap_err().to_string();
+        assert!(error.contains("token") && !error.contains("secret"), "{error}");
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn an_open_worker_needs_a_token() {
+    let error = WorkerServer::bind("0.0.0.0:0", WorkerOptions::new()).unwrap_err().to_string();
+    assert!(error.contains("token"), "{error}");
+    let error =
+        WorkerServer::bind("127.0.0.1:0", WorkerOptions::new().allow("/no/such/folder")).unwrap_err().to_string();
+    assert!(error.contains("/no/such/folder"), "{error}");
+}

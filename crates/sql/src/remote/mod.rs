@@ -1,0 +1,25 @@
+//! Plans that another process executes: what of a plan can travel, how it is written, and how a scan is divided.
+//!
+//! [`PlanCodec`] writes the nodes and functions that Lath adds to DataFusion's. [`RemoteScan`] is a scan of files that any process can open
+//! by their locations. [`can_travel`] tells which operators another process can run; keyed tables, text files, changes of tables, and rows
+//! that several operators share stay in the process that planned the query.
+
+mod codec;
+mod functions;
+mod operators;
+mod scan;
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::effect;
+
+pub use self::codec::PlanCodec;
+pub use self::operators::can_travel;
+pub use self::scan::{FileRefusal, RemoteScan};
+
+/// Whether executing a plan writes files or changes tables.
+pub fn writes(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    effect::writes(plan)
+}
