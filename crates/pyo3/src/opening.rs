@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lath::lake::{self, LakeOptions};
+use lath::arrow::schema::SchemaRef;
+use lath::lake::{self, LakeOptions, LakeVersion};
 use lath::{Dataset, DatasetOptions, DecryptionKeys, Int96Unit, OpenOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -69,6 +70,40 @@ pub struct Opening {
     pub request_timeout: Option<f64>,
 }
 
+/// Files, or a version of a table of Delta Lake or Iceberg, whose files alone do not determine the rows.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "they are the types of their values")]
+pub enum OpenSource {
+    Files(Dataset),
+    Lake(Box<LakeVersion>),
+}
+
+impl OpenSource {
+    /// The columns.
+    pub fn schema(&self) -> &SchemaRef {
+        match self {
+            Self::Files(dataset) => dataset.schema(),
+            Self::Lake(version) => version.schema(),
+        }
+    }
+
+    /// The files. Those of a lake are listed now. Blocks on I/O.
+    ///
+    /// # Errors
+    /// As [`LakeVersion::open`].
+    pub fn into_dataset(self) -> Result<Dataset, Failure> {
+        match self {
+            Self::Files(dataset) => Ok(dataset),
+            Self::Lake(version) => Ok(version.open(None)?.into_dataset()),
+        }
+    }
+
+    /// Whether it is a table of Delta Lake or Iceberg.
+    pub fn is_lake(&self) -> bool {
+        matches!(self, Self::Lake(_))
+    }
+}
+
 impl Default for Opening {
     fn default() -> Self {
         Self {
@@ -118,30 +153,25 @@ impl Opening {
         Ok(options)
     }
 
-    /// Opens `locations` with `options`: the table of Delta Lake or Iceberg that the only one is, or files. The second value is whether it
-    /// is such a table, whose files alone do not determine the rows. Blocks on I/O.
+    /// Opens `locations` with `options`: the table of Delta Lake or Iceberg that the only one is, or files. Blocks on I/O.
     ///
     /// # Errors
-    /// As [`Dataset::open`] and [`lath::lake::find`].
-    pub fn dataset(
-        at: Option<&str>,
-        locations: &[PathBuf],
-        options: DatasetOptions,
-    ) -> Result<(Dataset, bool), Failure> {
+    /// As [`Dataset::open`] and [`lath::lake::find_version`].
+    pub fn open(at: Option<&str>, locations: &[PathBuf], options: DatasetOptions) -> Result<OpenSource, Failure> {
         if let [location] = locations
             && let Some(location) = location.to_str().filter(|_| !options.reads_plain_files())
         {
             let at = at.map(str::parse).transpose()?;
             let lake = at.into_iter().fold(LakeOptions::new().dataset(options.clone()), LakeOptions::at);
-            if let Some(lake) = lake::find(location, &lake)? {
-                return Ok((lake.into_dataset(), true));
+            if let Some(version) = lake::find_version(location, &lake)? {
+                return Ok(OpenSource::Lake(Box::new(version)));
             }
         }
         match at {
             Some(_) => Err(Failure::invalid(
                 "at chooses a version of a table of Delta Lake or Iceberg; name the folder of one table",
             )),
-            None => Ok((Dataset::open(locations, options)?, false)),
+            None => Ok(OpenSource::Files(Dataset::open(locations, options)?)),
         }
     }
 

@@ -16,9 +16,9 @@ use datafusion_ffi::table_provider::FFI_TableProvider;
 use lath::arrow::schema::SchemaRef;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, runtime};
-use lath_pyo3::opening::Opening;
+use lath_pyo3::opening::{OpenSource, Opening};
 use lath_pyo3::work;
-use lath_sql::LathTable;
+use lath_sql::{LathTable, lake_table};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -37,8 +37,12 @@ pub(crate) fn table_provider<'py>(
     let threads = threads()?;
     let runtime = runtime()?;
     let options = opening.options(py)?.runtime(&runtime);
-    let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?.0;
-    let provider = HostedDataset { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
+    let table: Arc<dyn TableProvider> =
+        match work::run_to_end(py, move || Opening::open(opening.at.as_deref(), &locations, options))? {
+            OpenSource::Files(dataset) => Arc::new(LathTable::new(dataset, &runtime)),
+            OpenSource::Lake(version) => lake_table("the dataset", *version, &runtime),
+        };
+    let provider = HostedDataset { table, threads: threads.clone() };
     let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(provider), true, Some(threads), codec);
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
 }
@@ -84,7 +88,7 @@ fn threads() -> Result<Handle, Failure> {
 /// A dataset that is used within another library's runtime.
 #[derive(Debug)]
 struct HostedDataset {
-    table: LathTable,
+    table: Arc<dyn TableProvider>,
     threads: Handle,
 }
 

@@ -10,10 +10,9 @@ use lath::Runtime;
 use lath::arrow::array::RecordBatch;
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
-use lath_pyo3::opening::Opening;
-use lath_pyo3::opening::wait_duration;
+use lath_pyo3::opening::{OpenSource, Opening, wait_duration};
 use lath_pyo3::{capsule, work};
-use lath_sql::{BlockingSession, Error, Session, Stop, split_statements};
+use lath_sql::{BlockingSession, Error, Session, Stop, lake_table, split_statements};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -119,9 +118,17 @@ impl PySession {
         if source.is_instance(&lath.getattr("Dataset")?)? {
             let (locations, opening): (Vec<PathBuf>, Opening) = source.call_method0("_opening")?.extract()?;
             let options = opening.options(py)?.runtime(&open.runtime);
-            let dataset = work::run_to_end(py, move || Opening::dataset(opening.at.as_deref(), &locations, options))?.0;
+            let opened = work::run_to_end(py, move || Opening::open(opening.at.as_deref(), &locations, options))?;
             open.replace(name, || {
-                open.session.session().register(name, dataset).map_err(|error| failure(error.into(), ""))
+                let session = open.session.session();
+                let registered = match opened {
+                    OpenSource::Files(dataset) => session.register(name, dataset),
+                    OpenSource::Lake(version) => {
+                        let table = lake_table(name, *version, &open.runtime);
+                        session.context().register_table(name, table).map(drop)
+                    }
+                };
+                registered.map_err(|error| failure(error.into(), ""))
             })?;
         } else if source.is_instance(&lath.getattr("Table")?)? {
             let folder: PathBuf = source.getattr("folder")?.extract()?;

@@ -1,5 +1,6 @@
 //! Tables with a primary key.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,21 +8,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
 use lath::table::{
-    ChangeRetention, Changes, Key, MappedColumn, PublishOptions, PublishedCommit, Snapshot, Table, TableBatches,
-    TableOptions, TableScan, Transaction,
+    ChangeRetention, Changes, ImportOptions, ImportReport, Key, MappedColumn, PublishOptions, PublishedCommit,
+    Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
 };
-use lath::{Cancel, Error};
+use lath::{Cancel, Dataset, DatasetOptions, Error};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
 
 use crate::arrow::{PyBatch, PySchema};
 use crate::condition::{Condition, PyPredicate, Tester, next_tested};
+use crate::files::PyDataset;
 use crate::store::parse_durability;
 use crate::value::KeyFields;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
-use lath_pyo3::opening::{duration, wait_duration};
+use lath_pyo3::opening::{Locations, Opening, duration, wait_duration};
 use lath_pyo3::progress::Watcher;
 use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, progress, work};
@@ -111,6 +113,46 @@ impl PyTable {
             Ok(if read_only { Table::open_read_only(&at, options)? } else { Table::open(&at, options)? })
         })?;
         Ok(Self::new(table, folder))
+    }
+
+    /// Creates a table of files that exist, and returns it with counts.
+    #[staticmethod]
+    #[pyo3(signature = (
+        folder, source, key, *, copy = false, progress = None, durability = None, background = true, flush_rows = None, cache_bytes = None,
+        wait = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
+    fn import_from<'py>(
+        py: Python<'py>,
+        folder: PathBuf,
+        source: ImportSource<'py>,
+        key: Vec<String>,
+        copy: bool,
+        progress: Option<Py<PyAny>>,
+        durability: Option<String>,
+        background: bool,
+        flush_rows: Option<u64>,
+        cache_bytes: Option<u64>,
+        wait: Option<f64>,
+    ) -> PyResult<(Self, Bound<'py, PyDict>)> {
+        let options = OpenArguments { durability, background, flush_rows, cache_bytes, wait }.options()?;
+        let watcher = Watcher::start(py, progress.as_ref())?;
+        let source = source.dataset(py)?;
+        let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
+        let (table, report) = work::run_watched(
+            py,
+            || cancel.cancel(),
+            watcher,
+            || (count.load(Ordering::Relaxed), None),
+            || {
+                let import = ImportOptions::new().copy(copy);
+                Ok(Table::import_with(&folder, &source, &key, options, import, |progress| {
+                    count.store(progress.rows, Ordering::Relaxed);
+                    if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })?)
+            },
+        )?;
+        Ok((Self::new(table, folder), import_dict(py, &report)?))
     }
 
     /// Names and types of the columns.
@@ -340,6 +382,43 @@ impl PyTable {
     fn __repr__(&self) -> String {
         format!("<lath.Table in {}>", self.folder.display())
     }
+}
+
+/// The files that a table is made of.
+#[derive(FromPyObject)]
+enum ImportSource<'py> {
+    Dataset(PyRef<'py, PyDataset>),
+    Locations(Locations),
+}
+
+impl ImportSource<'_> {
+    fn dataset(self, py: Python<'_>) -> PyResult<Dataset> {
+        match self {
+            Self::Dataset(dataset) => dataset.all_files(py),
+            Self::Locations(locations) => {
+                let locations = locations.into_vec();
+                // Files with other columns than the first one's are written again.
+                let options = DatasetOptions::new().union_schemas(true).runtime(&runtime()?);
+                work::run_to_end(py, move || Opening::open(None, &locations, options)?.into_dataset())
+            }
+        }
+    }
+}
+
+fn import_dict<'py>(py: Python<'py>, report: &ImportReport) -> PyResult<Bound<'py, PyDict>> {
+    let rewritten = report.rewritten.iter().map(|file| {
+        let result = PyDict::new(py);
+        result.set_item("location", &file.location)?;
+        result.set_item("reason", &file.reason)?;
+        result.set_item("rows", file.rows)?;
+        Ok(result)
+    });
+    let result = PyDict::new(py);
+    result.set_item("rows", report.rows)?;
+    result.set_item("files", report.files)?;
+    result.set_item("linked", report.linked)?;
+    result.set_item("rewritten", rewritten.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(result)
 }
 
 fn published_dict<'py>(py: Python<'py>, published: &PublishedCommit) -> PyResult<Bound<'py, PyDict>> {

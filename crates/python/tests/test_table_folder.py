@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import http.server
 import json
+import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import lath
@@ -76,6 +78,86 @@ def test_tables_of_other_formats_are_refused(tmp_path: Path, mark: str) -> None:
         with pytest.raises(lath.Error, match="Delta Lake|Iceberg|Hudi|the log has neither|metadata"):
             read(tmp_path)
     assert lath.open(tmp_path, plain_files=True).count() == 1
+
+
+def numbered_lake(folder: Path, files: int) -> None:
+    """A table of Delta Lake with ten numbers in each of its files, whose log has their bounds."""
+    (folder / "_delta_log").mkdir(parents=True)
+    schema = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
+    actions: list[dict[str, object]] = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {
+            "metaData": {
+                "id": "t",
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": json.dumps(schema),
+                "partitionColumns": [],
+                "configuration": {},
+            }
+        },
+    ]
+    for at in range(files):
+        ids = range(at * 10, at * 10 + 10)
+        pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), folder / f"{at}.parquet")
+        bounds = {"numRecords": 10, "minValues": {"id": ids[0]}, "maxValues": {"id": ids[-1]}, "nullCount": {"id": 0}}
+        size = (folder / f"{at}.parquet").stat().st_size
+        add = {"path": f"{at}.parquet", "partitionValues": {}, "size": size, "modificationTime": 0, "dataChange": True}
+        actions.append({"add": {**add, "stats": json.dumps(bounds)}})
+    (folder / "_delta_log" / f"{0:020}.json").write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+
+
+def test_a_search_of_a_lake_lists_few_files_and_leaves_the_others(tmp_path: Path) -> None:
+    numbered_lake(tmp_path, 5)
+    firsts: list[Callable[[lath.Dataset], bool]] = [
+        lambda lake: lake.find("id = 17").to_arrow()["id"].to_pylist() == [17],
+        lambda lake: lake.count("id < 12") == 12,
+        lambda lake: lake.lookup("id", [3, 41]).to_arrow()["id"].to_pylist() == [3, 41],
+        lambda lake: lake.schema.names == ["id"],
+        lambda lake: lake.statistics().row_count == lath.Known(50, True),
+        lambda lake: lake.to_arrow().num_rows == 50,
+    ]
+    for first in firsts:
+        lake = lath.open(tmp_path)
+        assert first(lake)
+        # What was found before has no influence.
+        assert (lake.count(), len(lake.files), lake.statistics().row_count) == (50, 5, lath.Known(50, True))
+        assert lake.find("id > 47").to_arrow()["id"].to_pylist() == [48, 49]
+        assert lake.find("id = -1").to_arrow().num_rows == 0
+        assert lake.to_arrow()["id"].to_pylist() == list(range(50))
+    session = lath.Session()
+    session.register("t", lath.open(tmp_path))
+    for condition, expected in [("id = 17", 1), ("id >= 45", 5), ("TRUE", 50), ("id = 17", 1)]:
+        query = f"SELECT count(*) AS n, (SELECT count(*) FROM t) AS everything FROM t WHERE {condition}"
+        assert session.sql(query).to_arrow().to_pylist() == [{"n": expected, "everything": 50}]
+    # A later commit is of a later version.
+    lake = lath.open(tmp_path)
+    (tmp_path / "_delta_log" / f"{1:020}.json").write_text(
+        json.dumps({"remove": {"path": "1.parquet", "deletionTimestamp": 1, "dataChange": True}})
+    )
+    assert (lake.count("id = 17"), lake.count()) == (1, 50)
+    assert (lath.open(tmp_path).count("id = 17"), lath.open(tmp_path).count()) == (0, 40)
+    assert "5 files" in repr(lake)
+
+
+def test_tables_are_made_of_lakes_and_files(tmp_path: Path) -> None:
+    numbered_lake(tmp_path / "lake", 3)
+    sources: list[Any] = [tmp_path / "lake", str(tmp_path / "lake"), lath.open(tmp_path / "lake"), lath.open(tmp_path / "lake", at=0)]
+    (tmp_path / "plain").mkdir()
+    files = [shutil.copy(tmp_path / "lake" / f"{it}.parquet", tmp_path / "plain") for it in range(3)]
+    for at, source in enumerate([*sources, files, tmp_path / "plain"]):
+        calls: list[int] = []
+        table, counts = lath.Table.import_from(
+            tmp_path / f"t{at}", source, ["id"], copy=at == 1, progress=lambda rows, total: calls.append(rows), background=False
+        )
+        with table:
+            assert counts == {"rows": 30, "files": 3, "linked": 0 if at == 1 else 3, "rewritten": []}
+            assert table.count("id BETWEEN 5 AND 14") == 10 and calls[-1] == 30
+            table.upsert(pa.table({"id": [7, 99]}, schema=pa.schema([pa.field("id", pa.int64(), nullable=False)])))
+            assert table.count() == 31
+    pq.write_table(pa.table({"id": [1, 1]}), tmp_path / "twice.parquet")
+    with pytest.raises(lath.Error, match="two rows have the key"):
+        lath.Table.import_from(tmp_path / "no", tmp_path / "twice.parquet", ["id"])
+    assert not (tmp_path / "no").exists()
 
 
 def test_the_folder_of_a_table_of_delta_lake_is_its_rows(tmp_path: Path) -> None:

@@ -494,6 +494,25 @@ class Table:
     ) -> Table:
         """Creates a table with the key columns ``key`` in a folder, which is created if it does not exist."""
     @staticmethod
+    def import_from(
+        folder: _Path,
+        source: Dataset | _Path | Sequence[_Path],
+        key: Sequence[str],
+        *,
+        copy: bool = False,
+        progress: Progress | None = None,
+        durability: _Durability | None = None,
+        background: bool = True,
+        flush_rows: int | None = None,
+        cache_bytes: int | None = None,
+        wait: float | None = None,
+    ) -> tuple[Table, dict[str, Any]]:
+        """Creates a table in a folder with the rows of files: of a table of Delta Lake or Iceberg, also at a version (``lath.open(…, at=7)``), or
+        of Parquet files. They become files of the table by hard links, or as copies (``copy``), and only their key columns are decoded.
+        Returns the table and counts: ``rows``, ``files`` that were taken as they are, ``linked`` ones among them, and ``rewritten``, a list of
+        the files that were written again, each with its ``location``, the ``reason`` and ``rows``. After an error or Ctrl-C there is no table.
+        """
+    @staticmethod
     def open(
         folder: _Path,
         *,

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_select::take::take;
 use lath::arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
-use lath::arrow::schema::Schema;
-use lath::{Dataset, DatasetOptions, FolderFormat, Scan};
-use lath_pyo3::opening::{Locations, Opening};
+use lath::arrow::schema::{Schema, SchemaRef};
+use lath::{Dataset, DatasetOptions, FolderFormat, Predicate, Scan};
+use lath_pyo3::opening::{Locations, OpenSource, Opening};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
@@ -72,9 +73,10 @@ pub(crate) fn open(
     };
     let (named, chosen) = (locations.clone(), options.clone());
     let at = opening.at.clone();
-    let (dataset, is_lake) = work::run_to_end(py, move || Opening::dataset(at.as_deref(), &named, chosen))?;
-    let dataset = OfProcess::new(dataset);
-    Ok(PyDataset { dataset, locations, is_lake, opening, options, forked: OnceLock::new() })
+    let opened = work::run_to_end(py, move || Opening::open(at.as_deref(), &named, chosen))?;
+    let is_lake = opened.is_lake();
+    let source = OfProcess::new(Source::new(opened));
+    Ok(PyDataset { source, locations, is_lake, opening, options, forked: OnceLock::new() })
 }
 
 /// Whether a path is the folder of a table with a primary key.
@@ -91,41 +93,103 @@ const DATASET: &str = "the dataset";
 #[pyclass(name = "Dataset", module = "lath", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyDataset {
-    dataset: OfProcess<Dataset>,
+    source: OfProcess<Source>,
     locations: Vec<PathBuf>,
     /// Whether it is a table of Delta Lake or Iceberg.
     is_lake: bool,
     opening: Opening,
     options: DatasetOptions,
-    /// The dataset, opened again after the process was forked.
-    forked: OnceLock<OfProcess<Dataset>>,
+    /// The files, opened again after the process was forked.
+    forked: OnceLock<OfProcess<Source>>,
+}
+
+/// Files, or a version of a table of Delta Lake or Iceberg, whose files are listed when they are needed.
+#[derive(Debug)]
+struct Source {
+    opened: OpenSource,
+    /// All files of the version, once they are listed.
+    all: OnceLock<Dataset>,
+    /// Whether files were listed for a condition.
+    was_searched: AtomicBool,
+}
+
+impl Source {
+    fn new(opened: OpenSource) -> Self {
+        Self { opened, all: OnceLock::new(), was_searched: AtomicBool::new(false) }
+    }
+
+    fn all(&self, py: Python<'_>) -> PyResult<&Dataset> {
+        let version = match &self.opened {
+            OpenSource::Files(dataset) => return Ok(dataset),
+            OpenSource::Lake(version) => version,
+        };
+        if let Some(all) = self.all.get() {
+            return Ok(all);
+        }
+        let version = version.clone();
+        let listed = work::run_to_end(py, move || Ok(version.open(None)?.into_dataset()))?;
+        Ok(self.all.get_or_init(|| listed))
+    }
+
+    /// The files that may have rows for which `predicate` is true, and perhaps others. The first search lists only such files; the second
+    /// one lists all, so that the metadata is not read for each of many searches.
+    fn matching(&self, py: Python<'_>, predicate: &Predicate) -> PyResult<Dataset> {
+        let version = match &self.opened {
+            OpenSource::Lake(version) if self.all.get().is_none() => version,
+            _ => return self.all(py).cloned(),
+        };
+        if self.was_searched.swap(true, Ordering::Relaxed) {
+            return self.all(py).cloned();
+        }
+        let (version, predicate) = (version.clone(), predicate.clone());
+        work::run_to_end(py, move || Ok(version.open(Some(&predicate))?.into_dataset()))
+    }
 }
 
 impl PyDataset {
-    fn dataset(&self) -> Result<&Dataset, Failure> {
-        if let Ok(dataset) = self.dataset.get(DATASET) {
-            return Ok(dataset);
+    fn source(&self) -> Result<&Source, Failure> {
+        if let Ok(source) = self.source.get(DATASET) {
+            return Ok(source);
         }
         if self.forked.get().is_none() {
             let options = forked_runtime()?.iter().fold(self.options.clone(), DatasetOptions::runtime);
             // Another thread may have been faster.
-            let (dataset, _) = Opening::dataset(self.opening.at.as_deref(), &self.locations, options)?;
-            let _ = self.forked.set(OfProcess::new(dataset));
+            let opened = Opening::open(self.opening.at.as_deref(), &self.locations, options)?;
+            let _ = self.forked.set(OfProcess::new(Source::new(opened)));
         }
         self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
+    }
+
+    /// All files, also after the dataset is dropped.
+    pub(crate) fn all_files(&self, py: Python<'_>) -> PyResult<Dataset> {
+        self.dataset(py).cloned()
+    }
+
+    /// All files.
+    fn dataset(&self, py: Python<'_>) -> PyResult<&Dataset> {
+        self.source()?.all(py)
+    }
+
+    fn columns(&self) -> Result<&SchemaRef, Failure> {
+        Ok(self.source()?.opened.schema())
     }
 
     /// A scan of the rows that satisfy `condition` except for its residual, and the residual. The scan has a thread for each core, or for
     /// each request in flight.
     fn scan_where(
         &self,
+        py: Python<'_>,
         condition: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<(Scan, Option<Residual>)> {
-        let dataset = self.dataset()?;
-        let mut scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime);
+        let source = self.source()?;
         let is_read_whole = condition.is_none();
-        let Condition { predicate, residual } = Condition::of(condition, dataset.schema())?;
+        let Condition { predicate, residual } = Condition::of(condition, source.opened.schema())?;
+        let dataset = match &predicate {
+            Some(predicate) => source.matching(py, predicate)?,
+            None => source.all(py)?.clone(),
+        };
+        let mut scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime);
         if let Some(predicate) = predicate {
             scan = scan.predicate(predicate);
         }
@@ -141,19 +205,19 @@ impl PyDataset {
     /// Names and types of the columns, partition columns last.
     #[getter]
     fn schema(&self) -> PyResult<PySchema> {
-        Ok(PySchema::new(self.dataset()?.schema().clone()))
+        Ok(PySchema::new(self.columns()?.clone()))
     }
 
     /// The paths and URLs of the files.
     #[getter]
-    fn files(&self) -> PyResult<Vec<&str>> {
-        Ok(self.dataset()?.files().iter().map(lath::DatasetFile::location).collect())
+    fn files(&self, py: Python<'_>) -> PyResult<Vec<&str>> {
+        Ok(self.dataset(py)?.files().iter().map(lath::DatasetFile::location).collect())
     }
 
     /// The names of the partition columns, which come from directory names.
     #[getter]
-    fn partitions(&self) -> PyResult<Vec<&str>> {
-        Ok(self.dataset()?.partitions().iter().map(|column| column.field().name().as_str()).collect())
+    fn partitions(&self, py: Python<'_>) -> PyResult<Vec<&str>> {
+        Ok(self.dataset(py)?.partitions().iter().map(|column| column.field().name().as_str()).collect())
     }
 
     /// Whether it is a table of Delta Lake or Iceberg, whose files alone do not determine the rows.
@@ -168,8 +232,8 @@ impl PyDataset {
     }
 
     /// A row for each file with the values of the partition columns.
-    fn _partition_rows(&self) -> PyResult<PyBatch> {
-        let dataset = self.dataset()?;
+    fn _partition_rows(&self, py: Python<'_>) -> PyResult<PyBatch> {
+        let dataset = self.dataset(py)?;
         let mut columns = Vec::new();
         for (place, column) in dataset.partitions().iter().enumerate() {
             let row = |file: &lath::DatasetFile| {
@@ -240,7 +304,7 @@ impl PyDataset {
         verify_checksums: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
-        let (scan, residual) = self.scan_where(r#where, threads)?;
+        let (scan, residual) = self.scan_where(py, r#where, threads)?;
         let mut scan = scan.unordered(!ordered).verify_crc(verify_checksums);
         if let Some(rows) = batch_size {
             scan = scan.batch_size(rows);
@@ -268,9 +332,12 @@ impl PyDataset {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
         let condition = lath::column(column).is_in(literals(keys)?);
-        condition.filter(self.dataset()?.schema()).map_err(Failure::from)?;
-        let (scan, residual) = self.scan_where(None, None)?;
-        PyScan::new(keys.py(), (scan.predicate(condition), residual), columns, limit, None, progress)
+        condition.filter(self.columns()?).map_err(Failure::from)?;
+        let (source, py) = (self.source()?, keys.py());
+        let dataset = source.matching(py, &condition)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime).threads(cores);
+        PyScan::new(py, (scan.predicate(condition), None), columns, limit, None, progress)
     }
 
     /// Finds the rows for which `where` is true, and reports what was pruned without reading it.
@@ -282,6 +349,8 @@ impl PyDataset {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // Also the files that the metadata of a table rules out are counted.
+        self.dataset(py)?;
         let scan = self.rows_alone(py, Some(r#where), threads, progress)?;
         scan.count(py)?;
         scan.report(py)
@@ -289,7 +358,7 @@ impl PyDataset {
 
     /// Statistics of rows and columns, from the footers.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let dataset = self.dataset()?.clone();
+        let dataset = self.dataset(py)?.clone();
         statistics::statistics(py, work::run_to_end(py, move || Ok(dataset.statistics()?))?)
     }
 
@@ -318,11 +387,11 @@ impl PyDataset {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema_out(py, self.dataset()?.schema())
+        capsule::schema_out(py, self.columns()?)
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        let dataset = self.dataset()?;
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let dataset = self.dataset(py)?;
         let files = dataset.files();
         let what = match files {
             [file] => file.location().to_owned(),
@@ -335,7 +404,7 @@ impl PyDataset {
 
 impl PyDataset {
     fn whole(&self, py: Python<'_>) -> PyResult<PyScan> {
-        PyScan::new(py, self.scan_where(None, None)?, None, None, None, None)
+        PyScan::new(py, self.scan_where(py, None, None)?, None, None, None, None)
     }
 
     /// The rows that satisfy a condition, without columns.
@@ -346,6 +415,6 @@ impl PyDataset {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
-        PyScan::new(py, self.scan_where(condition, threads)?, Some(Vec::new()), None, None, progress)
+        PyScan::new(py, self.scan_where(py, condition, threads)?, Some(Vec::new()), None, None, progress)
     }
 }

@@ -9,10 +9,12 @@ mod statistics;
 
 use pyo3::prelude::*;
 
+pub(crate) use self::dataset::PyDataset;
+
 /// Adds datasets and their scans to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batches::PyBatches>()?;
-    module.add_class::<dataset::PyDataset>()?;
+    module.add_class::<PyDataset>()?;
     module.add_class::<scan::PyScan>()?;
     module.add_function(wrap_pyfunction!(dataset::is_keyed_table, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::open, module)?)
