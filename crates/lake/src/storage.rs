@@ -212,7 +212,10 @@ impl Folder {
             None => Ok(Arc::new(LocalFile::open(location).map_err(failed)?)),
             Some(_) => {
                 let store = match &self.place {
-                    Place::Store { store, base, .. } if location.starts_with(base.as_str()) => {
+                    // Access may be granted to a part of a bucket.
+                    Place::Store { store, base, .. }
+                        if location.starts_with(base.as_str()) && !self.options.has_granted_access() =>
+                    {
                         store.sibling(&location[base.len()..])
                     }
                     _ => self.options.object_store(location)?,

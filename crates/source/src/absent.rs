@@ -79,7 +79,7 @@ impl Store {
     /// # Errors
     /// [`io::ErrorKind::Unsupported`].
     pub fn from_url(_url: &str, options: &StoreOptions, _: &Connections) -> io::Result<Self> {
-        let StoreOptions { requests_in_flight: _, retries: _, timeout: _ } = options;
+        let StoreOptions { requests_in_flight: _, retries: _, timeout: _, granted: _ } = options;
         let what = "this build reads no stores; build it with the feature object-store";
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }

@@ -47,7 +47,7 @@ pub use mapped_file::MappedFile;
 pub use object::{Connections, ListedObject, ObjectFile, Store, UnfinishedUpload, Upload, UploadAbort, WebClient};
 pub use pool::{FilePool, PooledFile};
 pub use read_ahead::{Coverage, Extent, ReadAhead};
-pub use store_options::StoreOptions;
+pub use store_options::{GrantedAccess, S3Access, S3Keys, StoreOptions};
 pub use url_text::{is_store, percent_decoded, split_scheme};
 pub use version::{Replaces, Version, VersionCheck};
 pub use web_request::{WebMethod, WebRequest};

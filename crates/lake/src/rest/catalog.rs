@@ -1,6 +1,7 @@
 //! Asks a catalog for namespaces, tables and metadata.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +12,12 @@ use lath_parquet::{DatasetOptions, Error, Result};
 use lath_source::{WebClient, WebMethod, WebRequest};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::access::Access;
 use super::location::{Address, encoded, parse_namespace, shown_namespace};
 use super::variables::Variables;
+use super::vended::{self, Settings};
 use crate::iceberg;
 use crate::lake::{Lake, LakeOptions, LakeVersion};
 
@@ -56,14 +59,25 @@ pub struct RestCatalog {
     prefix: String,
     /// Encoded, between the levels of a namespace.
     separator: String,
+    /// Settings of stores.
+    store: Arc<StoreSettings>,
+}
+
+/// Settings of stores, which may have secrets.
+struct StoreSettings(Settings);
+
+impl fmt::Debug for StoreSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
 }
 
 #[derive(Deserialize)]
 struct Config {
     #[serde(default)]
-    defaults: HashMap<String, Option<String>>,
+    defaults: Value,
     #[serde(default)]
-    overrides: HashMap<String, Option<String>>,
+    overrides: Value,
 }
 
 #[derive(Deserialize)]
@@ -90,7 +104,12 @@ struct Identifier {
 #[serde(rename_all = "kebab-case")]
 struct LoadedTable {
     metadata_location: Option<String>,
-    metadata: serde_json::Value,
+    metadata: Value,
+    // They have secrets, which errors about other shapes would show.
+    #[serde(default)]
+    config: Value,
+    #[serde(default)]
+    storage_credentials: Value,
 }
 
 impl RestCatalog {
@@ -109,11 +128,18 @@ impl RestCatalog {
         let access = Access::new(&address, variables)?;
         let (prefix, separator) = (String::new(), "%1F".to_owned());
         let (client, token) = (options.web_client()?, Arc::default());
-        let mut catalog = Self { client, access, token, base: address.base, prefix, separator };
+        let store = Arc::new(StoreSettings(Settings::new()));
+        let mut catalog = Self { client, access, token, base: address.base, prefix, separator, store };
         let warehouse = address.warehouse.map_or_else(String::new, |name| format!("?warehouse={}", encoded(&name)));
         let config: Config = catalog.get(&format!("config{warehouse}"))?;
-        let Config { defaults, mut overrides } = config;
-        let mut value = |name: &str| overrides.remove(name).or_else(|| defaults.get(name).cloned()).flatten();
+        let Config { defaults, overrides } = config;
+        let value = |name: &str| {
+            let value = overrides.get(name).or_else(|| defaults.get(name))?;
+            value.as_str().map(str::to_owned)
+        };
+        let mut settings = vended::settings(&defaults);
+        settings.extend(vended::settings(&overrides));
+        catalog.store = Arc::new(StoreSettings(settings));
         if let Some(uri) = value("uri") {
             catalog.base = uri.trim_end_matches('/').to_owned();
         }
@@ -216,7 +242,13 @@ impl RestCatalog {
 
     pub(super) fn load(&self, namespace: &[String], table: &str, options: &LakeOptions) -> Result<LakeVersion> {
         let path = format!("{}namespaces/{}/tables/{}", self.prefix, self.levels(namespace), encoded(table));
-        let loaded: LoadedTable = self.get(&path)?;
+        let loaded: LoadedTable = match self.get_with(&path, &[vended::DELEGATION]) {
+            // Some catalogs deny credentials to identities that may read the table's metadata.
+            Err(denied) if is_denied(&denied) => self.get(&path).map_err(|_| denied)?,
+            loaded => loaded?,
+        };
+        let granted = vended::granted(&self.store.0, &loaded.config, &loaded.storage_credentials);
+        let options = &LakeOptions { dataset: options.dataset.clone().granted_access(granted), ..options.clone() };
         let metadata = serde_json::to_vec(&loaded.metadata).map_err(|error| Error::corrupt(error.to_string()))?;
         iceberg::open_sent(&metadata, loaded.metadata_location.as_deref(), &self.url(&path), options)
     }
@@ -230,8 +262,13 @@ impl RestCatalog {
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        self.get_with(path, &[])
+    }
+
+    fn get_with<T: DeserializeOwned>(&self, path: &str, headers: &[(&str, &str)]) -> Result<T> {
         let url = self.url(path);
-        let request = WebRequest::get(url.as_str());
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let request = WebRequest { headers, ..WebRequest::get(url.as_str()) };
         let Access::Credential { token_url, form, .. } = &self.access else {
             return parse(&url, self.answer(self.access.add_to(request), &self.access)?);
         };
@@ -332,7 +369,7 @@ fn parse<T: DeserializeOwned>(url: &str, body: Bytes) -> Result<T> {
 
 /// The message in the body of an error: of the protocol, of OAuth, or the text.
 fn message(body: &[u8]) -> String {
-    let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let parts = [&value["error"]["message"], &value["error_description"], &value["error"], &value["message"]];
     match parts.into_iter().find_map(|part| part.as_str()) {
         Some(text) => text.to_owned(),

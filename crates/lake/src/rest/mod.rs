@@ -6,11 +6,13 @@
 //! | `variables` | Reads the environment. |
 //! | `access` | Proves to a catalog who asks: tokens, identities and signatures. |
 //! | `catalog` | Asks a catalog for namespaces, tables and metadata. |
+//! | `vended` | Takes the credentials for a store that a catalog sends with a table. |
 
 mod access;
 mod catalog;
 mod location;
 mod variables;
+mod vended;
 
 use lath_parquet::Result;
 

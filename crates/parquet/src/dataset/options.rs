@@ -12,7 +12,7 @@ use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
 use crate::runtime::Runtime;
 use crate::schema::ColumnMapping;
-use lath_source::{Connections, FilePool, Store, StoreOptions, WebClient};
+use lath_source::{Connections, FilePool, GrantedAccess, Store, StoreOptions, WebClient};
 
 /// Options for finding and opening the files of a dataset, and for uniting them.
 #[derive(Debug, Clone)]
@@ -59,6 +59,7 @@ impl DatasetOptions {
                 requests_in_flight: Self::DEFAULT_REQUESTS_IN_FLIGHT,
                 retries: Self::DEFAULT_RETRIES,
                 timeout: Self::DEFAULT_REQUEST_TIMEOUT,
+                granted: GrantedAccess::default(),
             },
             footers_read: FootersRead::default(),
             known_footers: None,
@@ -180,6 +181,18 @@ impl DatasetOptions {
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.store.timeout = timeout;
         self
+    }
+
+    /// Sets the access to objects in S3 that a catalog has granted. Other objects are accessed as the environment says.
+    #[must_use]
+    pub fn granted_access(mut self, access: GrantedAccess) -> Self {
+        self.store.granted = access;
+        self
+    }
+
+    /// Whether access to objects was granted.
+    pub fn has_granted_access(&self) -> bool {
+        !self.store.granted.is_empty()
     }
 
     /// Whether schemas are united ([`DatasetOptions::union_schemas`]).

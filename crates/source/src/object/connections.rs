@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::client::Client;
 use super::runtime::RequestThreads;
-use crate::StoreOptions;
+use crate::{S3Access, StoreOptions};
 
 /// Connections to stores, and the threads that requests run on. Clones share them.
 #[derive(Clone, Default)]
@@ -13,8 +13,18 @@ pub struct Connections {
     shared: Arc<Clients>,
 }
 
-/// The configuration of a client: its URL, its options, and the environment variables that configure it.
-pub(super) type ClientKey = (String, StoreOptions, Vec<(String, String)>);
+/// The configuration of a client.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct ClientKey {
+    /// The scheme and the bucket or host.
+    pub(super) base: String,
+    /// Without granted access, which is the next one.
+    pub(super) options: StoreOptions,
+    /// The access that was granted to the objects that are asked for.
+    pub(super) access: Option<Arc<S3Access>>,
+    /// The environment variables that configure the store.
+    pub(super) variables: Vec<(String, String)>,
+}
 
 #[derive(Default)]
 struct Clients {
@@ -42,6 +52,12 @@ impl Connections {
         let mut clients = self.shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&key) {
             return Ok(Arc::clone(client));
+        }
+        if key.access.is_some() {
+            // Granted credentials last for some minutes, and a process may be given very many.
+            clients.retain(|other, client| {
+                other.access.is_none() || other.base != key.base || Arc::strong_count(client) > 1
+            });
         }
         let client = Arc::new(make(&self.shared.threads)?);
         clients.insert(key, Arc::clone(&client));

@@ -13,11 +13,12 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
 use super::bucket::Bucket;
 use super::client::Client;
+use super::connections::ClientKey;
 use super::late::S3Connector;
 use super::unfinished::UnfinishedUpload;
 use super::upload::{PART_BYTES, Upload};
 use super::{Connections, ObjectFile, unfinished, version};
-use crate::{Replaces, StoreOptions, Version};
+use crate::{GrantedAccess, Replaces, S3Access, S3Keys, StoreOptions, Version};
 
 /// The schemes of URLs, in lower case.
 const SCHEMES: [&str; 10] = ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https"];
@@ -67,9 +68,15 @@ impl Store {
             return Err(invalid("expected a URL that begins with s3://, gs://, az://, abfss://, http:// or https://"));
         }
         let base = format!("{scheme}://{authority}");
-        let kept = (base.clone(), options.clone(), variables(&scheme));
-        let client = connections.client(kept, |threads| {
-            let (store, bucket) = build(&scheme, authority, options)?;
+        let access = options.granted.for_url(url);
+        let configuration = ClientKey {
+            base: base.clone(),
+            options: StoreOptions { granted: GrantedAccess::default(), ..options.clone() },
+            access: access.clone(),
+            variables: variables(&scheme),
+        };
+        let client = connections.client(configuration, |threads| {
+            let (store, bucket) = build(&scheme, authority, options, access.as_deref())?;
             Ok(Client::new(store, base.into(), options, threads, bucket))
         })?;
         Ok(Self { client, key: key.to_owned(), is_web })
@@ -238,7 +245,36 @@ fn variables(scheme: &str) -> Vec<(String, String)> {
     variables
 }
 
-fn build(scheme: &str, authority: &str, options: &StoreOptions) -> io::Result<(Arc<dyn ObjectStore>, Option<Bucket>)> {
+/// The configuration of a bucket in S3: by the access that was granted, or else by the environment.
+fn s3_builder(bucket: &str, access: Option<&S3Access>) -> AmazonS3Builder {
+    let environment = AmazonS3Builder::from_env().with_bucket_name(bucket);
+    let Some(access) = access else { return environment };
+    let Some(S3Keys { id, secret, session_token }) = &access.keys else {
+        return access.region.iter().fold(environment, AmazonS3Builder::with_region);
+    };
+    let value = |keys: [AmazonS3ConfigKey; 2]| keys.iter().find_map(|key| environment.get_config_value(key));
+    let region = access.region.clone();
+    let region = region.or_else(|| value([AmazonS3ConfigKey::Region, AmazonS3ConfigKey::DefaultRegion]));
+    let endpoint = access.endpoint.clone();
+    let endpoint = endpoint.or_else(|| value([AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]));
+    let builder = AmazonS3Builder::new().with_bucket_name(bucket).with_access_key_id(id).with_secret_access_key(secret);
+    let builder = session_token.iter().fold(builder, AmazonS3Builder::with_token);
+    let builder = region.into_iter().fold(builder, AmazonS3Builder::with_region);
+    let Some(endpoint) = endpoint else { return builder };
+    match endpoint.split_once("://").filter(|_| access.is_virtual_hosted) {
+        Some((scheme, host)) => {
+            builder.with_endpoint(format!("{scheme}://{bucket}.{host}")).with_virtual_hosted_style_request(true)
+        }
+        None => builder.with_endpoint(endpoint),
+    }
+}
+
+fn build(
+    scheme: &str,
+    authority: &str,
+    options: &StoreOptions,
+    access: Option<&S3Access>,
+) -> io::Result<(Arc<dyn ObjectStore>, Option<Bucket>)> {
     let failed = |error: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());
     let retry = RetryConfig {
         backoff: BackoffConfig {
@@ -256,7 +292,7 @@ fn build(scheme: &str, authority: &str, options: &StoreOptions) -> io::Result<(A
     let url = format!("{scheme}://{authority}");
     let store: Arc<dyn ObjectStore> = match scheme {
         "s3" | "s3a" => {
-            let mut builder = AmazonS3Builder::from_env().with_bucket_name(authority);
+            let mut builder = s3_builder(authority, access);
             let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]
                 .iter()
                 .find_map(|key| builder.get_config_value(key));

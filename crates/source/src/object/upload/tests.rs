@@ -123,7 +123,12 @@ impl Bucket {
         let aborted = Arc::new(AtomicUsize::new(0));
         let store =
             Faulty { store: Arc::clone(store), fault, aborted: Arc::clone(&aborted), puts: AtomicUsize::new(0) };
-        let options = StoreOptions { requests_in_flight: 8, retries: 0, timeout: std::time::Duration::from_secs(30) };
+        let options = StoreOptions {
+            requests_in_flight: 8,
+            retries: 0,
+            timeout: std::time::Duration::from_secs(30),
+            granted: crate::GrantedAccess::default(),
+        };
         let threads = Arc::new(RequestThreads::default());
         let client = Client::new(Arc::new(store), "s3://bucket".into(), &options, &threads, None);
         Self { client: Arc::new(client), path: Path::from("folder/object"), aborted }
