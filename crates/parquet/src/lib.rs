@@ -40,7 +40,7 @@ mod statistics;
 
 pub use dataset::{
     Alignment, Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileSource, FolderFormat, KnownFooters,
-    PartitionColumn, Partitions, partition_directory, text_partition_directory, unite_schemas,
+    ObjectCache, PartitionColumn, Partitions, partition_directory, text_partition_directory, unite_schemas,
 };
 pub use deletes::{DeleteMask, DeletedRows};
 pub use error::{Error, Location, Result};

@@ -1,6 +1,5 @@
 //! Answers the protocol's requests from a database.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -99,15 +98,15 @@ impl Catalog {
         let publication = table.publication().map_err(failure)?;
         let Some(publication) = publication else { return Err(self.not_published(&name)) };
         let path = &publication.metadata;
-        let bytes = fs::read(path).map_err(|error| match error.kind() {
+        let bytes = table.read_metadata(&publication).map_err(|error| match &error {
             // It was there a moment ago: publishing has ended since.
-            io::ErrorKind::NotFound => self.not_published(&name),
-            _ => unavailable(format!("{}: {error}", path.display())),
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => self.not_published(&name),
+            _ => unavailable(error.to_string()),
         })?;
         let damaged = |error: &dyn std::fmt::Display| unavailable(format!("{} is damaged: {error}", path.display()));
         let metadata = String::from_utf8(bytes).map_err(|error| damaged(&error))?;
         let MetadataLocation { location } = serde_json::from_str(&metadata).map_err(|error| damaged(&error))?;
-        if Path::new(&location) != table.folder() {
+        if Path::new(&location) != table.location() {
             return Err(unavailable(format!(
                 "the database was moved from {location} to {} after the table was published, and metadata has absolute paths; \
                  publish it again: lath table publish {} --table '{name}' --now",

@@ -179,6 +179,14 @@ impl Store {
         match self.0 {}
     }
 
+    /// Deletes the object, whatever version it has.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn delete_any(&self) -> io::Result<()> {
+        match self.0 {}
+    }
+
     /// Begins an object.
     ///
     /// # Errors

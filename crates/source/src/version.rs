@@ -1,6 +1,7 @@
 //! Detects that a file has changed since its footer was read.
 
 use std::fs::{self, Metadata};
+use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -44,6 +45,36 @@ pub enum Version {
 }
 
 impl Version {
+    /// The version of an object by its length and its ETag.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(feature = "object-store")]
+    pub fn object(len: u64, tag: &str) -> io::Result<Self> {
+        Ok(Self::Store { len, tag: tag.into() })
+    }
+
+    /// Always an error in this build.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`].
+    #[cfg(not(feature = "object-store"))]
+    pub fn object(len: u64, tag: &str) -> io::Result<Self> {
+        let what = format!(
+            "this build reads no stores, and so not the object of {len} bytes with the ETag {tag}; build it with the feature object-store"
+        );
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
+
+    /// The ETag of an object, or the time of its last change if the store has no ETag; `None` for a local file.
+    pub fn tag(&self) -> Option<&str> {
+        match self {
+            Self::Local { .. } => None,
+            #[cfg(feature = "object-store")]
+            Self::Store { tag, .. } => Some(tag),
+        }
+    }
+
     /// The version of a local file.
     pub fn from_metadata(metadata: &Metadata) -> Self {
         #[cfg(unix)]
@@ -59,7 +90,7 @@ impl Version {
         #[cfg(not(unix))]
         {
             use std::time::UNIX_EPOCH;
-            let since = |time: std::io::Result<std::time::SystemTime>| {
+            let since = |time: io::Result<std::time::SystemTime>| {
                 let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
                 (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()))
             };

@@ -188,6 +188,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The files of a table cannot be at this place, or an operation needs them elsewhere.
+    Place {
+        /// The problem, and how to solve it.
+        what: String,
+    },
+    /// The objects at a URL belong to another table, or to a copy of this one that has written there since. Nothing there is changed.
+    ForeignFiles {
+        /// The URL.
+        path: PathBuf,
+    },
     /// The table's files contradict each other.
     Corrupt {
         /// The problem.
@@ -230,6 +240,10 @@ impl Error {
 
     pub(crate) fn publish(what: impl Into<String>) -> Self {
         Self::Publish { what: what.into() }
+    }
+
+    pub(crate) fn place(what: impl Into<String>) -> Self {
+        Self::Place { what: what.into() }
     }
 
     pub(crate) fn import(what: impl Into<String>) -> Self {
@@ -332,6 +346,13 @@ impl fmt::Display for Error {
             Self::ForeignMetadata { path } => write!(
                 f,
                 "another program has written {}: the table is not published over it; move the folder of this file away",
+                path.display()
+            ),
+            Self::Place { what } => f.write_str(what),
+            Self::ForeignFiles { path } => write!(
+                f,
+                "the objects in {} belong to another table, or to a copy of this one that has written there since: choose another URL for a new table; \
+                 to go on with this copy, back it up while the objects are there",
                 path.display()
             ),
             Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),

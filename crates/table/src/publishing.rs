@@ -1,5 +1,6 @@
 //! Publishes a table for programs that read tables of Iceberg or Delta Lake.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -140,6 +141,11 @@ impl Table {
         if !options.iceberg && !options.delta {
             return Err(Error::publish("choose a format: Iceberg, Delta Lake, or both"));
         }
+        if let Some(url) = engine.files.url().filter(|_| options.delta) {
+            return Err(Error::publish(format!(
+                "its files are in {url}, where it is published as a table of Iceberg only: lath table publish TABLE --as iceberg"
+            )));
+        }
         let publishing = Some(Publishing {
             iceberg: options.iceberg,
             delta: options.delta,
@@ -191,8 +197,9 @@ impl Table {
         let engine = self.engine();
         let _one_at_a_time = engine.lock_maintenance();
         if iceberg {
-            let folder = MetadataFolder::new(engine)?;
+            let folder = MetadataFolder::new(&engine.files)?;
             if !matches!(folder.current(), Err(Error::ForeignMetadata { .. })) {
+                engine.files.claim()?;
                 folder.remove_all()?;
             }
         }
@@ -221,7 +228,7 @@ impl Table {
                 mapped: mapped_columns(engine)?,
             }));
         }
-        let folder = MetadataFolder::new(engine)?;
+        let folder = MetadataFolder::new(&engine.files)?;
         let Some(current) = folder.current()? else { return Ok(None) };
         Ok(Some(Publication {
             version: current.version().unwrap_or(0),
@@ -230,6 +237,18 @@ impl Table {
             metadata: folder.file_path(current.number),
             mapped: mapped_columns(engine)?,
         }))
+    }
+
+    /// Reads the metadata file of a publication.
+    ///
+    /// # Errors
+    /// Failures of the storage, and the removal of the file since.
+    pub fn read_metadata(&self, publication: &Publication) -> Result<Vec<u8>> {
+        let (files, path) = (&self.engine().files, &publication.metadata);
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some(name) if files.url().is_some() => MetadataFolder::new(files)?.read(name),
+            _ => fs::read(path).map_err(Error::io("read", path)),
+        }
     }
 
     fn set_publishing(&self, publishing: Option<Publishing>) -> Result<()> {

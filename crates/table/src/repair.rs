@@ -119,7 +119,7 @@ fn mend_file(changing: &mut OpenWrite, name: &str) -> Result<()> {
     // Checksums that cannot be read are computed again below.
     let checksums = engine.checksums(&mut changing.view()?, &entry);
     let known = checksums.as_ref().ok().cloned().flatten();
-    let file = DataFile::without_keys(&engine.folder, &entry, &schema, known, &engine.dataset);
+    let file = DataFile::without_keys(&engine.files, &entry, &schema, known);
     // A file that cannot be read stays a problem in the report.
     let Ok(Some(FileKeys { min, max, blocks })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
         return Ok(());

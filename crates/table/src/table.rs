@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use lath_parquet::Predicate;
 
+use crate::database::remove_objects;
 use crate::error::{Error, Result};
 use crate::export::ExportReport;
 use crate::file::create_folders;
@@ -17,7 +18,7 @@ use crate::maintenance::{
 };
 use crate::read::scan::TableScan;
 use crate::read::{FoundRows, RangeScan, Snapshot};
-use crate::records::{TableOptions, TreeNames, named_snapshots, store_file};
+use crate::records::{TableOptions, TreeNames, file_place, named_snapshots, store_file};
 use crate::row::key::{Key, Keys};
 use crate::row::{TableSchema, cluster_ids};
 use crate::view::{Engine, database_path, store_path};
@@ -117,7 +118,7 @@ impl Table {
     pub fn open(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
         let engine = open_engine(existing(folder.as_ref())?, options, false, false)?;
         check_is_table(&engine)?;
-        vacuum::remove_orphans(&engine)?;
+        vacuum::remove_local_orphans(&engine)?;
         Self::start(engine, true)
     }
 
@@ -145,6 +146,11 @@ impl Table {
     /// The folder with its files.
     pub fn folder(&self) -> &Path {
         &self.engine.folder
+    }
+
+    /// The folder in which the table's files have their names; the URL if they are [in a bucket](TableOptions::cold_files).
+    pub fn location(&self) -> &Path {
+        self.engine.files.folder().location()
     }
 
     /// The columns.
@@ -376,6 +382,16 @@ impl Table {
         self.snapshot()?.export(folder)
     }
 
+    /// Removes the objects of a table whose [files are in a bucket](TableOptions::cold_files), and returns the number of files. For a table that is to
+    /// be removed with its folder: its rows are lost. [`Database::drop_table`](crate::Database::drop_table) does it for a table of a database.
+    ///
+    /// # Errors
+    /// [`Error::ForeignFiles`] if they belong to another table; failures of requests.
+    pub fn remove_objects(&self) -> Result<usize> {
+        let _no_maintenance = self.engine.lock_maintenance();
+        remove_objects(&self.engine)
+    }
+
     /// The error of the background thread's last run; `None` if it succeeded. The thread tries again.
     pub fn background_error(&self) -> Option<Error> {
         self.background.as_ref().and_then(|background| background.last_error())
@@ -405,7 +421,11 @@ pub(crate) fn open_new_engine(folder: &Path, options: TableOptions) -> Result<En
 
 fn open_engine(folder: PathBuf, options: TableOptions, read_only: bool, create: bool) -> Result<Engine> {
     let store = store_file::open_store(&store_path(&folder), &options, read_only, create)?;
-    Ok(Engine::new(folder, store, TreeNames::single_table(), options))
+    let place = match file_place(&store.snapshot()?, None)? {
+        None if create => options.cold_files.clone(),
+        place => place,
+    };
+    Engine::new(folder, store, TreeNames::single_table(), options, place.as_deref())
 }
 
 fn check_is_table(engine: &Engine) -> Result<()> {

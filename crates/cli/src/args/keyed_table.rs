@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use lath_writer::parse_byte_size;
 
 use super::{DecodeArgs, FileFormat, InputArgs, OpenArgs, OutputArgs, TextArgs};
 
@@ -102,6 +103,7 @@ Examples:
   lath table create orders --key id orders.parquet
   lath table create stock --key city,item 'stock/*.csv' --type item=string
   lath table create events --key id --cluster-by ts events.parquet
+  lath table create orders --key id --cold s3://bucket/orders orders.parquet
   lath table create empty --key id orders.parquet --no-rows";
 
 const IMPORT_HELP: &str = "\
@@ -164,6 +166,13 @@ pub(crate) struct KeyedTableArgs {
     /// Time to wait for another process that writes to the table, or, before writing, for processes that read it while none writes
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
     pub(crate) wait: Duration,
+    /// Size of the cache on the local disk of a table whose files are in a bucket, such as 10GiB, or 0 for none [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_cache_size)]
+    pub(crate) cache_bytes: Option<u64>,
+}
+
+fn parse_cache_size(text: &str) -> Result<u64, String> {
+    parse_byte_size(text).ok_or_else(|| "a size is expected, such as 512MiB, 10GiB or 0".to_owned())
 }
 
 pub(super) fn parse_wait(text: &str) -> Result<Duration, String> {
@@ -229,6 +238,9 @@ pub(crate) struct CreateArgs {
     /// Sort files by these columns before the key, so that conditions on them read little
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) cluster_by: Vec<String>,
+    /// Have the Parquet files of the table below this URL of a bucket, such as s3://bucket/prefix; a table of a database has a folder there
+    #[arg(long, value_name = "URL")]
+    pub(crate) cold: Option<String>,
     /// Take only the columns of the files
     #[arg(long)]
     pub(crate) no_rows: bool,

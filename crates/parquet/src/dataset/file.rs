@@ -1,6 +1,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -229,7 +230,7 @@ impl DatasetFile {
         };
         match version {
             Ok(version) => Ok(Some(version)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("look at", error).locate(|at| at.file = Some(Arc::clone(&self.location)))),
         }
     }
@@ -293,8 +294,14 @@ impl DatasetFile {
         }
         let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
         if let Some(store) = self.store() {
-            let (source, version) = store.open(self.listed_version()).map_err(failed)?;
-            return Ok(FileSource { bytes: Arc::new(source), version: Some(version) });
+            let (bytes, version) = match self.cached_object(store) {
+                Some(object) => object.map_err(failed)?,
+                None => {
+                    let (source, version) = store.open(self.listed_version()).map_err(failed)?;
+                    (Arc::new(source) as Arc<dyn ByteRanges>, version)
+                }
+            };
+            return Ok(FileSource { bytes, version: Some(version) });
         }
         let source = PooledFile::open(self.local_path(), &self.options.files).map_err(failed)?;
         let version = source.version().clone();
@@ -419,20 +426,24 @@ impl DatasetFile {
         }
         let known = self.listed_version().and_then(|version| Some((self.known_end(version)?, version)));
         let is_known = known.is_some();
-        let (source, version, end) = match known {
-            Some((end, version)) => {
+        let (source, version, end): (Arc<dyn ByteRanges>, _, _) = match (known, self.cached_object(store)) {
+            (Some((end, version)), None) => {
                 let source = store.open_unread(version).map_err(failed)?;
-                (source, version.clone(), Some(end))
+                (Arc::new(source), version.clone(), Some(end))
             }
-            None => {
+            (known, Some(object)) => {
+                let (source, version) = object.map_err(failed)?;
+                (source, version, known.map(|(end, _)| end))
+            }
+            (None, None) => {
                 let (source, version) = store.open(self.listed_version()).map_err(failed)?;
-                (source, version, None)
+                (Arc::new(source), version, None)
             }
         };
         let open = self.open_options().version(version.clone());
-        let parts = end.as_ref().map_or_else(Vec::new, |end| self.known_parts(&version, end, ByteRanges::len(&source)));
+        let parts = end.as_ref().map_or_else(Vec::new, |end| self.known_parts(&version, end, source.len()));
         let open = end.into_iter().fold(open, OpenOptions::end);
-        let file = open.open_store_source(KnownParts::over(Arc::new(source), parts))?;
+        let file = open.open_store_source(KnownParts::over(source, parts))?;
         if !is_known {
             self.make_known(&file, &version)?;
         }
@@ -442,6 +453,14 @@ impl DatasetFile {
             options.footers.insert(&self.location, version, file.clone());
         }
         Ok(file)
+    }
+
+    /// The object in its known version, read through the cache of objects; `None` if there is no such cache, or its version is not known.
+    fn cached_object(&self, store: &Store) -> Option<io::Result<(Arc<dyn ByteRanges>, Version)>> {
+        let cache = self.options.object_cache.as_ref()?;
+        let version = self.listed_version()?;
+        let object = store.open_unread(version);
+        Some(object.map(|object| (cache.cached(&self.location, version, Arc::new(object)), version.clone())))
     }
 
     /// The cached end of the file in `version`, from outside the process.

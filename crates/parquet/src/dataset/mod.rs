@@ -6,6 +6,7 @@ mod footers_read;
 mod known_footers;
 mod known_parts;
 mod location;
+mod object_cache;
 mod open_all;
 mod options;
 mod schema;
@@ -30,6 +31,7 @@ pub use description::DatasetDescription;
 pub use file::{DatasetFile, FileSource};
 pub use known_footers::KnownFooters;
 pub use location::{FolderFormat, PartitionColumn, Partitions, partition_directory, text_partition_directory};
+pub use object_cache::ObjectCache;
 pub use options::DatasetOptions;
 pub use schema::{Alignment, unite_schemas};
 

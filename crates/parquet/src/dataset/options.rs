@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::footers_read::FootersRead;
 use super::known_footers::KnownFooters;
+use super::object_cache::ObjectCache;
 use super::unread_file::UnreadFile;
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
@@ -30,6 +31,7 @@ pub struct DatasetOptions {
     pub(super) store: StoreOptions,
     pub(super) footers_read: FootersRead,
     pub(super) known_footers: Option<Arc<dyn KnownFooters>>,
+    pub(super) object_cache: Option<Arc<dyn ObjectCache>>,
 }
 
 impl DatasetOptions {
@@ -63,6 +65,7 @@ impl DatasetOptions {
             },
             footers_read: FootersRead::default(),
             known_footers: None,
+            object_cache: None,
         }
     }
 
@@ -146,6 +149,13 @@ impl DatasetOptions {
     #[must_use]
     pub fn known_footers(mut self, known: Arc<dyn KnownFooters>) -> Self {
         self.known_footers = Some(known);
+        self
+    }
+
+    /// Reads objects through a cache.
+    #[must_use]
+    pub fn object_cache(mut self, cache: Arc<dyn ObjectCache>) -> Self {
+        self.object_cache = Some(cache);
         self
     }
 

@@ -216,6 +216,17 @@ impl Store {
         unfinished::abort(&self.client, upload)
     }
 
+    /// Deletes the object, whatever version it has.
+    ///
+    /// # Errors
+    /// If the request fails. It is no error if there is no object.
+    pub fn delete_any(&self) -> io::Result<()> {
+        match self.client.delete(&self.path(&self.key)?) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Keys of buckets are literal; paths of web servers are parts of URLs.
     fn path(&self, key: &str) -> io::Result<Path> {
         // The parser would drop the slash, and so name another object.

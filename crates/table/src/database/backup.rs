@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use lath_store::{Durability, Snapshot, Transaction, TreeMut};
+use lath_store::{Durability, Snapshot, Store, Transaction, TreeMut};
 
 use super::Database;
 use super::dropped_tables::folder_name;
+use super::open_tables::OpenTables;
 use crate::error::{Error, Result};
-use crate::file::{UnfinishedCopy, create_folder, link_or_copy, sync_folder};
+use crate::file::{UnfinishedCopy, create_folder, sync_folder};
 use crate::records::{
-    DroppedFile, DroppedTable, Manifest, TABLES_DROPPED, TreeName, TreeNames, all_trees, file_number, named_snapshots,
-    table_number,
+    DroppedFile, DroppedTable, FILE_PLACES, FileEntry, Manifest, STATE_KEY, State, TABLES_DROPPED, TableOptions,
+    TreeName, TreeNames, all_trees, file_number, file_place, named_snapshots, table_number,
 };
 use crate::table::Table;
-use crate::view::{database_path, store_path};
+use crate::view::{Engine, database_path, store_path};
 
 /// Counts of [`Table::backup`] or [`Database::backup`].
 #[non_exhaustive]
@@ -72,12 +74,13 @@ impl Table {
             return Err(Error::PartOfDatabase { folder: engine.folder.clone() });
         }
         let snapshot = engine.store.snapshot()?;
-        Backup { source: &engine.folder, target: folder.as_ref() }.make(&snapshot, &store_path(folder.as_ref()))
+        Backup { source: &engine.folder, target: folder.as_ref(), store: &engine.store, options: &engine.options }
+            .make(&snapshot, &store_path(folder.as_ref()))
     }
 
     /// Passes the files of the last commit to `copy`, for a backup to another place than a folder, such as a bucket: a folder with copies
-    /// of these files is a table. The last one is the store, which is copied to the folder `scratch` for this; the others are the table's own,
-    /// and none of them is removed while `copy` runs.
+    /// of these files is a table. The last one is the store, which is copied to the folder `scratch` for this, as files in a bucket are; the others are
+    /// the table's own, and none of them is removed while `copy` runs.
     ///
     /// # Errors
     /// [`Error::PartOfDatabase`] for a table of a database, [`Error::Io`] and [`Error::Store`].
@@ -87,7 +90,12 @@ impl Table {
             return Err(Error::PartOfDatabase { folder: engine.folder.clone() });
         }
         let snapshot = engine.store.snapshot()?;
-        Backup { source: &engine.folder, target: scratch.as_ref() }.pass(&snapshot, &store_path(scratch.as_ref()), copy)
+        let target = scratch.as_ref();
+        Backup { source: &engine.folder, target, store: &engine.store, options: &engine.options }.pass(
+            &snapshot,
+            &store_path(target),
+            copy,
+        )
     }
 }
 
@@ -98,7 +106,8 @@ impl Database {
     /// As there.
     pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackedUp> {
         let snapshot = self.store().snapshot()?;
-        Backup { source: self.folder(), target: folder.as_ref() }.make(&snapshot, &database_path(folder.as_ref()))
+        let OpenTables { folder: source, store, options, .. } = self.tables();
+        Backup { source, target: folder.as_ref(), store, options }.make(&snapshot, &database_path(folder.as_ref()))
     }
 
     /// Passes the files of the last commit to `copy`, like [`Table::backup_files`].
@@ -107,19 +116,21 @@ impl Database {
     /// As there.
     pub fn backup_files<T>(&self, scratch: impl AsRef<Path>, copy: impl FnOnce(&[BackupFile]) -> T) -> Result<T> {
         let snapshot = self.store().snapshot()?;
-        Backup { source: self.folder(), target: scratch.as_ref() }.pass(
-            &snapshot,
-            &database_path(scratch.as_ref()),
-            copy,
-        )
+        let (target, OpenTables { folder: source, store, options, .. }) = (scratch.as_ref(), self.tables());
+        Backup { source, target, store, options }.pass(&snapshot, &database_path(target), copy)
     }
 }
+
+/// The entries of files of a table.
+type FilesByName = BTreeMap<String, Arc<FileEntry>>;
 
 /// The folders.
 #[derive(Debug)]
 struct Backup<'p> {
     source: &'p Path,
     target: &'p Path,
+    store: &'p Store,
+    options: &'p TableOptions,
 }
 
 impl Backup<'_> {
@@ -127,8 +138,8 @@ impl Backup<'_> {
     fn make(&self, snapshot: &Snapshot, store: &Path) -> Result<BackedUp> {
         let unfinished = UnfinishedCopy::begin(self.target, store)?;
         let mut made = BackedUp::default();
-        for (folder, names) in &data_files(snapshot)? {
-            self.copy_files(folder, names, &mut made)?;
+        for (number, entries) in &data_files(snapshot)? {
+            self.copy_files(&self.engine(snapshot, *number)?, entries, &mut made)?;
         }
         sync_folder(self.target)?;
         // Last, since there is no table without a store.
@@ -142,10 +153,16 @@ impl Backup<'_> {
     /// While the snapshot lives, none of its files is removed.
     fn pass<T>(&self, snapshot: &Snapshot, store: &Path, copy: impl FnOnce(&[BackupFile]) -> T) -> Result<T> {
         let mut files = Vec::new();
-        for (folder, names) in &data_files(snapshot)? {
-            for name in names {
-                let name = folder.join(name);
-                files.push(BackupFile { path: self.source.join(&name), name: with_slashes(&name) });
+        for (number, entries) in &data_files(snapshot)? {
+            let engine = self.engine(snapshot, *number)?;
+            let is_local = engine.files.url().is_none();
+            if !is_local {
+                self.copy_files(&engine, entries, &mut BackedUp::default())?;
+            }
+            for file in entries.keys() {
+                let name = relative_folder(*number).join(file);
+                let path = if is_local { engine.files.path(file) } else { self.target.join(&name) };
+                files.push(BackupFile { path, name: with_slashes(&name) });
             }
         }
         snapshot.backup(store)?;
@@ -155,35 +172,42 @@ impl Backup<'_> {
         Ok(copy(&files))
     }
 
-    fn copy_files(&self, folder: &Path, names: &BTreeSet<String>, made: &mut BackedUp) -> Result<()> {
-        let (source, target) = (self.source.join(folder), self.target.join(folder));
+    /// The files of a table.
+    fn engine(&self, snapshot: &Snapshot, number: Option<u64>) -> Result<Engine> {
+        let (trees, place) = (TreeNames::for_table(number), file_place(snapshot, number)?);
+        let (folder, options) = (self.source.join(relative_folder(number)), self.options.clone().disk_cache_bytes(0));
+        Engine::new(folder, self.store.clone(), trees, options, place.as_deref())
+    }
+
+    /// Links or copies the files of a table to its folder in the backup.
+    fn copy_files(&self, engine: &Engine, entries: &FilesByName, made: &mut BackedUp) -> Result<()> {
+        let target = self.target.join(relative_folder(engine.trees.number()));
         create_folder(&target)?;
         let mut folders = BTreeSet::from([target.clone()]);
-        for name in names {
-            let (from, to) = (source.join(name), target.join(name));
+        for (name, entry) in entries {
+            let to = target.join(name);
             if let Some(parent) = to.parent()
                 && folders.insert(parent.to_owned())
             {
                 create_folder(parent)?;
             }
-            made.links += usize::from(link_or_copy(&from, &to)?);
+            made.links += usize::from(engine.files.copy_to(entry, &to)?);
             made.files += 1;
         }
         folders.iter().try_for_each(|folder| sync_folder(folder))
     }
 }
 
-/// The files of a commit and of its named snapshots, by their folders relative to the backup.
-fn data_files(snapshot: &Snapshot) -> Result<BTreeMap<PathBuf, BTreeSet<String>>> {
+/// The files of a commit and of its named snapshots by their names, for each table by its number.
+fn data_files(snapshot: &Snapshot) -> Result<BTreeMap<Option<u64>, FilesByName>> {
     let versions = named_snapshots(snapshot)?;
-    let mut files: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    let mut files: BTreeMap<Option<u64>, FilesByName> = BTreeMap::new();
     for version in versions.iter().chain([snapshot]) {
         for trees in all_trees(version)? {
-            let folder = relative_folder(&trees);
             // Databases have a folder for each table, also for one without files.
-            let names = files.entry(folder).or_default();
+            let entries = files.entry(trees.number()).or_default();
             let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
-            names.extend(manifest.files().iter().map(|file| file.name.clone()));
+            entries.extend(manifest.files().iter().map(|file| (file.name.clone(), Arc::clone(file))));
         }
     }
     Ok(files)
@@ -195,8 +219,8 @@ fn with_slashes(path: &Path) -> String {
 }
 
 /// The folder of a table, relative to the backup.
-fn relative_folder(trees: &TreeNames) -> PathBuf {
-    trees.number().map(folder_name).map_or_else(PathBuf::new, PathBuf::from)
+fn relative_folder(number: Option<u64>) -> PathBuf {
+    number.map(folder_name).map_or_else(PathBuf::new, PathBuf::from)
 }
 
 /// Removes the records of dropped files and tables from a backup, except the ones that its named snapshots need. These get stamp 0: the
@@ -208,7 +232,9 @@ fn settle_dropped(path: &Path) -> Result<()> {
     let mut transaction = store.begin()?;
     for trees in all_trees(&snapshot)? {
         settle_files(&mut transaction, &trees, &named)?;
+        settle_place(&mut transaction, &trees)?;
     }
+    transaction.drop_tree(FILE_PLACES)?;
     settle_tables(&mut transaction, &named)?;
     drop((snapshot, named));
     Ok(transaction.commit_with(Durability::Sync)?)
@@ -227,6 +253,17 @@ fn settle_files(transaction: &mut Transaction, trees: &TreeNames, named: &[Snaps
         } else if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
             dropped.put(&key, &DroppedFile { stamp: 0, ..file }.to_bytes())?;
         }
+    }
+    Ok(())
+}
+
+/// The copy has its files in its folder.
+fn settle_place(transaction: &mut Transaction, trees: &TreeNames) -> Result<()> {
+    let Some(mut meta) = transaction.existing_tree(trees.get(TreeName::Meta))? else { return Ok(()) };
+    if let Some(state) = meta.get(STATE_KEY)?.map(State::from_bytes).transpose()?
+        && state.is_in_bucket
+    {
+        meta.put(STATE_KEY, &State { is_in_bucket: false, ..state }.to_bytes())?;
     }
     Ok(())
 }

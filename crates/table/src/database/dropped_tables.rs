@@ -3,11 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use lath_store::{Durability, Snapshot, Store};
+use lath_store::Snapshot;
 
+use super::open_tables::OpenTables;
 use crate::error::{Error, Result};
 use crate::file::entries;
-use crate::records::{DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots};
+use crate::publish::MetadataFolder;
+use crate::records::{
+    DroppedTable, FILE_PLACES, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots,
+};
+use crate::view::Engine;
 
 /// The name of the folder with the files of a table.
 pub(crate) fn folder_name(number: u64) -> String {
@@ -15,7 +20,8 @@ pub(crate) fn folder_name(number: u64) -> String {
 }
 
 /// Removes the folders of dropped tables that no snapshot needs, in this or another process, and returns how many files were in them.
-pub(crate) fn remove(store: &Store, database: &Path, durability: Durability) -> Result<usize> {
+pub(crate) fn remove(tables: &OpenTables) -> Result<usize> {
+    let store = &tables.store;
     let stats = store.stats()?;
     let unneeded = {
         let snapshot = store.snapshot()?;
@@ -37,14 +43,18 @@ pub(crate) fn remove(store: &Store, database: &Path, durability: Durability) -> 
     store.sync()?;
     let mut removed = 0;
     for &number in &unneeded {
-        removed += remove_folder(&database.join(folder_name(number)))?;
+        let engine = tables.engine(number)?;
+        removed += remove_objects(&engine)?;
+        removed += remove_folder(&engine.folder)?;
     }
     let mut transaction = store.begin()?;
-    let mut dropped = transaction.tree(TABLES_DROPPED)?;
-    for number in unneeded {
-        dropped.remove(&file_key(number))?;
+    for &number in &unneeded {
+        transaction.tree(TABLES_DROPPED)?.remove(&file_key(number))?;
+        if let Some(mut places) = transaction.existing_tree(FILE_PLACES)? {
+            places.remove(&file_key(number))?;
+        }
     }
-    transaction.commit_with(durability)?;
+    transaction.commit_with(tables.options.durability)?;
     Ok(removed)
 }
 
@@ -65,6 +75,16 @@ fn is_in_any(number: u64, snapshots: &[Snapshot]) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Removes what a table has in a bucket, and returns the number of files.
+pub(crate) fn remove_objects(engine: &Engine) -> Result<usize> {
+    if engine.files.url().is_none() {
+        return Ok(0);
+    }
+    engine.files.claim()?;
+    MetadataFolder::new(&engine.files)?.remove_all()?;
+    engine.files.remove_all()
 }
 
 /// Number of files with rows in a folder, and in folders in it; `None` if it is not there.

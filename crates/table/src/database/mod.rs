@@ -32,6 +32,7 @@ use crate::view::{Engine, database_path, store_path};
 use crate::write::OpenWrite;
 
 pub use self::backup::{BackedUp, BackupFile};
+pub(crate) use self::dropped_tables::remove_objects;
 pub use self::snapshot::DatabaseSnapshot;
 pub use self::transaction::DatabaseTransaction;
 
@@ -135,6 +136,10 @@ impl Database {
         Ok(Self { tables: Arc::new(tables) })
     }
 
+    pub(crate) fn tables(&self) -> &OpenTables {
+        &self.tables
+    }
+
     pub(crate) fn store(&self) -> &Store {
         &self.tables.store
     }
@@ -232,7 +237,7 @@ impl Database {
         }
         let number =
             read_state(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
-        let engine = Arc::new(self.tables.engine(number));
+        let engine = Arc::new(self.tables.new_engine(number)?);
         create_folder(&self.tables.folder, &engine.folder)?;
         let state = DatabaseState { next_table: number + 1 };
         transaction.tree(DATABASE)?.put(STATE_KEY, &state.to_bytes())?;
@@ -278,7 +283,7 @@ impl Database {
         self.tables.lock().remove(&number);
         drop(maintenance);
         drop(table);
-        dropped_tables::remove(&self.tables.store, &self.tables.folder, self.tables.options.durability).map(drop)
+        dropped_tables::remove(&self.tables).map(drop)
     }
 
     /// Begins a transaction over several tables. Waits until any other open transaction of the database has ended.
@@ -326,8 +331,7 @@ impl Database {
         for table in tables {
             removed += table.vacuum()?;
         }
-        let OpenTables { store, folder, options, .. } = &*self.tables;
-        Ok(removed + dropped_tables::remove(store, folder, options.durability)?)
+        Ok(removed + dropped_tables::remove(&self.tables)?)
     }
 
     /// Makes all commits so far durable, whatever their durability.

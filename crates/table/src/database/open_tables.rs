@@ -9,7 +9,9 @@ use lath_store::{Snapshot, Store};
 use super::dropped_tables;
 use crate::error::{Error, Result};
 use crate::maintenance::vacuum;
-use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, TreeNames, store_file};
+use crate::records::{
+    DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, TreeNames, file_place, store_file,
+};
 use crate::table::Table;
 use crate::view::{Engine, database_path};
 
@@ -35,8 +37,8 @@ impl OpenTables {
         if !read_only {
             // Now, as no thread writes files yet.
             for (_, number) in list_tables(&snapshot)? {
-                let engine = database.engine(number);
-                vacuum::remove_orphans(&engine)?;
+                let engine = database.engine(number)?;
+                vacuum::remove_local_orphans(&engine)?;
                 database.lock().insert(number, Table::start(engine, true)?);
             }
         }
@@ -47,9 +49,22 @@ impl OpenTables {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn engine(&self, number: u64) -> Engine {
-        let folder = table_folder(&self.folder, number);
-        Engine::new(folder, self.store.clone(), TreeNames::database_table(number), self.options.clone())
+    /// A table of the database, or one that was dropped and that a snapshot has.
+    pub(crate) fn engine(&self, number: u64) -> Result<Engine> {
+        // The newest commit says where the files are: in a backup they are elsewhere than its named snapshots say.
+        self.engine_at(number, file_place(&self.store.snapshot()?, Some(number))?)
+    }
+
+    /// A table that is about to be created.
+    pub(crate) fn new_engine(&self, number: u64) -> Result<Engine> {
+        let name = dropped_tables::folder_name(number);
+        let below = |url: &String| format!("{}/{name}", url.trim_end_matches('/'));
+        self.engine_at(number, self.options.cold_files.as_ref().map(below))
+    }
+
+    fn engine_at(&self, number: u64, place: Option<String>) -> Result<Engine> {
+        let (folder, trees) = (table_folder(&self.folder, number), TreeNames::database_table(number));
+        Engine::new(folder, self.store.clone(), trees, self.options.clone(), place.as_deref())
     }
 
     /// The table that a commit has under this name.
@@ -60,7 +75,7 @@ impl OpenTables {
             return Ok(table.clone());
         }
         // A database that is open for writing lacks dropped tables alone; snapshots still have their rows.
-        let table = Table::start(self.engine(number), false)?;
+        let table = Table::start(self.engine(number)?, false)?;
         if self.read_only {
             tables.insert(number, table.clone());
         }

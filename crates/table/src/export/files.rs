@@ -10,12 +10,12 @@ use lath_writer::{AtomicFile, AtomicFiles, ParquetWriter, UncommittedFiles, Writ
 
 use super::assert_empty;
 use crate::error::{Error, Result};
-use crate::file::{DataFile, link_or_copy};
+use crate::file::{DataFile, exported_name};
 use crate::read::Snapshot;
 use crate::records::FileEntry;
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, batch, with_id};
-use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows, exported_name};
+use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
 
 /// The numbers that the Iceberg specification has for the columns of position deletes.
 const FILE_PATH_ID: u32 = 2_147_483_546;
@@ -109,7 +109,7 @@ impl Export<'_> {
             self.exported.files += 1;
             let path = self.files.path(format!("data/{}", exported_name(&entry.name)))?;
             if entry.schema == View::schema(&self.view).version() {
-                self.exported.links += usize::from(link_or_copy(&self.engine.path(&entry.name), &path)?);
+                self.exported.links += usize::from(self.engine.files.copy_to(entry, &path)?);
                 self.write_deletes(entry, &dead)?;
             } else {
                 let file = self.engine.cold(&mut self.view, entry)?;

@@ -1,16 +1,16 @@
 //! Reads one Parquet file of a table.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use lath_parquet::{BlockChecksums, DatasetFile, DatasetOptions, Scan, ScanBatches};
+use lath_parquet::{BlockChecksums, DatasetFile, Scan, ScanBatches};
 
 use super::blocks::ColdBlocks;
+use super::files::Files;
 use crate::error::{Error, Result};
 use crate::records::{BLOCK_ROWS, BlockKeys, FileEntry};
 use crate::row::{ROW_NUMBER, TableSchema, Upgrade, as_type};
@@ -29,49 +29,40 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
-    /// Finds the file in the table's folder.
+    /// Finds the file among the table's.
     pub(crate) fn find(
-        folder: &Path,
+        files: &Files,
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
         keys: BlockKeys,
         checksums: Option<Arc<BlockChecksums>>,
-        options: &DatasetOptions,
     ) -> Result<Self> {
-        let path = folder.join(&entry.name);
         if keys.len() as u64 != entry.rows.div_ceil(BLOCK_ROWS) {
+            let path = files.path(&entry.name);
             return Err(Error::corrupt(format!("{} has another number of blocks than its entry says", path.display())));
         }
-        Self::with_keys(&path, entry, schema, keys, checksums, options)
+        Self::with_keys(files, entry, schema, keys, checksums)
     }
 
     /// The file without the keys of its blocks, so that it has no lookups by key.
     pub(crate) fn without_keys(
-        folder: &Path,
+        files: &Files,
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
         checksums: Option<Arc<BlockChecksums>>,
-        options: &DatasetOptions,
     ) -> Result<Self> {
         let keys = BlockKeys::new(entry.is_by_key());
-        Self::with_keys(&folder.join(&entry.name), entry, schema, keys, checksums, options)
+        Self::with_keys(files, entry, schema, keys, checksums)
     }
 
     fn with_keys(
-        path: &Path,
+        files: &Files,
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
         keys: BlockKeys,
         checksums: Option<Arc<BlockChecksums>>,
-        options: &DatasetOptions,
     ) -> Result<Self> {
-        let file = DatasetFile::find(path, options)?.into_iter().next();
-        let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
-        if file.size().is_some_and(|bytes| bytes != entry.bytes) {
-            let bytes = file.size().unwrap_or_default();
-            let what = format!("{} has {bytes} bytes, and its entry says {}", path.display(), entry.bytes);
-            return Err(Error::corrupt(what));
-        }
+        let file = files.find(entry)?;
         let is_verified = checksums.is_some();
         let file = match checksums {
             Some(checksums) => file.verified(checksums),

@@ -30,12 +30,12 @@ use self::take::{Source, examine};
 pub use self::watch::ImportProgress;
 pub(crate) use self::watch::Watch;
 use crate::error::{Error, Result};
-use crate::file::sync_folder;
+use crate::file::{DATA_FOLDER, sync_folder};
 use crate::maintenance::remove_unnamed;
 use crate::records::TableOptions;
 use crate::row::{TableSchema, as_type, batch};
 use crate::table::{Table, open_new_engine};
-use crate::view::{DATA_FOLDER, Engine, database_path};
+use crate::view::{Engine, database_path};
 use crate::write::{NewFiles, OpenWrite};
 
 /// Options of [`Table::import`].
@@ -195,6 +195,11 @@ pub(crate) fn import_files(
     watch: &mut Watch<'_>,
 ) -> Result<ImportReport> {
     let engine = Arc::clone(write.engine());
+    if let Some(url) = engine.files.url() {
+        return Err(Error::import(format!(
+            "an import links files, which have to be on the local disk, and this table has its files in {url}: create a table with the files' rows"
+        )));
+    }
     let schema = Arc::clone(write.schema());
     // Leftovers of a killed import. The table has no commit, so that nothing reads its files.
     remove_unnamed(&engine)?;
@@ -225,7 +230,7 @@ pub(crate) fn import_files(
         report.linked += usize::from(taken.add(write, &mut files, found, import.copy)?);
     }
     if report.files > 0 {
-        sync_folder(&engine.path(DATA_FOLDER))?;
+        sync_folder(&engine.files.path(DATA_FOLDER))?;
     }
     write.keep_on_commit(files);
     Ok(report)

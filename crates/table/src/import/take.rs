@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lath_parquet::{BlockChecksums, ChecksummedWriter, Dataset, DatasetFile, DatasetOptions, DeleteMask};
+use lath_writer::UncommittedFiles;
 
 use super::file_keys::{KeysOfRows, for_each_key};
 use super::schema::difference;
 use super::watch::Watch;
 use crate::error::{Error, Result};
-use crate::file::{DataFile, copy_file, link_or_copy};
+use crate::file::{DataFile, Files, copy_file, link_or_copy};
 use crate::records::{FileEntry, NO_ORDER};
 use crate::row::TableSchema;
 use crate::write::{NewFile, NewFiles, OpenWrite};
@@ -73,6 +74,7 @@ pub(super) fn examine(
         max: Vec::new(),
         order: Vec::new(),
         is_checksummed: false,
+        tag: String::new(),
     };
     let taken = TakenFile { path, entry, deleted };
     let mut keys = KeysOfRows::default();
@@ -120,7 +122,9 @@ impl TakenFile {
         options: &DatasetOptions,
         visit: impl FnMut(u64, Option<&[u8]>) -> Result<()>,
     ) -> Result<()> {
-        let file = DataFile::without_keys(Path::new(""), &self.entry, schema, None, options)?;
+        // Its entry has the whole path.
+        let files = Files::in_folder(PathBuf::new(), options.clone(), UncommittedFiles::new());
+        let file = DataFile::without_keys(&files, &self.entry, schema, None)?;
         let columns = schema.key().columns();
         for_each_key(schema, file.numbered(file.scan(columns)?, columns)?, visit)
     }
@@ -128,7 +132,7 @@ impl TakenFile {
     /// Gives the file a name in the table, and adds it. Returns whether it is a link.
     pub(super) fn add(self, write: &mut OpenWrite, files: &mut NewFiles, keys: KeysOfRows, copy: bool) -> Result<bool> {
         let engine = Arc::clone(write.engine());
-        engine.create_data_folder()?;
+        engine.files.prepare()?;
         let (number, name) = engine.new_file(write.state());
         let path = files.begin(name.clone());
         let is_link = match copy {

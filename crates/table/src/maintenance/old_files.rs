@@ -5,9 +5,9 @@ use std::sync::Arc;
 use lath_store::Durability;
 
 use crate::error::Result;
-use crate::file::{link_or_copy, sync_folder};
+use crate::file::{DATA_FOLDER, is_old_file_name, link_or_copy, sync_folder};
 use crate::records::FileEntry;
-use crate::view::{DATA_FOLDER, Engine, is_old_file_name};
+use crate::view::Engine;
 use crate::write::OpenWrite;
 
 /// Gives these files new numbers and names, in one commit. The old names are dropped like files that were merged, so that readers, named snapshots and
@@ -19,12 +19,12 @@ pub(crate) fn move_old_files(engine: &Arc<Engine>) -> Result<()> {
     if old.is_empty() {
         return Ok(());
     }
-    engine.create_data_folder()?;
+    engine.files.prepare()?;
     for entry in old {
         let (number, name) = engine.new_file(changing.state());
-        link_or_copy(&engine.path(&entry.name), &engine.path(&name))?;
+        link_or_copy(&engine.files.path(&entry.name), &engine.files.path(&name))?;
         changing.move_file(&entry, number, name)?;
     }
-    sync_folder(&engine.path(DATA_FOLDER))?;
+    sync_folder(&engine.files.path(DATA_FOLDER))?;
     changing.commit(Durability::Sync)
 }

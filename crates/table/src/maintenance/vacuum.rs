@@ -1,18 +1,15 @@
 //! Files that no reader needs are removed.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use lath_store::{HeldSpace, Holder, Snapshot, Stats};
 
-use crate::error::{Error, Result};
-use crate::file::file_names;
+use crate::error::Result;
 use crate::publish::oldest_commit;
 use crate::records::{DroppedFile, Manifest, TreeName, file_key, file_number, named_snapshots};
-use crate::view::{DATA_FOLDER, Engine, is_file_name};
+use crate::view::Engine;
 use crate::write::OpenWrite;
 
 /// The store's free space stays with it up to this much, or up to one part in [`KEPT_PART`] of the table's size.
@@ -40,7 +37,12 @@ pub(crate) enum Activity {
 /// Removes files that no reader needs, and returns their number; then gives back the store's free space if it has much.
 pub(crate) fn vacuum(engine: &Arc<Engine>, activity: Activity) -> Result<usize> {
     let stats = engine.store.stats()?;
-    let removed = remove_dropped(engine, &stats)?;
+    let mut removed = remove_dropped(engine, &stats)?;
+    // Opening the table sends no request, so that it does not look for objects without a commit.
+    if activity == Activity::ByHand && engine.files.url().is_some() {
+        let _one_at_a_time = engine.lock_maintenance();
+        removed += remove_orphans(engine)?;
+    }
     give_space_back(engine, &stats, activity)?;
     Ok(removed)
 }
@@ -102,12 +104,7 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
     drop(snapshot);
     engine.store.sync()?;
     for (_, file) in &unneeded {
-        let path = engine.path(&file.name);
-        match fs::remove_file(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::io("remove", &path)(error)),
-        }
+        engine.files.remove(&file.name)?;
     }
     let mut changing = OpenWrite::begin(engine)?;
     let mut tree = changing.dropped_tree()?;
@@ -129,23 +126,24 @@ pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
     remove_unnamed(engine)
 }
 
+/// As [`remove_orphans`] for files in the table's folder, when it is opened. That sends no request for objects.
+pub(crate) fn remove_local_orphans(engine: &Engine) -> Result<usize> {
+    if engine.files.url().is_some() { Ok(0) } else { remove_orphans(engine) }
+}
+
 /// Removes files that neither the newest commit nor a snapshot names. No process reads an older commit.
 pub(crate) fn remove_unnamed(engine: &Engine) -> Result<usize> {
     let mut removed = 0;
     for name in orphans(engine)? {
-        let path = engine.path(&name);
-        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        engine.files.remove(&name)?;
         removed += 1;
     }
     Ok(removed)
 }
 
-/// Files in the folder that are called as the table's, that neither the newest commit nor a snapshot names, and that are not being written.
+/// Files that are called as the table's, that neither the newest commit nor a snapshot names, and that are not being written.
 pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
-    let mut found = file_names(&engine.folder)?;
-    let data = file_names(&engine.folder.join(DATA_FOLDER))?;
-    found.extend(data.into_iter().map(|name| format!("{DATA_FOLDER}/{name}")));
-    found.retain(|name| is_file_name(name));
+    let mut found = engine.files.names()?;
     // An existing file's name is among these until a commit has it. A file that is not complete has a longer name.
     let writing = engine.writing_files().clone();
     let known = known_names(engine, &engine.store.snapshot()?)?;

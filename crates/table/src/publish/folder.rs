@@ -1,16 +1,13 @@
 //! The folder with the metadata of a published table.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use lath_iceberg::{Snapshot, TableMetadata};
 
 use crate::error::{Error, Result};
-use crate::file::{create_folder, file_names, sync_folder};
-use crate::view::Engine;
+use crate::file::{FileFolder, Files};
 
 /// The name of the folder, as Iceberg prescribes it.
 const FOLDER: &str = "metadata";
@@ -58,7 +55,7 @@ impl Part {
 /// The folder with the metadata of a published table.
 #[derive(Debug)]
 pub(crate) struct MetadataFolder {
-    path: PathBuf,
+    folder: FileFolder,
     /// The folder of the table, as metadata names it.
     location: String,
 }
@@ -85,12 +82,12 @@ impl CurrentMetadata {
 }
 
 impl MetadataFolder {
-    pub(crate) fn new(engine: &Engine) -> Result<Self> {
-        let folder = &engine.folder;
-        let location = folder.to_str().ok_or_else(|| {
-            Error::publish(format!("the path {} is not UTF-8, and metadata of Iceberg names it", folder.display()))
+    pub(crate) fn new(files: &Files) -> Result<Self> {
+        let location = files.folder().location();
+        let location = location.to_str().ok_or_else(|| {
+            Error::publish(format!("the path {} is not UTF-8, and metadata of Iceberg names it", location.display()))
         })?;
-        Ok(Self { path: folder.join(FOLDER), location: location.to_owned() })
+        Ok(Self { folder: files.folder().below(FOLDER), location: location.to_owned() })
     }
 
     /// The folder of the table.
@@ -104,13 +101,13 @@ impl MetadataFolder {
     }
 
     pub(crate) fn file_path(&self, number: u64) -> PathBuf {
-        self.path.join(metadata_name(number))
+        self.folder.path(&metadata_name(number))
     }
 
     /// The newest metadata; `None` if the folder has none. Metadata of another program is an error.
     pub(crate) fn current(&self) -> Result<Option<CurrentMetadata>> {
         let mut newest = None;
-        for name in self.names()? {
+        for name in self.folder.names()? {
             if !name.ends_with(".metadata.json") && !name.ends_with(".metadata.json.gz") {
                 continue;
             }
@@ -129,64 +126,45 @@ impl MetadataFolder {
     }
 
     fn foreign(&self, name: &str) -> Error {
-        Error::ForeignMetadata { path: self.path.join(name) }
+        Error::ForeignMetadata { path: self.folder.path(name) }
     }
 
     /// Reads a file of the folder.
-    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.path.join(name);
-        fs::read(&path).map_err(Error::io("read", &path))
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
+        self.folder.read(name)
     }
 
     /// Makes the folder if it does not exist.
     pub(super) fn create(&self) -> Result<()> {
-        if self.path.is_dir() { Ok(()) } else { create_folder(&self.path) }
+        self.folder.create()
     }
 
     /// Writes a file that no metadata names yet. Its name becomes durable with [`sync`](Self::sync).
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.path.join(name);
-        let write = || {
-            let mut file = fs::File::create(&path)?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        };
-        write().map_err(Error::io("write", &path))
+        self.folder.write(name, bytes)
     }
 
     pub(super) fn sync(&self) -> Result<()> {
-        sync_folder(&self.path)
+        self.folder.sync()
     }
 
     /// Writes the metadata file with this number, which does not exist, and then the hint.
     pub(super) fn commit(&self, number: u64, metadata: &TableMetadata) -> Result<()> {
         let name = metadata_name(number);
-        let partial = format!(".{name}.partial");
-        self.write(&partial, &metadata.to_bytes()?)?;
-        if self.path.join(&name).exists() {
+        if !self.folder.write_new(&name, &metadata.to_bytes()?)? {
             return Err(self.foreign(&name));
         }
-        self.rename(&partial, &name)?;
-        self.sync()?;
         self.write_hint(number)
     }
 
     /// Makes the hint name the metadata file with this number.
     pub(super) fn write_hint(&self, number: u64) -> Result<()> {
-        let partial = format!(".{HINT}.partial");
-        self.write(&partial, number.to_string().as_bytes())?;
-        self.rename(&partial, HINT)?;
-        self.sync()
+        self.folder.replace(HINT, number.to_string().as_bytes())
     }
 
     /// Whether the hint names the metadata file with this number.
     pub(super) fn has_hint(&self, number: u64) -> bool {
-        fs::read_to_string(self.path.join(HINT)).is_ok_and(|text| text.trim() == number.to_string())
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let to = self.path.join(to);
-        fs::rename(self.path.join(from), &to).map_err(Error::io("write", &to))
+        self.folder.read(HINT).is_ok_and(|text| text.trim_ascii() == number.to_string().as_bytes())
     }
 
     /// Removes what no snapshot of `metadata`, which the file with this number has, needs. Older metadata files stay for `keep`.
@@ -198,13 +176,18 @@ impl MetadataFolder {
                 .extend(snapshot.summary.get(PARTS).into_iter().flat_map(|parts| parts.split(' ').map(str::to_owned)));
         }
         let now = SystemTime::now();
-        for name in self.names()? {
-            let is_old = match metadata_number(&name) {
-                Some(older) => older + 1 < number && self.is_older(&name, now, keep),
-                None => (Part::has_name(&name) && !needed.contains(&name)) || is_partial(&name),
+        for file in self.folder.files()? {
+            let name = &file.name;
+            let is_expired = || {
+                let written = self.folder.modified(&file);
+                written.is_some_and(|written| now.duration_since(written).is_ok_and(|age| age > keep))
+            };
+            let is_old = match metadata_number(name) {
+                Some(older) => older + 1 < number && is_expired(),
+                None => (Part::has_name(name) && !needed.contains(name)) || is_partial(name),
             };
             if is_old {
-                self.remove(&name)?;
+                self.folder.remove(name)?;
             }
         }
         Ok(())
@@ -213,40 +196,15 @@ impl MetadataFolder {
     /// Removes all files that publications have written.
     pub(crate) fn remove_all(&self) -> Result<()> {
         // Without the hint first, so that no reader finds half of the rest.
-        self.remove(HINT)?;
-        for name in self.names()? {
+        self.folder.remove(HINT)?;
+        for name in self.folder.names()? {
             if metadata_number(&name).is_some() || Part::has_name(&name) || is_partial(&name) {
-                self.remove(&name)?;
+                self.folder.remove(&name)?;
             }
         }
-        match fs::remove_dir(&self.path) {
-            Err(error) if !is_expected(error.kind()) => Err(Error::io("remove", &self.path)(error)),
-            _ => Ok(()),
-        }
+        // Other programs may have left files in the folder.
+        self.folder.remove_empty()
     }
-
-    fn is_older(&self, name: &str, now: SystemTime, keep: Duration) -> bool {
-        let written = fs::metadata(self.path.join(name)).and_then(|metadata| metadata.modified());
-        written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > keep))
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        let path = self.path.join(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &path)(error)),
-            _ => Ok(()),
-        }
-    }
-
-    /// The names of the files; none if the folder does not exist.
-    fn names(&self) -> Result<Vec<String>> {
-        file_names(&self.path)
-    }
-}
-
-/// Other programs may have left files in the folder.
-fn is_expected(kind: io::ErrorKind) -> bool {
-    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty)
 }
 
 fn metadata_name(number: u64) -> String {

@@ -31,7 +31,7 @@ pub(super) fn data_file(
     let checksums = engine.checksums(&mut Arc::clone(newest), entry).unwrap_or_default();
     let is_verified = checksums.is_some();
     let stored = schema.with_version(entry.schema)?;
-    let file = DataFile::without_keys(&engine.folder, entry, schema, checksums, &engine.dataset)?.file().open()?;
+    let file = DataFile::without_keys(&engine.files, entry, schema, checksums)?.file().open()?;
     check_numbers(file.schema(), &stored, entry)?;
     if !is_verified {
         return Ok(described);
@@ -79,7 +79,7 @@ pub(super) fn has_numbers(
     entry: &FileEntry,
 ) -> Result<bool> {
     let checksums = engine.checksums(&mut Arc::clone(newest), entry).unwrap_or_default();
-    let file = DataFile::without_keys(&engine.folder, entry, schema, checksums, &engine.dataset)?.file().open()?;
+    let file = DataFile::without_keys(&engine.files, entry, schema, checksums)?.file().open()?;
     Ok(check_numbers(file.schema(), &*schema.with_version(entry.schema)?, entry).is_ok())
 }
 

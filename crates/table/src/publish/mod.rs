@@ -94,7 +94,7 @@ pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<u64>> {
     let Some(setting) = setting(engine)? else { return Ok(None) };
     let mut oldest = None;
     if setting.iceberg {
-        let current = MetadataFolder::new(engine)?.current()?;
+        let current = MetadataFolder::new(&engine.files)?.current()?;
         oldest = current.and_then(|current| current.commits().min());
     }
     if setting.delta {

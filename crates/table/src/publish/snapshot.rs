@@ -28,7 +28,8 @@ const MAIN: &str = "main";
 
 /// Publishes a commit, unless it is published already. Returns the metadata file, and the version of the table that it shows.
 pub(super) fn publish(engine: &Arc<Engine>, files: &CommitFiles<'_>, setting: Publishing) -> Result<(PathBuf, u64)> {
-    let folder = MetadataFolder::new(engine)?;
+    let folder = MetadataFolder::new(&engine.files)?;
+    engine.files.claim()?;
     folder.create()?;
     let current = folder.current()?;
     let schema = iceberg_schema(files.schema(), setting.map_types)?;

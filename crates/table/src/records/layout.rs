@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 /// The format that this version writes. Later formats are refused.
 pub(crate) const FORMAT: u32 = 6;
 
+/// The format of a table whose files are in a bucket, which is otherwise the same.
+const BUCKET_FORMAT: u32 = 7;
+
 /// The oldest format that this version reads. In it, all files are in key order.
 pub(crate) const OLDEST_FORMAT: u32 = 3;
 
@@ -88,6 +91,11 @@ impl TreeNames {
     fn with_prefix(number: Option<u64>, prefix: String) -> Self {
         let names = TreeName::ALL.map(|name| format!("{prefix}{}", name.suffix()));
         Self { number, prefix, names }
+    }
+
+    /// The trees of a table of a database, by its number, or of the only table of a folder.
+    pub(crate) fn for_table(number: Option<u64>) -> Self {
+        number.map_or_else(Self::single_table, Self::database_table)
     }
 
     /// The number of the table, if it is one of a database.
@@ -182,6 +190,8 @@ pub(crate) struct State {
     pub(crate) feed: Option<Feed>,
     /// The numbers of the columns by which new files are sorted before the key; none if they are sorted by the key alone.
     pub(crate) cluster: Vec<u32>,
+    /// Whether the files are in a bucket: `FILE_PLACES` says where.
+    pub(crate) is_in_bucket: bool,
 }
 
 /// Retention of the change feed.
@@ -198,7 +208,8 @@ pub(crate) struct Feed {
 impl State {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
-        record.u32(FORMAT).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
+        let format = if self.is_in_bucket { BUCKET_FORMAT } else { FORMAT };
+        record.u32(format).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
         record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes);
         // No commit has the number 0.
         let (from, max_commits, max_rows) =
@@ -210,8 +221,10 @@ impl State {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the state", bytes)?;
-        check_format(record.u32()?)?;
+        let format = record.u32()?;
+        check_format(format)?;
         Ok(Self {
+            is_in_bucket: format == BUCKET_FORMAT,
             incarnation: record.u64()?,
             stamp: record.u64()?,
             hot_stamp: record.u64()?,
@@ -229,9 +242,9 @@ impl State {
 }
 
 fn check_format(found: u32) -> Result<()> {
-    match (OLDEST_FORMAT..=FORMAT).contains(&found) {
+    match (OLDEST_FORMAT..=BUCKET_FORMAT).contains(&found) {
         true => Ok(()),
-        false => Err(Error::Format { found, oldest: OLDEST_FORMAT, known: FORMAT }),
+        false => Err(Error::Format { found, oldest: OLDEST_FORMAT, known: BUCKET_FORMAT }),
     }
 }
 
@@ -276,6 +289,8 @@ pub(crate) struct FileEntry {
     pub(crate) order: Vec<u32>,
     /// Whether the checksums of its blocks are kept; false for files that were written in format 4 or before.
     pub(crate) is_checksummed: bool,
+    /// The ETag of an object; empty for a local file.
+    pub(crate) tag: String,
 }
 
 /// In place of the columns by which the rows of a file are sorted: they are in no order. No column has this number.
@@ -287,7 +302,11 @@ impl FileEntry {
         record.bytes(self.name.as_bytes()).u32(self.schema).u32(self.level).u64(self.rows).u64(self.bytes);
         record.u64(self.masked).u64(self.mask_stamp).u64(self.born).bytes(&self.min).bytes(&self.max);
         put_ids(&mut record, &self.order);
-        record.u32(self.is_checksummed.into()).finish()
+        record.u32(self.is_checksummed.into());
+        if !self.tag.is_empty() {
+            record.bytes(self.tag.as_bytes());
+        }
+        record.finish()
     }
 
     pub(crate) fn from_bytes(number: u64, bytes: &[u8]) -> Result<Self> {
@@ -306,6 +325,7 @@ impl FileEntry {
             max: record.bytes()?.to_vec(),
             order: read_ids(&mut record)?,
             is_checksummed: !record.is_at_end() && record.u32()? == 1,
+            tag: if record.is_at_end() { String::new() } else { record.text()?.to_owned() },
         })
     }
 

@@ -3,6 +3,7 @@
 mod block_index;
 mod block_keys;
 mod change;
+mod file_places;
 mod index;
 mod layout;
 mod manifest;
@@ -14,6 +15,7 @@ pub(crate) mod store_file;
 pub(crate) use self::block_index::{BLOCK_ROWS, BlockIndex};
 pub(crate) use self::block_keys::{BlockKeys, KeyBounds};
 pub(crate) use self::change::{Change, ChangeKind};
+pub(crate) use self::file_places::{FILE_PLACES, file_place, put_file_place};
 pub(crate) use self::index::{Index, IndexEntry, row_key};
 pub(crate) use self::layout::{
     DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, NO_ORDER, STATE_KEY, State, TABLES,

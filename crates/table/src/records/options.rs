@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lath_parquet::Runtime;
 pub use lath_store::Durability;
-use lath_writer::{Codec, Profile, WriteOptions};
+use lath_writer::{Codec, Profile, UncommittedFiles, WriteOptions};
 
 /// Options for opening a table and for its background thread.
 ///
@@ -25,9 +25,12 @@ pub struct TableOptions {
     pub(crate) deleted_percent: u32,
     pub(crate) bulk_rows: u64,
     pub(crate) cache_bytes: u64,
+    pub(crate) disk_cache_bytes: u64,
     pub(crate) runtime: Option<Runtime>,
     pub(crate) write: WriteOptions,
     pub(crate) wait: Duration,
+    pub(crate) cold_files: Option<String>,
+    pub(crate) uncommitted: UncommittedFiles,
     pub(crate) store: lath_store::Options,
 }
 
@@ -51,6 +54,8 @@ impl TableOptions {
     pub const DEFAULT_BULK_ROWS: u64 = 1 << 16;
     /// Default for [`cache_bytes`](Self::cache_bytes): 256 MiB.
     pub const DEFAULT_CACHE_BYTES: u64 = 256 << 20;
+    /// Default for [`disk_cache_bytes`](Self::disk_cache_bytes): 1 GiB.
+    pub const DEFAULT_DISK_CACHE_BYTES: u64 = 1 << 30;
     /// The limit of the log in the default of [`store_options`](Self::store_options): 384 MiB. From one flush, which makes a checkpoint, to the
     /// next it seldom becomes so long: then no other checkpoint writes the hot rows once more.
     pub const DEFAULT_LOG_LIMIT_BYTES: u64 = 384 << 20;
@@ -145,6 +150,15 @@ impl TableOptions {
         self
     }
 
+    /// Sets the size of the cache on the local disk of a table whose [files are in a bucket](Self::cold_files). It holds blocks of 64 KiB in the
+    /// table's folder, evicts the ones that were not used recently, and keeps the others for the next process. Processes that have the table open at
+    /// the same time have a cache each. With 0, there is none.
+    #[must_use]
+    pub fn disk_cache_bytes(mut self, bytes: u64) -> Self {
+        self.disk_cache_bytes = bytes;
+        self
+    }
+
     /// Sets the threads, caches and open files that reading uses. The default is [`Runtime::global`].
     #[must_use]
     pub fn runtime(mut self, runtime: &Runtime) -> Self {
@@ -166,6 +180,22 @@ impl TableOptions {
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
+        self
+    }
+
+    /// Sets a URL of a bucket, such as `s3://bucket/prefix`, below which tables that are created with these options have their Parquet files. Hot
+    /// rows, masks and indexes stay in the table's folder. In a database each table has its own prefix below the URL, called as its folder.
+    /// Tables that exist have their files where they were created.
+    #[must_use]
+    pub fn cold_files(mut self, url: impl Into<String>) -> Self {
+        self.cold_files = Some(url.into());
+        self
+    }
+
+    /// Sets the list of files that are being written, so that a program that is told to end can remove them, and objects that are being sent.
+    #[must_use]
+    pub fn uncommitted(mut self, files: &UncommittedFiles) -> Self {
+        self.uncommitted = files.clone();
         self
     }
 
@@ -201,11 +231,14 @@ impl Default for TableOptions {
             deleted_percent: Self::DEFAULT_DELETED_PERCENT,
             bulk_rows: Self::DEFAULT_BULK_ROWS,
             cache_bytes: Self::DEFAULT_CACHE_BYTES,
+            disk_cache_bytes: Self::DEFAULT_DISK_CACHE_BYTES,
             runtime: None,
             write: WriteOptions::profile(Profile::Lookup)
                 .codec(Codec::Zstd { level: 1 })
                 .row_group_rows(Self::DEFAULT_ROW_GROUP_ROWS),
             wait: Self::DEFAULT_WAIT,
+            cold_files: None,
+            uncommitted: UncommittedFiles::new(),
             store: lath_store::Options::new()
                 .log_limit_bytes(Self::DEFAULT_LOG_LIMIT_BYTES)
                 .checkpoint_space_bytes(Self::DEFAULT_CHECKPOINT_SPACE_BYTES),

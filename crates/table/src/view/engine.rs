@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lath_parquet::{DatasetOptions, Runtime};
@@ -14,27 +14,14 @@ use super::View;
 use super::deleted_cache::DeadCache;
 use super::signal::Signal;
 use crate::error::{Error, Result};
-use crate::file::{BlockCache, DataFile, create_folder};
+use crate::file::{BlockCache, CachedObjects, DataFile, DiskCache, Files, Owner, file_name};
 use crate::records::{
     BlockKeys, FileEntry, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key, schema_key,
 };
 use crate::row::{Categories, TableSchema};
 
-/// The folder with the files of a table, within the table's. Programs that read a folder of Parquet files pass over names that begin so.
-pub(crate) const DATA_FOLDER: &str = "_data";
-
-/// The ending of the names of files. Not `.parquet`: DuckDB and polars find files that end so at any depth, and would return deleted rows.
-const FILE_ENDING: &str = ".pq";
-
-/// A file in the folder of the files, for people. polars reads all files of a folder if their names end alike, and refuses this one.
-const NOTICE: (&str, &str) = (
-    "_README",
-    "These are the files of a table of Lath. They are plain Parquet, but have rows that were replaced or deleted, and lack the newest ones.\n\
-     Read the table by Lath, or publish or export it: lath table --help\n",
-);
-
-/// The ending of the names of files in format 5 and before. They were in the table's folder itself.
-const OLD_FILE_ENDING: &str = ".parquet";
+/// The folder with the cache of blocks of objects, within the table's.
+const CACHE_FOLDER: &str = "_cache";
 
 /// Number of lists of files that are cached: the newest and a few snapshots.
 const CATALOGS: usize = 8;
@@ -49,11 +36,12 @@ const SPARE_FILES: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) folder: PathBuf,
+    /// The Parquet files.
+    pub(crate) files: Files,
     pub(crate) store: Store,
     pub(crate) trees: Arc<TreeNames>,
     pub(crate) options: TableOptions,
     pub(crate) runtime: Runtime,
-    pub(crate) dataset: DatasetOptions,
     /// A random number that identifies this opening of the table.
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
@@ -66,15 +54,13 @@ pub(crate) struct Engine {
     pub(crate) signal: Arc<Signal>,
     /// No file of this writer has this number or a higher one.
     next_file: AtomicU64,
-    /// Whether the folder of the files is there, and its name is durable.
-    has_data_folder: AtomicBool,
     /// Names of files that are being written, and that no commit names yet.
     writing: Mutex<HashSet<String>>,
     catalogs: Mutex<Vec<Catalog>>,
     /// By version. A version is committed durably, so that there is only one.
     schemas: Mutex<BTreeMap<u32, Arc<TableSchema>>>,
     /// By name, for the schemas in which they are read, the last one last.
-    files: Mutex<HashMap<String, Vec<Arc<DataFile>>>>,
+    open_files: Mutex<HashMap<String, Vec<Arc<DataFile>>>>,
 }
 
 /// Schema, files and indexes of some commits.
@@ -88,30 +74,50 @@ pub(crate) struct Catalog {
 }
 
 impl Engine {
-    pub(crate) fn new(folder: PathBuf, store: Store, trees: TreeNames, options: TableOptions) -> Self {
+    /// A table in this folder, whose files are there or below the URL `place`.
+    pub(crate) fn new(
+        folder: PathBuf,
+        store: Store,
+        trees: TreeNames,
+        options: TableOptions,
+        place: Option<&str>,
+    ) -> Result<Self> {
         let runtime = options.runtime_or_default();
         // No file of a table changes once it has its name, and no name is used twice.
         let dataset = DatasetOptions::new().partitions(false).revalidate(false).runtime(&runtime);
-        Self {
+        let incarnation = RandomState::new().build_hasher().finish();
+        let uncommitted = options.uncommitted.clone();
+        let files = match place {
+            None => Files::in_folder(folder.clone(), dataset, uncommitted),
+            Some(url) => {
+                // A folder that cannot be written to has no cache.
+                let cache = DiskCache::open(&folder.join(CACHE_FOLDER), options.disk_cache_bytes).ok().flatten();
+                let dataset = match cache {
+                    Some(cache) => dataset.object_cache(Arc::new(CachedObjects(Arc::new(cache)))),
+                    None => dataset,
+                };
+                Files::in_bucket(url, dataset, uncommitted, Owner::new(&folder, incarnation))?
+            }
+        };
+        Ok(Self {
             folder,
+            files,
             store,
             trees: Arc::new(trees),
             blocks: BlockCache::new(options.cache_bytes),
             options,
             runtime,
-            dataset,
-            incarnation: RandomState::new().build_hasher().finish(),
+            incarnation,
             dead: DeadCache::default(),
             hot_removals: AtomicU64::new(0),
             maintenance: Mutex::default(),
             signal: Arc::default(),
             next_file: AtomicU64::new(0),
-            has_data_folder: AtomicBool::new(false),
             writing: Mutex::default(),
             catalogs: Mutex::default(),
             schemas: Mutex::default(),
-            files: Mutex::default(),
-        }
+            open_files: Mutex::default(),
+        })
     }
 
     /// A tree of the table in a commit.
@@ -123,26 +129,6 @@ impl Engine {
     pub(crate) fn read_state(&self, snapshot: &Snapshot) -> Result<Option<State>> {
         let Some(meta) = self.read_tree(snapshot, TreeName::Meta)? else { return Ok(None) };
         meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
-    }
-
-    /// Creates the folder of the files if it does not exist.
-    pub(crate) fn create_data_folder(&self) -> Result<()> {
-        if !self.has_data_folder.load(Ordering::Relaxed) {
-            let folder = self.folder.join(DATA_FOLDER);
-            create_folder(&folder)?;
-            let (name, text) = NOTICE;
-            let notice = folder.join(name);
-            if !notice.exists() {
-                fs::write(&notice, text).map_err(Error::io("write", &notice))?;
-            }
-            self.has_data_folder.store(true, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    /// The path of a file of the table.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
     }
 
     /// Schema, files and indexes of a commit with this state. `tree` gives its trees.
@@ -203,7 +189,7 @@ impl Engine {
     pub(crate) fn cold(&self, view: &mut dyn View, entry: &FileEntry) -> Result<Arc<DataFile>> {
         let schema = Arc::clone(view.schema());
         let in_another = {
-            let files = lock(&self.files);
+            let files = lock(&self.open_files);
             let known = files.get(&entry.name).map(Vec::as_slice).unwrap_or_default();
             if let Some(file) = known.iter().find(|file| file.schema().is_same(&schema)) {
                 return Ok(Arc::clone(file));
@@ -214,7 +200,7 @@ impl Engine {
             Some(file) => file.in_schema(&schema),
             None => self.find_cold(view, entry, &schema)?,
         });
-        let mut files = lock(&self.files);
+        let mut files = lock(&self.open_files);
         if files.len() > 2 * view.manifest().files().len() + SPARE_FILES {
             let current: Vec<&str> = view.manifest().files().iter().map(|file| file.name.as_str()).collect();
             files.retain(|name, _| current.contains(&name.as_str()));
@@ -237,12 +223,12 @@ impl Engine {
         };
         let keys = keys.ok_or_else(|| Error::corrupt(format!("the keys of blocks of {} are missing", entry.name)))?;
         let checksums = self.checksums(view, entry)?;
-        DataFile::find(&self.folder, entry, schema, keys, checksums, &self.dataset)
+        DataFile::find(&self.files, entry, schema, keys, checksums)
     }
 
     /// Drops removed files from the cache.
     pub(crate) fn forget(&self, names: &[String]) {
-        let mut files = lock(&self.files);
+        let mut files = lock(&self.open_files);
         for name in names {
             files.remove(name);
         }
@@ -274,45 +260,6 @@ fn read_schema(meta: Option<Tree<'_>>, version: u32) -> Result<TableSchema> {
     Ok(read(version)?.with_older(older))
 }
 
-/// The name of a file: no two files ever have the same.
-fn file_name(number: u64, incarnation: u64) -> String {
-    format!("{DATA_FOLDER}/{number:010}-{incarnation:016x}{FILE_ENDING}")
-}
-
-/// Whether a file of a table has its name since before files had a separate folder.
-pub(crate) fn is_old_file_name(name: &str) -> bool {
-    name.ends_with(OLD_FILE_ENDING)
-}
-
-/// The name of a file of the table where it is plain Parquet.
-pub(crate) fn exported_name(name: &str) -> String {
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let stem = [FILE_ENDING, OLD_FILE_ENDING].iter().find_map(|ending| name.strip_suffix(ending));
-    format!("{}.parquet", stem.unwrap_or(name))
-}
-
-/// Whether a name is one of [`file_name`], now or in earlier formats, or one under which such a file is written before it is whole.
-pub(crate) fn is_file_name(name: &str) -> bool {
-    let (ending, name) = match name.strip_prefix(DATA_FOLDER).and_then(|name| name.strip_prefix('/')) {
-        Some(name) => (FILE_ENDING, name),
-        None => (OLD_FILE_ENDING, name),
-    };
-    let name = match name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial")) {
-        Some(rest) => match rest.rsplit_once(".lath-") {
-            Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => return false,
-        },
-        None => name,
-    };
-    let Some((number, incarnation)) = name.strip_suffix(ending).and_then(|stem| stem.split_once('-')) else {
-        return false;
-    };
-    number.len() >= 10
-        && number.bytes().all(|byte| byte.is_ascii_digit())
-        && incarnation.len() == 16
-        && incarnation.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
 /// The path of the store in a table's folder.
 pub(crate) fn store_path(folder: &Path) -> PathBuf {
     let old = folder.join("table.lath");
@@ -327,24 +274,4 @@ pub(crate) fn database_path(folder: &Path) -> PathBuf {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_of_tables_are_known_by_their_names() {
-        let name = file_name(17, 0xab);
-        assert_eq!(name, "_data/0000000017-00000000000000ab.pq");
-        assert_eq!(exported_name(&name), "0000000017-00000000000000ab.parquet");
-        let old = "0000000017-00000000000000ab.parquet";
-        let unfinished = ["_data/.0000000017-00000000000000ab.pq.lath-0.partial", &format!(".{old}.lath-0.partial")];
-        assert!(is_file_name(&name) && is_file_name(old) && unfinished.into_iter().all(is_file_name), "{name}");
-        let others =
-            ["a.parquet", "0000000001-zz.parquet", "table.lath", ".x.lath-0.partial", ".partial", ".", "_data/a.pq"];
-        for other in others {
-            assert!(!is_file_name(other), "{other}");
-        }
-    }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::records::{
     DroppedFile, Feed, FileEntry, Index, MASK_ROWS, Manifest, PUBLISHING_KEY, Publishing, STATE_KEY, State, TreeName,
-    file_key, mask_key, schema_key,
+    file_key, mask_key, put_file_place, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
 use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask, read_mask};
@@ -519,7 +519,12 @@ pub(crate) fn put_empty_table(
         hot_bytes: 0,
         feed: None,
         cluster,
+        is_in_bucket: engine.files.url().is_some(),
     };
+    if let Some(url) = engine.files.url() {
+        engine.files.prepare()?;
+        put_file_place(transaction, engine.trees.number(), url)?;
+    }
     let mut meta = transaction.tree(engine.trees.get(TreeName::Meta))?;
     meta.put(&schema_key(version), &schema.to_bytes()?)?;
     schema.categories().write(&mut meta, &Categories::default())?;

@@ -1,12 +1,12 @@
 //! Writes sorted rows to files of a table.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef};
 use lath_parquet::{BlockChecksums, ChecksummedWriter, DeleteMask, SortingColumn};
+use lath_source::Version;
 use lath_writer::{AtomicFile, BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
 use crate::error::{Error, Result};
@@ -43,7 +43,8 @@ pub(crate) struct SortedFiles {
 pub(crate) struct NewFiles {
     engine: Arc<Engine>,
     files: Vec<NewFile>,
-    paths: Vec<PathBuf>,
+    /// Names of files that are complete.
+    unkept: Vec<String>,
     /// Names that the engine has registered as being written.
     names: Vec<String>,
 }
@@ -140,11 +141,10 @@ impl SortedFiles {
 
     fn start(&mut self, min: &[u8]) -> Result<Current> {
         let engine = &self.done.engine;
-        engine.create_data_folder()?;
         let (number, name) = engine.new_file(&self.state);
         engine.writing_files().insert(name.clone());
         self.done.names.push(name.clone());
-        let sink = ChecksummedWriter::new(AtomicFile::create(engine.path(&name))?);
+        let sink = ChecksummedWriter::new(engine.files.create(&name)?);
         let writer = ParquetWriter::new(sink, self.schema.file_schema(), self.options.clone())?;
         let entry = FileEntry {
             number,
@@ -160,6 +160,7 @@ impl SortedFiles {
             max: Vec::new(),
             order: self.order.as_ref().map_or_else(Vec::new, |order| order.ids().to_vec()),
             is_checksummed: true,
+            tag: String::new(),
         };
         let keys = BlockKeys::new(entry.is_by_key());
         Ok(Current { writer: WriterOf(writer), entry, keys })
@@ -173,11 +174,12 @@ impl SortedFiles {
             let (min, max) = bounds.whole_file().ok_or_else(|| Error::internal("a file without rows was written"))?;
             (entry.min, entry.max) = (min.to_vec(), max.to_vec());
         }
-        self.done.paths.push(self.done.engine.path(&entry.name));
+        self.done.unkept.push(entry.name.clone());
         let (sink, written) = writer.0.finish_into()?;
         entry.bytes = written.bytes;
         let (file, checksums) = sink.finish();
-        file.commit()?;
+        let version = file.commit_version()?;
+        entry.tag = version.as_ref().and_then(Version::tag).unwrap_or_default().to_owned();
         self.done.files.push(NewFile { entry, keys, checksums });
         Ok(())
     }
@@ -187,7 +189,7 @@ impl NewFile {
     /// Its rows that have one of these keys, which are in ascending order and distinct.
     pub(crate) fn rows_with(&self, engine: &Engine, schema: &Arc<TableSchema>, keys: &[&[u8]]) -> Result<DeleteMask> {
         let checksums = Some(Arc::new(self.checksums.clone()));
-        let file = DataFile::find(&engine.folder, &self.entry, schema, self.keys.clone(), checksums, &engine.dataset)?;
+        let file = DataFile::find(&engine.files, &self.entry, schema, self.keys.clone(), checksums)?;
         Ok(locate(&engine.blocks, &file, &self.entry, keys)?.into_iter().map(|(_, row)| row).collect())
     }
 }
@@ -195,14 +197,14 @@ impl NewFile {
 impl NewFiles {
     /// No files yet.
     pub(crate) fn new(engine: &Arc<Engine>) -> Self {
-        Self { engine: Arc::clone(engine), files: Vec::new(), paths: Vec::new(), names: Vec::new() }
+        Self { engine: Arc::clone(engine), files: Vec::new(), unkept: Vec::new(), names: Vec::new() }
     }
 
     /// Registers a file that is about to be made. Returns its path.
     pub(crate) fn begin(&mut self, name: String) -> PathBuf {
-        let path = self.engine.path(&name);
+        let path = self.engine.files.path(&name);
         self.engine.writing_files().insert(name.clone());
-        self.paths.push(path.clone());
+        self.unkept.push(name.clone());
         self.names.push(name);
         path
     }
@@ -213,15 +215,15 @@ impl NewFiles {
 
     /// Keeps the files: a commit names them, or may do so.
     pub(crate) fn keep(&mut self) {
-        self.paths.clear();
+        self.unkept.clear();
     }
 }
 
 impl Drop for NewFiles {
     fn drop(&mut self) {
-        for path in &self.paths {
-            // A file that cannot be removed now is removed when the table is next opened.
-            let _ = fs::remove_file(path);
+        for name in &self.unkept {
+            // A file that cannot be removed now is removed when the table is next opened, an object when it is next vacuumed.
+            let _ = self.engine.files.remove(name);
         }
         let mut writing = self.engine.writing_files();
         writing.retain(|name| !self.names.contains(name));

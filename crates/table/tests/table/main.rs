@@ -8,6 +8,8 @@ mod casts;
 mod categories;
 mod changes;
 mod clustering;
+#[cfg(feature = "object-store")]
+mod cold;
 mod concurrent;
 mod constraints;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

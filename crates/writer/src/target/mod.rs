@@ -162,13 +162,21 @@ impl AtomicFile {
     /// # Errors
     /// [`Error::Io`]; the target is unchanged, unless syncing its folder failed. [`Error::Cancelled`] if it was abandoned.
     pub fn commit(self) -> Result<()> {
+        self.commit_version().map(drop)
+    }
+
+    /// As [`commit`](Self::commit), and returns the version of the object; `None` for a file, and for one of several objects, which is not visible yet.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_version(self) -> Result<Option<Version>> {
         let Self { sink, name } = self;
         let failed = |op| {
             let name = &name;
             move |error| located(Error::io(op, error), name)
         };
         match sink {
-            Sink::Direct(mut file) => file.flush().map_err(failed("write")),
+            Sink::Direct(mut file) => file.flush().map_err(failed("write"))?,
             Sink::Local { pending: Pending { entry, path, folder }, file } => {
                 file.sync_all().map_err(failed("write to the disk"))?;
                 entry.commit(|temporary| {
@@ -179,14 +187,15 @@ impl AtomicFile {
                     }
                     fs::rename(&temporary.path, &path).map_err(failed("rename the temporary file"))
                 })?;
-                folder.sync().map_err(failed(UNSYNCED))
+                folder.sync().map_err(failed(UNSYNCED))?;
             }
             Sink::Object { entry, upload } => {
                 let committed = entry.commit_object(|| upload.commit().map_err(|error| failed_upload(error, &name)));
-                committed.map(drop)
+                return committed.map(Some);
             }
-            Sink::Held { entry, upload, store, held } => held.hold(entry, upload, store, name),
+            Sink::Held { entry, upload, store, held } => held.hold(entry, upload, store, name)?,
         }
+        Ok(None)
     }
 
     /// Name of the file in errors.

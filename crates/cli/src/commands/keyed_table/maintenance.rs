@@ -104,10 +104,13 @@ pub(super) fn export(args: &TableExportArgs) -> Result<Outcome> {
 
 pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
     // The published snapshot belongs to the newest commit.
+    let table = open_for_reading(&args.read.table)?;
     let publication = match args.read.at {
-        None => open_for_reading(&args.read.table)?.publication().map_err(table_failure)?,
+        None => table.publication().map_err(table_failure)?,
         Some(_) => None,
     };
+    let place = (table.location() != table.folder()).then(|| table.location().display().to_string());
+    drop(table);
     let snapshot = snapshot(&args.read)?;
     let statistics = snapshot.statistics().map_err(table_failure)?;
     let snapshots = snapshot.snapshot_names().map_err(table_failure)?;
@@ -115,8 +118,8 @@ pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
     let key: Vec<String> = snapshot.key_columns().iter().map(name).collect();
     let publication = publication.as_ref();
     print(&match args.json {
-        true => as_json(&statistics, &key, &snapshots, publication),
-        false => as_text(&statistics, &key, &snapshots, publication),
+        true => as_json(&statistics, &key, &snapshots, place.as_deref(), publication),
+        false => as_text(&statistics, &key, &snapshots, place.as_deref(), publication),
     })
 }
 
@@ -124,6 +127,7 @@ fn as_json(
     statistics: &TableStatistics,
     key: &[String],
     snapshots: &[String],
+    place: Option<&str>,
     publication: Option<&Publication>,
 ) -> String {
     let files: Vec<_> = statistics
@@ -150,6 +154,7 @@ fn as_json(
             "bytes": statistics.hot_bytes,
         },
         "files": files,
+        "files_below": place,
         "changes": statistics.changes.map(|(count, since)| json!({ "count": count, "since": since })),
         "snapshots": snapshots,
         "published": publication.map(|publication| json!({
@@ -172,6 +177,7 @@ fn as_text(
     statistics: &TableStatistics,
     key: &[String],
     snapshots: &[String],
+    place: Option<&str>,
     publication: Option<&Publication>,
 ) -> String {
     let mut text = String::new();
@@ -189,6 +195,9 @@ fn as_text(
     line("  in the store", format!("{}, {}", grouped(statistics.hot_rows), bytes(statistics.hot_bytes)));
     line("deleted keys", grouped(statistics.deleted_keys));
     line("files", format!("{}, {}", grouped(files.len() as u64), bytes(files.iter().map(|file| file.bytes).sum())));
+    if let Some(place) = place {
+        line("  below", place.to_owned());
+    }
     line("  rows", grouped(files.iter().map(|file| file.rows).sum()));
     line("  masked rows", grouped(files.iter().map(|file| file.masked_rows).sum()));
     let others = files.iter().filter(|file| !file.is_in_order).count();

@@ -5,10 +5,12 @@ use lath_table::{Database, Error, Snapshot, Table, TableOptions};
 use crate::args::{KeyedTableArgs, TableReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::table_failure::table_failure;
+use crate::interrupt;
 
 /// Options for opening a table.
 pub(super) fn options(args: &KeyedTableArgs) -> TableOptions {
-    TableOptions::new().wait(args.wait)
+    let options = TableOptions::new().wait(args.wait).uncommitted(interrupt::uncommitted());
+    args.cache_bytes.into_iter().fold(options, TableOptions::disk_cache_bytes)
 }
 
 /// Opens a table for writing.

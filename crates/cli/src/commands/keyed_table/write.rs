@@ -4,7 +4,7 @@ use std::fs;
 
 use arrow_array::RecordBatch;
 use lath_parquet::Predicate;
-use lath_table::{Database, Durability, Table, Transaction};
+use lath_table::{Database, Durability, Error, Table, Transaction};
 
 use super::keys::KeyFields;
 use super::load::Load;
@@ -21,33 +21,45 @@ use crate::input::table_failure::table_failure;
 pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     let mut load = Load::new(&args.rows)?;
     let schema = load.columns()?;
-    let was_there = fs::exists(&args.table.folder).unwrap_or(true);
-    let was_empty = fs::read_dir(&args.table.folder).map_or(true, |mut entries| entries.next().is_none());
+    let folder = &args.table.folder;
+    let was_there = fs::exists(folder).unwrap_or(true);
+    let was_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    let remove_folder = || {
+        // It has nothing but the table.
+        if was_empty && args.table.table.is_none() {
+            drop(fs::remove_dir_all(folder));
+            if was_there {
+                drop(fs::create_dir(folder));
+            }
+        }
+    };
+    let options = args.cold.iter().fold(options(&args.table), |options, url| options.cold_files(url));
     let table = match &args.table.table {
-        None => Table::create_clustered(&args.table.folder, &schema, &args.key, &args.cluster_by, options(&args.table)),
-        Some(name) => Database::open_or_create(&args.table.folder, options(&args.table))
+        None => Table::create_clustered(folder, &schema, &args.key, &args.cluster_by, options.clone()),
+        Some(name) => Database::open_or_create(folder, options.clone())
             .and_then(|database| database.create_clustered_table(name, &schema, &args.key, &args.cluster_by)),
     };
-    let table = table.map_err(table_failure)?;
+    let table = table.map_err(|error| {
+        // Its objects belong to another table: the folder is of no use.
+        if matches!(error, Error::ForeignFiles { .. } | Error::Place { .. }) {
+            remove_folder();
+        }
+        table_failure(error)
+    })?;
     if args.no_rows {
         return Ok(Outcome::Done);
     }
     let loaded = load_rows(&table, load, false);
+    if loaded.is_err() && args.table.table.is_none() {
+        drop(table.remove_objects());
+    }
     drop(table);
     if loaded.is_err() {
         match &args.table.table {
-            Some(name) => drop(
-                Database::open_or_create(&args.table.folder, options(&args.table))
-                    .and_then(|database| database.drop_table(name)),
-            ),
-            // Then the folder has nothing but the table.
-            None if was_empty => {
-                drop(fs::remove_dir_all(&args.table.folder));
-                if was_there {
-                    drop(fs::create_dir(&args.table.folder));
-                }
+            Some(name) => {
+                drop(Database::open_or_create(folder, options).and_then(|database| database.drop_table(name)));
             }
-            None => {}
+            None => remove_folder(),
         }
     }
     loaded

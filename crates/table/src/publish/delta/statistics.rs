@@ -33,7 +33,7 @@ pub(super) fn statistics(
     if checksums.is_none() {
         return Ok(json!({ "numRecords": entry.rows }));
     }
-    let file = DataFile::without_keys(&engine.folder, entry, schema, checksums, &engine.dataset)?.file().open()?;
+    let file = DataFile::without_keys(&engine.files, entry, schema, checksums)?.file().open()?;
     let stored = schema.with_version(entry.schema)?;
     let (mut nulls, mut least, mut greatest) = (Map::new(), Map::new(), Map::new());
     for (field, column) in stored.arrow().fields().iter().zip(&file.statistics()?.columns) {

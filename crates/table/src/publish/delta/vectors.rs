@@ -64,7 +64,7 @@ pub(super) fn write_vectors(
         bytes.extend(vector);
         places.insert(entry.number, VectorPlace { path: path.clone(), offset, len, cardinality });
     }
-    let folder = engine.path(FOLDER);
+    let folder = engine.folder.join(FOLDER);
     if !folder.is_dir() {
         create_folder(&folder)?;
     }
@@ -81,7 +81,7 @@ pub(super) fn write_vectors(
 
 /// Removes files of vectors that are not among these.
 pub(super) fn remove_unneeded(engine: &Engine, needed: &BTreeSet<String>) -> Result<()> {
-    let folder = engine.path(FOLDER);
+    let folder = engine.folder.join(FOLDER);
     for entry in entries(&folder)?.into_iter().flatten() {
         let name = entry?.file_name();
         let is_vectors =
@@ -98,7 +98,7 @@ pub(super) fn remove_unneeded(engine: &Engine, needed: &BTreeSet<String>) -> Res
 pub(super) fn remove_all(engine: &Engine) -> Result<()> {
     remove_unneeded(engine, &BTreeSet::new())?;
     // Other files may be there.
-    let _ = fs::remove_dir(engine.path(FOLDER));
+    let _ = fs::remove_dir(engine.folder.join(FOLDER));
     Ok(())
 }
 

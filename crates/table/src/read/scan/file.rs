@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{Dataset, DeleteMask, Predicate, Pruning, Scan, ScanBatches, ScanProgress};
+use lath_parquet::{Dataset, DatasetOptions, DeleteMask, Predicate, Pruning, Scan, ScanBatches, ScanProgress};
 
 use crate::error::{Error, Result};
 use crate::file::{ColdColumns, ColdCondition, DataFile, RestOfCondition};
@@ -66,7 +66,10 @@ impl ColdScan {
         let columns = ColdColumns::new(upgrade, &[options.columns, needed].concat()).with_types(options.output);
         // Rows have to be counted even if none of their columns is read.
         let read = if columns.read().is_empty() { &first.stored_schema().key().columns()[..1] } else { columns.read() };
-        let dataset = Dataset::from_files(files.iter().map(|(file, _)| file.file().clone()), engine.dataset.clone())?;
+        let dataset = Dataset::from_files(
+            files.iter().map(|(file, _)| file.file().clone()),
+            DatasetOptions::clone(engine.files.dataset()),
+        )?;
         let mut scan = dataset.scan().runtime(&engine.runtime).threads(options.threads).unordered(true);
         scan = scan.strings(schema.strings()).select_columns(read.iter().copied());
         scan = scan.dictionary_columns(columns.dictionaries());
