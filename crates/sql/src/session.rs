@@ -473,7 +473,7 @@ impl SessionBuilder {
     /// If there is no temporary folder to spill to, or the database cannot be opened.
     pub fn build(self) -> Result<Session> {
         let Self { runtime, memory_budget_bytes, uncommitted, database, planning } = self;
-        let database = database.map(|folder| folder.open(&runtime)).transpose().map_err(table_error)?;
+        let database = database.map(|folder| folder.open(&runtime, &uncommitted)).transpose().map_err(table_error)?;
         Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database, planning)
     }
 }
@@ -485,8 +485,9 @@ impl fmt::Debug for Planning {
 }
 
 impl DatabaseFolder {
-    fn open(&self, runtime: &Runtime) -> lath_table::Result<Database> {
-        let options = TableOptions::new().runtime(runtime).wait(self.wait.unwrap_or(TableOptions::DEFAULT_WAIT));
+    fn open(&self, runtime: &Runtime, uncommitted: &UncommittedFiles) -> lath_table::Result<Database> {
+        let wait = self.wait.unwrap_or(TableOptions::DEFAULT_WAIT);
+        let options = TableOptions::new().runtime(runtime).wait(wait).uncommitted(uncommitted);
         if self.read_only {
             return Database::open_read_only(&self.path, options);
         }

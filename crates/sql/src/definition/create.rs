@@ -1,4 +1,5 @@
-//! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query (`AS`) and in another order than the key's (`CLUSTER BY`).
+//! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query (`AS`), in another order than the key's (`CLUSTER BY`), and with files in a bucket
+//! (`WITH`).
 
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    CreateTable, Expr, IndexColumn, Statement as SqlStatement, TableConstraint, WrappedCollection,
+    CreateTable, CreateTableOptions, Expr, IndexColumn, SqlOption, Statement as SqlStatement, TableConstraint, Value,
+    WrappedCollection,
 };
 use lath_table::{Database, Table};
 
@@ -35,7 +37,16 @@ struct NewTable {
     key: Vec<String>,
     /// The columns that files are sorted by, before the key.
     cluster: Vec<String>,
+    /// The URL below which the files are, if they are in a bucket.
+    cold: Option<String>,
     unique: Vec<Vec<String>>,
+}
+
+/// What a statement says about the files of a table.
+#[derive(Default)]
+struct FileOptions {
+    cluster: Vec<String>,
+    cold: Option<String>,
 }
 
 /// The columns of `CLUSTER BY`, with or without parentheses.
@@ -52,11 +63,43 @@ pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// The URL of `WITH (cold = 's3://bucket/prefix')`.
+fn cold_files(options: &CreateTableOptions) -> Result<Option<String>> {
+    let CreateTableOptions::With(options) = options else { return Ok(None) };
+    let mut cold = None;
+    for option in options {
+        let SqlOption::KeyValue { key, value } = option else {
+            return plan_err!("WITH ({option}): expected cold = 's3://bucket/prefix'");
+        };
+        if normal(key) != "cold" {
+            return plan_err!("WITH ({option}): the only option of a table is cold = 's3://bucket/prefix'");
+        }
+        let url = match value {
+            Expr::Value(value) => match &value.value {
+                Value::SingleQuotedString(url) => Some(url.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(url) = url else {
+            return plan_err!("cold = {value}: expected the URL of a bucket in single quotes, such as 's3://bucket/prefix'");
+        };
+        if cold.replace(url).is_some() {
+            return plan_err!("WITH has the option cold twice");
+        }
+    }
+    Ok(cold)
+}
+
 impl Definitions<'_> {
     /// Creates the table if it has a primary key. Returns whether it has one.
     pub(super) async fn create(&self, create: &CreateTable) -> Result<bool> {
+        let cold = cold_files(&create.table_options)?;
         if self.is_temporary {
-            return Ok(false);
+            return match cold {
+                Some(_) => plan_err!("a temporary table is in memory and has no files; leave out WITH"),
+                None => Ok(false),
+            };
         }
         let cluster = match &create.cluster_by {
             Some(WrappedCollection::NoWrapping(exprs) | WrappedCollection::Parentheses(exprs)) => {
@@ -64,20 +107,24 @@ impl Definitions<'_> {
             }
             None => Vec::new(),
         };
-        // DataFusion does not plan CLUSTER BY.
-        let create = CreateTable { cluster_by: None, ..create.clone() };
+        // DataFusion plans neither CLUSTER BY nor WITH.
+        let create = CreateTable { cluster_by: None, table_options: CreateTableOptions::None, ..create.clone() };
+        let files = FileOptions { cluster, cold };
         let is_created = match create.query.is_some() && create.columns.is_empty() {
-            true => self.create_by_query(&create, &cluster).await?,
-            false => self.create_declared(&create, &cluster).await?,
+            true => self.create_by_query(&create, &files).await?,
+            false => self.create_declared(&create, &files).await?,
         };
-        if !is_created && !cluster.is_empty() {
+        if !is_created && !files.cluster.is_empty() {
             return plan_err!("CLUSTER BY needs a PRIMARY KEY; declare one, or leave it out");
+        }
+        if !is_created && files.cold.is_some() {
+            return plan_err!("WITH (cold = …) needs a PRIMARY KEY; declare one, or leave it out");
         }
         Ok(is_created)
     }
 
     /// `CREATE TABLE … (columns)`, with or without `AS query`, if there is a primary key. The declared columns count, not the query's.
-    async fn create_declared(&self, create: &CreateTable, cluster: &[String]) -> Result<bool> {
+    async fn create_declared(&self, create: &CreateTable, files: &FileOptions) -> Result<bool> {
         let plan = async |create: CreateTable| {
             let statement = Statement::Statement(Box::new(SqlStatement::CreateTable(create)));
             self.state.statement_to_plan(statement).await
@@ -100,13 +147,13 @@ impl Definitions<'_> {
                 _ => return Ok(false),
             },
         };
-        self.create_filled(&declared, cluster, &defaults, query).await?;
+        self.create_filled(&declared, files, &defaults, query).await?;
         Ok(true)
     }
 
     /// `CREATE TABLE … (PRIMARY KEY (columns)) AS query`. DataFusion looks up key columns among qualified names and finds none, so the
     /// statement is planned without its constraints.
-    async fn create_by_query(&self, create: &CreateTable, cluster: &[String]) -> Result<bool> {
+    async fn create_by_query(&self, create: &CreateTable, files: &FileOptions) -> Result<bool> {
         if !create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_))) {
             return Ok(false);
         }
@@ -129,14 +176,14 @@ impl Definitions<'_> {
         };
         let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
         let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
-        self.create_filled(&planned, cluster, &[], Some(Arc::clone(&query))).await?;
+        self.create_filled(&planned, files, &[], Some(Arc::clone(&query))).await?;
         Ok(true)
     }
 
     async fn create_filled(
         &self,
         create: &CreateMemoryTable,
-        cluster: &[String],
+        files: &FileOptions,
         defaults: &[(String, String)],
         query: Option<Arc<LogicalPlan>>,
     ) -> Result<()> {
@@ -155,7 +202,7 @@ impl Definitions<'_> {
                 "OR REPLACE is not supported for tables with a primary key; run DROP TABLE IF EXISTS {name} first"
             );
         }
-        let table = NewTable::new(name, create, cluster, defaults)?;
+        let table = NewTable::new(name, create, files, defaults)?;
         let guard = CreationGuard { database: database.clone(), name: Some(table.name.clone()) };
         let name = table.name.clone();
         let created = database.clone();
@@ -175,7 +222,7 @@ impl NewTable {
     fn new(
         name: String,
         create: &CreateMemoryTable,
-        cluster: &[String],
+        files: &FileOptions,
         defaults: &[(String, String)],
     ) -> Result<Self> {
         let schema = Arc::clone(create.input.schema().inner());
@@ -192,11 +239,15 @@ impl NewTable {
             field.as_ref().clone().with_metadata(metadata.into_iter().collect())
         };
         let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
-        Ok(Self { name, schema, key, cluster: cluster.to_vec(), unique })
+        Ok(Self { name, schema, key, cluster: files.cluster.clone(), cold: files.cold.clone(), unique })
     }
 
     fn create(&self, database: &Database) -> lath_table::Result<Table> {
-        let table = database.create_clustered_table(&self.name, &self.schema, &self.key, &self.cluster)?;
+        let Self { name, schema, key, cluster, .. } = self;
+        let table = match &self.cold {
+            Some(url) => database.create_table_in_bucket(name, schema, key, cluster, url)?,
+            None => database.create_clustered_table(name, schema, key, cluster)?,
+        };
         for columns in &self.unique {
             table.create_index(&format!("{}_key", columns.join("_")), columns, true)?;
         }

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::{CheckResult, Clauses};
 
-pub(super) const PLAIN: &str = "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, CLUSTER BY and AS query; leave it out";
+pub(super) const PLAIN: &str = "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, WITH (cold = …), CLUSTER BY and AS query; leave it out";
 
 impl Clauses<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> CheckResult {
@@ -97,7 +97,9 @@ impl Clauses<'_> {
         let clauses = [
             (*hive_distribution != HiveDistributionStyle::NONE, "PARTITIONED"),
             (has_hive_format || file_format.is_some(), "STORED"),
-            (!matches!(table_options, CreateTableOptions::None), "WITH"),
+            // WITH is supported by tables with a key.
+            (matches!(table_options, CreateTableOptions::Options(_)), "OPTIONS"),
+            (matches!(table_options, CreateTableOptions::TableProperties(_)), "TBLPROPERTIES"),
             (location.is_some(), "LOCATION"),
             (*without_rowid, "WITHOUT"),
             (like.is_some(), "LIKE"),
@@ -140,6 +142,10 @@ impl Clauses<'_> {
         ];
         for (is_there, word) in clauses {
             self.refuse_if(is_there, word, after, PLAIN)?;
+        }
+        if let CreateTableOptions::Plain(options) = table_options {
+            let option = options.first().map(ToString::to_string).unwrap_or_default();
+            self.refuse_if(true, option.split([' ', '=']).next().unwrap_or(&option), after, PLAIN)?;
         }
         let mut key: Option<Span> = None;
         for column in columns {

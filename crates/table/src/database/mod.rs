@@ -187,9 +187,37 @@ impl Database {
         key_columns: &[S],
         cluster_columns: &[C],
     ) -> Result<Table> {
+        self.create_table_at(name, schema, key_columns, cluster_columns, self.tables.options.cold_files.as_deref())
+    }
+
+    /// Creates a table without rows whose Parquet files are in a bucket, in a folder below the URL `cold`, as with
+    /// [`TableOptions::cold_files`], which it replaces.
+    ///
+    /// # Errors
+    /// As [`create_clustered_table`](Self::create_clustered_table), [`Error::Place`] for another URL, and [`Error::ForeignFiles`] if there are files of
+    /// another table.
+    pub fn create_table_in_bucket<S: AsRef<str>, C: AsRef<str>>(
+        &self,
+        name: &str,
+        schema: &Schema,
+        key_columns: &[S],
+        cluster_columns: &[C],
+        cold: &str,
+    ) -> Result<Table> {
+        self.create_table_at(name, schema, key_columns, cluster_columns, Some(cold))
+    }
+
+    fn create_table_at<S: AsRef<str>, C: AsRef<str>>(
+        &self,
+        name: &str,
+        schema: &Schema,
+        key_columns: &[S],
+        cluster_columns: &[C],
+        cold: Option<&str>,
+    ) -> Result<Table> {
         let schema = TableSchema::create(schema, key_columns)?;
         let cluster = cluster_ids(&schema, cluster_columns)?;
-        let new = self.begin_table(name)?;
+        let new = self.begin_table(name, cold)?;
         let write = OpenWrite::create(&new.engine, new.transaction, schema, cluster)?;
         self.finish_table(new.number, write)
     }
@@ -221,14 +249,14 @@ impl Database {
         mut progress: impl FnMut(&ImportProgress) -> ControlFlow<()>,
     ) -> Result<(Table, ImportReport)> {
         let schema = imported_schema(source, key_columns)?;
-        let new = self.begin_table(name)?;
+        let new = self.begin_table(name, self.tables.options.cold_files.as_deref())?;
         let watch = &mut Watch::new(&mut progress);
         let (write, report) = import_into_database(new.engine, new.transaction, schema, source, import, watch)?;
         Ok((self.finish_table(new.number, write)?, report))
     }
 
-    /// Gives a table a name and a number, in a transaction in which its first commit follows.
-    fn begin_table(&self, name: &str) -> Result<NewTable> {
+    /// Gives a table a name and a number, in a transaction in which its first commit follows. Its files are below the URL `cold`, if there is one.
+    fn begin_table(&self, name: &str, cold: Option<&str>) -> Result<NewTable> {
         check_name(name)?;
         let mut transaction = self.tables.store.begin()?;
         let newest = self.tables.store.snapshot()?;
@@ -237,7 +265,7 @@ impl Database {
         }
         let number =
             read_state(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
-        let engine = Arc::new(self.tables.new_engine(number)?);
+        let engine = Arc::new(self.tables.new_engine(number, cold)?);
         create_folder(&self.tables.folder, &engine.folder)?;
         let state = DatabaseState { next_table: number + 1 };
         transaction.tree(DATABASE)?.put(STATE_KEY, &state.to_bytes())?;

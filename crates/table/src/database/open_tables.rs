@@ -55,11 +55,11 @@ impl OpenTables {
         self.engine_at(number, file_place(&self.store.snapshot()?, Some(number))?)
     }
 
-    /// A table that is about to be created.
-    pub(crate) fn new_engine(&self, number: u64) -> Result<Engine> {
+    /// A table that is about to be created, with its files in a folder below the URL `cold`.
+    pub(crate) fn new_engine(&self, number: u64, cold: Option<&str>) -> Result<Engine> {
         let name = dropped_tables::folder_name(number);
-        let below = |url: &String| format!("{}/{name}", url.trim_end_matches('/'));
-        self.engine_at(number, self.options.cold_files.as_ref().map(below))
+        let below = |url: &str| format!("{}/{name}", url.trim_end_matches('/'));
+        self.engine_at(number, cold.map(below))
     }
 
     fn engine_at(&self, number: u64, place: Option<String>) -> Result<Engine> {
