@@ -105,6 +105,8 @@ impl Table {
     /// flushes. The metadata is in the folder `metadata` of the table, and its data files are the table's own: deleted rows are listed in deletion
     /// vectors. Readers of Iceberg find the newest snapshot by `version-hint.text`. The setting is stored in the table.
     ///
+    /// If the files are [in a bucket](crate::TableOptions::cold_files), so is the metadata.
+    ///
     /// With [`delta`](PublishOptions::delta) it is also, or only, published as a table of [Delta Lake](https://delta.io), with deletion vectors, in the folder
     /// `_delta_log`.
     ///
@@ -140,11 +142,6 @@ impl Table {
         let engine = self.engine();
         if !options.iceberg && !options.delta {
             return Err(Error::publish("choose a format: Iceberg, Delta Lake, or both"));
-        }
-        if let Some(url) = engine.files.url().filter(|_| options.delta) {
-            return Err(Error::publish(format!(
-                "its files are in {url}, where it is published as a table of Iceberg only: lath table publish TABLE --as iceberg"
-            )));
         }
         let publishing = Some(Publishing {
             iceberg: options.iceberg,
@@ -218,7 +215,7 @@ impl Table {
         let Some(setting) = setting(engine)? else { return Ok(None) };
         let time = |millis: i64| SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
         if !setting.iceberg {
-            let log = DeltaLog::new(engine);
+            let log = DeltaLog::new(&engine.files);
             let Some(current) = log.current()? else { return Ok(None) };
             return Ok(Some(Publication {
                 version: current.table_version,
@@ -245,9 +242,10 @@ impl Table {
     /// Failures of the storage, and the removal of the file since.
     pub fn read_metadata(&self, publication: &Publication) -> Result<Vec<u8>> {
         let (files, path) = (&self.engine().files, &publication.metadata);
-        match path.file_name().and_then(|name| name.to_str()) {
-            Some(name) if files.url().is_some() => MetadataFolder::new(files)?.read(name),
-            _ => fs::read(path).map_err(Error::io("read", path)),
+        let name = path.strip_prefix(files.folder().location()).ok().and_then(|name| name.to_str());
+        match name.filter(|_| files.url().is_some()) {
+            Some(name) => files.folder().read(name),
+            None => fs::read(path).map_err(Error::io("read", path)),
         }
     }
 

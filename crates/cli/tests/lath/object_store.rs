@@ -893,3 +893,83 @@ fn tables_and_stores_are_not_made_at_urls() {
     assert!(files(&folder.path().join("s3:")).is_empty());
     assert!(!fs::exists(folder.path().join("gs:")).unwrap());
 }
+
+/// The keys below a prefix.
+fn keys(bucket: Bucket, prefix: &str) -> Vec<String> {
+    let (status, body) = bucket.send("GET", &format!("lath?list-type=2&prefix={prefix}"), b"");
+    assert_eq!(status, 200);
+    let body = String::from_utf8(body).unwrap();
+    body.split("<Key>").skip(1).map(|rest| rest.split("</Key>").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn tables_have_their_files_in_a_bucket() {
+    let Some(server) = S3Server::start() else { return };
+    let bucket = server.bucket();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let succeed = |args: &[&str]| {
+        let (code, text, errors) = answer(bucket, args);
+        assert_eq!(code, 0, "{args:?}: {errors}");
+        text
+    };
+    let fail = |args: &[&str], expected: &str| {
+        let (code, text, errors) = answer(bucket, args);
+        assert!(code > 1 && errors.contains(expected), "{args:?}: {code}: {text}, {errors}");
+    };
+    let shop = path("shop");
+    let sql = |text: &str| succeed(&["sql", "--database", &shop, "--format", "csv", text]);
+    sql("CREATE TABLE near (id BIGINT PRIMARY KEY)");
+    sql("CREATE TABLE far (PRIMARY KEY (id)) WITH (cold = 's3://lath/a shop') CLUSTER BY (text) \
+         AS SELECT value AS id, 't' || value AS text FROM generate_series(1, 1000)");
+    sql("CALL flush('far')");
+    sql("INSERT INTO near VALUES (1)");
+    sql("CALL flush('near')");
+    let data: Vec<String> = keys(bucket, "a%20shop/").into_iter().filter(|key| key.ends_with(".pq")).collect();
+    assert!(!data.is_empty() && data.iter().all(|key| key.starts_with("a shop/table-000002/_data/")), "{data:?}");
+    assert_eq!(sql("SELECT count(*) AS n, sum(id) AS s FROM far JOIN near USING (id) WHERE text = 't1'"), "n,s\n1,1\n");
+    assert_eq!(sql("SELECT count(*) AS n, sum(id) AS s FROM far"), "n,s\n1000,500500\n");
+    // A query whose rows are refused leaves no table and no object.
+    let text = "CREATE TABLE twice (PRIMARY KEY (id)) WITH (cold = 's3://lath/twice') AS \
+                SELECT value % 99999 AS id FROM generate_series(1, 100000)";
+    fail(&["sql", "--database", &shop, text], "");
+    fail(&["sql", "--database", &shop, "FROM twice"], "twice");
+    assert_eq!(keys(bucket, "twice"), Vec::<String>::new());
+    sql("DROP TABLE far");
+    assert_eq!(keys(bucket, "a%20shop"), Vec::<String>::new());
+    assert_eq!(sql("SELECT count(*) AS n FROM near"), "n\n1\n");
+
+    // A folder that a refused creation has made is gone.
+    let csv = path("rows.csv");
+    fs::write(&csv, "id,text\n1,a\n2,b\n").unwrap();
+    let (one, two) = (path("one"), path("two"));
+    succeed(&["table", "create", &one, "--key", "id", "--cold", "s3://lath/own", &csv]);
+    fail(&["table", "create", &two, "--key", "id", "--cold", "s3://lath/own", &csv], "another URL");
+    for url in ["s3://lath/100%25", "s3://lath/a#b", "lath/own", "http://127.0.0.1:1/a"] {
+        fail(&["table", "create", &two, "--key", "id", "--cold", url, &csv], url);
+    }
+    let output = command(&["table", "create", &two, "--key", "id", "--cold", "s3://none/two", &csv])
+        .envs(bucket.environment())
+        .output()
+        .unwrap();
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("none"), "{output:?}");
+    assert!(!fs::exists(&two).unwrap());
+    assert!(succeed(&["table", "scan", &one, "--format", "csv"]).contains("1,a"));
+
+    // A deleted object is an error, and the check names it.
+    succeed(&["table", "compact", &one]);
+    let data = keys(bucket, "own/_data/").into_iter().find(|key| key.ends_with(".pq")).unwrap();
+    assert_eq!(bucket.send("DELETE", &format!("lath/{data}"), b"").0, 204);
+    fs::remove_dir_all(folder.path().join("one/_cache")).unwrap();
+    for args in [
+        &["table", "scan", &one][..],
+        &["table", "get", &one, "1"],
+        &["table", "check", &one],
+        &["table", "backup", &one, &path("copy")],
+    ] {
+        let (code, text, errors) = answer(bucket, args);
+        let name = data.rsplit('/').next().unwrap();
+        assert!(code > 1 && format!("{text}{errors}").contains(name), "{args:?} {code}: {text}, {errors}");
+    }
+    assert!(!fs::exists(path("copy")).unwrap());
+}

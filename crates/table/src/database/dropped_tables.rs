@@ -8,7 +8,7 @@ use lath_store::Snapshot;
 use super::open_tables::OpenTables;
 use crate::error::{Error, Result};
 use crate::file::entries;
-use crate::publish::MetadataFolder;
+use crate::publish::{MetadataFolder, remove_log};
 use crate::records::{
     DroppedTable, FILE_PLACES, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots,
 };
@@ -84,6 +84,7 @@ pub(crate) fn remove_objects(engine: &Engine) -> Result<usize> {
     }
     engine.files.claim()?;
     MetadataFolder::new(&engine.files)?.remove_all()?;
+    remove_log(engine)?;
     engine.files.remove_all()
 }
 

@@ -163,11 +163,20 @@ impl FileFolder {
         }
         let partial = partial_name(name);
         self.write(&partial, bytes)?;
-        if self.path(name).exists() {
-            return Ok(false);
+        let (from, to) = (self.path(&partial), self.path(name));
+        // A link replaces no file, unlike a rename.
+        let is_new = match fs::hard_link(&from, &to) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            // The file system has no links.
+            Err(_) if to.exists() => false,
+            Err(_) => fs::rename(&from, &to).map(|()| true).map_err(Error::io("write", &to))?,
+        };
+        self.remove(&partial)?;
+        if is_new {
+            self.sync()?;
         }
-        self.rename(&partial, name)?;
-        Ok(true)
+        Ok(is_new)
     }
 
     /// Writes a file that replaces the one with its name whole, durably.
@@ -236,6 +245,11 @@ impl FileFolder {
             Self::Local(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "a local folder has no objects")),
         }
     }
+}
+
+/// Whether a file was being written when its writer ended.
+pub(crate) fn is_partial_name(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".partial")
 }
 
 /// The name under which a file is written before it replaces another.

@@ -98,7 +98,7 @@ pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<u64>> {
         oldest = current.and_then(|current| current.commits().min());
     }
     if setting.delta {
-        let commit = DeltaLog::new(engine).oldest_commit(setting.keep)?;
+        let commit = DeltaLog::new(&engine.files).oldest_commit(setting.keep)?;
         oldest = oldest.into_iter().chain(commit).min();
     }
     Ok(oldest)

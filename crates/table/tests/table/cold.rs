@@ -99,6 +99,7 @@ fn tables_in_buckets_do_as_local_ones() {
         "dropped_tables_leave_nothing",
         "histories_match_maps",
         "published_tables_are_in_the_bucket",
+        "logs_of_delta_lake_are_in_the_bucket",
         "killed_writers_lose_nothing",
         "a_table_is_left_for_later",
     ] {
@@ -308,8 +309,6 @@ fn published_tables_are_in_the_bucket() {
     let url = "s3://lath/published";
     let table = Table::create(&path, &rows(0..0, "").schema(), &["id"], options().cold_files(url)).unwrap();
     table.upsert(&rows(0..1000, "one")).unwrap();
-    let error = table.publish(PublishOptions::new().delta(true)).unwrap_err();
-    assert!(error.to_string().contains("as a table of Iceberg only"), "{error}");
     let published = table.publish(PublishOptions::new().keep(Duration::ZERO)).unwrap();
     assert_eq!(published.metadata, Path::new("s3://lath/published/metadata/v1.metadata.json"));
     assert_eq!(bucket().get("published/metadata/version-hint.text").unwrap(), b"1");
@@ -336,6 +335,48 @@ fn published_tables_are_in_the_bucket() {
     assert_eq!(keys("published/metadata").len(), 0);
     assert_eq!(table.publish(PublishOptions::new()).unwrap().rows, 996);
     assert_eq!(bucket().get("published/metadata/version-hint.text").unwrap(), b"1");
+}
+
+#[test]
+#[ignore = "run by tables_in_buckets_do_as_local_ones"]
+fn logs_of_delta_lake_are_in_the_bucket() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let url = "s3://lath/delta";
+    let table = Table::create(&path, &rows(0..0, "").schema(), &["id"], options().cold_files(url)).unwrap();
+    table.upsert(&rows(0..1000, "one")).unwrap();
+    let publish = PublishOptions::new().iceberg(false).delta(true).keep(Duration::ZERO);
+    let published = table.publish(publish).unwrap();
+    let commit = |version: u64| format!("delta/_delta_log/{version:020}.json");
+    assert_eq!(published.metadata, Path::new(&format!("s3://lath/{}", commit(0))));
+    assert!(!path.join("_delta_log").exists() && !path.join("_vectors").exists());
+    // Commits before the checkpoint, and vectors that no version has, are removed.
+    for round in 1..36_i64 {
+        table.delete([round]).unwrap();
+        table.flush().unwrap();
+    }
+    let log = keys("delta/_delta_log");
+    let checkpoint = format!("delta/_delta_log/{:020}.checkpoint.parquet", 32);
+    assert!(log.contains(&checkpoint) && log.contains("delta/_delta_log/_last_checkpoint"), "{log:?}");
+    assert!(log.contains(&commit(35)) && !log.contains(&commit(36)), "{log:?}");
+    assert!(keys("delta/_vectors").len() < 36 && !keys("delta/_vectors").is_empty());
+    let newest = String::from_utf8(bucket().get(&commit(35)).unwrap()).unwrap();
+    assert!(newest.contains("\"cardinality\":35") && newest.contains("\"path\":\"_data/"), "{newest}");
+    assert_eq!(table.publication().unwrap().unwrap().metadata, Path::new(&format!("s3://lath/{}", commit(35))));
+    // Another program has written.
+    bucket().put(&commit(36), b"{\"commitInfo\":{}}");
+    table.delete([100_i64]).unwrap();
+    let error = table.flush().unwrap_err();
+    assert!(matches!(error, Error::ForeignMetadata { .. }), "{error}");
+    assert_eq!(bucket().get(&commit(36)).unwrap(), b"{\"commitInfo\":{}}");
+    assert_eq!(bucket().send("DELETE", &format!("lath/{}", commit(36)), b"").0, 204);
+    table.publish_now().unwrap();
+    table.stop_publishing().unwrap();
+    assert_eq!((keys("delta/_delta_log").len(), keys("delta/_vectors").len()), (0, 0));
+    assert_eq!(texts(table.scan().unwrap().build().unwrap()).len(), 964);
+    table.publish(publish.iceberg(true)).unwrap();
+    assert!(table.remove_objects().unwrap() > 0);
+    assert_eq!(keys("delta").len(), 0);
 }
 
 #[test]

@@ -25,11 +25,17 @@ pub(super) fn to_bytes(actions: &[Value]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The actions of a checkpoint.
-pub(super) fn read(path: &Path) -> Result<Vec<Value>> {
+/// The actions of the checkpoint with these bytes. Errors name its path.
+pub(super) fn read(bytes: Vec<u8>, path: &Path) -> Result<Vec<Value>> {
+    let located = |error: lath_parquet::Error| {
+        error.locate(|at| {
+            at.file.get_or_insert_with(|| path.to_string_lossy().into());
+        })
+    };
     let mut lines = LineDelimitedWriter::new(Vec::new());
-    for batch in ParquetFile::open(path)?.scan().build()? {
-        lines.write(&batch?)?;
+    let file = ParquetFile::from_bytes(bytes.into()).map_err(located)?;
+    for batch in file.scan().build().map_err(located)? {
+        lines.write(&batch.map_err(located)?)?;
     }
     lines.finish()?;
     let parse = |line: &[u8]| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -11,8 +11,7 @@ use serde_json::Value;
 use super::actions::{Action, Add};
 use super::checkpoint;
 use crate::error::{Error, Result};
-use crate::file::{create_folder, sync_folder};
-use crate::view::Engine;
+use crate::file::{FileFolder, Files, FoundFile, is_partial_name};
 
 /// The name of the folder, as Delta Lake prescribes it.
 const FOLDER: &str = "_delta_log";
@@ -30,8 +29,8 @@ pub(super) const VERSION: &str = "lath.version";
 /// The folder with the log of a published table.
 #[derive(Debug)]
 pub(crate) struct DeltaLog {
-    path: PathBuf,
-    removed: PathBuf,
+    folder: FileFolder,
+    removed: FileFolder,
 }
 
 /// The newest version.
@@ -56,20 +55,22 @@ struct Names {
     /// The versions of commits and checkpoints, in ascending order.
     commits: Vec<u64>,
     checkpoints: Vec<u64>,
+    /// The files of the commits.
+    files: BTreeMap<u64, FoundFile>,
 }
 
 impl DeltaLog {
-    pub(crate) fn new(engine: &Engine) -> Self {
-        Self { path: engine.folder.join(FOLDER), removed: engine.folder.join(REMOVED) }
+    pub(crate) fn new(files: &Files) -> Self {
+        Self { folder: files.folder().below(FOLDER), removed: files.folder().below(REMOVED) }
     }
 
     pub(super) fn create(&self) -> Result<()> {
-        if self.path.is_dir() { Ok(()) } else { create_folder(&self.path) }
+        self.folder.create()
     }
 
     /// The file of a commit.
     pub(crate) fn commit_path(&self, version: u64) -> PathBuf {
-        self.path.join(commit_name(version))
+        self.folder.path(&commit_name(version))
     }
 
     /// The newest version; `None` if the log has none. A commit of another program is an error.
@@ -92,7 +93,8 @@ impl DeltaLog {
         };
         let checkpoint = names.checkpoints.iter().rev().find(|checkpoint| **checkpoint <= version).copied();
         if let Some(checkpoint) = checkpoint {
-            for action in checkpoint::read(&self.path.join(checkpoint_name(checkpoint)))? {
+            let name = checkpoint_name(checkpoint);
+            for action in checkpoint::read(self.folder.read(&name)?, &self.folder.path(&name))? {
                 current.apply(&action)?;
             }
         }
@@ -108,18 +110,19 @@ impl DeltaLog {
     /// The store's commit of the oldest version whose readers may still be running; `None` if there is no log.
     pub(crate) fn oldest_commit(&self, keep: Duration) -> Result<Option<u64>> {
         let names = self.names()?;
-        let Some(at) = self.oldest_kept(&names.commits, keep) else { return Ok(None) };
+        let Some(at) = self.oldest_kept(&names, keep) else { return Ok(None) };
         let info = self.info(names.commits[at])?;
         Ok(info.and_then(|info| info.get(COMMIT)?.as_u64()))
     }
 
     /// The place of the oldest of these commits that was the newest one within `keep`, or the one before the last.
-    fn oldest_kept(&self, commits: &[u64], keep: Duration) -> Option<usize> {
+    fn oldest_kept(&self, names: &Names, keep: Duration) -> Option<usize> {
         let now = SystemTime::now();
         let is_older = |version: &u64| {
-            let written = fs::metadata(self.commit_path(*version)).and_then(|metadata| metadata.modified());
-            written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > keep))
+            let written = names.files.get(version).and_then(|file| self.folder.modified(file));
+            written.is_some_and(|written| now.duration_since(written).is_ok_and(|age| age > keep))
         };
+        let commits = &names.commits;
         let kept = commits.partition_point(is_older).saturating_sub(1);
         Some(kept.min(commits.len().checked_sub(1)?.saturating_sub(1)))
     }
@@ -132,30 +135,17 @@ impl DeltaLog {
         });
         let lines: Vec<String> =
             actions.iter().map(|action| action.to_json(now_ms.unwrap_or(0), true).to_string()).collect();
-        let path = self.commit_path(version);
-        let partial = self.write_partial(&commit_name(version), format!("{}\n", lines.join("\n")).as_bytes())?;
-        // A link replaces no file, unlike a rename.
-        let linked = fs::hard_link(&partial, &path);
-        let named = match linked {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::ForeignMetadata { path }),
-            // The file system has no links.
-            Err(_) if path.exists() => Err(Error::ForeignMetadata { path }),
-            Err(_) => fs::rename(&partial, &path).map_err(Error::io("write", &path)),
-            Ok(()) => Ok(()),
-        };
-        match fs::remove_file(&partial) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &partial)(error)),
-            _ => {}
+        let text = format!("{}\n", lines.join("\n"));
+        match self.folder.write_new(&commit_name(version), text.as_bytes())? {
+            true => Ok(()),
+            false => Err(Error::ForeignMetadata { path: self.commit_path(version) }),
         }
-        named?;
-        sync_folder(&self.path)
     }
 
     /// Writes a checkpoint of the newest version, unless another program has.
     pub(super) fn write_checkpoint(&self, current: &CurrentLog) -> Result<()> {
         let version = current.version;
-        let path = self.path.join(checkpoint_name(version));
-        if path.exists() {
+        if self.names()?.checkpoints.contains(&version) {
             return Ok(());
         }
         let metadata =
@@ -166,31 +156,31 @@ impl DeltaLog {
             .map(|action| action.to_json(current.time_ms, false))
             .collect();
         let bytes = checkpoint::to_bytes(&actions)?;
-        self.replace(&checkpoint_name(version), &bytes)?;
+        self.folder.replace(&checkpoint_name(version), &bytes)?;
         let last = serde_json::json!({
             "version": version,
             "size": actions.len(),
             "sizeInBytes": bytes.len(),
             "numOfAddFiles": current.files.len(),
         });
-        self.replace(LAST_CHECKPOINT, last.to_string().as_bytes())
+        self.folder.replace(LAST_CHECKPOINT, last.to_string().as_bytes())
     }
 
     /// Removes commits and checkpoints that no version needs whose readers began within `keep`. Returns the oldest commit that is left, if any went.
     pub(super) fn remove_old(&self, current: &CurrentLog, keep: Duration) -> Result<Option<u64>> {
         let names = self.names()?;
-        let Some(kept) = self.oldest_kept(&names.commits, keep).map(|at| names.commits[at]) else { return Ok(None) };
+        let Some(kept) = self.oldest_kept(&names, keep).map(|at| names.commits[at]) else { return Ok(None) };
         let base = names.checkpoints.iter().rev().find(|version| **version <= kept && **version < current.version);
         let Some(&base) = base else { return Ok(None) };
         // The newest last: what is left after a crash has no gap.
         for version in names.commits.iter().filter(|version| **version < base) {
-            self.remove(&commit_name(*version))?;
+            self.folder.remove(&commit_name(*version))?;
         }
         for version in names.checkpoints.iter().filter(|version| **version < base) {
-            self.remove(&checkpoint_name(*version))?;
+            self.folder.remove(&checkpoint_name(*version))?;
         }
-        for name in self.file_names()?.iter().filter(|name| is_partial(name)) {
-            self.remove(name)?;
+        for name in self.folder.names()?.iter().filter(|name| is_partial_name(name)) {
+            self.folder.remove(name)?;
         }
         Ok(Some(base))
     }
@@ -209,23 +199,40 @@ impl DeltaLog {
 
     /// Removes the whole log.
     pub(crate) fn remove_all(&self) -> Result<()> {
+        if self.folder.is_in_bucket() {
+            return self.remove_objects();
+        }
+        let (path, gone) = (self.folder.location(), self.removed.location());
         let removed = |result: io::Result<()>| match result {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &self.path)(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
             _ => Ok(()),
         };
-        removed(fs::remove_dir_all(&self.removed))?;
+        removed(fs::remove_dir_all(gone))?;
         // At once, so that no reader finds half of it.
-        removed(fs::rename(&self.path, &self.removed))?;
-        removed(fs::remove_dir_all(&self.removed))
+        removed(fs::rename(path, gone))?;
+        removed(fs::remove_dir_all(gone))
+    }
+
+    /// Removes the objects of the log from the newest version to the oldest, so that a reader finds an older version or none.
+    fn remove_objects(&self) -> Result<()> {
+        self.folder.remove(LAST_CHECKPOINT)?;
+        let names = self.names()?;
+        for version in names.commits.iter().rev() {
+            self.folder.remove(&commit_name(*version))?;
+            if names.checkpoints.contains(version) {
+                self.folder.remove(&checkpoint_name(*version))?;
+            }
+        }
+        names.checkpoints.iter().try_for_each(|version| self.folder.remove(&checkpoint_name(*version)))
     }
 
     fn actions(&self, version: u64) -> Result<Vec<Value>> {
-        let path = self.commit_path(version);
-        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-        let parse = |line: &str| {
-            serde_json::from_str(line).map_err(|error| Error::corrupt(format!("{}: {error}", path.display())))
+        let text = self.folder.read(&commit_name(version))?;
+        let parse = |line: &[u8]| {
+            let at = |error| Error::corrupt(format!("{}: {error}", self.commit_path(version).display()));
+            serde_json::from_slice(line).map_err(at)
         };
-        text.lines().filter(|line| !line.is_empty()).map(parse).collect()
+        text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).map(parse).collect()
     }
 
     /// The information of a commit; `None` for a commit of another program.
@@ -239,47 +246,17 @@ impl DeltaLog {
 
     fn names(&self) -> Result<Names> {
         let mut names = Names::default();
-        for name in self.file_names()? {
-            if let Some(version) = parse_version(&name, ".json") {
+        for file in self.folder.files()? {
+            if let Some(version) = parse_version(&file.name, ".json") {
                 names.commits.push(version);
-            } else if let Some(version) = parse_version(&name, ".checkpoint.parquet") {
+                names.files.insert(version, file);
+            } else if let Some(version) = parse_version(&file.name, ".checkpoint.parquet") {
                 names.checkpoints.push(version);
             }
         }
         names.commits.sort_unstable();
         names.checkpoints.sort_unstable();
         Ok(names)
-    }
-
-    fn file_names(&self) -> Result<Vec<String>> {
-        crate::file::file_names(&self.path)
-    }
-
-    /// Writes a file under a name that readers pass over, synced. Returns its path.
-    fn write_partial(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
-        let partial = self.path.join(format!(".{name}.partial"));
-        let write = || {
-            let mut file = fs::File::create(&partial)?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        };
-        write().map_err(Error::io("write", &partial))?;
-        Ok(partial)
-    }
-
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.path.join(name);
-        let partial = self.write_partial(name, bytes)?;
-        fs::rename(&partial, &path).map_err(Error::io("write", &path))?;
-        sync_folder(&self.path)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        let path = self.path.join(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &path)(error)),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -315,9 +292,4 @@ fn checkpoint_name(version: u64) -> String {
 fn parse_version(name: &str, ending: &str) -> Option<u64> {
     let digits = name.strip_suffix(ending)?;
     (digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
-}
-
-/// Whether a file was being written when its writer ended.
-fn is_partial(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".partial")
 }

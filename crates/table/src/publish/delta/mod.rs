@@ -3,7 +3,7 @@
 //! | step | after a crash |
 //! | --- | --- |
 //! | 1. deletion vectors are written to a new file of `_vectors` and synced, and so is the store | no commit of the log names them; they are removed after a later checkpoint |
-//! | 2. the commit is written under another name, synced, linked to its name, which no file may have yet, and its folder synced | it is there or not |
+//! | 2. the commit is written under another name, synced, linked to its name, which no file may have yet, and its folder synced; in a bucket, it is put if there is no such object | it is there or not |
 //! | 3. after every 32nd commit, a checkpoint is written under another name, synced, renamed, and `_last_checkpoint` replaced | readers take the commits |
 //! | 4. commits and checkpoints before an older checkpoint are removed, and vectors that no version has whose readers may be running | the next checkpoint removes them |
 //!
@@ -45,7 +45,8 @@ const CHECKPOINT_COMMITS: u64 = 32;
 
 /// Publishes a commit, unless it is published already. Returns the commit of the log, and the version of the table that it shows.
 pub(super) fn publish(engine: &Arc<Engine>, files: &CommitFiles<'_>, setting: Publishing) -> Result<(PathBuf, u64)> {
-    let log = DeltaLog::new(engine);
+    let log = DeltaLog::new(&engine.files);
+    engine.files.claim()?;
     let current = log.current()?;
     let schema = schema_string(files.schema(), setting.map_types)?;
     check_schema(files)?;
@@ -135,8 +136,9 @@ fn next_actions(
 
 /// Removes the log and the vectors, unless another program has written to the log.
 pub(crate) fn remove_log(engine: &Engine) -> Result<()> {
-    let log = DeltaLog::new(engine);
+    let log = DeltaLog::new(&engine.files);
     if matches!(log.current(), Ok(Some(_))) {
+        engine.files.claim()?;
         log.remove_all()?;
         vectors::remove_all(engine)?;
     }

@@ -1,14 +1,11 @@
 //! Files with deletion vectors: the number of the format, and then each vector as Iceberg has it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Write;
 use std::sync::Arc;
 
 use lath_iceberg::write_deletion_vector;
 
 use crate::error::{Error, Result};
-use crate::file::{create_folder, entries, sync_folder};
 use crate::publish::commit_files::CommitFiles;
 use crate::publish::identity::{new_uuid, uuid_text};
 use crate::records::FileEntry;
@@ -64,31 +61,19 @@ pub(super) fn write_vectors(
         bytes.extend(vector);
         places.insert(entry.number, VectorPlace { path: path.clone(), offset, len, cardinality });
     }
-    let folder = engine.folder.join(FOLDER);
-    if !folder.is_dir() {
-        create_folder(&folder)?;
-    }
-    let file = folder.join(file_name(uuid));
-    let write = || {
-        let mut open = fs::File::create_new(&file)?;
-        open.write_all(&bytes)?;
-        open.sync_all()
-    };
-    write().map_err(Error::io("write", &file))?;
-    sync_folder(&folder)?;
+    let folder = engine.files.folder().below(FOLDER);
+    folder.create()?;
+    folder.write(&file_name(uuid), &bytes)?;
+    folder.sync()?;
     Ok(places)
 }
 
 /// Removes files of vectors that are not among these.
 pub(super) fn remove_unneeded(engine: &Engine, needed: &BTreeSet<String>) -> Result<()> {
-    let folder = engine.folder.join(FOLDER);
-    for entry in entries(&folder)?.into_iter().flatten() {
-        let name = entry?.file_name();
-        let is_vectors =
-            name.to_str().is_some_and(|name| name.starts_with("deletion_vector_") && !needed.contains(name));
-        if is_vectors {
-            let path = folder.join(&name);
-            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    let folder = engine.files.folder().below(FOLDER);
+    for name in folder.names()? {
+        if name.starts_with("deletion_vector_") && !needed.contains(&name) {
+            folder.remove(&name)?;
         }
     }
     Ok(())
@@ -98,8 +83,7 @@ pub(super) fn remove_unneeded(engine: &Engine, needed: &BTreeSet<String>) -> Res
 pub(super) fn remove_all(engine: &Engine) -> Result<()> {
     remove_unneeded(engine, &BTreeSet::new())?;
     // Other files may be there.
-    let _ = fs::remove_dir(engine.folder.join(FOLDER));
-    Ok(())
+    engine.files.folder().below(FOLDER).remove_empty()
 }
 
 /// The name of the file of a vector with this path.
