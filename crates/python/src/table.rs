@@ -1,7 +1,7 @@
 //! Tables with a primary key.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use lath::table::{
     ChangeRetention, Changes, ImportOptions, ImportReport, Key, MappedColumn, PublishOptions, PublishedCommit,
     Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
 };
-use lath::{Cancel, Dataset, DatasetOptions, Error};
+use lath::{Cancel, Dataset, DatasetOptions, Error, is_store};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
@@ -47,6 +47,7 @@ struct OpenArguments {
     background: bool,
     flush_rows: Option<u64>,
     cache_bytes: Option<u64>,
+    disk_cache_bytes: Option<u64>,
     wait: Option<f64>,
 }
 
@@ -62,6 +63,9 @@ impl OpenArguments {
         if let Some(bytes) = self.cache_bytes {
             options = options.cache_bytes(bytes);
         }
+        if let Some(bytes) = self.disk_cache_bytes {
+            options = options.disk_cache_bytes(bytes);
+        }
         if let Some(seconds) = self.wait {
             options = options.wait(wait_duration(seconds)?);
         }
@@ -73,21 +77,27 @@ impl OpenArguments {
 impl PyTable {
     /// Creates a table in a folder.
     #[staticmethod]
-    #[pyo3(signature = (folder, schema, key, *, durability = None, background = true, flush_rows = None, cache_bytes = None, wait = None))]
+    #[pyo3(signature = (
+        folder, schema, key, *, cold = None, durability = None, background = true, flush_rows = None, cache_bytes = None,
+        disk_cache_bytes = None, wait = None
+    ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn create(
         py: Python<'_>,
         folder: PathBuf,
         schema: &Bound<'_, PyAny>,
         key: Vec<String>,
+        cold: Option<String>,
         durability: Option<String>,
         background: bool,
         flush_rows: Option<u64>,
         cache_bytes: Option<u64>,
+        disk_cache_bytes: Option<u64>,
         wait: Option<f64>,
     ) -> PyResult<Self> {
         let schema = capsule::schema_in(schema)?;
-        let options = OpenArguments { durability, background, flush_rows, cache_bytes, wait }.options()?;
+        let arguments = OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes, wait };
+        let options = cold.into_iter().fold(arguments.options()?, TableOptions::cold_files);
         let at = folder.clone();
         let table = work::run_to_end(py, move || Ok(Table::create(&at, &schema, &key, options)?))?;
         Ok(Self::new(table, folder))
@@ -95,7 +105,10 @@ impl PyTable {
 
     /// Opens a table.
     #[staticmethod]
-    #[pyo3(signature = (folder, *, read_only = false, durability = None, background = true, flush_rows = None, cache_bytes = None, wait = None))]
+    #[pyo3(signature = (
+        folder, *, read_only = false, durability = None, background = true, flush_rows = None, cache_bytes = None, disk_cache_bytes = None,
+        wait = None
+    ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn open(
         py: Python<'_>,
@@ -105,9 +118,11 @@ impl PyTable {
         background: bool,
         flush_rows: Option<u64>,
         cache_bytes: Option<u64>,
+        disk_cache_bytes: Option<u64>,
         wait: Option<f64>,
     ) -> PyResult<Self> {
-        let options = OpenArguments { durability, background, flush_rows, cache_bytes, wait }.options()?;
+        let options =
+            OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes, wait }.options()?;
         let at = folder.clone();
         let table = work::run_to_end(py, move || {
             Ok(if read_only { Table::open_read_only(&at, options)? } else { Table::open(&at, options)? })
@@ -135,7 +150,8 @@ impl PyTable {
         cache_bytes: Option<u64>,
         wait: Option<f64>,
     ) -> PyResult<(Self, Bound<'py, PyDict>)> {
-        let options = OpenArguments { durability, background, flush_rows, cache_bytes, wait }.options()?;
+        let options = OpenArguments { durability, background, flush_rows, cache_bytes, disk_cache_bytes: None, wait }
+            .options()?;
         let watcher = Watcher::start(py, progress.as_ref())?;
         let source = source.dataset(py)?;
         let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
@@ -165,6 +181,19 @@ impl PyTable {
     #[getter]
     fn folder(&self) -> PathBuf {
         self.folder.clone()
+    }
+
+    /// The URL below which its Parquet files are; `None` if they are in its folder.
+    #[getter]
+    fn cold(&self) -> PyResult<Option<String>> {
+        let table = self.table()?;
+        let location = table.location();
+        Ok((location != table.folder()).then(|| location.display().to_string()))
+    }
+
+    /// Removes the objects of a table whose files are in a bucket, and returns the number of files.
+    fn remove_objects(&self, py: Python<'_>) -> PyResult<usize> {
+        self.run(py, |table| Ok(table.remove_objects()?))
     }
 
     /// Puts rows, which replace existing rows with the same keys.
@@ -327,7 +356,7 @@ impl PyTable {
         result.set_item("version", publication.version)?;
         result.set_item("time", publication.time)?;
         result.set_item("snapshots", publication.snapshots)?;
-        result.set_item("metadata", publication.metadata)?;
+        result.set_item("metadata", location(py, &publication.metadata)?)?;
         result.set_item("mapped", mapped_dict(py, &publication.mapped)?)?;
         Ok(Some(result))
     }
@@ -421,12 +450,20 @@ fn import_dict<'py>(py: Python<'py>, report: &ImportReport) -> PyResult<Bound<'p
     Ok(result)
 }
 
+/// A path, or the URL of an object as text: `pathlib` would join its slashes.
+fn location<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    match path.to_str().filter(|path| is_store(path)) {
+        Some(url) => Ok(PyString::new(py, url).into_any()),
+        None => Ok(path.into_pyobject(py)?.into_any()),
+    }
+}
+
 fn published_dict<'py>(py: Python<'py>, published: &PublishedCommit) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("version", published.version)?;
     result.set_item("rows", published.rows)?;
     result.set_item("files", published.files)?;
-    result.set_item("metadata", &published.metadata)?;
+    result.set_item("metadata", location(py, &published.metadata)?)?;
     result.set_item("mapped", mapped_dict(py, &published.mapped)?)?;
     Ok(result)
 }

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -79,3 +86,32 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(pa.table({"text": texts}), folder / "long.parquet", compression="zstd", use_dictionary=False)
     (folder / "list.txt").write_text(f"{folder / 'long.parquet'}\n" * 3000)
     return folder / "list.txt"
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of moto's S3 with the bucket ``lath``, which the environment names."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    program = Path(sys.executable).with_name("moto_server")
+    server = subprocess.Popen(
+        [program, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    for name, value in {
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(urllib.request.Request(f"{address}/lath", method="PUT")).close()
+            break
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    yield address
+    server.kill()
+    server.wait()

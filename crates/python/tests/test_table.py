@@ -176,3 +176,28 @@ def test_a_table_is_what_a_dict_would_be(tmp_path: Path) -> None:
         assert {row["id"]: row["name"] for row in found} == model and len(found) == len(model) == table.count()
         some = table.get_many(ids).to_arrow()["id"].to_pylist()
         assert some == [it for it in ids if it in model]
+
+
+def test_files_are_in_a_bucket(endpoint: str, tmp_path: Path) -> None:
+    folder, url = tmp_path / "people", "s3://lath/python tables/people"
+    with lath.Table.create(folder, SCHEMA, ["id"], cold=f"{url}/", durability="off", background=False) as table:
+        table.upsert(rows(1, 2, 3))
+        assert table.flush() == {"rows": 3, "files": 1}
+        assert table.cold == url and table.folder == folder and not (folder / "_data").exists()
+        table.upsert(rows(3, 4, name="m"))
+        published = table.publish(formats=["iceberg", "delta"])
+        assert published["metadata"] == f"{url}/metadata/v1.metadata.json"
+        publication = table.publication()
+        assert publication is not None and publication["metadata"] == published["metadata"]
+    with lath.Table.open(folder, disk_cache_bytes=0, read_only=True) as table:
+        assert table.scan().to_arrow().sort_by("id")["name"].to_pylist() == ["n1", "n2", "m3", "m4"]
+    with pytest.raises(lath.Error, match="another URL"):
+        lath.Table.create(tmp_path / "other", SCHEMA, ["id"], cold=url)
+    with pytest.raises(lath.Error, match="not a URL such as"):
+        lath.Table.create(tmp_path / "another", SCHEMA, ["id"], cold="people")
+    lake = lath.open(url)
+    assert lake.to_arrow().sort_by("id")["id"].to_pylist() == [1, 2, 3, 4]
+    with lath.Table.open(folder) as table:
+        assert table.remove_objects() > 0
+    with lath.Table.create(tmp_path / "near", SCHEMA, ["id"]) as table:
+        assert table.cold is None and table.remove_objects() == 0

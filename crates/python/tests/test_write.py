@@ -7,14 +7,9 @@ import decimal
 import io
 import json
 import math
-import socket
-import subprocess
-import sys
 import time
-import urllib.error
 import urllib.request
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -409,35 +404,6 @@ def test_tables_keep_categories(tmp_path: Path) -> None:
     more = frame.assign(ordered=categories(["d", "a"] * 100, ["c", "b", "a", "d"], True))
     table.upsert(pa.Table.from_pandas(more))
     assert list(table.scan().to_arrow().to_pandas()["ordered"].cat.categories) == ["c", "b", "a", "d"]
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of moto's S3 with the bucket ``lath``, which the environment names."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    program = Path(sys.executable).with_name("moto_server")
-    server = subprocess.Popen(
-        [program, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    for name, value in {
-        "AWS_ENDPOINT_URL": address,
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(urllib.request.Request(f"{address}/lath", method="PUT")).close()
-            break
-        except urllib.error.URLError:
-            time.sleep(0.1)
-    yield address
-    server.kill()
-    server.wait()
 
 
 def test_objects_are_written_whole_or_not_at_all(endpoint: str, tmp_path: Path) -> None:

@@ -486,13 +486,19 @@ class Table:
         schema: ArrowSchema,
         key: Sequence[str],
         *,
+        cold: str | None = None,
         durability: _Durability | None = None,
         background: bool = True,
         flush_rows: int | None = None,
         cache_bytes: int | None = None,
+        disk_cache_bytes: int | None = None,
         wait: float | None = None,
     ) -> Table:
-        """Creates a table with the key columns ``key`` in a folder, which is created if it does not exist."""
+        """Creates a table with the key columns ``key`` in a folder, which is created if it does not exist.
+
+        ``cold`` is a URL of a bucket, such as ``s3://bucket/prefix``, below which the Parquet files are; recent rows stay in the folder. At most
+        ``disk_cache_bytes`` (1 GiB by default) of what is read from there is cached on the local disk.
+        """
     @staticmethod
     def import_from(
         folder: _Path,
@@ -521,6 +527,7 @@ class Table:
         background: bool = True,
         flush_rows: int | None = None,
         cache_bytes: int | None = None,
+        disk_cache_bytes: int | None = None,
         wait: float | None = None,
     ) -> Table:
         """Opens a table. One process at a time can have it open for writing, and any number ``read_only``.
@@ -532,6 +539,13 @@ class Table:
     @property
     def folder(self) -> Path:
         """The folder of the table."""
+    @property
+    def cold(self) -> str | None:
+        """The URL below which the Parquet files are; ``None`` if they are in the folder."""
+    def remove_objects(self) -> int:
+        """Removes the objects of a table whose files are in a bucket, and returns the number of files: its rows are lost. For a table whose folder
+        is to be removed.
+        """
     def upsert(self, rows: ArrowStream | ArrowArray, *, progress: Progress | None = None) -> None:
         """Puts rows in one commit. They replace existing rows with the same keys.
 
@@ -574,7 +588,7 @@ class Table:
         """The changes of commits after ``since``."""
     def publish(self, *, keep: float = 600.0, max_age: float | None = None, map_types: bool = False, formats: list[str] | None = None) -> dict[str, Any]:
         """Publishes the table as one of Iceberg, now and at each flush, and returns what is published: ``version``, ``rows``, ``files`` and
-        ``metadata``, the path that readers open. Files stay for readers of older snapshots for ``keep`` seconds. With ``max_age``, the
+        ``metadata``, the path that readers open, or the URL as text. Files stay for readers of older snapshots for ``keep`` seconds. With ``max_age``, the
         published rows are at most that old while the table is open, in seconds. With ``map_types``, columns of types that Iceberg lacks
         are published in a wider type; ``mapped`` names them, with that type. ``formats`` are ``["iceberg"]``, ``["delta"]`` or both."""
     def publish_now(self) -> dict[str, Any]:

@@ -82,7 +82,9 @@ fn cold_files(options: &CreateTableOptions) -> Result<Option<String>> {
             _ => None,
         };
         let Some(url) = url else {
-            return plan_err!("cold = {value}: expected the URL of a bucket in single quotes, such as 's3://bucket/prefix'");
+            return plan_err!(
+                "cold = {value}: expected the URL of a bucket in single quotes, such as 's3://bucket/prefix'"
+            );
         };
         if cold.replace(url).is_some() {
             return plan_err!("WITH has the option cold twice");

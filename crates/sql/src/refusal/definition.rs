@@ -8,7 +8,8 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::{CheckResult, Clauses};
 
-pub(super) const PLAIN: &str = "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, WITH (cold = …), CLUSTER BY and AS query; leave it out";
+pub(super) const PLAIN: &str =
+    "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, WITH (cold = …), CLUSTER BY and AS query; leave it out";
 
 impl Clauses<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> CheckResult {
