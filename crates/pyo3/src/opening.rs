@@ -87,7 +87,7 @@ impl OpenSource {
         }
     }
 
-    /// The files. Those of a lake are listed now. Blocks on I/O.
+    /// The files. The files of a lake are listed now. Blocks on I/O.
     ///
     /// # Errors
     /// As [`LakeVersion::open`].

@@ -119,7 +119,7 @@ def test_a_search_of_a_lake_lists_few_files_and_leaves_the_others(tmp_path: Path
     for first in firsts:
         lake = lath.open(tmp_path)
         assert first(lake)
-        # What was found before has no influence.
+        # The first search has no influence.
         assert (lake.count(), len(lake.files), lake.statistics().row_count) == (50, 5, lath.Known(50, True))
         assert lake.find("id > 47").to_arrow()["id"].to_pylist() == [48, 49]
         assert lake.find("id = -1").to_arrow().num_rows == 0

@@ -353,7 +353,7 @@ fn is_denied(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// What to try if a server cannot be reached.
+/// Advice if a server cannot be reached.
 fn with_advice(url: &str, error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::NotConnected || !url.starts_with("https://") {
         return error;

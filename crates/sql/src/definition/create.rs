@@ -42,7 +42,7 @@ struct NewTable {
     unique: Vec<Vec<String>>,
 }
 
-/// What a statement says about the files of a table.
+/// The clauses of a statement about the files of a table.
 #[derive(Default)]
 struct FileOptions {
     cluster: Vec<String>,

@@ -138,9 +138,9 @@ impl Files {
         Version::object(entry.bytes, &entry.tag).map_err(Error::io("open", &self.path(&entry.name)))
     }
 
-    /// Names of files that are called as the table's, also of those that are not complete.
+    /// Names that files of the table have, also files that are not complete.
     pub(crate) fn names(&self) -> Result<Vec<String>> {
-        // Those of earlier formats are in the table's folder itself.
+        // Files of earlier formats are in the table's folder itself.
         let mut names = if self.folder.is_in_bucket() { Vec::new() } else { self.folder.names()? };
         let data = self.folder.below(DATA_FOLDER).names()?;
         names.extend(data.into_iter().map(|name| format!("{DATA_FOLDER}/{name}")));

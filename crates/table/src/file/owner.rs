@@ -5,9 +5,9 @@
 //!
 //! | step | after a crash |
 //! | --- | --- |
-//! | 1. the mark is read: its number has to be one of those in the folder | nothing has changed |
+//! | 1. the mark is read: its number has to be one in the folder | nothing has changed |
 //! | 2. the folder gets the number of the mark and the new one, durably | the mark has the former |
-//! | 3. the mark gets the new number, if nobody has replaced it | the mark has one of the two |
+//! | 3. the mark gets the new number, if it was not replaced | the mark has one of the two |
 //!
 //! So a second table is not made over the objects of another. After the folder was copied, the copy and the original have the same numbers, and the first
 //! of the two that writes excludes the other, whose files it may remove.

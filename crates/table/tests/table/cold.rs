@@ -1,6 +1,6 @@
 //! Tables whose files are in a bucket of moto's S3, if the variable LATH_MOTO_SERVER names its program. `.ci/run tests` installs it.
 //!
-//! Each test below runs in a process of its own, which finds the server in its environment.
+//! Each test below runs in a separate process, which finds the server in its environment.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -8,11 +8,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::thread::sleep;
 use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use lath_parquet::Runtime;
 use lath_table::{Database, Error, Problem, PublishOptions, Table, TableOptions};
 use lath_testkit::s3::{Bucket, S3Server};
 
@@ -101,6 +103,7 @@ fn tables_in_buckets_do_as_local_ones() {
         "published_tables_are_in_the_bucket",
         "logs_of_delta_lake_are_in_the_bucket",
         "killed_writers_lose_nothing",
+        "objects_of_a_killed_flush_are_collected",
         "a_table_is_left_for_later",
     ] {
         run(moto.bucket(), test, folder.path());
@@ -187,7 +190,8 @@ fn objects_are_what_commits_name() {
     bytes[middle] ^= 1;
     bucket().put(&key, &bytes);
     drop((table, copy));
-    let table = Table::open(&path, options().disk_cache_bytes(0)).unwrap();
+    // With nothing in memory.
+    let table = Table::open(&path, options().disk_cache_bytes(0).runtime(&Runtime::builder().build())).unwrap();
     let error = table.scan().unwrap().build().and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
     assert!(matches!(error, Err(Error::Parquet { .. })), "{error:?}");
 }
@@ -303,6 +307,44 @@ fn killed_writers_lose_nothing() {
 
 #[test]
 #[ignore = "run by tables_in_buckets_do_as_local_ones"]
+fn objects_of_a_killed_flush_are_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "cold::a_flush_of_many_files"])
+        .env(FOLDER, &path)
+        .spawn()
+        .unwrap();
+    while data_keys("flush").len() < 3 {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended before");
+        sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let table = Table::open(&path, options()).unwrap();
+    let left = data_keys("flush");
+    assert!(left.len() >= 3 && named(&table, "flush").is_empty(), "the flush was committed");
+    assert_eq!(texts(table.scan().unwrap().build().unwrap()), expected(0..50_000, "hot"));
+    let problems = table.check().unwrap().problems;
+    assert!(problems.iter().all(|problem| matches!(problem, Problem::Orphan { .. })), "{problems:?}");
+    assert_eq!(problems.len(), left.len());
+    assert_eq!((table.vacuum().unwrap(), data_keys("flush").len()), (left.len(), 0));
+    table.flush().unwrap();
+    assert!(table.check().unwrap().is_intact());
+    assert_eq!(texts(table.scan().unwrap().build().unwrap()), expected(0..50_000, "hot"));
+}
+
+#[test]
+#[ignore = "run by objects_of_a_killed_flush_are_collected"]
+fn a_flush_of_many_files() {
+    let options = options().file_rows(100).cold_files("s3://lath/flush");
+    let table = Table::create(folder(), &rows(0..0, "").schema(), &["id"], options).unwrap();
+    table.upsert(&rows(0..50_000, "hot")).unwrap();
+    table.flush().unwrap();
+}
+
+#[test]
+#[ignore = "run by tables_in_buckets_do_as_local_ones"]
 fn published_tables_are_in_the_bucket() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table");
@@ -411,7 +453,8 @@ fn without_a_server_what_is_local_is_read() {
     // The cache has this.
     assert_eq!(texts(table.get(7).unwrap().map(Ok)), expected(7..8, "cold"));
     drop(table);
-    let table = Table::open(&path, options().disk_cache_bytes(0)).unwrap();
+    // With nothing in memory.
+    let table = Table::open(&path, options().disk_cache_bytes(0).runtime(&Runtime::builder().build())).unwrap();
     assert_eq!(texts(table.get(0).unwrap().map(Ok)), expected(0..1, "new"));
     let error = table.get(7).unwrap_err().to_string();
     assert!(error.contains("s3://lath/later/_data/"), "{error}");

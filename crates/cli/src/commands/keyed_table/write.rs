@@ -1,6 +1,8 @@
 //! `table create`, `upsert` and `delete`.
 
 use std::fs;
+use std::io;
+use std::path::Path;
 
 use arrow_array::RecordBatch;
 use lath_parquet::Predicate;
@@ -22,15 +24,16 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     let mut load = Load::new(&args.rows)?;
     let schema = load.columns()?;
     let folder = &args.table.folder;
-    let was_there = fs::exists(folder).unwrap_or(true);
-    let was_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    let was_there = fs::symlink_metadata(folder).is_ok();
+    let was_empty = was_there && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
     let remove_folder = || {
         // It has nothing but the table.
-        if was_empty && args.table.table.is_none() {
-            drop(fs::remove_dir_all(folder));
-            if was_there {
-                drop(fs::create_dir(folder));
-            }
+        if args.table.table.is_none() {
+            drop(match (was_there, was_empty) {
+                (false, _) => fs::remove_dir_all(folder),
+                (true, true) => empty_folder(folder),
+                (true, false) => Ok(()),
+            });
         }
     };
     let options = args.cold.iter().fold(options(&args.table), |options, url| options.cold_files(url));
@@ -40,8 +43,8 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
             .and_then(|database| database.create_clustered_table(name, &schema, &args.key, &args.cluster_by)),
     };
     let table = table.map_err(|error| {
-        // Its objects belong to another table: the folder is of no use.
-        if matches!(error, Error::ForeignFiles { .. } | Error::Place { .. }) {
+        // Its objects belong to another table, or cannot be written: the folder has no table, and is of no use.
+        if matches!(error, Error::ForeignFiles { .. } | Error::Place { .. } | Error::Io { .. }) {
             remove_folder();
         }
         table_failure(error)
@@ -63,6 +66,19 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
         }
     }
     loaded
+}
+
+/// Removes what is in a folder.
+fn empty_folder(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn upsert(args: &UpsertArgs) -> Result<Outcome> {
