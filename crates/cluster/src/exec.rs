@@ -10,6 +10,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, Gauge, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -34,6 +35,7 @@ pub(crate) struct ClusterExec {
     workers: Arc<Workers>,
     planning: Arc<Planning>,
     properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 impl ClusterExec {
@@ -44,7 +46,7 @@ impl ClusterExec {
             input.pipeline_behavior(),
             input.boundedness(),
         );
-        Self { input, workers, planning, properties: Arc::new(properties) }
+        Self { input, workers, planning, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
 }
 
@@ -96,9 +98,15 @@ impl ExecutionPlan for ClusterExec {
             workers: Arc::clone(&self.workers),
             planning: Arc::clone(&self.planning),
             context,
+            used: MetricBuilder::new(&self.metrics).global_gauge("workers"),
+            attempts: MetricBuilder::new(&self.metrics).global_counter("attempts"),
         };
         let rows = stream::once(run.start()).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
     }
 }
 
@@ -108,6 +116,10 @@ struct Run {
     workers: Arc<Workers>,
     planning: Arc<Planning>,
     context: Arc<TaskContext>,
+    /// Number of workers that could be used.
+    used: Gauge,
+    /// Number of times that the query was started.
+    attempts: Count,
 }
 
 impl Run {
@@ -116,6 +128,8 @@ impl Run {
         let mut plan = Arc::clone(&self.input);
         for attempt in 0.. {
             let live = self.workers.live().await?;
+            self.used.set(live.len());
+            self.attempts.add(1);
             let mut rows = distribute(plan, &self.workers, &live, &self.planning.state, &self.context).await?;
             let held = FirstRows::from(&mut rows, self.max_held_bytes()).await;
             if held.error.is_some() && attempt < retries && self.workers.has_lost(&live).await {

@@ -5,8 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use datafusion::common::exec_err;
+use datafusion::error::DataFusionError;
 use futures_util::future::join_all;
 use lath_sql::remote::PlanCodec;
+use tonic::{Code, Status};
 use url::Url;
 
 use crate::access::Access;
@@ -131,8 +133,23 @@ impl Workers {
     async fn ask(&self, url: &Url) -> Result<WorkerInfo, String> {
         let client = self.channels.client(url);
         let mut client = client.map_err(|error| error.to_string())?;
-        let text = client.info().await.map_err(|error| error.find_root().to_string())?;
+        let text = client.info().await.map_err(|error| reason(&error))?;
         WorkerInfo::read(&text)
+    }
+}
+
+/// The cause of an error, without the layers that it came through.
+fn reason(error: &DataFusionError) -> String {
+    let DataFusionError::External(cause) = error.find_root() else { return error.find_root().to_string() };
+    match cause.downcast_ref::<Status>() {
+        Some(status) if status.code() == Code::Unauthenticated => status.message().to_owned(),
+        _ => {
+            let mut cause: &dyn std::error::Error = cause.as_ref();
+            while let Some(deeper) = cause.source() {
+                cause = deeper;
+            }
+            cause.to_string()
+        }
     }
 }
 

@@ -20,10 +20,13 @@ fn a_query_goes_on_without_a_lost_worker() {
     register_tables(&session, folder.path());
     while !workers.running.is_empty() {
         assert_eq!(text(&session, COUNT), expected, "{} workers", workers.running.len());
+        let plan = text(&session, &format!("EXPLAIN ANALYZE {COUNT}"));
+        let counted = format!("ClusterExec, metrics=[attempts=1, workers={}]", workers.running.len());
+        assert!(plan.contains(&counted), "{counted}: {plan}");
         workers.running.pop().unwrap().stop().unwrap();
     }
     let error = rows(&session, COUNT).unwrap_err().to_string();
-    assert!(error.contains("no worker of the cluster can be used"), "{error}");
+    assert!(error.contains("no worker of the cluster can be used") && error.contains("refused"), "{error}");
 }
 
 #[test]
@@ -59,7 +62,8 @@ fn a_worker_answers_only_with_its_token() {
     assert_eq!(rows(&session(Some("secret-1")), COUNT).unwrap().iter().map(|batch| batch.num_rows()).sum::<usize>(), 3);
     for token in [None, Some("secret-2"), Some("secret-11")] {
         let error = rows(&session(token), COUNT).unwrap_err().to_string();
-        assert!(error.contains("token") && !error.contains("secret"), "{error}");
+        let expected = format!("{address}: the worker asks for a token, and this is not it");
+        assert!(error.contains(&expected) && !error.contains("secret"), "{error}");
     }
     running.stop().unwrap();
 }

@@ -5,6 +5,7 @@ mod faults;
 mod objects;
 #[cfg(unix)]
 mod processes;
+mod reports;
 mod suites;
 mod tpch;
 
