@@ -1,8 +1,28 @@
 //! The files that a worker may open.
 
 use std::path::{Component, Path};
+use std::sync::Arc;
 
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Result, plan_err};
+use datafusion::physical_plan::ExecutionPlan;
 use lath_parquet::ScanTask;
+use lath_sql::remote::{PlanCodec, can_travel};
+
+/// The operators by which parts of a plan are connected.
+const CONNECTIONS: [&str; 4] = ["BroadcastExec", "NetworkBroadcastExec", "NetworkCoalesceExec", "NetworkShuffleExec"];
+
+/// Refuses a plan with operators that a coordinator of Lath does not send. DataFusion reads others as well, whose scans and sinks open and
+/// write any file.
+pub(crate) fn check_operators(plan: &Arc<dyn ExecutionPlan>, codec: &PlanCodec) -> Result<()> {
+    plan.apply(|operator| {
+        if !can_travel(operator, codec) && !CONNECTIONS.contains(&operator.name()) {
+            return plan_err!("a worker does not run the operator {}", operator.name());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map(drop)
+}
 
 /// Folders and URLs below which files may be opened.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +80,24 @@ impl Access {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::arrow::datatypes::Schema;
+    use datafusion::datasource::memory::MemorySourceConfig;
+    use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+    use datafusion::physical_plan::empty::EmptyExec;
+    use lath_parquet::Runtime;
+
     use super::*;
+
+    #[test]
+    fn scans_of_datafusion_are_refused() {
+        let codec = PlanCodec::new(&Runtime::global());
+        let schema = Arc::new(Schema::empty());
+        let above = |input| Arc::new(CoalescePartitionsExec::new(input)) as Arc<dyn ExecutionPlan>;
+        check_operators(&above(Arc::new(EmptyExec::new(Arc::clone(&schema)))), &codec).unwrap();
+        let scan = MemorySourceConfig::try_new_exec(&[vec![]], schema, None).unwrap();
+        let error = check_operators(&above(scan), &codec).unwrap_err().to_string();
+        assert!(error.contains("does not run the operator DataSourceExec"), "{error}");
+    }
 
     #[test]
     fn files_lie_below_a_prefix() {

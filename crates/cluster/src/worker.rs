@@ -19,7 +19,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Status};
 
-use crate::access::Access;
+use crate::access::{Access, check_operators};
 use crate::calls::OpenCalls;
 use crate::channel::Channels;
 use crate::error::{Error, Result};
@@ -229,9 +229,10 @@ fn query_state(
     Ok(builder
         .with_scalar_functions(own.scalar_functions().values().cloned().collect())
         .with_aggregate_functions(own.aggregate_functions().values().cloned().collect())
-        .with_distributed_user_codec(codec)
+        .with_distributed_user_codec(codec.clone())
         .with_distributed_channel_resolver(channels)
-        .with_distributed_worker_plan_rewrite_handler(|event: WorkerPlanRewriteEvent<'_>| {
+        .with_distributed_worker_plan_rewrite_handler(move |event: WorkerPlanRewriteEvent<'_>| {
+            check_operators(&event.plan, &codec)?;
             CaughtPanics::above(event.plan).map(WorkerPlanRewriteEventResponse::new)
         })
         .build())
