@@ -13,7 +13,7 @@ use lath_sql::{SessionBuilder, split_statements};
 use self::answer::{Answers, check};
 use self::mistake::failed_in;
 #[cfg(feature = "cluster")]
-use super::cluster::SessionCluster;
+use super::cluster::cluster;
 use super::engine::{self, Database};
 use crate::args::SqlArgs;
 use crate::failure::{Failure, Outcome, Result};
@@ -22,11 +22,11 @@ use crate::output::Output;
 /// Runs the statements one after the other and writes their rows, or starts a prompt.
 pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
     #[cfg(feature = "cluster")]
-    let workers = SessionCluster::of(args)?;
+    let cluster = cluster(args)?;
     let extend = |builder: SessionBuilder| {
         #[cfg(feature = "cluster")]
-        if let Some(workers) = &workers {
-            return workers.cluster.extend(builder);
+        if let Some(cluster) = &cluster {
+            return cluster.extend(builder);
         }
         builder
     };
