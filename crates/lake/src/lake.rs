@@ -1,5 +1,6 @@
 //! A version of a table, and the choice of one.
 
+use std::fmt::Debug;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -8,8 +9,6 @@ use arrow_schema::SchemaRef;
 use chrono::Utc;
 use lath_parquet::{ColumnMapping, Dataset, DatasetOptions, Error, FileVersion, FolderFormat, Predicate, Result};
 
-use crate::delta;
-use crate::iceberg;
 use crate::storage::Folder;
 
 /// A version of a table of Delta Lake or Iceberg.
@@ -37,7 +36,7 @@ pub struct Lake {
 #[derive(Debug, Clone)]
 pub struct LakeVersion {
     pub(crate) head: Head,
-    pub(crate) contents: Contents,
+    pub(crate) contents: Arc<dyn Contents>,
 }
 
 /// A version of a table without its files.
@@ -54,11 +53,10 @@ pub(crate) struct Head {
     pub(crate) newest: String,
 }
 
-/// The metadata from which files are listed.
-#[derive(Debug, Clone)]
-pub(crate) enum Contents {
-    Delta(Box<delta::Contents>),
-    Iceberg(Arc<iceberg::Contents>),
+/// The metadata of a version from which its files are listed.
+pub(crate) trait Contents: Debug + Send + Sync {
+    /// Lists the files, except the ones that `filter` rules out.
+    fn dataset(&self, head: &Head, filter: Option<&Predicate>) -> Result<Dataset>;
 }
 
 impl LakeVersion {
@@ -88,10 +86,7 @@ impl LakeVersion {
     /// As [`open`](crate::open).
     pub fn open(self, filter: Option<&Predicate>) -> Result<Lake> {
         let Self { head, contents } = self;
-        let dataset = match contents {
-            Contents::Delta(contents) => contents.dataset(&head, filter)?,
-            Contents::Iceberg(contents) => contents.dataset(&head, filter)?,
-        };
+        let dataset = contents.dataset(&head, filter)?;
         Ok(Lake { head, dataset })
     }
 }

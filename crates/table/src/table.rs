@@ -9,13 +9,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use lath_parquet::Predicate;
 
-use crate::database::remove_objects;
 use crate::error::{Error, Result};
 use crate::export::ExportReport;
 use crate::file::create_folders;
 use crate::maintenance::{
     Activity, Background, CheckReport, CompactReport, FlushReport, check, compact, flush, vacuum,
 };
+use crate::publish::remove_objects;
 use crate::read::scan::TableScan;
 use crate::read::{FoundRows, RangeScan, Snapshot};
 use crate::records::{TableOptions, TreeNames, file_place, named_snapshots, store_file};

@@ -50,13 +50,12 @@ pub(crate) fn open(folder: &Folder, listed: Option<Vec<Entry>>, options: &LakeOp
         folder: folder.clone(),
         newest: format!("{}/{}", log::FOLDER, log::commit_name(snapshot.latest)),
     };
-    Ok(LakeVersion { head, contents: LakeContents::Delta(Box::new(Contents { snapshot, partitions, statistics })) })
+    Ok(LakeVersion { head, contents: Arc::new(Contents { snapshot, partitions, statistics }) })
 }
 
-impl Contents {
-    /// Lists the files, except the ones that `filter` rules out.
-    pub(crate) fn dataset(self, head: &Head, filter: Option<&Predicate>) -> Result<Dataset> {
-        let Self { snapshot, partitions, statistics } = self;
+impl LakeContents for Contents {
+    fn dataset(&self, head: &Head, filter: Option<&Predicate>) -> Result<Dataset> {
+        let Self { snapshot, partitions, statistics } = self.clone();
         let Head { folder, schema, columns, .. } = head;
         // A condition that does not fit the columns is an error of the scan that has it.
         let filter = filter.and_then(|filter| TablePredicate::new(filter, schema).ok());

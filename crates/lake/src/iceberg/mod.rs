@@ -127,12 +127,11 @@ fn open_metadata(
         newest: name,
     };
     let contents = Contents { metadata, snapshot, columns, names };
-    Ok(LakeVersion { head, contents: LakeContents::Iceberg(Arc::new(contents)) })
+    Ok(LakeVersion { head, contents: Arc::new(contents) })
 }
 
-impl Contents {
-    /// Lists the files, except the ones that `filter` rules out.
-    pub(crate) fn dataset(&self, head: &Head, filter: Option<&Predicate>) -> Result<Dataset> {
+impl LakeContents for Contents {
+    fn dataset(&self, head: &Head, filter: Option<&Predicate>) -> Result<Dataset> {
         let Self { metadata, columns, names, .. } = self;
         let Some(snapshot) = self.snapshot.and_then(|id| metadata.snapshot(id)) else {
             return Dataset::with_schema(Arc::clone(&columns.schema), Vec::new(), Vec::new());

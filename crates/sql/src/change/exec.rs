@@ -27,7 +27,7 @@ use super::Change;
 use super::in_order::{is_in_order, plan_in_order};
 use super::target::ChangeTarget;
 use super::writer::{Message, Writer};
-use crate::keyed::bind;
+use crate::bind::bind;
 use crate::scan::{insert_by, scan_by};
 use crate::stop::with_pauses;
 

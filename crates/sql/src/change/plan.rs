@@ -15,7 +15,8 @@ use lath_table::Predicate;
 use super::merge::plan_merge;
 use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
-use crate::keyed::{KeyedTable, bind, matching_keys};
+use crate::bind::bind;
+use crate::keyed::{KeyedTable, matching_keys};
 use crate::scan::test;
 
 /// Binds each table of a plan to a commit, and replaces changes of tables with a primary key by Lath's.

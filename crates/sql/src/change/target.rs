@@ -6,7 +6,8 @@ use std::sync::Arc;
 use datafusion::logical_expr::LogicalPlan;
 
 use super::Change;
-use crate::keyed::{Commits, KeyedTable};
+use crate::bind::Commits;
+use crate::keyed::KeyedTable;
 
 /// A table to change, and the query whose rows it takes.
 #[derive(Clone)]

@@ -22,10 +22,11 @@ use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlSt
 use lath_parquet::Runtime;
 use lath_writer::UncommittedFiles;
 
+use crate::bind::bind;
 use crate::dialect::normal;
 use crate::error::table_work;
 use crate::files::Catalogs;
-use crate::keyed::{KeyedTable, SessionTables, bind};
+use crate::keyed::{KeyedTable, SessionTables};
 
 /// Runs statements that define tables.
 #[derive(Debug, Clone, Copy)]

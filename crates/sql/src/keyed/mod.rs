@@ -1,7 +1,6 @@
 //! Tables with a primary key: in the session's database, or attached by their folder.
 
 mod attach;
-mod bind;
 mod functions;
 mod lookup;
 mod source;
@@ -9,7 +8,6 @@ mod table;
 mod tables;
 
 pub(crate) use attach::AttachedTables;
-pub(crate) use bind::{Commits, bind};
 pub(crate) use functions::TableFunctions;
 pub(crate) use lookup::matching_keys;
 pub(crate) use table::{COLUMN_DEFAULT, KeyedTable};

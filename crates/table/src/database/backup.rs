@@ -7,8 +7,7 @@ use std::sync::Arc;
 use lath_store::{Durability, Snapshot, Store, Transaction, TreeMut};
 
 use super::Database;
-use super::dropped_tables::folder_name;
-use super::open_tables::OpenTables;
+use super::open_tables::{OpenTables, folder_name};
 use crate::error::{Error, Result};
 use crate::file::{UnfinishedCopy, create_folder, sync_folder};
 use crate::records::{

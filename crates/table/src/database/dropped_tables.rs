@@ -8,16 +8,10 @@ use lath_store::Snapshot;
 use super::open_tables::OpenTables;
 use crate::error::{Error, Result};
 use crate::file::entries;
-use crate::publish::{MetadataFolder, remove_log};
+use crate::publish::remove_objects;
 use crate::records::{
     DroppedTable, FILE_PLACES, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots,
 };
-use crate::view::Engine;
-
-/// The name of the folder with the files of a table.
-pub(crate) fn folder_name(number: u64) -> String {
-    format!("table-{number:06}")
-}
 
 /// Removes the folders of dropped tables that no snapshot needs, in this or another process, and returns how many files were in them.
 pub(crate) fn remove(tables: &OpenTables) -> Result<usize> {
@@ -75,17 +69,6 @@ fn is_in_any(number: u64, snapshots: &[Snapshot]) -> Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Removes what a table has in a bucket, and returns the number of files.
-pub(crate) fn remove_objects(engine: &Engine) -> Result<usize> {
-    if engine.files.url().is_none() {
-        return Ok(0);
-    }
-    engine.files.claim()?;
-    MetadataFolder::new(&engine.files)?.remove_all()?;
-    remove_log(engine)?;
-    engine.files.remove_all()
 }
 
 /// Number of files with rows in a folder, and in folders in it; `None` if it is not there.

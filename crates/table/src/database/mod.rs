@@ -32,7 +32,6 @@ use crate::view::{Engine, database_path, store_path};
 use crate::write::OpenWrite;
 
 pub use self::backup::{BackedUp, BackupFile};
-pub(crate) use self::dropped_tables::remove_objects;
 pub use self::snapshot::DatabaseSnapshot;
 pub use self::transaction::DatabaseTransaction;
 

@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lath_store::{Snapshot, Store};
 
-use super::dropped_tables;
 use crate::error::{Error, Result};
 use crate::maintenance::vacuum;
 use crate::records::{
@@ -57,7 +56,7 @@ impl OpenTables {
 
     /// A table that is about to be created, with its files in a folder below the URL `cold`.
     pub(crate) fn new_engine(&self, number: u64, cold: Option<&str>) -> Result<Engine> {
-        let name = dropped_tables::folder_name(number);
+        let name = folder_name(number);
         let below = |url: &str| format!("{}/{name}", url.trim_end_matches('/'));
         self.engine_at(number, cold.map(below))
     }
@@ -87,9 +86,14 @@ pub(crate) fn open_store(folder: &Path, options: &TableOptions, read_only: bool,
     store_file::open_store(&database_path(folder), options, read_only, create)
 }
 
+/// The name of the folder with the files of a table.
+pub(crate) fn folder_name(number: u64) -> String {
+    format!("table-{number:06}")
+}
+
 /// The folder with the files of a table.
 pub(crate) fn table_folder(database: &Path, number: u64) -> PathBuf {
-    database.join(dropped_tables::folder_name(number))
+    database.join(folder_name(number))
 }
 
 pub(crate) fn read_state(snapshot: &Snapshot) -> Result<Option<DatabaseState>> {

@@ -3,6 +3,13 @@
 /// The folder with the files of a table, within the table's. Programs that read a folder of Parquet files pass over names that begin so.
 pub(crate) const DATA_FOLDER: &str = "_data";
 
+/// A file in the folder of the files, for people. polars reads all files of a folder if their names end alike, and refuses this one.
+pub(super) const NOTICE: (&str, &str) = (
+    "_README",
+    "These are the files of a table of Lath. They are plain Parquet, but have rows that were replaced or deleted, and lack the newest ones.\n\
+     Read the table by Lath, or publish or export it: lath table --help\n",
+);
+
 /// The ending of the names of files. Not `.parquet`: DuckDB and polars find files that end so at any depth, and would return deleted rows.
 const FILE_ENDING: &str = ".pq";
 

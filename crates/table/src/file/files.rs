@@ -10,19 +10,12 @@ use lath_source::{ByteRanges, Version};
 use lath_writer::{AtomicFile, UncommittedFiles};
 
 use super::file_folder::FileFolder;
-use super::file_name::{DATA_FOLDER, is_file_name};
+use super::file_name::{DATA_FOLDER, NOTICE, is_file_name};
 use super::folder::create_folder;
 use super::link::link_or_copy;
 use super::owner::Owner;
 use crate::error::{Error, Result};
 use crate::records::FileEntry;
-
-/// A file in the folder of the files, for people. polars reads all files of a folder if their names end alike, and refuses this one.
-pub(super) const NOTICE: (&str, &str) = (
-    "_README",
-    "These are the files of a table of Lath. They are plain Parquet, but have rows that were replaced or deleted, and lack the newest ones.\n\
-     Read the table by Lath, or publish or export it: lath table --help\n",
-);
 
 /// Bytes that a copy of an object reads at once.
 const COPIED_BYTES: u64 = 8 << 20;

@@ -20,7 +20,7 @@ use lath_source::Replaces;
 use lath_writer::AtomicFile;
 
 use super::file_folder::FileFolder;
-use super::files::NOTICE;
+use super::file_name::NOTICE;
 use crate::error::{Error, Result};
 
 /// The file with the numbers, in the table's folder.

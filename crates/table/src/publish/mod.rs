@@ -104,6 +104,17 @@ pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<u64>> {
     Ok(oldest)
 }
 
+/// Removes what a table has in a bucket, and returns the number of files.
+pub(crate) fn remove_objects(engine: &Engine) -> Result<usize> {
+    if engine.files.url().is_none() {
+        return Ok(0);
+    }
+    engine.files.claim()?;
+    MetadataFolder::new(&engine.files)?.remove_all()?;
+    remove_log(engine)?;
+    engine.files.remove_all()
+}
+
 /// Publishes a commit if the table is set to be published.
 pub(crate) fn publish_if_set(engine: &Arc<Engine>, files: CommitFiles<'_>) -> Result<Option<PublishedCommit>> {
     let Some(setting) = setting(engine)? else { return Ok(None) };

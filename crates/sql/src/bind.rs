@@ -11,9 +11,9 @@ use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use lath_table::{DatabaseSnapshot, Snapshot, Table};
 
-use super::table::KeyedTable;
 use crate::error::table_error;
 use crate::files::{ExternalLake, LakePlace, LakeTable};
+use crate::keyed::KeyedTable;
 
 /// The commits that a statement reads.
 #[derive(Debug, Default)]
