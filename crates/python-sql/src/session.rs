@@ -8,6 +8,7 @@ use datafusion::common::TableReference;
 use datafusion::datasource::MemTable;
 use lath::Runtime;
 use lath::arrow::array::RecordBatch;
+use lath_cluster::{Cluster, ClusterOptions};
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::{OfProcess, Origin, runtime};
 use lath_pyo3::opening::{OpenSource, Opening, wait_duration};
@@ -22,6 +23,13 @@ use crate::error::failure;
 
 /// Name of a session in errors.
 const SESSION: &str = "the session";
+
+/// The workers at addresses.
+fn workers(addresses: &[String], token: Option<String>, min_bytes: Option<u64>) -> PyResult<Cluster> {
+    let options = token.into_iter().fold(ClusterOptions::new(), ClusterOptions::token);
+    let options = min_bytes.into_iter().fold(options, ClusterOptions::min_bytes);
+    Cluster::new(addresses, options).map_err(|error| PyValueError::new_err(error.to_string()))
+}
 
 /// Named tables and settings that statements share.
 #[pyclass(name = "Session", module = "lath_sql", frozen)]
@@ -40,7 +48,18 @@ struct Open {
 #[pymethods]
 impl PySession {
     #[new]
-    #[pyo3(signature = (*, memory_limit = None, threads = None, database = None, read_only = false, wait = None))]
+    #[pyo3(signature = (
+        *,
+        memory_limit = None,
+        threads = None,
+        database = None,
+        read_only = false,
+        wait = None,
+        cluster = None,
+        cluster_token = None,
+        cluster_min_bytes = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
     fn new(
         py: Python<'_>,
         memory_limit: Option<usize>,
@@ -48,6 +67,9 @@ impl PySession {
         database: Option<PathBuf>,
         read_only: bool,
         wait: Option<f64>,
+        cluster: Option<Vec<String>>,
+        cluster_token: Option<String>,
+        cluster_min_bytes: Option<u64>,
     ) -> PyResult<Self> {
         if threads == Some(0) || memory_limit == Some(0) {
             return Err(PyValueError::new_err("threads and memory_limit have to be at least 1"));
@@ -73,6 +95,13 @@ impl PySession {
             if let Some(seconds) = wait {
                 builder = builder.database_wait(wait_duration(seconds)?);
             }
+        }
+        if let Some(addresses) = cluster {
+            builder = workers(&addresses, cluster_token, cluster_min_bytes)?.extend(builder);
+        } else if cluster_token.is_some() || cluster_min_bytes.is_some() {
+            return Err(PyValueError::new_err(
+                "cluster_token and cluster_min_bytes are about the cluster: give its addresses",
+            ));
         }
         let session = work::run_to_end(py, move || {
             let session = builder.build().map_err(Error::from).and_then(BlockingSession::new);

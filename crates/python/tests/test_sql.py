@@ -272,6 +272,34 @@ def test_tables_with_a_primary_key_are_changed(tmp_path: Path) -> None:
             lath.Session(database=tmp_path / "shop")
 
 
+def test_queries_run_on_workers(tmp_path: Path) -> None:
+    rows = pa.table({"id": range(10_000), "name": [f"n{number % 7}" for number in range(10_000)]})
+    lath.write_table(rows, tmp_path / "rows.parquet", row_group_size=500)
+    query = "SELECT name, count(*) AS rows, sum(id) AS sum FROM rows GROUP BY name ORDER BY name"
+    answers = []
+    for cluster in ({}, {"cluster": ["local:2"], "cluster_min_bytes": 0}):
+        with lath.Session(threads=2, **cluster) as session:
+            session.register("rows", lath.open(tmp_path / "rows.parquet"))
+            answer = session.sql(query)
+            answers.append(answer.to_arrow().to_pylist())
+            assert ("ClusterExec" in answer.explain()) == bool(cluster)
+    assert answers[0] == answers[1] and len(answers[0]) == 7
+    for wrong, message in (
+        ({"cluster": []}, "HOST:PORT"),
+        ({"cluster": ["here"]}, "HOST:PORT"),
+        ({"cluster": ["local:0"]}, "local:4"),
+        ({"cluster_token": "secret"}, "give its addresses"),
+        ({"cluster": ["127.0.0.1:9"], "cluster_token": "with space"}, "token"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lath.Session(**wrong)
+    # The port is reserved: no worker answers.
+    with lath.Session(cluster=["127.0.0.1:9"], cluster_min_bytes=0) as session:
+        session.register("rows", lath.open(tmp_path / "rows.parquet"))
+        with pytest.raises(lath.Error, match="no worker of the cluster"):
+            session.sql(query).to_arrow()
+
+
 def test_a_closed_session_gives_its_database_back(tmp_path: Path) -> None:
     for number in range(20):
         with lath.Session(database=tmp_path / "shop") as shop:

@@ -36,6 +36,9 @@ class Session:
         database: str | PathLike[str] | None = None,
         read_only: bool = False,
         wait: float | None = None,
+        cluster: Sequence[str] | None = None,
+        cluster_token: str | None = None,
+        cluster_min_bytes: int | None = None,
     ) -> None:
         """Opens a session.
 
@@ -43,6 +46,10 @@ class Session:
         joins raise :class:`lath.LimitError`. ``threads`` is one for each core by default. ``database`` is the folder of a database, whose
         tables can be queried by name; it is created if it does not exist. One process at a time can have it open for writing, and any
         number ``read_only``. ``wait`` is the time in seconds to wait for a process that excludes this one (5 by default).
+
+        ``cluster`` lists workers, as ``"10.0.0.7:9301"``, on which larger queries run: those that read at least ``cluster_min_bytes``
+        compressed bytes (16 MiB by default). ``cluster_token`` is the token that they ask for; ``"local:4"`` starts four in this process, for
+        trying.
         """
     def sql(self, text: str, /) -> Result:
         """Runs one or more statements, separated by ``;``, and returns the result of the last one. The others must not be queries.
