@@ -1,8 +1,8 @@
 //! moto's S3 on loopback, if the variable `LATH_MOTO_SERVER` names its program. `.ci/run tests` installs it.
 
 use std::env;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -131,48 +131,80 @@ impl Bucket {
     }
 }
 
-/// A server on another port that passes on what the server of a bucket is sent, but holds back some requests.
+/// What a [`Proxy`] does with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// Passes it on, and its answer back.
+    Pass,
+    /// As `Pass`, but not before [`Proxy::open`]. If the proxy is dropped before, it is never passed on.
+    Hold,
+    /// As `Pass`, a second later.
+    Slow,
+    /// Passes it on, and closes the connection instead of answering.
+    LoseAnswer,
+    /// Passes it on, and answers that the server has failed.
+    FailAfterwards,
+    /// Does not pass it on, and answers that there are too many requests.
+    Throttle,
+    /// Does not pass it on, and closes the connection in the middle of its body.
+    Reset,
+}
+
+/// A server on another port that passes on what the server of a bucket is sent, and treats some requests badly.
 ///
 /// A test that has to act in the middle of an upload does so while a request of it is held back.
 #[derive(Debug)]
-pub struct Gate {
+pub struct Proxy {
     bucket: Bucket,
     held: Receiver<()>,
-    state: Arc<(Mutex<State>, Condvar)>,
+    gate: Arc<Gate>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Default)]
+struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
 enum State {
+    #[default]
     Closed,
     Open,
-    /// Requests that are held back are never sent.
     Gone,
 }
 
-impl Gate {
-    /// Holds back requests of `method` whose path and query have `part`.
+impl Proxy {
+    /// Treats each request as `choose` says for its first line: `PUT /lath/key?partNumber=1&uploadId=…`.
     ///
     /// # Panics
     /// If there is no port.
-    pub fn new(bucket: Bucket, method: &'static str, part: &'static str) -> Self {
+    pub fn new(bucket: Bucket, choose: impl Fn(&str) -> Treatment + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let (sender, held) = channel();
-        let state = Arc::new((Mutex::new(State::Closed), Condvar::new()));
-        let shared = state.clone();
+        let (gate, choose) = (Arc::new(Gate::default()), Arc::new(choose));
+        let shared = Arc::clone(&gate);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let Ok(server) = TcpStream::connect(("127.0.0.1", bucket.port)) else { break };
-                let (Ok(from), Ok(to)) = (server.try_clone(), client.try_clone()) else { break };
-                thread::spawn(move || copy(from, to, |_| true));
-                let (sender, shared) = (sender.clone(), shared.clone());
-                thread::spawn(move || copy(client, server, |bytes| pass(bytes, method, part, &sender, &shared)));
+                let (sender, gate, choose) = (sender.clone(), Arc::clone(&shared), Arc::clone(&choose));
+                // A client may go at any time.
+                thread::spawn(move || drop(treat(client, bucket, &*choose, &sender, &gate)));
             }
         });
-        Self { bucket: Bucket { port }, held, state }
+        Self { bucket: Bucket { port }, held, gate }
     }
 
-    /// The bucket behind the gate.
+    /// Holds back requests of `method` whose path and query have `part`.
+    ///
+    /// # Panics
+    /// As [`Proxy::new`].
+    pub fn hold(bucket: Bucket, method: &'static str, part: &'static str) -> Self {
+        let is_held = move |line: &str| line.starts_with(method) && line.contains(part);
+        Self::new(bucket, move |line| if is_held(line) { Treatment::Hold } else { Treatment::Pass })
+    }
+
+    /// The bucket behind the proxy.
     pub fn bucket(&self) -> Bucket {
         self.bucket
     }
@@ -185,55 +217,93 @@ impl Gate {
         self.held.recv_timeout(Duration::from_secs(120)).expect("a request is held back");
     }
 
-    /// Sends what was held back, and holds back nothing any more. A gate that is dropped never sends it.
+    /// Passes on what was held back, and holds back nothing any more.
     pub fn open(&self) {
-        self.set(State::Open);
+        self.gate.set(State::Open);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        if self.gate.get() == State::Closed {
+            self.gate.set(State::Gone);
+        }
+    }
+}
+
+impl Gate {
+    fn get(&self) -> State {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn set(&self, new: State) {
-        let (state, changed) = &*self.state;
-        *state.lock().unwrap_or_else(PoisonError::into_inner) = new;
-        changed.notify_all();
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        self.changed.notify_all();
+    }
+
+    /// Whether it opened.
+    fn wait(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.changed.wait_while(state, |state| *state == State::Closed);
+        *state.unwrap_or_else(PoisonError::into_inner) == State::Open
     }
 }
 
-impl Drop for Gate {
-    fn drop(&mut self) {
-        let is_open = *self.state.0.lock().unwrap_or_else(PoisonError::into_inner) == State::Open;
-        if !is_open {
-            self.set(State::Gone);
-        }
-    }
-}
-
-/// Whether bytes that a client sent may go on to the server. A client sends no request before the previous one is answered,
-/// so that the head of a request begins where a read does.
-fn pass(bytes: &[u8], method: &str, part: &str, held: &Sender<()>, shared: &(Mutex<State>, Condvar)) -> bool {
-    let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(line);
-    if !(line.starts_with(method) && line.contains(part) && line.ends_with("HTTP/1.1")) {
-        return true;
-    }
-    // A gate that was dropped counts no requests.
-    let _ = held.send(());
-    let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
-    while *state == State::Closed {
-        state = shared.1.wait(state).unwrap_or_else(PoisonError::into_inner);
-    }
-    *state == State::Open
-}
-
-/// Copies from one connection to another, until the end, an error, or bytes that may not go on.
-fn copy(mut from: TcpStream, mut to: TcpStream, pass: impl Fn(&[u8]) -> bool) {
-    let mut buffer = vec![0; 1 << 16];
+/// Answers the one request of a connection.
+fn treat(
+    mut client: TcpStream,
+    bucket: Bucket,
+    choose: &dyn Fn(&str) -> Treatment,
+    held: &Sender<()>,
+    gate: &Gate,
+) -> io::Result<()> {
+    let mut input = BufReader::new(client.try_clone()?);
+    let (mut head, mut len) = (String::new(), 0);
     loop {
-        match from.read(&mut buffer) {
-            Ok(count) if count > 0 && pass(&buffer[..count]) && to.write_all(&buffer[..count]).is_ok() => {}
-            _ => break,
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(());
         }
+        let lower = line.to_ascii_lowercase();
+        match lower.trim_end().split_once(": ") {
+            None if lower.trim().is_empty() => break,
+            Some(("connection", _)) => continue,
+            Some(("content-length", value)) => len = value.parse().map_err(io::Error::other)?,
+            _ => {}
+        }
+        head.push_str(&line);
     }
-    // The other direction ends with this one.
-    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    let treatment = choose(head.lines().next().unwrap_or_default());
+    let mut body = vec![0; if treatment == Treatment::Reset { len / 2 } else { len }];
+    input.read_exact(&mut body)?;
+    let failure = |status: &str, code: &str| {
+        let body = format!("<Error><Code>{code}</Code></Error>");
+        format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    };
+    match treatment {
+        Treatment::Hold => {
+            // Nobody waits after the proxy was dropped.
+            let _ = held.send(());
+            if !gate.wait() {
+                return Ok(());
+            }
+        }
+        Treatment::Slow => sleep(Duration::from_secs(1)),
+        Treatment::Throttle => return client.write_all(failure("503 Slow Down", "SlowDown").as_bytes()),
+        Treatment::Reset => return Ok(()),
+        Treatment::Pass | Treatment::LoseAnswer | Treatment::FailAfterwards => {}
+    }
+    let mut server = TcpStream::connect(("127.0.0.1", bucket.port))?;
+    server.write_all(head.as_bytes())?;
+    server.write_all(b"Connection: close\r\n\r\n")?;
+    server.write_all(&body)?;
+    let mut answer = Vec::new();
+    server.read_to_end(&mut answer)?;
+    match treatment {
+        Treatment::LoseAnswer => Ok(()),
+        Treatment::FailAfterwards => client.write_all(failure("500 Internal Server Error", "InternalError").as_bytes()),
+        _ => client.write_all(&answer),
+    }
 }
 
 impl Drop for S3Server {

@@ -6,10 +6,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use lath_testkit::s3::{Bucket, Gate, S3Server};
+use lath_testkit::s3::{Bucket, Proxy, S3Server, Treatment};
 
 use crate::files::{broken, numbered, write};
 use crate::invocation::{BINARY, command};
@@ -240,7 +241,7 @@ fn objects_are_replaced_in_the_version_that_was_read() {
     // Another program replaces the object while it is rewritten.
     let text = "COPY (SELECT value AS id, md5(value::varchar) AS text FROM generate_series(1, 1000000)) TO 's3://lath/changed.parquet'";
     succeed(bucket, &["sql", text]);
-    let gate = Gate::new(bucket, "PUT", "partNumber=");
+    let gate = Proxy::hold(bucket, "PUT", "partNumber=");
     let child = command(["rewrite", "--in-place", "s3://lath/changed.parquet", "--codec", "uncompressed"])
         .envs(gate.bucket().environment())
         .stderr(Stdio::piped())
@@ -254,6 +255,71 @@ fn objects_are_replaced_in_the_version_that_was_read() {
     assert!(output.status.code() != Some(0) && errors.contains("has been replaced"), "{errors}");
     assert_eq!(bucket.get("changed.parquet").unwrap(), b"other");
     assert_eq!(bucket.unfinished_uploads(), 0);
+}
+
+#[test]
+fn faults_of_a_server_harm_no_object() {
+    let Some(server) = S3Server::start() else { return };
+    let bucket = server.bucket();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (small, large) = (path("small.parquet"), path("large.parquet"));
+    write(small.as_ref(), &numbered(0..5000), 1000);
+    write(large.as_ref(), &numbered(0..1_500_000), 500_000);
+    let written = |input: &str, target: &str| {
+        ["rewrite", input, "--codec", "uncompressed", "--encoding", "plain", "-o", target].map(str::to_owned).to_vec()
+    };
+    let copies = [&small, &large].map(|input| {
+        let copy = format!("{input}.copy");
+        succeed(bucket, &written(input, &copy).iter().map(String::as_str).collect::<Vec<_>>());
+        fs::read(copy).unwrap()
+    });
+    // An object of one request; one of parts, whose faults concern the begin, a part and the end; and one that replaces another.
+    let cases = [
+        ("small", "PUT /lath/small"),
+        ("large", "POST /lath/large?uploads"),
+        ("large", "PUT /lath/large?partNumber=1"),
+        ("large", "PUT /lath/large?partNumber=2"),
+        ("large", "POST /lath/large?uploadId="),
+        ("in-place", "PUT /lath/in-place"),
+    ];
+    let treatments =
+        [Treatment::Slow, Treatment::LoseAnswer, Treatment::FailAfterwards, Treatment::Throttle, Treatment::Reset];
+    for (name, request) in cases {
+        for treatment in treatments {
+            let count = AtomicUsize::new(0);
+            let proxy = Proxy::new(bucket, move |line| {
+                let line = line.replace(".parquet", "");
+                // Twice, and then the server has recovered.
+                let is_bad = line.starts_with(request) && count.fetch_add(1, Ordering::Relaxed) < 2;
+                if is_bad { treatment } else { Treatment::Pass }
+            });
+            let url = format!("s3://lath/{name}.parquet");
+            let args = match name {
+                "small" => written(&small, &url),
+                "large" => written(&large, &url),
+                _ => {
+                    bucket.put("in-place.parquet", &fs::read(&small).unwrap());
+                    ["rewrite", "--in-place", &url, "--codec", "uncompressed", "--encoding", "plain"]
+                        .map(str::to_owned)
+                        .to_vec()
+                }
+            };
+            let (code, errors) = run(proxy.bucket(), &args.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(code, 0, "{request}, {treatment:?}: {errors}");
+            let found = bucket.get(&format!("{name}.parquet")).unwrap();
+            assert!(found == copies[usize::from(name == "large")], "{request}, {treatment:?}");
+            // An upload whose number was lost stays until `lath uploads --abort`.
+            let is_lost =
+                request.ends_with("?uploads") && matches!(treatment, Treatment::LoseAnswer | Treatment::FailAfterwards);
+            let left = uploads(bucket);
+            assert_eq!(left.len(), if is_lost { 2 } else { 0 }, "{request}, {treatment:?}");
+            for (key, id) in left {
+                bucket.send("DELETE", &format!("lath/{key}?uploadId={id}"), b"");
+            }
+            bucket.send("DELETE", &format!("lath/{name}.parquet"), b"");
+        }
+    }
 }
 
 #[test]
@@ -322,7 +388,7 @@ fn several_objects_appear_together() {
     let text = "COPY (SELECT value, md5(value::varchar) AS text FROM generate_series(1, 1500000)) TO 'TARGET' (codec uncompressed)";
     let many = path("many.parquet");
     succeed(bucket, &["sql", &text.replace("TARGET", &many)]);
-    let split = |target: &str, gate: &Gate| {
+    let split = |target: &str, gate: &Proxy| {
         let mut child = command([
             "split",
             &many,
@@ -340,7 +406,7 @@ fn several_objects_appear_together() {
         child
     };
     for signal in ["TERM", "KILL"] {
-        let gate = Gate::new(bucket, "PUT", "partNumber=");
+        let gate = Proxy::hold(bucket, "PUT", "partNumber=");
         let mut child = split("s3://lath/killed/part.parquet", &gate);
         assert_eq!(objects(bucket, "killed/").len(), 0);
         assert!(
@@ -355,7 +421,7 @@ fn several_objects_appear_together() {
     }
 
     // One of them cannot be completed, so none stays.
-    let gate = Gate::new(bucket, "POST", "uploadId=");
+    let gate = Proxy::hold(bucket, "POST", "uploadId=");
     let child = split("s3://lath/lost/part.parquet", &gate);
     let begun = uploads(bucket);
     assert_eq!(begun.len(), 3);
@@ -487,11 +553,16 @@ fn serve(answer: impl Fn(&str) -> (&'static str, String) + Send + 'static) -> (u
             let mut head = Vec::new();
             loop {
                 let mut line = String::new();
-                input.read_line(&mut line).unwrap();
+                // A connection that a client leaves ends so, too.
+                let _ = input.read_line(&mut line);
                 match line.trim_end() {
                     "" => break,
                     line => head.push(line.to_owned()),
                 }
+            }
+            if head.is_empty() {
+                // A connection that the client did not need.
+                continue;
             }
             let value = |name: &str| {
                 let mut lines = head.iter().filter_map(|line| line.split_once(": "));
@@ -793,7 +864,7 @@ fn backups_of_tables_are_kept_in_a_bucket() {
     succeed(&["table", "create", &path("large"), &many, "--key", "id"]);
     for signal in ["TERM", "KILL"] {
         let prefix = format!("killed/{signal}/");
-        let gate = Gate::new(bucket, "PUT", ".pq");
+        let gate = Proxy::hold(bucket, "PUT", ".pq");
         let mut child = command(["table", "backup", &path("large"), &format!("s3://lath/{prefix}")])
             .envs(gate.bucket().environment())
             .stderr(Stdio::null())

@@ -19,6 +19,7 @@ use std::io::{self, ErrorKind, Write};
 use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use object_store::path::Path;
 use object_store::{Attribute, Attributes, Error, MultipartUpload, PutMode, PutPayload, UpdateVersion};
@@ -36,8 +37,10 @@ const MAX_PARTS: usize = 10_000;
 /// Parts that are sent at the same time. Together with the part that is being filled they take 40 MiB.
 const PARTS_IN_FLIGHT: usize = 4;
 
-/// The number of times that an object is written again which the store says is there, and is not.
+/// The number of times that an object is written again which the store says is there, and is not, or whose answer was lost.
 const CONFLICTS: usize = 3;
+/// The time before an object is written again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The key of the unique text in an object's metadata. Azure takes letters, digits and underscores, and proxies drop headers with underscores.
 const TOKEN: &str = "lathupload";
@@ -165,6 +168,12 @@ impl Upload {
                     // S3 answers so, too, if the object was deleted at the same time.
                     Err(Error::AlreadyExists { .. }) if left > 0 && !shared.client.exists(&shared.path).await => {
                         left -= 1;
+                    }
+                    // The client sends everything else again itself. If this was written, the next answer is that the version has changed,
+                    // and then the object says who wrote it.
+                    Err(Error::Generic { .. }) if left > 0 && matches!(mode, PutMode::Update(_)) => {
+                        left -= 1;
+                        tokio::time::sleep(PAUSE).await;
                     }
                     put => break put?,
                 }
