@@ -9,10 +9,8 @@ use crate::args::SqlArgs;
 use crate::failure::{Failure, Result};
 
 use super::listen::token;
-use super::worker::failed;
+use super::worker::{TOKEN, failed};
 
-/// The variable with the token of workers.
-pub(super) const TOKEN: &str = "LATH_CLUSTER_TOKEN";
 /// The variable with the addresses of workers.
 const CLUSTER: &str = "LATH_CLUSTER";
 /// The variable with the bytes that a query has to read to run on workers.

@@ -11,8 +11,10 @@ use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
 
-use super::cluster::TOKEN;
 use super::listen::{address, token};
+
+/// The variable with the token of workers.
+pub(super) const TOKEN: &str = "LATH_CLUSTER_TOKEN";
 
 /// Interval at which signals are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
