@@ -209,7 +209,7 @@ pub(crate) fn import_files(
     watch.begin(source.files().len())?;
     for (at, file) in source.files().iter().enumerate() {
         match examine(&schema, file, &options, watch)? {
-            Ok(Some((taken, found))) => keys.push((Source::Taken(taken), found)),
+            Ok(Some((taken, found))) => keys.push((Source::Taken(Box::new(taken)), found)),
             Ok(None) => {}
             Err(reason) => {
                 let (found, rows) = rewrite(write, &schema, source, at, watch)?;

@@ -19,7 +19,7 @@ use crate::write::{NewFile, NewFiles, OpenWrite};
 
 /// A file of the dataset.
 pub(super) enum Source {
-    Taken(TakenFile),
+    Taken(Box<TakenFile>),
     /// A file with this place in the dataset.
     Rewritten(usize),
 }
