@@ -417,7 +417,8 @@ fn an_import_that_is_interrupted_leaves_no_file() {
         let statement = format!("CALL import('{name}', '{source}', key => 'id')");
         ["sql", "--database", shop, &statement].map(OsString::from).to_vec()
     };
-    let ways: &[&dyn Fn(&str) -> Vec<OsString>] = &[
+    type Way<'a> = &'a dyn Fn(&str) -> Vec<OsString>;
+    let ways: &[Way<'_>] = &[
         &alone,
         &in_database,
         #[cfg(feature = "sql")]

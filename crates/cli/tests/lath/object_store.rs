@@ -1019,7 +1019,7 @@ fn tables_have_their_files_in_a_bucket() {
     for url in ["s3://lath/100%25", "s3://lath/a#b", "lath/own", "http://127.0.0.1:1/a"] {
         fail(&["table", "create", &two, "--key", "id", "--cold", url, &csv], url);
     }
-    let output = command(&["table", "create", &two, "--key", "id", "--cold", "s3://none/two", &csv])
+    let output = command(["table", "create", &two, "--key", "id", "--cold", "s3://none/two", &csv])
         .envs(bucket.environment())
         .output()
         .unwrap();

@@ -1,5 +1,6 @@
 //! Lost workers, wrong tokens, files that may not be opened.
 
+use arrow_array::RecordBatch;
 use lath_cluster::{Cluster, ClusterOptions, WorkerOptions, WorkerServer};
 use lath_sql::{BlockingSession, Session};
 
@@ -59,7 +60,7 @@ fn a_worker_answers_only_with_its_token() {
         register_tables(&session, folder.path());
         session
     };
-    assert_eq!(rows(&session(Some("secret-1")), COUNT).unwrap().iter().map(|batch| batch.num_rows()).sum::<usize>(), 3);
+    assert_eq!(rows(&session(Some("secret-1")), COUNT).unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
     for token in [None, Some("secret-2"), Some("secret-11")] {
         let error = rows(&session(token), COUNT).unwrap_err().to_string();
         let expected = format!("{address}: the worker asks for a token, and this is not it");

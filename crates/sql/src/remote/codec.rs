@@ -235,7 +235,10 @@ impl PhysicalExtensionCodec for PlanCodec {
 
     fn try_encode_udf(&self, function: &ScalarUDF, written: &mut Vec<u8>) -> Result<()> {
         match self.functions.scalar_form(function) {
-            Some(form) => Ok(written.extend_from_slice(form.as_bytes())),
+            Some(form) => {
+                written.extend_from_slice(form.as_bytes());
+                Ok(())
+            }
             None => plan_err!("the function {} is known to this process alone", function.name()),
         }
     }
@@ -246,7 +249,10 @@ impl PhysicalExtensionCodec for PlanCodec {
 
     fn try_encode_udaf(&self, function: &AggregateUDF, written: &mut Vec<u8>) -> Result<()> {
         match self.functions.aggregate_form(function) {
-            Some(form) => Ok(written.extend_from_slice(form.as_bytes())),
+            Some(form) => {
+                written.extend_from_slice(form.as_bytes());
+                Ok(())
+            }
             None => plan_err!("the function {} is known to this process alone", function.name()),
         }
     }
@@ -270,6 +276,7 @@ struct PlanNode {
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
+#[expect(clippy::large_enum_variant, reason = "a node is written or read at once, and never kept")]
 enum Node {
     #[prost(message, tag = "1")]
     Scan(ScanNode),

@@ -401,6 +401,7 @@ fn write_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+    use std::slice;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
@@ -453,7 +454,7 @@ mod tests {
             }
         }
         assert!(source.1.load(Ordering::Relaxed) <= object.len());
-        assert!(object.requests(&[0..object.len()]).is_empty());
+        assert!(object.requests(slice::from_ref(&(0..object.len()))).is_empty());
         assert!(object.read(0..object.len() + 1).is_err());
         // Another version of the object is another object.
         let other = objects.cached("s3://b/a", &version(content.len(), "2"), Arc::new(bytes(3, content.len())));

@@ -192,7 +192,7 @@ fn objects_are_what_commits_name() {
     drop((table, copy));
     // With nothing in memory.
     let table = Table::open(&path, options().disk_cache_bytes(0).runtime(&Runtime::builder().build())).unwrap();
-    let error = table.scan().unwrap().build().and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+    let error = table.scan().unwrap().build().and_then(Iterator::collect::<Result<Vec<_>, _>>);
     assert!(matches!(error, Err(Error::Parquet { .. })), "{error:?}");
 }
 

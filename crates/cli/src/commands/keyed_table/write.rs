@@ -6,7 +6,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use lath_parquet::Predicate;
-use lath_table::{Database, Durability, Error, Table, Transaction};
+use lath_table::{Database, Durability, Error, Table, TableOptions, Transaction};
 
 use super::keys::KeyFields;
 use super::load::Load;
@@ -36,7 +36,7 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
             });
         }
     };
-    let options = args.cold.iter().fold(options(&args.table), |options, url| options.cold_files(url));
+    let options = args.cold.iter().fold(options(&args.table), TableOptions::cold_files);
     let table = match &args.table.table {
         None => Table::create_clustered(folder, &schema, &args.key, &args.cluster_by, options.clone()),
         Some(name) => Database::open_or_create(folder, options.clone())

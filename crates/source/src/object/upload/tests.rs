@@ -126,7 +126,7 @@ impl Bucket {
         let options = StoreOptions {
             requests_in_flight: 8,
             retries: 0,
-            timeout: std::time::Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             granted: crate::GrantedAccess::default(),
         };
         let threads = Arc::new(RequestThreads::default());
