@@ -19,7 +19,7 @@
 //! let cluster = Cluster::new([address], ClusterOptions::new().min_bytes(0))?;
 //! let session = BlockingSession::new(cluster.extend(Session::builder()).build()?)?;
 //! let trips = examples.join("trips");
-//! let counted = session.run(&format!("SELECT vehicle, count(*) FROM '{}' GROUP BY vehicle", trips.display()))?;
+//! let counted = session.run(&format!("SELECT minutes, count(*) FROM '{}' GROUP BY minutes", trips.display()))?;
 //! assert!(counted.map(|batch| batch.map(|batch| batch.num_rows())).sum::<Result<usize, _>>()? > 1);
 //! running.stop();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
