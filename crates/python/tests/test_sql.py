@@ -277,7 +277,8 @@ def test_queries_run_on_workers(tmp_path: Path) -> None:
     lath.write_table(rows, tmp_path / "rows.parquet", row_group_size=500)
     query = "SELECT name, count(*) AS rows, sum(id) AS sum FROM rows GROUP BY name ORDER BY name"
     answers = []
-    for cluster in ({}, {"cluster": ["local:2"], "cluster_min_bytes": 0}):
+    settings: list[dict[str, Any]] = [{}, {"cluster": ["local:2"], "cluster_min_bytes": 0}]
+    for cluster in settings:
         with lath.Session(threads=2, **cluster) as session:
             session.register("rows", lath.open(tmp_path / "rows.parquet"))
             answer = session.sql(query)
