@@ -118,7 +118,7 @@ impl WorkerServer {
         let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
         if options.token.is_none() && !addresses.iter().all(|address| address.ip().is_loopback()) {
             return Err(Error::Setting(format!(
-                "{address} can be reached from other machines, and whoever reaches a worker reads what it may open: set a token"
+                "{address} accepts connections from other machines, and every client can read the files that the worker may open: set a token"
             )));
         }
         let threads = options.threads.unwrap_or_else(|| lath_parquet::Runtime::global().threads());

@@ -131,7 +131,7 @@ impl Bucket {
     }
 }
 
-/// What a [`Proxy`] does with a request.
+/// The way in which a [`Proxy`] answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
     /// Passes it on, and its answer back.
@@ -282,7 +282,7 @@ fn treat(
     };
     match treatment {
         Treatment::Hold => {
-            // Nobody waits after the proxy was dropped.
+            // The proxy was dropped if this fails.
             let _ = held.send(());
             if !gate.wait() {
                 return Ok(());

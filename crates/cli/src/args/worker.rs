@@ -9,7 +9,7 @@ use super::write::parse_size;
 
 pub(super) const HELP: &str = "\
 lath sql --cluster sends a worker parts of queries: it reads files, filters, joins and groups, and returns rows. A worker opens only files
-below the folders and URLs of --allow, with the credentials of its own environment; whoever reaches it can read those, so it listens on
+below the folders and URLs of --allow, with the credentials of its environment. Every client that can connect can read those, so it listens on
 this machine alone unless the variable LATH_CLUSTER_TOKEN or --token-file has a token that the coordinator sends, too. Rows and tokens travel
 unencrypted: let workers and coordinators talk within a network of their own. All have to run the same version.
 

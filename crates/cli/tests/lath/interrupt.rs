@@ -150,6 +150,19 @@ fn spawn(args: &[OsString]) -> Child {
     command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// Runs a command, and sends it a signal as soon as `names` returns other files than before.
+fn interrupt(args: &[OsString], signal: &str, names: &dyn Fn() -> Vec<PathBuf>) -> ExitStatus {
+    let before = names();
+    let mut child = spawn(args);
+    let start = Instant::now();
+    while names() == before {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        sleep(Duration::from_micros(200));
+    }
+    send(&child, signal);
+    wait(&mut child)
+}
+
 fn complaints(child: &mut Child) -> String {
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -318,14 +331,7 @@ fn a_copy_of_a_store_that_is_interrupted_goes() {
         for copy in ["backup", "repair"] {
             // On a fast machine the copy may be finished before the signal comes.
             let is_interrupted = (0..20).any(|_| {
-                let mut child = spawn(&["kv", copy, store, target].map(OsString::from));
-                let start = Instant::now();
-                while names() == before {
-                    assert!(start.elapsed() < Duration::from_secs(60));
-                    sleep(Duration::from_micros(200));
-                }
-                send(&child, signal);
-                let status = wait(&mut child);
+                let status = interrupt(&["kv", copy, store, target].map(OsString::from), signal, &names);
                 let is_whole = fs::exists(target).unwrap();
                 if is_whole {
                     assert_eq!(lath(["kv", "count", target]).text(0), format!("{COUNT}\n"));
@@ -430,14 +436,7 @@ fn an_import_that_is_interrupted_leaves_no_file() {
             let is_interrupted = (0..20).any(|trial| {
                 let args = args(&format!("t_{way}_{signal}_{trial}"));
                 let before = names();
-                let mut child = spawn(&args);
-                let start = Instant::now();
-                while names() == before {
-                    assert!(start.elapsed() < Duration::from_secs(60));
-                    sleep(Duration::from_micros(200));
-                }
-                send(&child, signal);
-                let status = wait(&mut child);
+                let status = interrupt(&args, signal, &names);
                 assert!(status.success() || status.signal() == Some(number), "{args:?}, {signal}: {status}");
                 if !status.success() {
                     assert_eq!(names(), before, "{args:?}, {signal}");
