@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Schema};
+use lath_parquet::{ParquetFile, Precision};
 
 use crate::error::Result;
 use crate::row::{TableSchema, field_id, has_floats, nested_ids};
@@ -57,6 +58,20 @@ pub(super) fn difference(file: &Schema, schema: &TableSchema) -> Option<String> 
     None
 }
 
+/// A column that has no nulls in the table, and may have some in the file. Nulls of key columns are looked for in the rows.
+pub(super) fn column_with_nulls<'s>(file: &ParquetFile, schema: &'s TableSchema) -> Option<&'s str> {
+    let columns = schema.arrow().fields();
+    let may_have_nulls = |at: usize| file.schema().field(at).is_nullable() && !columns[at].is_nullable();
+    let not_in_key = |at: &usize| !schema.key().columns().contains(at);
+    let suspects: Vec<usize> = (0..columns.len()).filter(|&at| may_have_nulls(at)).filter(not_in_key).collect();
+    if suspects.is_empty() {
+        return None;
+    }
+    let statistics = file.statistics().map(|found| found.columns).unwrap_or_default();
+    let has_none = |at: usize| statistics.get(at).is_some_and(|column| column.null_count == Precision::Exact(0));
+    suspects.into_iter().find(|&at| !has_none(at)).map(|at| columns[at].name().as_str())
+}
+
 /// Whether values of a file have a type of the table, apart from the form of text, bytes and lists.
 fn is_same_type(file: &DataType, table: &DataType) -> bool {
     use DataType as D;
@@ -76,7 +91,16 @@ fn is_same_type(file: &DataType, table: &DataType) -> bool {
         (D::Struct(file), D::Struct(table)) => {
             file.len() == table.len() && file.iter().zip(table).all(|(file, table)| is_same_field(file, table))
         }
-        (D::Map(file, _), D::Map(table, _)) => is_same_field(file, table),
+        // So are the names of entries, keys and values.
+        (D::Map(file, _), D::Map(table, _)) => match (file.data_type(), table.data_type()) {
+            (D::Struct(file), D::Struct(table)) => {
+                file.len() == table.len()
+                    && file.iter().zip(table).all(|(file, table)| {
+                        file.is_nullable() == table.is_nullable() && is_same_type(file.data_type(), table.data_type())
+                    })
+            }
+            _ => false,
+        },
         _ => file == table,
     }
 }

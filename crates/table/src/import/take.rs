@@ -9,7 +9,7 @@ use lath_parquet::{BlockChecksums, ChecksummedWriter, Dataset, DatasetFile, Data
 use lath_writer::UncommittedFiles;
 
 use super::file_keys::{KeysOfRows, for_each_key};
-use super::schema::difference;
+use super::schema::{column_with_nulls, difference};
 use super::watch::Watch;
 use crate::error::{Error, Result};
 use crate::file::{DataFile, Files, copy_file, link_or_copy};
@@ -47,8 +47,13 @@ pub(super) fn examine(
     let Some(name) = path.to_str() else { return Ok(Err("its path is not UTF-8".to_owned())) };
     let found = DatasetFile::find(&path, options)?.into_iter().next();
     let found = found.ok_or_else(|| Error::import(format!("{name} is missing")))?.open()?;
-    if let Some(difference) = difference(found.schema(), schema) {
+    // The dataset can find columns by their numbers or under other names than the table, which finds them by their own names.
+    let mapped = file.open()?;
+    if let Some(difference) = [&found, &mapped].into_iter().find_map(|file| difference(file.schema(), schema)) {
         return Ok(Err(difference));
+    }
+    if let Some(column) = column_with_nulls(&found, schema) {
+        return Ok(Err(format!("its column {column} may have nulls, and the table's has none")));
     }
     let deleted = match file.deleted() {
         Some(deleted) => DeleteMask::clone(deleted.mask()?),

@@ -11,7 +11,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use fastrand::Rng;
-use lath_parquet::{Dataset, DatasetFile, DatasetOptions, DeleteMask};
+use lath_parquet::{ColumnMapping, Dataset, DatasetFile, DatasetOptions, DeleteMask, MappedColumn};
 use lath_table::{
     Database, Error, ImportOptions, ImportProgress, ImportReport, Predicate, PublishOptions, Table, TableOptions,
 };
@@ -212,6 +212,58 @@ fn files_that_no_table_can_have_are_written_again() {
     let published = table.publish(PublishOptions::new()).unwrap();
     assert_eq!((published.rows, published.rewritten), (7, 1));
     assert_eq!(rows(&table), Rows::from(expected));
+}
+
+/// A table of Delta Lake or Iceberg can find its columns under other names, or by number, in files that have columns of the same names.
+#[test]
+fn a_file_whose_columns_have_other_names_in_its_table_is_written_again() {
+    let home = tempfile::tempdir().unwrap();
+    let texts = |texts: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let columns = [("id", ids), ("a", texts(["a1", "a2"])), ("b", texts(["b1", "b2"]))];
+    let file = write(&home.path().join("swapped.parquet"), &RecordBatch::try_from_iter(columns).unwrap());
+    let stored = |name: &str, stored: &str| MappedColumn::new(name).stored_name(stored);
+    let id = || MappedColumn::new("id").stored_name("id");
+    let import = |folder: &str, columns: [MappedColumn; 3]| {
+        let fields = columns.iter().map(|column| {
+            Field::new(column.name(), if column.name() == "id" { DataType::Int64 } else { DataType::Utf8View }, true)
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let options = Arc::new(DatasetOptions::new().columns(Arc::new(ColumnMapping::new(columns))));
+        let files = vec![DatasetFile::at(file.to_str().unwrap(), None, [], &options).unwrap()];
+        let (table, report) =
+            import(&home.path().join(folder), &Dataset::with_schema(schema, Vec::new(), files).unwrap()).unwrap();
+        let rows = table.get(2).unwrap().unwrap();
+        let text = |at: usize| rows.column(at).as_string::<i32>().iter().next().unwrap().map(ToOwned::to_owned);
+        ((text(1), text(2)), report.files)
+    };
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(import("same", [id(), stored("a", "a"), stored("b", "b")]), ((text("a2"), text("b2")), 1));
+    assert_eq!(import("swapped", [id(), stored("a", "b"), stored("b", "a")]), ((text("b2"), text("a2")), 0));
+    // The column `b` was dropped and added again.
+    assert_eq!(import("added", [id(), stored("a", "a"), stored("b", "col-7")]), ((text("a2"), None), 0));
+}
+
+#[test]
+fn a_null_in_a_column_that_has_none_is_an_error() {
+    let home = tempfile::tempdir().unwrap();
+    let file = |name: &str, values: Vec<Option<&str>>| {
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..values.len() as i64));
+        let texts: ArrayRef = Arc::new(StringArray::from(values));
+        let rows = RecordBatch::try_new(Arc::new(schema()), vec![texts, ids]).unwrap();
+        vec![(write(&home.path().join(name), &rows), vec![])]
+    };
+    let fields = vec![Field::new("text", DataType::Utf8View, false), Field::new("id", DataType::Int64, true)];
+    let required = |files: &Dataset| {
+        Dataset::with_schema(Arc::new(Schema::new(fields.clone())), Vec::new(), files.files().to_vec()).unwrap()
+    };
+    let folder = home.path().join("table");
+    let with_null = required(&dataset(&file("null.parquet", vec![Some("a"), None])));
+    let error = import(&folder, &with_null).unwrap_err();
+    assert!(error.to_string().contains("contains null values"), "{error}");
+    assert!(!folder.exists());
+    let (table, report) = import(&folder, &required(&dataset(&file("a.parquet", vec![Some("a"), Some("b")])))).unwrap();
+    assert_eq!((table.count().unwrap(), report.linked), (2, 1));
 }
 
 #[test]
