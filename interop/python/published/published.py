@@ -266,6 +266,33 @@ def mapped(lath, faults):
                         faults[name] += 1
 
 
+def tables_of_sql(lath, faults):
+    """Columns of a table that SQL makes, and one that it adds later, are read and found by conditions."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        case = Case.__new__(Case)
+        case.lath, case.steps = lath, []
+        sql = lambda statement: case.run("sql", "--database", folder / "base", statement)
+        sql("CREATE TABLE t (id BIGINT PRIMARY KEY, name TEXT, raw BYTEA)")
+        sql("INSERT INTO t VALUES (1, 'a', NULL), (2, 'b', '\\x00ff'), (3, NULL, '\\x01')")
+        sql("CALL publish('t', formats => 'iceberg')")
+        sql("ALTER TABLE t ADD COLUMN later TEXT")
+        sql("INSERT INTO t VALUES (4, 'a', NULL, 'z')")
+        sql("CALL publish_now('t')")
+        table = folder / "base" / "table-000001"
+        expected = {"name": ["a", "b", None, "a"], "raw": [None, b"\x00\xff", b"\x01", None], "later": [None, None, None, "z"]}
+        for column, values in expected.items():
+            wanted = list(enumerate(values, 1))
+            for name, (_, read) in READERS.items():
+                faults[name] += not compare(name, read, (table, ["id", column], wanted), f"table of SQL, {column}")
+            for choice in dict.fromkeys(values):
+                wanted = [id for id, value in enumerate(values, 1) if value == choice]
+                for name, found in conditions(table, column, choice, pa.binary() if column == "raw" else pa.string()):
+                    if found != wanted:
+                        print(f"{name}: table of SQL, {column} = {choice!r} finds {found} instead of {wanted}")
+                        faults[name] += 1
+
+
 def delta(lath, cases, faults):
     """Tables that are published as ones of Delta Lake, past two checkpoints, alone or also as ones of Iceberg; read again after the folder was moved."""
     types = {"text": pa.string(), "number": pa.int32(), "price": pa.decimal128(9, 2), "moment": pa.timestamp("us", "UTC"), "inner": pa.struct([("x", pa.int64())])}
@@ -524,6 +551,7 @@ def main(lath, cases):
     types(lath, faults)
     nested(lath, faults)
     mapped(lath, faults)
+    tables_of_sql(lath, faults)
     delta(lath, max(1, cases // 5), faults)
     folders(lath, faults)
     beside_a_writer(lath, 60 if "LATH_FULL" in os.environ else 5, faults)

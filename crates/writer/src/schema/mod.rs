@@ -281,7 +281,7 @@ fn adapted(arrow: &Schema, options: &WriteOptions) -> Schema {
 
 /// The Arrow schema as a file stores it: as its rows are read again.
 fn encode_hint(arrow: &Schema) -> String {
-    let fields = arrow.fields().iter().map(|field| without_runs(&without_stored_type(field))).collect::<Fields>();
+    let fields = arrow.fields().iter().map(|field| stored_form(&without_stored_type(field))).collect::<Fields>();
     encode_arrow_schema(&Schema::new_with_metadata(fields, arrow.metadata().clone()))
 }
 
@@ -339,17 +339,23 @@ fn collect_leaves(data_type: &DataType, leaves: &mut Vec<DataType>) {
     }
 }
 
-/// The field as it is read again: run ends are not kept.
-fn without_runs(field: &FieldRef) -> FieldRef {
+/// The field as it is read again. Run ends and views are layouts in memory; pyarrow, which would read views again, compares none of them.
+fn stored_form(field: &FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
-        DataType::RunEndEncoded(_, values) => without_runs(values).data_type().clone(),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(without_runs).collect()),
-        DataType::Map(item, sorted) => DataType::Map(without_runs(item), *sorted),
-        DataType::List(item) => DataType::List(without_runs(item)),
-        DataType::LargeList(item) => DataType::LargeList(without_runs(item)),
-        DataType::FixedSizeList(item, len) => DataType::FixedSizeList(without_runs(item), *len),
-        DataType::ListView(item) => DataType::ListView(without_runs(item)),
-        DataType::LargeListView(item) => DataType::LargeListView(without_runs(item)),
+        DataType::RunEndEncoded(_, values) => stored_form(values).data_type().clone(),
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::Dictionary(keys, values) => {
+            let values = stored_form(&Arc::new(Field::new("", values.as_ref().clone(), true)));
+            DataType::Dictionary(keys.clone(), Box::new(values.data_type().clone()))
+        }
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(stored_form).collect()),
+        DataType::Map(item, sorted) => DataType::Map(stored_form(item), *sorted),
+        DataType::List(item) => DataType::List(stored_form(item)),
+        DataType::LargeList(item) => DataType::LargeList(stored_form(item)),
+        DataType::FixedSizeList(item, len) => DataType::FixedSizeList(stored_form(item), *len),
+        DataType::ListView(item) => DataType::ListView(stored_form(item)),
+        DataType::LargeListView(item) => DataType::LargeListView(stored_form(item)),
         _ => return Arc::clone(field),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, RecordBatchOptions, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use lath_parquet::ParquetFile;
@@ -13,9 +13,10 @@ use lath_testkit::Seeded;
 use lath_testkit::equality::same_values;
 use lath_testkit::random::{SchemaShape, record_batch, schema};
 use lath_writer::{ParquetWriter, WriteOptions, WriteSummary};
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
 
 use crate::check::check;
-use crate::reading::collect;
+use crate::reading::{collect, read_with_crate};
 use crate::writing::{Choices, write};
 
 /// The number of files with random schemas.
@@ -185,6 +186,32 @@ fn runs_are_written_as_their_values() {
     let expected: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some("a"), None, Some("b")]));
     let expected = RecordBatch::try_from_iter_with_nullable([("r", expected, true)]).unwrap();
     same_values((&expected.schema(), std::slice::from_ref(&expected)), (&read.0, &read.1)).unwrap();
+}
+
+/// pyarrow reads views as views if the Arrow schema of the file has them, and then tests no condition on them.
+#[test]
+fn the_schema_of_a_file_has_text_and_bytes_instead_of_views() {
+    use arrow_array::{BinaryViewArray, StringViewArray};
+    let texts: ArrayRef = Arc::new(StringViewArray::from(vec![Some("a"), None]));
+    let bytes: ArrayRef = Arc::new(BinaryViewArray::from(vec![Some(&b"b"[..]), None]));
+    let pair = |text: DataType, bytes: DataType| {
+        DataType::Struct(vec![Field::new("t", text, true), Field::new("b", bytes, true)].into())
+    };
+    let columns = |text: DataType, bytes: DataType| {
+        Schema::new(vec![
+            Field::new("t", text.clone(), true),
+            Field::new("b", bytes.clone(), true),
+            Field::new("pair", pair(text, bytes), true),
+        ])
+    };
+    let fields = vec![Field::new("t", DataType::Utf8View, true), Field::new("b", DataType::BinaryView, true)];
+    let both: ArrayRef = Arc::new(StructArray::new(fields.into(), vec![texts.clone(), bytes.clone()], None));
+    let schema = Arc::new(columns(DataType::Utf8View, DataType::BinaryView));
+    let batch = RecordBatch::try_new(schema, vec![texts, bytes, both]).unwrap();
+    let (file, _) = write(&batch.schema(), std::slice::from_ref(&batch), WriteOptions::default()).unwrap();
+    let (schema, rows) = read_with_crate(&file, ArrowReaderOptions::new(), None).unwrap();
+    assert_eq!(*schema, columns(DataType::Utf8, DataType::Binary));
+    same_values((&batch.schema(), std::slice::from_ref(&batch)), (&schema, &rows)).unwrap();
 }
 
 #[test]
