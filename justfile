@@ -59,6 +59,11 @@ questions COUNT="10000" *AREAS:
     cargo build --bin lath
     LATH_NEW_SEEDS=1 "$(interop/build)/bin/python" interop/python/questions target/debug/lath {{COUNT}} {{AREAS}}
 
+# A thousand random questions in SQL on 1, 2, 3 and 5 workers, and to one process
+workers COUNT="1000":
+    cargo build --bin lath
+    LATH_NEW_SEEDS=1 "$(interop/build)/bin/python" interop/python/workers.py target/debug/lath {{COUNT}}
+
 # Build the Python package, and test it with the libraries that it exchanges data with
 python *ARGS:
     crates/python/test {{ARGS}}

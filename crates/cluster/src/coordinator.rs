@@ -9,6 +9,7 @@ use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::metrics::Count;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion_distributed::{
@@ -23,25 +24,34 @@ use url::Url;
 use crate::split::{is_divisible, split};
 use crate::workers::{LiveWorker, Workers};
 
-/// Runs a plan on the workers.
+/// A plan has at least this many parts, on a single worker too: datafusion-distributed runs a part that has no other beside it at the
+/// coordinator.
+const MIN_PARTS: usize = 2;
+
+/// Runs a plan on the workers, and counts its parts there.
 pub(crate) async fn distribute(
     plan: Arc<dyn ExecutionPlan>,
     workers: &Arc<Workers>,
     live: &[LiveWorker],
     state: &SessionState,
     context: &Arc<TaskContext>,
+    parts: Count,
 ) -> Result<SendableRecordBatchStream> {
     let bound = bound_leaves(&plan, live, false);
     let division = Arc::new(Division { codec: workers.codec.clone(), workers: live.to_vec(), bound });
+    let urls = division.places(division.max_parts()).map(|worker| worker.url.clone()).collect();
     let (counting, scaling, routing) = (Arc::clone(&division), Arc::clone(&division), division);
     let state = SessionStateBuilder::new_from_existing(state.clone())
         .with_runtime_env(context.runtime_env())
         .with_query_planner(Arc::new(PreparedPlan(plan)))
-        .with_distributed_worker_resolver(Addresses(live.iter().map(|worker| worker.url.clone()).collect()))
+        .with_distributed_worker_resolver(Addresses(urls))
         .with_distributed_channel_resolver(workers.channels.clone())
         .with_distributed_desired_task_count_handler(move |event: DesiredTaskCountEvent<'_>| counting.count(event))
         .with_distributed_scale_up_leaf_node_handler(move |event: ScaleUpLeafNodeEvent<'_>| scaling.divide(event))
-        .with_distributed_route_tasks_handler(move |event: RouteTasksEvent<'_>| Some(Ok(routing.route(&event))))
+        .with_distributed_route_tasks_handler(move |event: RouteTasksEvent<'_>| {
+            parts.add(event.task_count);
+            Some(Ok(routing.route(&event)))
+        })
         // A union whose inputs run apart from each other would run the coordinator's inputs on workers.
         .with_distributed_children_isolator_unions(false)?
         .with_distributed_planner()
@@ -87,43 +97,64 @@ impl Division {
         !travels || is_bound || plan.children().into_iter().any(|input| self.is_bound(input))
     }
 
+    /// Maximum number of parts of an operator.
+    fn max_parts(&self) -> usize {
+        self.workers.len().max(MIN_PARTS)
+    }
+
+    /// The workers of parts: each worker in turn.
+    fn places(&self, parts: usize) -> impl Iterator<Item = &LiveWorker> {
+        self.workers.iter().cycle().take(parts)
+    }
+
     fn count(&self, event: DesiredTaskCountEvent<'_>) -> Option<Result<DesiredTaskCountEventResponse>> {
         if self.is_bound(event.plan) {
             return Some(Ok(DesiredTaskCountEventResponse::maximum(1)));
         }
         let scan = RemoteScan::of(event.plan)?;
         Some(Ok(match is_divisible(&scan) {
-            true => DesiredTaskCountEventResponse::desired(scan.tasks().len().min(self.workers.len())),
+            true => DesiredTaskCountEventResponse::desired(scan.tasks().len().min(self.max_parts())),
             false => DesiredTaskCountEventResponse::maximum(1),
         }))
     }
 
-    /// Divides a scan. Part `i` is for worker `i`, if there are as many parts as workers.
+    /// Divides a scan. Part `i` is for place `i`, if there are as many parts as places.
     fn divide(&self, event: ScaleUpLeafNodeEvent<'_>) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
         let scan = RemoteScan::of(event.plan)?;
         if event.task_count < 2 {
             return None;
         }
-        let names: Vec<&str> = self.workers.iter().map(|worker| worker.url.as_str()).take(event.task_count).collect();
+        let names: Vec<String> = self
+            .places(event.task_count)
+            .enumerate()
+            .map(|(place, worker)| match place / self.workers.len() {
+                0 => worker.url.to_string(),
+                round => format!("{}#{round}", worker.url),
+            })
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let shares = split(scan.tasks(), &names);
+        let threads = self.workers.iter().map(|worker| worker.threads).max().unwrap_or(1);
+        let partitions = partitions(threads, self.workers.len(), &shares).max(scan.partitions());
         let part = |tasks: Vec<usize>| match tasks.as_slice() {
             [] => {
-                let empty = EmptyExec::new(event.plan.schema()).with_partitions(scan.partitions());
+                let empty = EmptyExec::new(event.plan.schema()).with_partitions(partitions);
                 Ok(Arc::new(empty) as Arc<dyn ExecutionPlan>)
             }
-            tasks => scan.with_tasks(tasks),
+            tasks => scan.with_tasks(tasks, partitions),
         };
-        let parts: Result<Vec<_>> = split(scan.tasks(), &names).into_iter().map(part).collect();
+        let parts: Result<Vec<_>> = shares.into_iter().map(part).collect();
         let leaf = parts.and_then(|parts| DistributedLeafExec::try_new(Arc::clone(event.plan), parts));
         Some(leaf.map(|leaf| ScaleUpLeafNodeEventResponse::new(Arc::new(leaf))))
     }
 
-    /// Part `i` goes to worker `i`; what is not divided goes to the worker that has read its first file before.
+    /// Part `i` goes to place `i`; what is not divided goes to the worker that has read its first file before.
     fn route(&self, event: &RouteTasksEvent<'_>) -> RouteTasksEventResponse {
         let skipped = match event.task_count {
             1 => first_task(event.plan).map_or(0, |task| self.preferred(&task)),
             _ => 0,
         };
-        let urls = self.workers.iter().cycle().skip(skipped).take(event.task_count).map(|worker| worker.url.clone());
+        let urls = self.places(skipped + event.task_count).skip(skipped).map(|worker| worker.url.clone());
         RouteTasksEventResponse::new(urls.collect())
     }
 
@@ -131,6 +162,13 @@ impl Division {
         let names: Vec<&str> = self.workers.iter().map(|worker| worker.url.as_str()).collect();
         split(std::slice::from_ref(task), &names).iter().position(|tasks| !tasks.is_empty()).unwrap_or(0)
     }
+}
+
+/// Number of partitions of each part of a scan that uses a worker's threads, which may be more than the coordinator's.
+fn partitions(threads: usize, workers: usize, shares: &[Vec<usize>]) -> usize {
+    let parts_of_worker = shares.len().div_ceil(workers.max(1)).max(1);
+    let max_tasks = shares.iter().map(Vec::len).max().unwrap_or(1);
+    threads.div_ceil(parts_of_worker).min(max_tasks)
 }
 
 /// The first task of the scans in a plan.
@@ -158,5 +196,20 @@ struct Addresses(Vec<Url>);
 impl WorkerResolver for Addresses {
     fn get_urls(&self) -> Result<Vec<Url>> {
         Ok(self.0.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_use_all_threads_of_workers_if_there_are_as_many_tasks() {
+        let shares = |counts: &[usize]| counts.iter().map(|&count| (0..count).collect()).collect::<Vec<Vec<usize>>>();
+        assert_eq!(partitions(16, 1, &shares(&[50, 50])), 8);
+        assert_eq!(partitions(16, 1, &shares(&[3, 4])), 4);
+        assert_eq!(partitions(16, 2, &shares(&[50, 49])), 16);
+        assert_eq!(partitions(1, 1, &shares(&[50, 50])), 1);
+        assert_eq!(partitions(5, 3, &shares(&[9, 9])), 5);
     }
 }

@@ -100,6 +100,7 @@ impl ExecutionPlan for ClusterExec {
             context,
             used: MetricBuilder::new(&self.metrics).global_gauge("workers"),
             attempts: MetricBuilder::new(&self.metrics).global_counter("attempts"),
+            parts: MetricBuilder::new(&self.metrics).global_counter("parts"),
         };
         let rows = stream::once(run.start()).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
@@ -120,6 +121,8 @@ struct Run {
     used: Gauge,
     /// Number of times that the query was started.
     attempts: Count,
+    /// Number of parts that were sent to workers, in all attempts.
+    parts: Count,
 }
 
 impl Run {
@@ -130,7 +133,8 @@ impl Run {
             let live = self.workers.live().await?;
             self.used.set(live.len());
             self.attempts.add(1);
-            let mut rows = distribute(plan, &self.workers, &live, &self.planning.state, &self.context).await?;
+            let parts = self.parts.clone();
+            let mut rows = distribute(plan, &self.workers, &live, &self.planning.state, &self.context, parts).await?;
             let held = FirstRows::from(&mut rows, self.max_held_bytes()).await;
             if held.error.is_some() && attempt < retries && self.workers.has_lost(&live).await {
                 // Operators keep state, such as bounds of dynamic filters, from rows that are lost with the attempt.

@@ -45,6 +45,7 @@ struct Worker {
 pub(crate) struct LiveWorker {
     pub(crate) url: Url,
     pub(crate) access: Access,
+    pub(crate) threads: usize,
     /// Differs each time the process is started.
     started: String,
 }
@@ -97,6 +98,7 @@ impl Workers {
                     live.push(LiveWorker {
                         url: worker.url.clone(),
                         access: Access::new(info.allow),
+                        threads: info.threads,
                         started: info.started,
                     });
                 }

@@ -22,12 +22,42 @@ fn a_query_goes_on_without_a_lost_worker() {
     while !workers.running.is_empty() {
         assert_eq!(text(&session, COUNT), expected, "{} workers", workers.running.len());
         let plan = text(&session, &format!("EXPLAIN ANALYZE {COUNT}"));
-        let counted = format!("ClusterExec, metrics=[attempts=1, workers={}]", workers.running.len());
-        assert!(plan.contains(&counted), "{counted}: {plan}");
+        let counted = format!(", workers={}]", workers.running.len());
+        assert!(plan.contains("ClusterExec, metrics=[attempts=1, ") && plan.contains(&counted), "{counted}: {plan}");
         workers.running.pop().unwrap().stop().unwrap();
     }
     let error = rows(&session, COUNT).unwrap_err().to_string();
     assert!(error.contains("no worker of the cluster can be used") && error.contains("refused"), "{error}");
+}
+
+/// Number of parts of a query that workers computed, as its counters tell.
+fn parts(session: &BlockingSession, query: &str) -> usize {
+    let plan = text(session, &format!("EXPLAIN ANALYZE {query}"));
+    let counted = plan.split_once("ClusterExec, metrics=[").unwrap().1;
+    counted.split_once("parts=").unwrap().1.split(',').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_single_worker_computes() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tables(folder.path());
+    let one = alone();
+    register_tables(&one, folder.path());
+    let workers = Workers::start(1, folder.path());
+    let session = workers.session();
+    register_tables(&session, folder.path());
+    for query in [
+        COUNT,
+        "SELECT count(*) FROM lineitem WHERE l_quantity < 10",
+        "SELECT l_orderkey, l_comment FROM lineitem WHERE l_quantity = 1 AND l_discount = 0.02",
+        "SELECT l_orderkey, l_linenumber FROM lineitem ORDER BY l_extendedprice DESC, l_orderkey, l_linenumber LIMIT 20",
+        "SELECT o_orderpriority, sum(l_quantity) FROM lineitem JOIN orders ON l_orderkey = o_orderkey GROUP BY 1",
+        "SELECT o_orderkey FROM orders WHERE o_totalprice > 400000 UNION ALL SELECT l_orderkey FROM lineitem WHERE l_tax = 0.08",
+    ] {
+        assert_eq!(text(&session, query), text(&one, query), "{query}");
+        assert!(parts(&session, query) > 1, "{query}");
+    }
+    workers.stop();
 }
 
 #[test]
@@ -41,6 +71,7 @@ fn a_worker_opens_only_what_it_may() {
     let one = alone();
     register_tables(&one, folder.path());
     assert_eq!(text(&session, COUNT), text(&one, COUNT));
+    assert_eq!(parts(&session, COUNT), 0);
     workers.stop();
 }
 

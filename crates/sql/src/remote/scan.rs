@@ -48,12 +48,12 @@ impl RemoteScan {
         self.source.rows_done.fetch_add(self.source.plan.row_count(), Ordering::Relaxed);
     }
 
-    /// The scan of some tasks, by their indices.
+    /// The scan of some tasks, by their indices, in a number of partitions.
     ///
     /// # Errors
     /// If there is no task with an index.
-    pub fn with_tasks(&self, tasks: &[usize]) -> Result<Arc<dyn ExecutionPlan>> {
+    pub fn with_tasks(&self, tasks: &[usize], partitions: usize) -> Result<Arc<dyn ExecutionPlan>> {
         let plan = self.source.plan.only(tasks).map_err(crate::error::external)?;
-        Ok(DataSourceExec::from_data_source(LathSource { plan: Arc::new(plan), ..self.source.clone() }))
+        Ok(DataSourceExec::from_data_source(LathSource { plan: Arc::new(plan), partitions, ..self.source.clone() }))
     }
 }
