@@ -20,15 +20,19 @@ use datafusion_distributed::{
 };
 use futures_util::stream::{BoxStream, StreamExt};
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Uri};
+use hyper_util::rt::TokioIo;
 use lath_sql::remote::{PlanCodec, RemoteScan};
 use tokio::runtime::Handle;
 use tonic::transport::Endpoint;
-use tower::ServiceExt;
+use tonic::{Code, Status};
+use tower::{ServiceExt, service_fn};
 use url::Url;
 
+use crate::file_error::from_parts;
 use crate::settings::write_settings;
 use crate::threads::NetworkThreads;
+use crate::tls::{Authorities, advice};
 use crate::wire::write_plan;
 
 /// A machine that does not answer within this time is taken for lost.
@@ -41,13 +45,19 @@ const KEEP_ALIVE: Duration = Duration::from_secs(5);
 pub(crate) struct Channels {
     open: Arc<Mutex<HashMap<Url, BoxCloneSyncChannel>>>,
     token: Option<HeaderValue>,
+    authorities: Authorities,
     codec: PlanCodec,
     network: Handle,
 }
 
 impl Channels {
-    pub(crate) fn new(token: Option<HeaderValue>, codec: PlanCodec, network: &NetworkThreads) -> Self {
-        Self { open: Arc::default(), token, codec, network: network.handle().clone() }
+    pub(crate) fn new(
+        token: Option<HeaderValue>,
+        authorities: Authorities,
+        codec: PlanCodec,
+        network: &NetworkThreads,
+    ) -> Self {
+        Self { open: Arc::default(), token, authorities, codec, network: network.handle().clone() }
     }
 
     pub(crate) fn client(&self, url: &Url) -> Result<WorkerClient> {
@@ -72,7 +82,18 @@ impl Channels {
                 // Tasks of the connection are started where the channel is made.
                 let _on_network = self.network.enter();
                 // It connects when it is used, and again after a connection is lost.
-                let channel = BoxCloneSyncChannel::new(endpoint.connect_lazy().map_request(with_token));
+                let channel = match url.scheme() {
+                    "https" => {
+                        let connecting = self.authorities.connecting(url);
+                        let connecting = connecting.map_err(|error| DataFusionError::External(Box::new(error)))?;
+                        endpoint.connect_with_connector_lazy(service_fn(move |_: Uri| {
+                            let connecting = connecting.clone();
+                            async move { connecting.connect().await.map(TokioIo::new) }
+                        }))
+                    }
+                    _ => endpoint.connect_lazy(),
+                };
+                let channel = BoxCloneSyncChannel::new(channel.map_request(with_token));
                 open.insert(url.clone(), channel.clone());
                 channel
             }
@@ -105,7 +126,13 @@ impl WorkerClient {
     /// Names the worker in an error, which may come from another.
     fn named(&self) -> impl Fn(DataFusionError) -> DataFusionError + Send + Sync + use<> {
         let worker = worker_name(&self.url);
-        move |error| error.context(format!("worker {worker}"))
+        move |error| match error.find_root() {
+            // Its text is about the protocol, and its source is lost when it is sent.
+            DataFusionError::External(cause) if cause.is::<Status>() => {
+                exec_datafusion_err!("worker {worker}: {}", reason(&error))
+            }
+            _ => from_parts(error).context(format!("worker {worker}")),
+        }
     }
 
     /// The worker's description of itself.
@@ -114,6 +141,24 @@ impl WorkerClient {
         match answer {
             Ok(answer) => answer.map(|answer| answer.version),
             Err(_) => Err(exec_datafusion_err!("no answer within {} s", PATIENCE.as_secs())),
+        }
+    }
+}
+
+/// The cause of an error, without the layers that it came through, and what to do about it.
+pub(crate) fn reason(error: &DataFusionError) -> String {
+    let DataFusionError::External(cause) = error.find_root() else { return error.find_root().to_string() };
+    match cause.downcast_ref::<Status>() {
+        Some(status) if status.code() == Code::Unauthenticated => status.message().to_owned(),
+        _ => {
+            let mut cause: &(dyn std::error::Error + 'static) = cause.as_ref();
+            while let Some(deeper) = cause.source() {
+                cause = deeper;
+            }
+            match advice(cause) {
+                Some(advice) => format!("{cause}; {advice}"),
+                None => cause.to_string(),
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::info::WorkerInfo;
 use crate::local::{local_count, random_token, start_local};
 use crate::planner::ClusterPlanner;
 use crate::threads::NetworkThreads;
+use crate::tls::Authorities;
 use crate::token::bearer;
 use crate::workers::Workers;
 
@@ -33,6 +34,7 @@ pub struct Cluster {
 #[must_use]
 pub struct ClusterOptions {
     token: Option<String>,
+    authorities: Option<Vec<u8>>,
     min_bytes: u64,
     partitions: usize,
 }
@@ -54,12 +56,18 @@ impl ClusterOptions {
 
     /// Creates the default settings.
     pub fn new() -> Self {
-        Self { token: None, min_bytes: Self::DEFAULT_MIN_BYTES, partitions: 2 }
+        Self { token: None, authorities: None, min_bytes: Self::DEFAULT_MIN_BYTES, partitions: 2 }
     }
 
     /// The token that workers ask for.
     pub fn token(self, token: impl Into<String>) -> Self {
         Self { token: Some(token.into()), ..self }
+    }
+
+    /// The certificates, in PEM, of the authorities that signed the certificates of workers at `https://HOST:PORT`, instead of the
+    /// system's.
+    pub fn authorities(self, pem: impl Into<Vec<u8>>) -> Self {
+        Self { authorities: Some(pem.into()), ..self }
     }
 
     /// Runs queries whose scans read fewer compressed bytes at the coordinator alone, instead of [`Self::DEFAULT_MIN_BYTES`].
@@ -80,12 +88,13 @@ impl Default for ClusterOptions {
 }
 
 impl Cluster {
-    /// A cluster of the workers at addresses `HOST:PORT`. It connects when a query needs it.
+    /// A cluster of the workers at addresses `HOST:PORT`, or `https://HOST:PORT` for a worker with TLS. It connects when a query needs it.
     ///
     /// `local:4` starts four workers of one thread in this process, for trying; they live as long as the cluster and its sessions.
     ///
     /// # Errors
-    /// If an address cannot be used, there is none, or the token has characters that no header may have, or no thread can be started.
+    /// If an address cannot be used, there is none, the token has characters that no header may have, the certificates of authorities cannot be
+    /// read, or no thread can be started.
     pub fn new<A: AsRef<str>>(addresses: impl IntoIterator<Item = A>, options: ClusterOptions) -> Result<Self> {
         let (mut urls, mut token, mut local) = (Vec::new(), options.token, Vec::new());
         for address in addresses {
@@ -106,7 +115,9 @@ impl Cluster {
         }
         let codec = PlanCodec::new(&Runtime::global());
         let network = NetworkThreads::start()?;
-        let channels = Channels::new(token.as_deref().map(bearer).transpose()?, codec.clone(), &network);
+        let authorities = Authorities::new(options.authorities.as_deref())?;
+        let token = token.as_deref().map(bearer).transpose()?;
+        let channels = Channels::new(token, authorities, codec.clone(), &network);
         Ok(Self {
             inner: Arc::new(Workers::new(urls, channels, codec, network, options.min_bytes, local)),
             partitions: options.partitions,

@@ -24,8 +24,7 @@ use url::Url;
 use crate::split::{is_divisible, split};
 use crate::workers::{LiveWorker, Workers};
 
-/// A plan has at least this many parts, on a single worker too: datafusion-distributed runs a part that has no other beside it at the
-/// coordinator.
+/// A plan has at least this many parts, on a single worker too: datafusion-distributed runs a stage of one part at the coordinator.
 const MIN_PARTS: usize = 2;
 
 /// Runs a plan on the workers, and counts its parts there.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, exec_datafusion_err, internal_err};
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
@@ -135,13 +135,17 @@ impl Run {
             self.attempts.add(1);
             let parts = self.parts.clone();
             let mut rows = distribute(plan, &self.workers, &live, &self.planning.state, &self.context, parts).await?;
-            let held = FirstRows::from(&mut rows, self.max_held_bytes()).await;
-            if held.error.is_some() && attempt < retries && self.workers.has_lost(&live).await {
-                // Operators keep state, such as bounds of dynamic filters, from rows that are lost with the attempt.
-                plan = self.planning.plan().await?;
-            } else {
-                return Ok(self.rest(held, rows, live));
-            }
+            let mut held = FirstRows::from(&mut rows, self.max_held_bytes()).await;
+            held.error = match held.error {
+                Some(_) if attempt < retries && self.workers.has_lost(&live).await => {
+                    // Operators keep state, such as bounds of dynamic filters, from rows that are lost with the attempt.
+                    plan = self.planning.plan().await?;
+                    continue;
+                }
+                Some(error) => Some(explained(error, &self.workers, &live).await),
+                None => None,
+            };
+            return Ok(self.rest(held, rows, live));
         }
         internal_err!("a query was run without end")
     }
@@ -161,19 +165,28 @@ impl Run {
         live: Vec<LiveWorker>,
     ) -> stream::BoxStream<'static, Result<RecordBatch>> {
         let (workers, live) = (self.workers, Arc::new(live));
-        let explained = rows.then(move |batch| {
+        let rows = rows.then(move |batch| {
             let (workers, live) = (Arc::clone(&workers), Arc::clone(&live));
             async move {
                 match batch {
-                    Err(error) if workers.has_lost(&live).await => {
-                        Err(error.context("a worker was lost after the first rows were returned; run the query again"))
-                    }
+                    Err(error) => Err(explained(error, &workers, &live).await),
                     batch => batch,
                 }
             }
         });
         let held = held.batches.into_iter().map(Ok).chain(held.error.map(Err));
-        stream::iter(held).chain(explained).boxed()
+        stream::iter(held).chain(rows).boxed()
+    }
+}
+
+/// An error that ends the query; it says so if a worker was lost.
+async fn explained(error: DataFusionError, workers: &Workers, live: &[LiveWorker]) -> DataFusionError {
+    match workers.has_lost(live).await {
+        true => exec_datafusion_err!(
+            "a worker was lost while the query ran; run it again ({})",
+            error.find_root().message()
+        ),
+        false => error,
     }
 }
 

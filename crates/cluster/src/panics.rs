@@ -20,7 +20,9 @@ use datafusion_distributed::BroadcastExec;
 use futures_util::{FutureExt, StreamExt, stream};
 use lath_sql::Stop;
 
-/// Passes rows on, until the query is stopped; a panic below is an error.
+use crate::file_error::with_parts;
+
+/// Passes rows on, until the query is stopped; a panic below is an error, and errors of files get their parts.
 #[derive(Debug)]
 pub(crate) struct CaughtPanics {
     input: Arc<dyn ExecutionPlan>,
@@ -85,14 +87,14 @@ impl ExecutionPlan for CaughtPanics {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let run = Arc::clone(&context);
         let started = std::panic::catch_unwind(AssertUnwindSafe(|| self.input.execute(partition, run)));
-        let rows = started.unwrap_or_else(|panic| Err(error(&*panic)))?;
+        let rows = started.unwrap_or_else(|panic| Err(error(&*panic))).map_err(with_parts)?;
         let stop = context.session_config().get_extension::<Stop>().unwrap_or_default();
         // The rows end with a panic or a stop: their stream is not asked again.
         let rows = stream::unfold(Some((rows, stop)), |state| async move {
             let (mut rows, stop) = state?;
             let next = stop.run(AssertUnwindSafe(rows.next()).catch_unwind()).await;
             match next {
-                Ok(Ok(batch)) => batch.map(|batch| (batch, Some((rows, stop)))),
+                Ok(Ok(batch)) => batch.map(|batch| (batch.map_err(with_parts), Some((rows, stop)))),
                 Ok(Err(panic)) => Some((Err(error(&*panic)), None)),
                 Err(_) => Some((exec_err!("the query was stopped"), None)),
             }

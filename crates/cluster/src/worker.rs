@@ -1,5 +1,6 @@
 //! A worker: executes parts of plans for coordinators.
 
+use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use lath_sql::remote::PlanCodec;
 use lath_sql::{Session, Stop};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Status};
 
 use crate::access::{Access, check_operators};
@@ -27,6 +28,7 @@ use crate::info::WorkerInfo;
 use crate::panics::CaughtPanics;
 use crate::settings::{read_settings, with_options_from};
 use crate::threads::{NetworkThreads, OnComputing};
+use crate::tls::{Authorities, acceptor, connections};
 use crate::token::{bearer, has_token};
 
 /// Queries that still run when a worker is stopped get this time.
@@ -37,22 +39,39 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Settings of a [`WorkerServer`].
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct WorkerOptions {
     allow: Vec<String>,
     token: Option<String>,
+    /// Certificate and key.
+    tls: Option<(Vec<u8>, Vec<u8>)>,
+    authorities: Option<Vec<u8>>,
     threads: Option<usize>,
     memory_budget_bytes: Option<usize>,
 }
 
+impl fmt::Debug for WorkerOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without its token and its key.
+        f.debug_struct("WorkerOptions").field("allow", &self.allow).finish_non_exhaustive()
+    }
+}
+
 /// A worker that listens, but does not answer yet.
-#[derive(Debug)]
 pub struct WorkerServer {
     listener: TcpListener,
     address: SocketAddr,
     options: WorkerOptions,
+    acceptor: Option<TlsAcceptor>,
+    authorities: Authorities,
     computing: Runtime,
+}
+
+impl fmt::Debug for WorkerServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerServer").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 /// A worker that answers on separate threads.
@@ -77,6 +96,17 @@ impl WorkerOptions {
     /// Answers only who sends this token.
     pub fn token(self, token: impl Into<String>) -> Self {
         Self { token: Some(token.into()), ..self }
+    }
+
+    /// Answers by TLS alone, with this certificate and this private key, both in PEM. The certificate may be followed by others, up to one that
+    /// an authority signed.
+    pub fn tls(self, certificate: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        Self { tls: Some((certificate.into(), key.into())), ..self }
+    }
+
+    /// The certificates, in PEM, of the authorities that signed the certificates of the other workers, instead of the system's.
+    pub fn authorities(self, pem: impl Into<Vec<u8>>) -> Self {
+        Self { authorities: Some(pem.into()), ..self }
     }
 
     /// Number of threads, instead of as many as there are processors.
@@ -108,7 +138,8 @@ impl WorkerServer {
     /// Listens at `HOST:PORT`; port 0 takes a free one.
     ///
     /// # Errors
-    /// If the address cannot be used, an allowed folder does not exist, or the address is not of this machine alone and there is no token.
+    /// If the address cannot be used, an allowed folder does not exist, a certificate or key cannot be used, or the address is not of this machine
+    /// alone and there is no token.
     pub fn bind(address: &str, options: WorkerOptions) -> Result<Self> {
         let failed = |error: std::io::Error| Error::Io(format!("cannot listen at {address}: {error}"));
         let options = WorkerOptions { allow: normalized(&options.allow)?, ..options };
@@ -121,13 +152,15 @@ impl WorkerServer {
                 "{address} accepts connections from other machines, and every client can read the files that the worker may open: set a token"
             )));
         }
+        let acceptor = options.tls.as_ref().map(|(certificate, key)| acceptor(certificate, key)).transpose()?;
+        let authorities = Authorities::new(options.authorities.as_deref())?;
         let threads = options.threads.unwrap_or_else(|| lath_parquet::Runtime::global().threads());
         let computing = crate::threads::threads("lath-worker", threads)?;
         let listener = TcpListener::bind(addresses.as_slice()).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let options = WorkerOptions { threads: Some(threads), ..options };
-        Ok(Self { listener, address, options, computing })
+        Ok(Self { listener, address, options, acceptor, authorities, computing })
     }
 
     /// The address at which it listens.
@@ -148,12 +181,13 @@ impl WorkerServer {
     }
 
     fn serve(self, mut stopped: watch::Receiver<bool>) -> Result<()> {
-        let Self { listener, address, options, computing } = self;
+        let Self { listener, address, options, acceptor, authorities, computing } = self;
         let failed = |error: String| Error::Io(format!("the worker at {address} failed: {error}"));
         let network = NetworkThreads::start()?;
         let token = options.token.as_deref().map(bearer).transpose()?;
         let calls = OpenCalls::default();
-        let worker = worker(&options, &network, calls.clone()).map_err(|error| failed(error.to_string()))?;
+        let worker =
+            worker(&options, authorities, &network, calls.clone()).map_err(|error| failed(error.to_string()))?;
         let check = move |request: Request<()>| match &token {
             Some(token) if !has_token(&request, token) => Err(Status::unauthenticated(
                 "the worker asks for a token, and this is not it; set LATH_CLUSTER_TOKEN to the worker's",
@@ -164,7 +198,7 @@ impl WorkerServer {
         let service = InterceptedService::new(computed, check);
         let served = async move {
             let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
-            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            let incoming = connections(listener, acceptor);
             let mut again = stopped.clone();
             let server = Server::builder()
                 .http2_keepalive_interval(Some(KEEP_ALIVE))
@@ -190,7 +224,12 @@ impl WorkerServer {
 }
 
 /// The service of datafusion-distributed with the session of Lath.
-fn worker(options: &WorkerOptions, network: &NetworkThreads, calls: OpenCalls) -> datafusion::common::Result<Worker> {
+fn worker(
+    options: &WorkerOptions,
+    authorities: Authorities,
+    network: &NetworkThreads,
+    calls: OpenCalls,
+) -> datafusion::common::Result<Worker> {
     let threads = options.threads.unwrap_or(1);
     let runtime = lath_parquet::Runtime::builder().threads(threads).build();
     let access = Access::new(options.allow.clone());
@@ -203,7 +242,7 @@ fn worker(options: &WorkerOptions, network: &NetworkThreads, calls: OpenCalls) -
     let codec = PlanCodec::new(&runtime).refusing(Arc::new(move |task| access.refusal(task)));
     let token = options.token.as_deref().map(bearer).transpose();
     let token = token.map_err(|error| datafusion::error::DataFusionError::External(Box::new(error)))?;
-    let channels = Channels::new(token, codec.clone(), network);
+    let channels = Channels::new(token, authorities, codec.clone(), network);
     let state = Arc::new(session.context().state());
     let env = session.context().runtime_env();
     let build = move |query: WorkerQueryContext| {

@@ -5,16 +5,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use datafusion::common::exec_err;
-use datafusion::error::DataFusionError;
 use futures_util::future::join_all;
 use lath_sql::remote::PlanCodec;
-use tonic::{Code, Status};
 use url::Url;
 
 use crate::access::Access;
-use crate::channel::{Channels, worker_name};
+use crate::channel::{Channels, reason, worker_name};
 use crate::info::WorkerInfo;
 use crate::threads::NetworkThreads;
+use crate::tls::speaks_tls;
 use crate::worker::RunningWorker;
 
 /// Time after which a worker that was lost is checked again.
@@ -135,22 +134,12 @@ impl Workers {
     async fn ask(&self, url: &Url) -> Result<WorkerInfo, String> {
         let client = self.channels.client(url);
         let mut client = client.map_err(|error| error.to_string())?;
-        let text = client.info().await.map_err(|error| reason(&error))?;
-        WorkerInfo::read(&text)
-    }
-}
-
-/// The cause of an error, without the layers that it came through.
-fn reason(error: &DataFusionError) -> String {
-    let DataFusionError::External(cause) = error.find_root() else { return error.find_root().to_string() };
-    match cause.downcast_ref::<Status>() {
-        Some(status) if status.code() == Code::Unauthenticated => status.message().to_owned(),
-        _ => {
-            let mut cause: &dyn std::error::Error = cause.as_ref();
-            while let Some(deeper) = cause.source() {
-                cause = deeper;
+        match client.info().await {
+            Ok(text) => WorkerInfo::read(&text),
+            Err(_) if url.scheme() == "http" && speaks_tls(url).await => {
+                Err("the worker uses TLS; write https:// before its address".to_owned())
             }
-            cause.to_string()
+            Err(error) => Err(reason(&error)),
         }
     }
 }

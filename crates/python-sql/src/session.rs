@@ -25,8 +25,15 @@ use crate::error::failure;
 const SESSION: &str = "the session";
 
 /// The workers at addresses.
-fn workers(addresses: &[String], token: Option<String>, min_bytes: Option<u64>) -> PyResult<Cluster> {
+fn workers(
+    addresses: &[String],
+    token: Option<String>,
+    authorities: Option<PathBuf>,
+    min_bytes: Option<u64>,
+) -> PyResult<Cluster> {
     let options = token.into_iter().fold(ClusterOptions::new(), ClusterOptions::token);
+    let authorities = authorities.map(std::fs::read).transpose()?;
+    let options = authorities.into_iter().fold(options, ClusterOptions::authorities);
     let options = min_bytes.into_iter().fold(options, ClusterOptions::min_bytes);
     Cluster::new(addresses, options).map_err(|error| PyValueError::new_err(error.to_string()))
 }
@@ -57,6 +64,7 @@ impl PySession {
         wait = None,
         cluster = None,
         cluster_token = None,
+        cluster_ca = None,
         cluster_min_bytes = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
@@ -69,6 +77,7 @@ impl PySession {
         wait: Option<f64>,
         cluster: Option<Vec<String>>,
         cluster_token: Option<String>,
+        cluster_ca: Option<PathBuf>,
         cluster_min_bytes: Option<u64>,
     ) -> PyResult<Self> {
         if threads == Some(0) || memory_limit == Some(0) {
@@ -97,10 +106,10 @@ impl PySession {
             }
         }
         if let Some(addresses) = cluster {
-            builder = workers(&addresses, cluster_token, cluster_min_bytes)?.extend(builder);
-        } else if cluster_token.is_some() || cluster_min_bytes.is_some() {
+            builder = workers(&addresses, cluster_token, cluster_ca, cluster_min_bytes)?.extend(builder);
+        } else if cluster_token.is_some() || cluster_ca.is_some() || cluster_min_bytes.is_some() {
             return Err(PyValueError::new_err(
-                "cluster_token and cluster_min_bytes are about the cluster: give its addresses",
+                "cluster_token, cluster_ca and cluster_min_bytes are about the cluster: give its addresses",
             ));
         }
         let session = work::run_to_end(py, move || {

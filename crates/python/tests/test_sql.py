@@ -290,6 +290,8 @@ def test_queries_run_on_workers(tmp_path: Path) -> None:
         ({"cluster": ["here"]}, "HOST:PORT"),
         ({"cluster": ["local:0"]}, "local:4"),
         ({"cluster_token": "secret"}, "give its addresses"),
+        ({"cluster_ca": "ca.pem"}, "give its addresses"),
+        ({"cluster": ["https://127.0.0.1:9"], "cluster_ca": str(tmp_path / "rows.parquet")}, "BEGIN CERTIFICATE"),
         ({"cluster": ["127.0.0.1:9"], "cluster_token": "with space"}, "token"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -77,6 +77,11 @@ pub(crate) struct SqlArgs {
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "FILE")]
     pub(crate) cluster_token_file: Option<PathBuf>,
+    /// Trust workers at https:// addresses whose certificates are signed by the authority in this PEM file, as LATH_CLUSTER_CA says, too [default:
+    /// the authorities of the system]
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cluster_ca: Option<PathBuf>,
     /// Neither read nor keep the history of the prompt
     #[arg(long)]
     pub(crate) no_history: bool,

@@ -10,12 +10,15 @@ use super::write::parse_size;
 pub(super) const HELP: &str = "\
 lath sql --cluster sends a worker parts of queries: it reads files, filters, joins and groups, and returns rows. A worker opens only files
 below the folders and URLs of --allow, with the credentials of its environment. Every client that can connect can read those, so it listens on
-this machine alone unless the variable LATH_CLUSTER_TOKEN or --token-file has a token that the coordinator sends, too. Rows and tokens travel
-unencrypted: let workers and coordinators talk within a network of their own. All have to run the same version.
+this machine alone unless the variable LATH_CLUSTER_TOKEN or --token-file has a token that the coordinator sends, too. With --tls-certificate and
+--tls-key, it uses TLS, and its address is https://HOST:PORT. Otherwise rows and tokens travel unencrypted: run workers and coordinators
+within a network that you trust. All have to run the same version.
 
 Examples:
   lath worker --allow /data
   LATH_CLUSTER_TOKEN=secret lath worker --listen 0.0.0.0:9301 --allow s3://lake/trips --memory 8GiB
+
+  LATH_CLUSTER_TOKEN=secret lath worker --listen 0.0.0.0:9301 --allow /data --tls-certificate worker.pem --tls-key worker.key --cluster-ca ca.pem
 
   LATH_CLUSTER_TOKEN=secret lath sql --cluster 10.0.0.7:9301,10.0.0.8:9301 \"SELECT count(*) FROM 's3://lake/trips/'\"";
 
@@ -31,6 +34,16 @@ pub(crate) struct WorkerArgs {
     /// Answer only coordinators with the token in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Use TLS with the certificate in this PEM file, which may have intermediate authorities after it
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Trust other workers whose certificates are signed by the authority in this PEM file, as LATH_CLUSTER_CA says, too [default: the authorities of
+    /// the system]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cluster_ca: Option<PathBuf>,
     /// Number of threads [default: one per core]
     #[arg(short, long, value_name = "NUMBER")]
     pub(crate) threads: Option<NonZeroUsize>,

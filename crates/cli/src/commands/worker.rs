@@ -11,6 +11,7 @@ use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
 
+use super::cluster::{authorities, read};
 use super::listen::{address, token};
 
 /// The variable with the token of workers.
@@ -30,6 +31,10 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Outcome> {
     }
     let mut options = args.allow.iter().fold(WorkerOptions::new(), WorkerOptions::allow);
     options = token.into_iter().fold(options, WorkerOptions::token);
+    if let (Some(certificate), Some(key)) = (&args.tls_certificate, &args.tls_key) {
+        options = options.tls(read(certificate)?, read(key)?);
+    }
+    options = authorities(args.cluster_ca.as_deref())?.into_iter().fold(options, WorkerOptions::authorities);
     if let Some(threads) = args.threads {
         options = options.threads(threads.get());
     }

@@ -88,12 +88,18 @@ fn what_cannot_be_a_worker_or_a_cluster_is_an_error() {
     let here = folder.path().to_str().unwrap();
     let empty = folder.path().join("empty");
     fs::write(&empty, "\n").unwrap();
+    let pem = empty.to_str().unwrap();
     for (args, code, message) in [
         (vec!["worker"], 2, "--allow"),
         (vec!["worker", "--allow", "/no/such/folder"], 2, "/no/such/folder"),
         (vec!["worker", "--allow", here, "--listen", "here"], 2, "is not an address"),
         (vec!["worker", "--allow", here, "--listen", "0.0.0.0:0"], 2, "LATH_CLUSTER_TOKEN"),
-        (vec!["worker", "--allow", here, "--token-file", empty.to_str().unwrap()], 2, "a token is one line"),
+        (vec!["worker", "--allow", here, "--token-file", pem], 2, "a token is one line"),
+        (vec!["worker", "--allow", here, "--tls-certificate", pem], 2, "--tls-key"),
+        (vec!["worker", "--allow", here, "--tls-certificate", pem, "--tls-key", pem], 2, "BEGIN CERTIFICATE"),
+        (vec!["worker", "--allow", here, "--cluster-ca", pem], 2, "BEGIN CERTIFICATE"),
+        (vec!["sql", "--cluster", "https://here:1", "--cluster-ca", pem, "SELECT 1"], 2, "BEGIN CERTIFICATE"),
+        (vec!["sql", "--cluster", "https://here", "SELECT 1"], 2, "https://HOST:PORT"),
         (vec!["sql", "--cluster", "local:0", "SELECT 1"], 2, "local:4"),
         (vec!["sql", "--cluster", "local:x", "SELECT 1"], 2, "local:4"),
         (vec!["sql", "--cluster", "here", "SELECT 1"], 2, "HOST:PORT"),

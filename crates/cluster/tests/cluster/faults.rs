@@ -101,6 +101,43 @@ fn a_worker_answers_only_with_its_token() {
 }
 
 #[test]
+fn errors_are_the_ones_of_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tables(folder.path());
+    let damaged = folder.path().join("damaged.parquet");
+    let mut bytes = std::fs::read(folder.path().join("lineitem/0.parquet")).unwrap();
+    let middle = bytes.len() / 3;
+    bytes[middle..middle + 500].fill(255);
+    std::fs::write(&damaged, bytes).unwrap();
+    let workers = Workers::start(2, folder.path());
+    let (one, several) = (alone(), workers.session());
+    for session in [&one, &several] {
+        register_tables(session, folder.path());
+        crate::register(session, "damaged", &damaged);
+    }
+    for query in [
+        "SELECT * FROM damaged WHERE l_orderkey > 0",
+        "SELECT sum(1 / (l_linenumber - 3)) FROM lineitem",
+        "SELECT l_orderkey FROM lineitem WHERE CAST(l_comment AS INT) > 3",
+        "SELECT l_linenumber, sum(l_orderkey / (l_linenumber - 2)) FROM lineitem GROUP BY 1 ORDER BY 1",
+        "SELECT l_orderkey, (SELECT o_custkey FROM orders WHERE o_orderkey < l_orderkey) FROM lineitem WHERE l_orderkey < 8",
+    ] {
+        let error = |session| rows(session, query).unwrap_err();
+        let (expected, found) = (error(&one), error(&several));
+        // A damaged page is found at the same place, or at another one of the same kind.
+        assert_eq!(std::mem::discriminant(&found), std::mem::discriminant(&expected), "{query}: {found} {expected}");
+        let start = |text: String| text.split(['(', '\'']).next().unwrap().to_owned();
+        assert_eq!(start(found.to_string())[..20], start(expected.to_string())[..20], "{query}");
+    }
+    let found = rows(&several, "SELECT * FROM damaged WHERE l_orderkey > 0").unwrap_err();
+    let lath_sql::Error::File(error) = found else { panic!("{found}") };
+    let place = error.location().unwrap();
+    assert!(place.file.as_deref().unwrap().contains("damaged") && place.column.is_some(), "{error}");
+    drop(several);
+    workers.stop();
+}
+
+#[test]
 fn an_open_worker_needs_a_token() {
     let error = WorkerServer::bind("0.0.0.0:0", WorkerOptions::new()).unwrap_err().to_string();
     assert!(error.contains("token"), "{error}");

@@ -7,7 +7,7 @@ use std::thread;
 
 use lath_cluster::{Cluster, ClusterOptions, WorkerOptions, WorkerServer};
 use lath_parquet::Runtime;
-use lath_sql::{BlockingSession, Session};
+use lath_sql::{BlockingSession, Error, Session};
 
 use crate::objects::{Gate, Objects, QUERY};
 use crate::{Workers, text};
@@ -130,6 +130,25 @@ fn a_query_is_run_again_without_a_worker_that_is_killed_meanwhile() {
     workers[2].kill();
     gate.reopen();
     assert_eq!(query.join().unwrap(), expected);
+}
+
+#[test]
+fn a_query_that_loses_a_worker_after_its_first_rows_says_so() {
+    let gate = Arc::new(Gate::open());
+    let objects = Objects::new(Arc::clone(&gate));
+    let (mut workers, session) = three_workers(&objects);
+    let mut answer = session.run("SELECT number FROM numbers WHERE number >= 0").unwrap();
+    gate.close_after(15);
+    assert!(answer.next().unwrap().is_ok());
+    gate.wait_for(3);
+    workers.iter_mut().for_each(Process::kill);
+    gate.reopen();
+    let error = answer.find_map(Result::err).unwrap();
+    let text = error.to_string();
+    assert!(
+        matches!(error, Error::Rows(_)) && text.contains("a worker was lost while the query ran; run it again"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -38,6 +38,7 @@ class Session:
         wait: float | None = None,
         cluster: Sequence[str] | None = None,
         cluster_token: str | None = None,
+        cluster_ca: str | PathLike[str] | None = None,
         cluster_min_bytes: int | None = None,
     ) -> None:
         """Opens a session.
@@ -48,8 +49,8 @@ class Session:
         number ``read_only``. ``wait`` is the time in seconds to wait for a process that excludes this one (5 by default).
 
         ``cluster`` lists workers, as ``"10.0.0.7:9301"``, on which larger queries run: those that read at least ``cluster_min_bytes``
-        compressed bytes (16 MiB by default). ``cluster_token`` is the token that they ask for; ``"local:4"`` starts four in this process, for
-        trying.
+        compressed bytes (16 MiB by default). ``cluster_token`` is the token that they ask for, and ``cluster_ca`` the PEM file of the authority
+        of workers with TLS, as ``"https://10.0.0.7:9301"``, unless the system trusts it; ``"local:4"`` starts four in this process, for trying.
         """
     def sql(self, text: str, /) -> Result:
         """Runs one or more statements, separated by ``;``, and returns the result of the last one. The others must not be queries.
