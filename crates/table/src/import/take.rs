@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lath_parquet::{BlockChecksums, ChecksummedWriter, Dataset, DatasetFile, DatasetOptions, DeleteMask};
+use lath_parquet::{
+    BlockChecksums, ChecksummedWriter, Dataset, DatasetFile, DatasetOptions, DeleteMask, FileVersion,
+};
 use lath_writer::UncommittedFiles;
 
 use super::file_keys::{KeysOfRows, for_each_key};
@@ -27,6 +29,8 @@ pub(super) enum Source {
 /// A file that becomes one of the table.
 pub(super) struct TakenFile {
     path: PathBuf,
+    /// As it was before its keys were read.
+    version: FileVersion,
     /// Its name is its path.
     entry: FileEntry,
     deleted: DeleteMask,
@@ -45,6 +49,7 @@ pub(super) fn examine(
     let Some(path) = file.path() else { return Ok(Err("it is not on this machine".to_owned())) };
     let path = real_path(path)?;
     let Some(name) = path.to_str() else { return Ok(Err("its path is not UTF-8".to_owned())) };
+    let metadata = fs::metadata(&path).map_err(Error::io("open", &path))?;
     let found = DatasetFile::find(&path, options)?.into_iter().next();
     let found = found.ok_or_else(|| Error::import(format!("{name} is missing")))?.open()?;
     // The dataset can find columns by their numbers or under other names than the table, which finds them by their own names.
@@ -71,7 +76,7 @@ pub(super) fn examine(
         schema: schema.version(),
         level: 0,
         rows: found.row_count(),
-        bytes: fs::metadata(&path).map_err(Error::io("open", &path))?.len(),
+        bytes: metadata.len(),
         masked: 0,
         mask_stamp: 0,
         born: 0,
@@ -81,7 +86,7 @@ pub(super) fn examine(
         is_checksummed: false,
         tag: String::new(),
     };
-    let taken = TakenFile { path, entry, deleted };
+    let taken = TakenFile { path, version: FileVersion::from_metadata(&metadata), entry, deleted };
     let mut keys = KeysOfRows::default();
     // Keys of all rows, deleted ones too: the lookup of a key returns the first row that has it.
     let mut all: Vec<u64> = Vec::new();
@@ -134,6 +139,19 @@ impl TakenFile {
         for_each_key(schema, file.numbered(file.scan(columns)?, columns)?, visit)
     }
 
+    /// Whether the file is the one whose keys were read. A link to a file changes its metadata, not its contents.
+    fn is_unchanged(&self) -> Result<bool> {
+        let metadata = fs::metadata(&self.path).map_err(Error::io("open", &self.path))?;
+        let versions = (&self.version, &FileVersion::from_metadata(&metadata));
+        Ok(matches!(
+            versions,
+            (
+                FileVersion::Local { len, modified, identity, .. },
+                FileVersion::Local { len: len_now, modified: modified_now, identity: identity_now, .. },
+            ) if (len, modified, identity) == (len_now, modified_now, identity_now)
+        ))
+    }
+
     /// Gives the file a name in the table, and adds it. Returns whether it is a link.
     pub(super) fn add(self, write: &mut OpenWrite, files: &mut NewFiles, keys: KeysOfRows, copy: bool) -> Result<bool> {
         let engine = Arc::clone(write.engine());
@@ -145,7 +163,7 @@ impl TakenFile {
             false => link_or_copy(&self.path, &path)?,
         };
         let checksums = checksums(&path).map_err(Error::io("read", &path))?;
-        if checksums.file_len() != self.entry.bytes {
+        if checksums.file_len() != self.entry.bytes || !self.is_unchanged()? {
             return Err(Error::import(format!("{} has changed while it was imported", self.path.display())));
         }
         let is_sorted = keys.is_sorted();

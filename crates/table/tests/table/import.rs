@@ -346,6 +346,35 @@ fn a_table_of_a_database_is_imported_in_one_commit() {
     assert!(table.check().unwrap().is_intact());
 }
 
+/// The keys of a file are read before it is linked.
+#[test]
+fn a_file_that_is_replaced_while_it_is_imported_is_an_error() {
+    for copied in [false, true] {
+        let home = tempfile::tempdir().unwrap();
+        let file = write(&home.path().join("a.parquet"), &batch(&[(1, None), (2, None)]));
+        let other = home.path().join("b.parquet");
+        let mut replaces = true;
+        let made = Table::import_with(
+            home.path().join("t"),
+            &dataset(&[(file.clone(), vec![])]),
+            &["id"],
+            options(),
+            ImportOptions::new().copy(copied),
+            |progress| {
+                if progress.files == progress.all_files && std::mem::take(&mut replaces) {
+                    // Of the same size.
+                    fs::copy(&file, &other).unwrap();
+                    fs::rename(&other, &file).unwrap();
+                }
+                ControlFlow::Continue(())
+            },
+        );
+        let error = made.unwrap_err();
+        assert!(error.to_string().contains("a.parquet has changed while it was imported"), "{error}");
+        assert!(!home.path().join("t").exists());
+    }
+}
+
 /// No file stays of an import that is stopped at any step, and the next one succeeds.
 #[test]
 fn an_import_that_is_stopped_leaves_nothing() {
