@@ -274,7 +274,8 @@ fn plain_batch(schema: &TableSchema, rows: &RecordBatch) -> Result<RecordBatch> 
 fn in_file(error: Error, location: &str) -> Error {
     match error {
         Error::Null { column, .. } => Error::import(format!(
-            "{location} has a null in column {column:?}, which is part of the key or has no nulls"
+            "{location} has a null in column {column:?}, which is part of the key or has no nulls: choose other key columns, or delete the row in \
+             the source"
         )),
         other => other,
     }

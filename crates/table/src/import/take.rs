@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lath_parquet::{
-    BlockChecksums, ChecksummedWriter, Dataset, DatasetFile, DatasetOptions, DeleteMask, FileVersion,
+    BlockChecksums, ChecksummedWriter, Dataset, DatasetFile, DatasetOptions, DeleteMask, FileVersion, ParquetFile,
 };
 use lath_writer::UncommittedFiles;
 
@@ -51,7 +51,12 @@ pub(super) fn examine(
     let Some(name) = path.to_str() else { return Ok(Err("its path is not UTF-8".to_owned())) };
     let metadata = fs::metadata(&path).map_err(Error::io("open", &path))?;
     let found = DatasetFile::find(&path, options)?.into_iter().next();
-    let found = found.ok_or_else(|| Error::import(format!("{name} is missing")))?.open()?;
+    let found = match found.ok_or_else(|| Error::import(format!("{name} is missing")))?.open() {
+        Ok(found) if !may_be_encrypted(&found) => found,
+        // The table has no keys.
+        Ok(_) | Err(lath_parquet::Error::Encrypted { .. }) => return Ok(Err("it is encrypted".to_owned())),
+        Err(error) => return Err(error.into()),
+    };
     // The dataset can find columns by their numbers or under other names than the table, which finds them by their own names.
     let mapped = file.open()?;
     if let Some(difference) = [&found, &mapped].into_iter().find_map(|file| difference(file.schema(), schema)) {
@@ -119,6 +124,13 @@ pub(super) fn examine(
         }
     }
     Ok(Ok(Some((taken, keys))))
+}
+
+/// Whether the pages of a column are encrypted, as far as the footer tells without keys.
+fn may_be_encrypted(file: &ParquetFile) -> bool {
+    let metadata = file.metadata();
+    let is_plain = |leaf| metadata.chunk(0, leaf).is_ok_and(|chunk| !chunk.is_encrypted());
+    metadata.row_group_count() > 0 && !(0..metadata.schema_descr().num_columns()).all(is_plain)
 }
 
 impl TakenFile {

@@ -11,7 +11,10 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use fastrand::Rng;
-use lath_parquet::{ColumnMapping, Dataset, DatasetFile, DatasetOptions, DeleteMask, MappedColumn};
+use lath_parquet::{
+    ColumnMapping, Dataset, DatasetFile, DatasetOptions, DecryptionKeys, DeleteMask, Int96Unit, MappedColumn,
+    OpenOptions,
+};
 use lath_table::{
     Database, Error, ImportOptions, ImportProgress, ImportReport, Predicate, PublishOptions, Table, TableOptions,
 };
@@ -344,6 +347,34 @@ fn a_table_of_a_database_is_imported_in_one_commit() {
     let table = database.table("t").unwrap();
     assert_eq!(rows(&table), Rows::from([(1, None), (2, None)]));
     assert!(table.check().unwrap().is_intact());
+}
+
+/// A table has no keys of encryption.
+#[test]
+fn an_encrypted_file_is_written_again_and_without_its_keys_refused() {
+    let Some(corpus) = lath_testkit::parquet_test_data() else { return };
+    for name in ["encrypt_columns_plaintext_footer", "encrypt_columns_and_footer"] {
+        let home = tempfile::tempdir().unwrap();
+        let file = corpus.join("data").join(format!("{name}.parquet.encrypted"));
+        let keys = DecryptionKeys::new(*b"0123456789012345")
+            .column_key("double_field", *b"1234567890123450")
+            .column_key("float_field", *b"1234567890123451");
+        let without_keys = || OpenOptions::new().int96_unit(Int96Unit::Microseconds);
+        let open = |how: OpenOptions| Dataset::open([&file], DatasetOptions::new().open_options(how));
+        let import = |source: &Dataset| {
+            Table::import(home.path().join("t"), source, &["int64_field"], options(), ImportOptions::new())
+        };
+        if let Ok(source) = open(without_keys()) {
+            let error = import(&source).unwrap_err();
+            assert!(error.to_string().contains("is encrypted"), "{error}");
+            assert!(!home.path().join("t").exists());
+        }
+        let (table, report) = import(&open(without_keys().decryption(keys)).unwrap()).unwrap();
+        assert_eq!((report.rows, report.files, report.rewritten.len()), (50, 0, 1));
+        assert_eq!(report.rewritten[0].reason, "it is encrypted");
+        let counts = table.scan().unwrap().build().unwrap().map(|rows| rows.unwrap().num_rows());
+        assert_eq!(counts.sum::<usize>(), 50);
+    }
 }
 
 /// The keys of a file are read before it is linked.
