@@ -113,8 +113,8 @@ def found_difference(own, other, ordered):
 
 
 def without_worker(error):
-    """An error without the address of the worker that it happened on."""
-    return re.sub(r"worker \[?[\w.:]+\]?:\d+: ", "", str(error))
+    """An error without the address of the worker that it happened on, and the place in the script."""
+    return re.sub(r"worker \[?[\w.:]+\]?:\d+: |line \d+, column \d+: ", "", str(error))
 
 
 def ask(lath, folder, workers, chance, made, count):

@@ -29,7 +29,7 @@ const TABLES: [(&str, &str); 3] = [
     ),
 ];
 
-const QUERIES: [&str; 42] = [
+const QUERIES: [&str; 46] = [
     "SELECT k, s FROM a INTERSECT SELECT k, s FROM b",
     "SELECT k, s FROM a EXCEPT SELECT k, s FROM b",
     "SELECT count(*) FROM (SELECT k FROM a INTERSECT ALL SELECT k FROM b) x",
@@ -65,6 +65,10 @@ const QUERIES: [&str; 42] = [
     "SELECT count(*) FROM a, b WHERE a.id < 300 AND b.id < 1600 AND a.k < b.k",
     "SELECT id, (SELECT count(*) FROM b WHERE b.k = a.k) FROM a WHERE id < 200",
     "SELECT sum((SELECT max(w) FROM b WHERE b.id = a.id)) FROM a WHERE id > (SELECT avg(id) FROM b)",
+    "SELECT k, sum((SELECT max(id) FROM b)) FROM a GROUP BY k",
+    "SELECT k + (SELECT min(id) FROM b) AS n, count(*) FROM a GROUP BY k + (SELECT min(id) FROM b)",
+    "SELECT id, sum(id - (SELECT min(id) FROM b)) OVER (PARTITION BY k) AS n FROM a ORDER BY (SELECT max(id) FROM b) - id, n LIMIT 30",
+    "SELECT count(*) FROM a LEFT JOIN b ON a.id = b.id AND a.f > (SELECT avg(w) / 100 FROM b)",
     "WITH x AS (SELECT k, sum(id) AS n FROM a GROUP BY k) SELECT p.k, p.n, q.n FROM x p JOIN x q ON p.k = q.k",
     "WITH RECURSIVE r(id) AS (SELECT id FROM b WHERE id = 1500 UNION ALL SELECT b.id FROM r JOIN b ON b.id = r.id + 100)
         SELECT count(*), max(id) FROM r",

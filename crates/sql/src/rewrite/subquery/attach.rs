@@ -71,7 +71,7 @@ impl<'a> Attachment<'a> {
             Expr::SetComparison(comparison) => self.compare(comparison).map(Transformed::yes),
             Expr::ScalarSubquery(subquery) => {
                 let plan = &subquery.subquery;
-                let is_kept = scalars == Scalars::Kept || !is_correlated(plan)?;
+                let is_kept = scalars == Scalars::Kept || !(self.names.joins_scalars || is_correlated(plan)?);
                 if is_kept && simple::is_scalar(plan, self.base.schema())? {
                     return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
                 }

@@ -51,8 +51,9 @@ pub(crate) use self::shared::SharingPlanner;
 pub(crate) struct Unnesting;
 
 impl AnalyzerRule for Unnesting {
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        unnest(plan, &Names::default())
+    fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+        let joins_scalars = !options.optimizer.enable_physical_uncorrelated_scalar_subquery;
+        unnest(plan, &Names { last: Cell::default(), joins_scalars })
     }
 
     fn name(&self) -> &'static str {
@@ -60,14 +61,17 @@ impl AnalyzerRule for Unnesting {
     }
 }
 
-/// Numbers for the names of generated relations.
-#[derive(Default)]
-struct Names(Cell<usize>);
+/// Numbers for the names of generated relations, and the setting of a rewrite.
+struct Names {
+    last: Cell<usize>,
+    /// Whether no operator computes scalar subqueries by itself. DataFusion (55) then joins the ones in WHERE and SELECT alone.
+    joins_scalars: bool,
+}
 
 impl Names {
     fn next(&self) -> usize {
-        self.0.set(self.0.get() + 1);
-        self.0.get()
+        self.last.set(self.last.get() + 1);
+        self.last.get()
     }
 }
 
