@@ -145,9 +145,36 @@ impl Error {
             DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from_shared(inner),
             DataFusionError::Shared(inner) => Self::from_shared(inner),
             DataFusionError::ResourcesExhausted(_) => Self::Resources(error.message().into_owned()),
+            DataFusionError::External(inner) => match inner.downcast_ref().and_then(copied) {
+                Some(error) => Self::File(Box::new(error)),
+                None => Self::Rows(inner.to_string()),
+            },
             other => Self::Rows(other.message().into_owned()),
         }
     }
+}
+
+/// A copy of an error of a file; `None` for kinds that have none.
+fn copied(error: &lath_parquet::Error) -> Option<lath_parquet::Error> {
+    use lath_parquet::Error as File;
+    let at = || Box::new(error.location().cloned().unwrap_or_default());
+    Some(match error {
+        File::Corrupt { what, .. } => File::Corrupt { what: what.clone(), at: at() },
+        File::NotParquet { looks_like, .. } => File::NotParquet { looks_like: *looks_like, at: at() },
+        File::Encrypted { what, .. } => File::Encrypted { what: what.clone(), at: at() },
+        File::Unsupported { feature, .. } => File::Unsupported { feature: feature.clone(), at: at() },
+        File::OutOfRange { what, .. } => File::OutOfRange { what: what.clone(), at: at() },
+        File::Limit { what, limit, needed, .. } => {
+            File::Limit { what: what.clone(), limit: *limit, needed: *needed, at: at() }
+        }
+        File::Io { op, source, .. } => {
+            File::Io { op, at: at(), source: std::io::Error::new(source.kind(), source.to_string()) }
+        }
+        File::Invalid { what } => File::Invalid { what: what.clone() },
+        File::Cancelled => File::Cancelled,
+        File::Internal { what, .. } => File::Internal { what: what.clone(), at: at() },
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Error {

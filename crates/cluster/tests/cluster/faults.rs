@@ -117,6 +117,7 @@ fn errors_are_the_ones_of_one_process() {
     }
     for query in [
         "SELECT * FROM damaged WHERE l_orderkey > 0",
+        "SELECT DISTINCT * FROM damaged",
         "SELECT sum(1 / (l_linenumber - 3)) FROM lineitem",
         "SELECT l_orderkey FROM lineitem WHERE CAST(l_comment AS INT) > 3",
         "SELECT l_linenumber, sum(l_orderkey / (l_linenumber - 2)) FROM lineitem GROUP BY 1 ORDER BY 1",
