@@ -274,7 +274,7 @@ def tables_of_sql(lath, faults):
         case.lath, case.steps = lath, []
         sql = lambda statement: case.run("sql", "--database", folder / "base", statement)
         sql("CREATE TABLE t (id BIGINT PRIMARY KEY, name TEXT, raw BYTEA)")
-        sql("INSERT INTO t VALUES (1, 'a', NULL), (2, 'b', '\\x00ff'), (3, NULL, '\\x01')")
+        sql("INSERT INTO t VALUES (1, 'a', NULL), (2, 'b', X'00ff'), (3, NULL, X'01')")
         sql("CALL publish('t', formats => 'iceberg')")
         sql("ALTER TABLE t ADD COLUMN later TEXT")
         sql("INSERT INTO t VALUES (4, 'a', NULL, 'z')")
