@@ -5,7 +5,8 @@
 LATH is the command. Each case is a table, with its seed as its number, from FIRST on (0). Steps append, overwrite, delete and upsert rows, add,
 drop, rename, widen and move columns (within structs too), change the partitioning, make branches and tags, append to branches, replace
 partitions, expire snapshots, and upgrade the format; some cases move the
-table's folder afterwards. Conditions are compared with and without pruning. Prints one line a fault; exits with 1 if there are faults.
+table's folder afterwards. Conditions are compared with and without pruning, and the rows of a keyed
+table that is made of the newest files. Prints one line a fault; exits with 1 if there are faults.
 """
 
 import datetime
@@ -106,12 +107,19 @@ class Case:
                 ),
                 required=False,
             ),
+            NestedField(19, "number", LongType(), required=False),
         ]
         version = self.random.choice([1, 2, 2])
         self.table = self.catalog.create_table("n.t", Schema(*columns), properties={"format-version": str(version)})
         self.steps = []
+        # A column whose values are distinct, whatever its name.
+        self.number, self.next_number = self.table.schema().find_field("number").field_id, 0
 
     # Rows.
+
+    def distinct_column(self):
+        """The name of the column whose values are distinct; None if it was dropped."""
+        return next((field.name for field in self.table.schema().fields if field.field_id == self.number), None)
 
     def value(self, field_type):
         draw = self.random
@@ -147,6 +155,9 @@ class Case:
     def rows(self, count):
         schema = self.table.schema()
         columns = {field.name: [self.value(field.field_type) for _ in range(count)] for field in schema.fields}
+        if name := self.distinct_column():
+            columns[name] = range(self.next_number, self.next_number + count)
+            self.next_number += count
         return pa.table(columns, schema=schema.as_arrow())
 
     # Steps.
@@ -341,6 +352,20 @@ def difference(ours, theirs):
     return f"{len(left)} rows and {len(right)}; only in Lath: {more}; only in pyiceberg: {fewer}"
 
 
+def check_import(case, lath, location, theirs):
+    """What is wrong with a keyed table that is made of the table's files; None if nothing is, or there is no key."""
+    key = case.distinct_column()
+    if key is None or theirs.column(key).null_count or any(map(has_empty_struct, theirs.schema.types)):
+        return None
+    imported = f"{case.folder}/imported"
+    run = subprocess.run([lath.command, "table", "import", imported, location, "--key", key], capture_output=True, text=True)
+    numbers = theirs.column(key).to_pylist()
+    if len(set(numbers)) < len(numbers):
+        # An upsert of pyiceberg writes a row for each one that it matches.
+        return None if f"two rows have the key {key} = " in run.stderr else "two rows with the same key were imported"
+    return run.stderr.strip() if run.returncode else difference(lath.rows(imported), theirs)
+
+
 def check(case, lath, duck, faults):
     def fault(what):
         faults.append(what)
@@ -379,6 +404,8 @@ def check(case, lath, duck, faults):
         if wrong:
             fault(f"at {at}: {wrong}")
             continue
+        if at is None and (wrong := check_import(case, lath, metadata, theirs)):
+            fault(f"imported: {wrong}")
         if at is not None and at != table.metadata.current_snapshot_id:
             continue
         schema = scan.projection()
