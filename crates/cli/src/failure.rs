@@ -48,6 +48,9 @@ pub(crate) fn scan_failure(error: Error) -> Failure {
     let Some(name) = error.location().and_then(|at| at.file.clone()) else {
         return match error {
             Error::Invalid { what } => Failure::Usage(what),
+            // The text names the file, as for one of the metadata of Iceberg.
+            Error::Corrupt { what, .. } => Failure::Corrupt(format!("corrupt data: {what}")),
+            Error::Unsupported { feature, .. } => Failure::Corrupt(format!("Lath cannot read {feature}")),
             other => Failure::reading("the files", other),
         };
     };

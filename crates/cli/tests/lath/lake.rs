@@ -183,3 +183,15 @@ fn external_tables_read_the_table_or_a_version_of_it() {
     }
     assert_eq!(count(""), "n\n2\n");
 }
+
+#[test]
+fn damaged_metadata_of_iceberg_is_an_error_that_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let metadata = folder.path().join("metadata");
+    fs::create_dir(&metadata).unwrap();
+    let file = metadata.join("v1.metadata.json");
+    fs::write(&file, "{").unwrap();
+    let done = lath(["count", folder.path().to_str().unwrap()]);
+    let start = format!("error: corrupt data: {}: damaged table metadata: ", file.display());
+    assert!(done.code == 3 && done.stderr.starts_with(&start), "{}: {}", done.code, done.stderr);
+}
