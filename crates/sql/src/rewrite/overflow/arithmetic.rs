@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Decimal128Type, DecimalType};
+use arrow_array::types::{
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
+};
 use arrow_array::{Array, ArrayRef, Datum, Decimal128Array, PrimitiveArray, Scalar, downcast_integer, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use datafusion::arrow::buffer::NullBuffer;
@@ -183,9 +185,9 @@ impl Call<'_> {
                 DataType::Decimal128(p2, s2) => self.run_decimals((*p1, *s1), (*p2, *s2)),
                 other => internal_err!("{} of DECIMAL and {other}", self.operation.name()),
             },
-            DataType::Decimal32(..) => self.run_other::<datafusion::arrow::datatypes::Decimal32Type>(),
-            DataType::Decimal64(..) => self.run_other::<datafusion::arrow::datatypes::Decimal64Type>(),
-            DataType::Decimal256(..) => self.run_other::<datafusion::arrow::datatypes::Decimal256Type>(),
+            DataType::Decimal32(..) => self.run_other::<Decimal32Type>(),
+            DataType::Decimal64(..) => self.run_other::<Decimal64Type>(),
+            DataType::Decimal256(..) => self.run_other::<Decimal256Type>(),
             other => internal_err!("{} of {other}", self.operation.name()),
         }
     }
