@@ -25,7 +25,7 @@ pub(crate) fn check_operators(plan: &Arc<dyn ExecutionPlan>, codec: &PlanCodec) 
 }
 
 /// Folders and URLs below which files may be opened.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Access {
     prefixes: Vec<String>,
 }

@@ -21,6 +21,7 @@ use lath_parquet::ScanTask;
 use lath_sql::remote::{PlanCodec, RemoteScan, can_travel};
 use url::Url;
 
+use crate::access::Access;
 use crate::split::{is_divisible, split};
 use crate::workers::{LiveWorker, Workers};
 
@@ -36,7 +37,24 @@ pub(crate) async fn distribute(
     context: &Arc<TaskContext>,
     parts: Count,
 ) -> Result<SendableRecordBatchStream> {
-    let bound = bound_leaves(&plan, live, false);
+    let (plan, context) = divide(plan, workers, live, state, context, parts).await?;
+    execute_stream(plan, context)
+}
+
+/// A plan whose parts run on the workers; they are counted when it is executed.
+pub(crate) async fn divide(
+    plan: Arc<dyn ExecutionPlan>,
+    workers: &Workers,
+    live: &[LiveWorker],
+    state: &SessionState,
+    context: &TaskContext,
+    parts: Count,
+) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+    // Most workers may open the same files.
+    let mut accesses: Vec<&Access> = live.iter().map(|worker| &worker.access).collect();
+    accesses.sort_unstable();
+    accesses.dedup();
+    let bound = bound_leaves(&plan, &accesses, false);
     let division = Arc::new(Division { codec: workers.codec.clone(), workers: live.to_vec(), bound });
     let urls = division.places(division.max_parts()).map(|worker| worker.url.clone()).collect();
     let (counting, scaling, routing) = (Arc::clone(&division), Arc::clone(&division), division);
@@ -57,7 +75,7 @@ pub(crate) async fn distribute(
         .build();
     let nothing = LogicalPlanBuilder::empty(false).build()?;
     let plan = state.query_planner().create_physical_plan(&nothing, &state).await?;
-    execute_stream(plan, state.task_ctx())
+    Ok((plan, state.task_ctx()))
 }
 
 /// The division of a plan.
@@ -70,17 +88,13 @@ struct Division {
 
 /// The leaves with files that some worker may not open, and those below recursive queries: a worker executes its part of a plan once, and each
 /// step of a recursion reads them again.
-fn bound_leaves(
-    plan: &Arc<dyn ExecutionPlan>,
-    workers: &[LiveWorker],
-    is_repeated: bool,
-) -> Vec<Arc<dyn ExecutionPlan>> {
+fn bound_leaves(plan: &Arc<dyn ExecutionPlan>, accesses: &[&Access], is_repeated: bool) -> Vec<Arc<dyn ExecutionPlan>> {
     let is_repeated = is_repeated || plan.is::<RecursiveQueryExec>();
     let inputs = plan.children();
     if !inputs.is_empty() {
-        return inputs.into_iter().flat_map(|input| bound_leaves(input, workers, is_repeated)).collect();
+        return inputs.into_iter().flat_map(|input| bound_leaves(input, accesses, is_repeated)).collect();
     }
-    let may_open = |task: &ScanTask| workers.iter().all(|worker| worker.access.names(task));
+    let may_open = |task: &ScanTask| accesses.iter().all(|access| access.names(task));
     let is_bound = is_repeated || RemoteScan::of(plan).is_some_and(|scan| !scan.tasks().iter().all(may_open));
     if is_bound { vec![Arc::clone(plan)] } else { Vec::new() }
 }

@@ -40,6 +40,8 @@ mod panics;
 mod planner;
 mod planning;
 mod settings;
+#[cfg(test)]
+mod simulation;
 mod split;
 mod threads;
 mod tls;

@@ -37,30 +37,32 @@ fn divide(work: &[Work<'_>], workers: &[&str]) -> Vec<Vec<usize>> {
     files.dedup();
     // Few files are divided by their row groups.
     let by_part = files.len() < 4 * count;
+    let names: Vec<u64> = workers.iter().map(|worker| hash(worker)).chain([0]).take(count).collect();
     let mut loads = vec![0_u64; count];
     let mut shares = vec![Vec::new(); count];
     for (index, item) in work.iter().enumerate() {
-        let part = if by_part { item.part } else { 0 };
-        let mut ranked: Vec<usize> = (0..count).collect();
-        ranked.sort_by_key(|&worker| {
-            std::cmp::Reverse(score(item.file, part, workers.get(worker).copied().unwrap_or_default()))
-        });
+        let part = if by_part { item.part as u64 } else { 0 };
+        let name = mixed(hash(item.file) ^ part);
         let bytes = item.bytes.max(1);
-        let fits = ranked.iter().copied().find(|&worker| loads[worker] + bytes <= room);
-        let least = (0..count).min_by_key(|&worker| loads[worker]);
-        let Some(chosen) = fits.or(least) else { continue };
+        let has_room = |&worker: &usize| loads[worker] + bytes <= room;
+        let best = (0..count).filter(has_room).max_by_key(|&worker| mixed(name ^ names[worker]));
+        let least = || (0..count).min_by_key(|&worker| loads[worker]);
+        let Some(chosen) = best.or_else(least) else { continue };
         loads[chosen] += bytes;
         shares[chosen].push(index);
     }
     shares
 }
 
-/// A hash of a file and a worker: FNV-1a, mixed so that all bits count.
-fn score(file: &str, part: usize, worker: &str) -> u64 {
-    let bytes = file.bytes().chain([0]).chain(worker.bytes()).chain([0]).chain(part.to_le_bytes());
-    let hash =
-        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A hash in which all bits count.
+fn mixed(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ (hash >> 33)
 }
 

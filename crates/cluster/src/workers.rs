@@ -49,6 +49,14 @@ pub(crate) struct LiveWorker {
     started: String,
 }
 
+#[cfg(test)]
+impl LiveWorker {
+    /// A worker of eight threads that was never asked.
+    pub(crate) fn simulated(url: Url, access: Access) -> Self {
+        Self { url, access, threads: 8, started: String::new() }
+    }
+}
+
 impl Workers {
     pub(crate) fn new(
         urls: Vec<Url>,

@@ -261,9 +261,13 @@ impl Dataset {
         self.shared.concurrency
     }
 
-    /// The results of `read` for each file, or errors of opening it; several files are open at a time.
-    pub(crate) fn read_each_file<T: Send>(&self, read: impl Fn(&ParquetFile) -> Result<T> + Sync) -> Vec<Result<T>> {
-        open_all::read_each(self.files(), self.concurrency(), read)
+    /// The results of `read` for some files of the dataset, or errors of opening them; several files are open at a time.
+    pub(crate) fn read_each<T: Send>(
+        &self,
+        files: &[DatasetFile],
+        read: impl Fn(&ParquetFile) -> Result<T> + Sync,
+    ) -> Vec<Result<T>> {
+        open_all::read_each(files, self.concurrency(), read)
     }
 
     /// The schema of `paths` (all columns if `None`) in the order of the paths, to which the batches of every file are aligned.

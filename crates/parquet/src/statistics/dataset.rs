@@ -11,6 +11,9 @@ use crate::dataset::{Dataset, DatasetFile};
 use crate::error::Result;
 use crate::file::ParquetFile;
 
+/// Number of files whose statistics are in memory at the same time: they take 750 bytes a column.
+const FILES_AT_ONCE: usize = 1024;
+
 impl Dataset {
     /// Combined statistics from the footers of all files, in the order of [`Dataset::schema`]. Files whose footers are not cached
     /// are opened, several at a time.
@@ -27,7 +30,9 @@ impl Dataset {
             let owned = |(name, value): (&str, &ArrayRef)| (name.to_owned(), Arc::clone(value));
             Ok((file.statistics()?, defaults.into_iter().flatten().map(owned).collect::<Vec<_>>()))
         };
-        for (entry, read) in self.files().iter().zip(self.read_each_file(read)) {
+        let in_parts =
+            self.files().chunks(FILES_AT_ONCE).flat_map(|files| files.iter().zip(self.read_each(files, read)));
+        for (entry, read) in in_parts {
             let (statistics, defaults) = read?;
             let rows = statistics.row_count;
             whole = (whole.0.plus(rows), whole.1.plus(statistics.byte_count));

@@ -65,7 +65,7 @@ impl ScanPlan {
             (Some(one), Some(other)) => order(one, other),
             (one, other) => one.is_some().cmp(&other.is_some()),
         });
-        Self { tasks: tasks.into_iter().map(|(task, _)| task).collect(), ..self.clone() }
+        self.with_tasks(tasks.into_iter().map(|(task, _)| task).collect())
     }
 
     /// Relation of consecutive tasks.

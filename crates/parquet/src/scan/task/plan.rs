@@ -30,6 +30,11 @@ impl ScanPlan {
         Self { report, ..self }
     }
 
+    /// The plan with other tasks.
+    pub(super) fn with_tasks(&self, tasks: Vec<ScanTask>) -> Self {
+        Self { schema: Arc::clone(&self.schema), tasks, limit: self.limit, report: self.report }
+    }
+
     /// The schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -69,7 +74,7 @@ impl ScanPlan {
             let task = self.tasks.get(index).cloned();
             task.ok_or_else(|| Error::invalid(format!("there is no task {index}: the plan has {}", self.tasks.len())))
         };
-        Ok(Self { tasks: tasks.iter().map(task).collect::<Result<_>>()?, ..self.clone() })
+        Ok(self.with_tasks(tasks.iter().map(task).collect::<Result<_>>()?))
     }
 
     /// Number of rows that the tasks read: the maximum that they return.
@@ -101,7 +106,7 @@ impl ScanPlan {
         let versions: Vec<_> = self.tasks.iter().map(|task| (task.file, task.version.clone())).collect();
         let planner = Arc::new(planner.open_with(options, &versions)?);
         let open = |task: &ScanTask| ScanTask { planner: Arc::clone(&planner), open: None, ..task.clone() };
-        Ok(Self { tasks: self.tasks.iter().map(open).collect(), ..self.clone() })
+        Ok(self.with_tasks(self.tasks.iter().map(open).collect()))
     }
 
     /// The planner that all tasks share; `None` without tasks.

@@ -38,7 +38,7 @@ impl ScanPlan {
         };
         let planner = Arc::new(planner.select(&paths)?);
         let tasks = self.tasks.iter().map(|task| task.planned_by(&planner)).collect::<Result<_>>()?;
-        Ok(Self { schema: Arc::clone(&planner.target.schema), tasks, ..self.clone() })
+        Ok(Self { schema: Arc::clone(&planner.target.schema), ..self.with_tasks(tasks) })
     }
 }
 
