@@ -212,6 +212,7 @@ def peer(engine, kind, table, work, key):
         result = [[str(value) if isinstance(value, decimal.Decimal) else value for value in row] for row in found]
     elif engine == "lath in Python":
         import lath
+        import pyarrow  # by to_arrow
 
         before, started = peak(), time.perf_counter()
         result = [list(row.values()) for row in lath.open(table).find(f"id = {key}").to_arrow().to_pylist()]
