@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema::FEATURES;
+use super::schema::{READER_FEATURES, WRITER_FEATURES};
 use super::vectors::{VectorPlace, vector_file};
 use crate::error::{Error, Result};
 
@@ -34,7 +34,12 @@ impl Action {
             Self::Info(info) => action("commitInfo", info.clone()),
             Self::Protocol => action(
                 "protocol",
-                json!({ "minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": FEATURES, "writerFeatures": FEATURES }),
+                json!({
+                    "minReaderVersion": 3,
+                    "minWriterVersion": 7,
+                    "readerFeatures": READER_FEATURES,
+                    "writerFeatures": WRITER_FEATURES,
+                }),
             ),
             Self::Metadata { id, schema, created_ms } => action(
                 "metaData",

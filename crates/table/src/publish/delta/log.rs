@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::actions::{Action, Add};
 use super::checkpoint;
+use super::schema::WRITER_FEATURES;
 use crate::error::{Error, Result};
 use crate::file::{FileFolder, Files, FoundFile, is_partial_name};
 
@@ -45,6 +46,8 @@ pub(crate) struct CurrentLog {
     pub(super) id: String,
     pub(super) created_ms: i64,
     pub(super) schema: String,
+    /// Whether the protocol is the one that this version of Lath writes.
+    pub(super) is_newest_protocol: bool,
     /// By path.
     pub(super) files: BTreeMap<String, Add>,
 }
@@ -89,6 +92,7 @@ impl DeltaLog {
             id: String::new(),
             created_ms: 0,
             schema: String::new(),
+            is_newest_protocol: false,
             files: BTreeMap::new(),
         };
         let checkpoint = names.checkpoints.iter().rev().find(|checkpoint| **checkpoint <= version).copied();
@@ -264,6 +268,10 @@ impl CurrentLog {
     fn apply(&mut self, action: &Value) -> Result<()> {
         let text = |fields: &Value, name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_there = |name: &str| action.get(name).filter(|fields| fields.is_object());
+        if let Some(protocol) = is_there("protocol") {
+            let features = protocol.get("writerFeatures").and_then(Value::as_array);
+            self.is_newest_protocol = features.is_some_and(|features| features == &WRITER_FEATURES);
+        }
         if let Some(metadata) = is_there("metaData") {
             self.id = text(metadata, "id");
             self.schema = text(metadata, "schemaString");

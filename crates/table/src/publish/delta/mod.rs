@@ -104,8 +104,8 @@ fn next_actions(
     }
     let gone = known.values().filter(|known| !paths.contains(known.path.as_str()));
     removes.extend(gone.map(|gone| Action::Remove(gone.clone())));
-    let is_same_schema = current.is_some_and(|current| current.schema == schema);
-    if is_same_schema && adds.is_empty() && removes.is_empty() {
+    let is_same_table = current.is_some_and(|current| current.schema == schema && current.is_newest_protocol);
+    if is_same_table && adds.is_empty() && removes.is_empty() {
         return Ok(None);
     }
     let with_vectors: Vec<_> =
@@ -121,7 +121,7 @@ fn next_actions(
         COMMIT: files.commit(),
         VERSION: files.version(),
     }))];
-    if !is_same_schema {
+    if !is_same_table {
         let id = current.map_or_else(|| uuid_text(new_uuid()), |current| current.id.clone());
         actions.push(Action::Protocol);
         actions.push(Action::Metadata { id, schema, created_ms: current.map_or(now, |current| current.created_ms) });

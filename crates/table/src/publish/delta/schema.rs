@@ -11,7 +11,10 @@ use crate::publish::type_mapping::widened;
 use crate::row::TableSchema;
 
 /// Features that readers need.
-pub(super) const FEATURES: [&str; 2] = ["deletionVectors", "timestampNtz"];
+pub(super) const READER_FEATURES: [&str; 2] = ["deletionVectors", "timestampNtz"];
+
+/// Features that writers need. Spark does not read a table with columns without nulls, such as keys, that does not list `invariants`.
+pub(super) const WRITER_FEATURES: [&str; 3] = ["deletionVectors", "timestampNtz", "invariants"];
 
 /// The schema as JSON. If Delta Lake lacks the type of a column, an error names the column.
 pub(super) fn schema_string(schema: &TableSchema, map_types: bool) -> Result<String> {

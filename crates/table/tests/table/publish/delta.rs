@@ -250,6 +250,31 @@ fn a_commit_of_another_program_is_not_overwritten() {
 }
 
 #[test]
+fn spark_finds_columns_without_nulls_in_the_protocol() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().canonicalize().unwrap().join("table");
+    let features = |version: u64| {
+        let protocol = actions(&folder, version).into_iter().find_map(|action| action.get("protocol").cloned());
+        protocol.map(|protocol| protocol["writerFeatures"].to_string())
+    };
+    let table = create(&folder);
+    table.upsert(&batch(&Rows::from([(1, Some(1))]))).unwrap();
+    table.publish(both().iceberg(false)).unwrap();
+    let all = r#"["deletionVectors","timestampNtz","invariants"]"#;
+    assert_eq!(features(0).as_deref(), Some(all));
+    // A log of an older version gets it with the next commit, and later commits leave it.
+    let first = folder.join("_delta_log/00000000000000000000.json");
+    let older = fs::read_to_string(&first).unwrap().replace(r#","invariants""#, "");
+    fs::write(&first, older).unwrap();
+    for (key, expected) in [(2, Some(all)), (3, None)] {
+        table.upsert(&batch(&Rows::from([(key, Some(key))]))).unwrap();
+        table.flush().unwrap();
+        assert_eq!(features(key as u64 - 1).as_deref(), expected);
+    }
+    assert_eq!(read_newest_versions(&folder)[0].1, Rows::from([(1, Some(1)), (2, Some(2)), (3, Some(3))]));
+}
+
+#[test]
 fn files_with_other_columns_than_the_newest_schema_are_an_error() {
     let home = tempfile::tempdir().unwrap();
     let table = |name: &str| {
