@@ -4,15 +4,16 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lath_cluster::{Cluster, ClusterOptions};
+use lath_cluster::{Cluster, ClusterOptions, Error};
 use lath_writer::parse_byte_size;
 
 use crate::args::SqlArgs;
 use crate::failure::{Failure, Result};
 
 use super::listen::token;
-use super::worker::{TOKEN, failed};
 
+/// The variable with the token of workers.
+pub(super) const TOKEN: &str = "LATH_CLUSTER_TOKEN";
 /// The variable with the addresses of workers.
 const CLUSTER: &str = "LATH_CLUSTER";
 /// The variable with the bytes that a query has to read to run on workers.
@@ -51,4 +52,11 @@ pub(super) fn cluster(args: &SqlArgs) -> Result<Option<Cluster>> {
         options = options.min_bytes(bytes);
     }
     Cluster::new(named, options).map(Some).map_err(failed)
+}
+
+pub(super) fn failed(error: Error) -> Failure {
+    match error {
+        Error::Io(what) => Failure::Io(what),
+        other => Failure::Usage(other.to_string()),
+    }
 }

@@ -4,18 +4,15 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
 
-use lath_cluster::{Error, WorkerOptions, WorkerServer};
+use lath_cluster::{WorkerOptions, WorkerServer};
 
 use crate::args::WorkerArgs;
 use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt::GracefulStop;
 
-use super::cluster::{authorities, read};
+use super::cluster::{TOKEN, authorities, failed, read};
 use super::listen::{address, token};
-
-/// The variable with the token of workers.
-pub(super) const TOKEN: &str = "LATH_CLUSTER_TOKEN";
 
 /// Interval at which signals are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -57,11 +54,4 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Outcome> {
     }
     running.stop().map_err(failed)?;
     Ok(Outcome::Done)
-}
-
-pub(super) fn failed(error: Error) -> Failure {
-    match error {
-        Error::Io(what) => Failure::Io(what),
-        other => Failure::Usage(other.to_string()),
-    }
 }
