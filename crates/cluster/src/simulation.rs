@@ -1,4 +1,5 @@
-//! What a query over many files on many workers costs the coordinator: the real planner, files and messages, and workers that are never called.
+//! Measures what a query over many files on many workers costs the coordinator. The planner, the files and the messages are real; no worker is called.
+#![cfg(target_os = "linux")]
 
 use std::fs;
 use std::path::Path;
@@ -13,6 +14,7 @@ use datafusion_distributed::{DistributedLeafExec, NetworkBoundaryExt};
 use lath_parquet::{Dataset, DatasetOptions, Runtime};
 use lath_sql::Session;
 use lath_sql::remote::PlanCodec;
+use lath_testkit::memory_bytes;
 use lath_writer::{ParquetWriter, WriteOptions};
 use url::Url;
 
@@ -33,9 +35,7 @@ fn number(variable: &str, default: usize) -> usize {
 
 /// Megabytes that this process has in memory.
 fn memory() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok()).unwrap_or_default() / 1024.0
+    memory_bytes("VmRSS") as f64 / f64::from(1 << 20)
 }
 
 fn write_files(folder: &Path, count: usize) {

@@ -49,7 +49,7 @@ pub(crate) struct LiveWorker {
     started: String,
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 impl LiveWorker {
     /// A worker of eight threads that was never asked.
     pub(crate) fn simulated(url: Url, access: Access) -> Self {

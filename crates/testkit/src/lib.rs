@@ -1,4 +1,4 @@
-//! Tools for the tests of Lath: guard pages, length ladders, seeded random numbers, corpora, killed processes.
+//! Tools for the tests of Lath: guard pages, length ladders, seeded random numbers, corpora, killed processes, memory.
 //!
 //! The default features do not depend on Arrow, so that the kernels' tests can use them; feature `arrow` adds random
 //! Parquet files ([`random`]) and the comparison of readers' results ([`equality`]), feature `server` a web server with
@@ -25,6 +25,8 @@ mod guard;
 #[cfg(unix)]
 mod killed;
 mod ladder;
+#[cfg(target_os = "linux")]
+mod memory;
 mod modules;
 #[cfg(feature = "arrow")]
 pub mod random;
@@ -42,5 +44,7 @@ pub use guard::{GuardedBytes, GuardedSlice, Plain};
 #[cfg(unix)]
 pub use killed::{lines_until_killed, say};
 pub use ladder::lengths;
+#[cfg(target_os = "linux")]
+pub use memory::memory_bytes;
 pub use modules::circles_of_modules;
 pub use seeded::{Seeded, seed};

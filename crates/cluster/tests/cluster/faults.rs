@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use lath_cluster::{Cluster, ClusterOptions, WorkerOptions, WorkerServer};
 use lath_sql::{BlockingSession, Session};
 
-use crate::tpch::{register_tables, write_tables};
+use crate::tpch::{with_tables, write_tables};
 use crate::{Workers, alone, rows, text};
 
 const COUNT: &str = "SELECT l_returnflag, count(*), sum(l_quantity) FROM lineitem GROUP BY l_returnflag";
@@ -13,12 +13,10 @@ const COUNT: &str = "SELECT l_returnflag, count(*), sum(l_quantity) FROM lineite
 fn a_query_goes_on_without_a_lost_worker() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());
-    let one = alone();
-    register_tables(&one, folder.path());
+    let one = with_tables(alone(), folder.path());
     let expected = text(&one, COUNT);
     let mut workers = Workers::start(3, folder.path());
-    let session = workers.session();
-    register_tables(&session, folder.path());
+    let session = with_tables(workers.session(), folder.path());
     while !workers.running.is_empty() {
         assert_eq!(text(&session, COUNT), expected, "{} workers", workers.running.len());
         let plan = text(&session, &format!("EXPLAIN ANALYZE {COUNT}"));
@@ -41,11 +39,9 @@ fn parts(session: &BlockingSession, query: &str) -> usize {
 fn a_single_worker_computes() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());
-    let one = alone();
-    register_tables(&one, folder.path());
+    let one = with_tables(alone(), folder.path());
     let workers = Workers::start(1, folder.path());
-    let session = workers.session();
-    register_tables(&session, folder.path());
+    let session = with_tables(workers.session(), folder.path());
     for query in [
         COUNT,
         "SELECT count(*) FROM lineitem WHERE l_quantity < 10",
@@ -65,11 +61,9 @@ fn a_worker_opens_only_what_it_may() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_tables(folder.path());
     let workers = Workers::start(2, other.path());
-    let session = workers.session();
-    register_tables(&session, folder.path());
+    let session = with_tables(workers.session(), folder.path());
     // The coordinator reads them itself.
-    let one = alone();
-    register_tables(&one, folder.path());
+    let one = with_tables(alone(), folder.path());
     assert_eq!(text(&session, COUNT), text(&one, COUNT));
     assert_eq!(parts(&session, COUNT), 0);
     workers.stop();
@@ -88,8 +82,7 @@ fn a_worker_answers_only_with_its_token() {
         let options = token.into_iter().fold(options, ClusterOptions::token);
         let cluster = Cluster::new([&address], options).unwrap();
         let session = BlockingSession::new(cluster.extend(Session::builder()).build().unwrap()).unwrap();
-        register_tables(&session, folder.path());
-        session
+        with_tables(session, folder.path())
     };
     assert_eq!(rows(&session(Some("secret-1")), COUNT).unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
     for token in [None, Some("secret-2"), Some("secret-11")] {
@@ -110,9 +103,9 @@ fn errors_are_the_ones_of_one_process() {
     bytes[middle..middle + 500].fill(255);
     std::fs::write(&damaged, bytes).unwrap();
     let workers = Workers::start(2, folder.path());
-    let (one, several) = (alone(), workers.session());
+    let one = with_tables(alone(), folder.path());
+    let several = with_tables(workers.session(), folder.path());
     for session in [&one, &several] {
-        register_tables(session, folder.path());
         crate::register(session, "damaged", &damaged);
     }
     for query in [

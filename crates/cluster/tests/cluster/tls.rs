@@ -10,7 +10,7 @@ use lath_cluster::{Cluster, ClusterOptions, RunningWorker, WorkerOptions, Worker
 use lath_sql::{BlockingSession, Session};
 use tempfile::TempDir;
 
-use crate::tpch::{register_tables, write_tables};
+use crate::tpch::{with_tables, write_tables};
 use crate::{alone, rows, text};
 
 /// Rows go from workers to workers before they come to the coordinator.
@@ -90,16 +90,14 @@ fn session(addresses: &[&str], authority: Option<Vec<u8>>, folder: &Path) -> Blo
     let options = authority.into_iter().fold(ClusterOptions::new().min_bytes(0), ClusterOptions::authorities);
     let cluster = Cluster::new(addresses, options).unwrap();
     let session = BlockingSession::new(cluster.extend(Session::builder()).build().unwrap()).unwrap();
-    register_tables(&session, folder);
-    session
+    with_tables(session, folder)
 }
 
 #[test]
 fn workers_answer_by_tls() {
     let (made, folder) = (Certificates::new(), tempfile::tempdir().unwrap());
     write_tables(folder.path());
-    let one = alone();
-    register_tables(&one, folder.path());
+    let one = with_tables(alone(), folder.path());
     let (first, second) =
         (made.worker(folder.path(), "worker", "authority.pem"), made.worker(folder.path(), "worker", "authority.pem"));
     let addresses = [first.1.as_str(), second.1.as_str()];

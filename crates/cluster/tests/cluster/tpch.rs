@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
+use lath_sql::BlockingSession;
 use lath_writer::{ParquetWriter, WriteOptions};
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator,
@@ -48,8 +49,10 @@ pub(crate) fn write_tables(folder: &Path) {
     }
 }
 
-pub(crate) fn register_tables(session: &lath_sql::BlockingSession, folder: &Path) {
-    TABLES.iter().for_each(|name| register(session, name, &folder.join(name)));
+/// The session with these tables.
+pub(crate) fn with_tables(session: BlockingSession, folder: &Path) -> BlockingSession {
+    TABLES.iter().for_each(|name| register(&session, name, &folder.join(name)));
+    session
 }
 
 fn query(number: usize) -> String {
@@ -61,14 +64,12 @@ fn query(number: usize) -> String {
 fn the_queries_of_tpch_answer_as_in_one_process() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());
-    let one = alone();
-    register_tables(&one, folder.path());
+    let one = with_tables(alone(), folder.path());
     let expected: Vec<String> = (1..=22).map(|number| text(&one, &query(number))).collect();
     let counts: &[usize] = if std::env::var_os("LATH_FULL").is_some() { &[1, 2, 3, 5] } else { &[3] };
     for &count in counts {
         let workers = Workers::start(count, folder.path());
-        let session = workers.session();
-        register_tables(&session, folder.path());
+        let session = with_tables(workers.session(), folder.path());
         for (number, expected) in (1..=22).zip(&expected) {
             assert_eq!(text(&session, &query(number)), *expected, "query {number} on {count} workers");
         }
@@ -78,7 +79,7 @@ fn the_queries_of_tpch_answer_as_in_one_process() {
 }
 
 /// The counters of the scan of a table in a plan that was run, as text.
-fn counters(session: &lath_sql::BlockingSession, query: &str, of: &str) -> Vec<(String, String)> {
+fn counters(session: &BlockingSession, query: &str, of: &str) -> Vec<(String, String)> {
     let plan = text(session, &format!("EXPLAIN ANALYZE {query}"));
     let scan = plan.lines().find(|line| line.contains("lath, tasks=") && line.contains(of));
     let scan = scan.unwrap_or_else(|| panic!("no scan with {of}: {plan}"));
@@ -94,11 +95,9 @@ fn counters(session: &lath_sql::BlockingSession, query: &str, of: &str) -> Vec<(
 fn counters_of_workers_add_up() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());
-    let one = alone();
-    register_tables(&one, folder.path());
+    let one = with_tables(alone(), folder.path());
     let workers = Workers::start(3, folder.path());
-    let session = workers.session();
-    register_tables(&session, folder.path());
+    let session = with_tables(workers.session(), folder.path());
     let query = "SELECT count(*) FROM lineitem WHERE l_quantity < 10 AND l_discount > 0.05";
     let expected = counters(&one, query, "l_quantity");
     assert_eq!(expected.len(), 4, "{expected:?}");
@@ -111,8 +110,7 @@ fn keys_of_a_join_rule_out_rows_on_workers() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());
     let workers = Workers::start(2, folder.path());
-    let session = workers.session();
-    register_tables(&session, folder.path());
+    let session = with_tables(workers.session(), folder.path());
     let query = "SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey WHERE o_totalprice > 400000";
     let plan = text(&session, &format!("EXPLAIN ANALYZE {query}"));
     let scan = plan.lines().find(|line| line.contains("lath, tasks=") && !line.contains("o_totalprice")).unwrap();

@@ -2,12 +2,11 @@
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::fs;
     use std::process::Command;
 
     use arrow_array::cast::AsArray;
     use lath_parquet::{ParquetFile, Strings};
-    use lath_testkit::parquet_test_data;
+    use lath_testkit::{memory_bytes, parquet_test_data};
 
     const GIB: u64 = 1 << 30;
 
@@ -29,7 +28,7 @@ mod linux {
                 let strings = map.keys().as_string_view_opt().into_iter().chain(map.values().as_string_view_opt());
                 total += strings.flat_map(|array| array.lengths().map(u64::from).collect::<Vec<_>>()).sum::<u64>();
             }
-            println!("total {total}, peak {}", peak_bytes());
+            println!("total {total}, peak {}", memory_bytes("VmHWM"));
             return;
         }
         let child = Command::new(std::env::current_exe().unwrap())
@@ -46,12 +45,5 @@ mod linux {
         println!("{output}");
         assert!(number("total") >= 2 * GIB, "{output}");
         assert!(number("peak") < 2 * GIB + GIB / 4, "{output}");
-    }
-
-    /// The peak memory of this process.
-    fn peak_bytes() -> u64 {
-        let status = fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-        1024 * line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     }
 }

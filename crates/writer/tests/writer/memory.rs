@@ -2,12 +2,12 @@
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::fs;
     use std::process::Command;
     use std::sync::Arc;
 
     use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
     use arrow_schema::{DataType, Field, Schema, SchemaRef};
+    use lath_testkit::memory_bytes;
     use lath_writer::{ParquetWriter, WriteOptions};
 
     const MIB: usize = 1 << 20;
@@ -47,12 +47,12 @@ mod linux {
             let (schema, mut random) = (schema(), fastrand::Rng::with_seed(1));
             let options = WriteOptions::default().memory_budget_bytes(budget.parse().unwrap());
             let mut writer = ParquetWriter::new(std::io::sink(), &schema, options).unwrap();
-            let before = peak_bytes();
+            let before = memory_bytes("VmHWM");
             for _ in 0..ROWS / BATCH_ROWS {
                 writer.write(&batch(&schema, &mut random)).unwrap();
             }
             let summary = writer.finish().unwrap();
-            println!("peak {} groups {}", peak_bytes() - before, summary.row_groups);
+            println!("peak {} groups {}", memory_bytes("VmHWM") - before, summary.row_groups);
             return;
         }
         let measure = |budget: usize| {
@@ -77,12 +77,5 @@ mod linux {
         assert!((4..=20).contains(&groups), "{groups} row groups");
         let (_, groups) = measure(1024 * MIB);
         assert_eq!(groups, 1);
-    }
-
-    /// The peak memory of this process.
-    fn peak_bytes() -> usize {
-        let status = fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-        1024 * line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap()
     }
 }
