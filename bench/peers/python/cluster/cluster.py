@@ -4,8 +4,8 @@ behind a slow server, and the same queries by Ballista; prints a record in Markd
     cluster.py LATH FOLDER [--quick] [--scale=N]
 
 LATH is the command, and FOLDER is where the tables of TPC-H are, or are made: at scale 10, 1 with --quick, or N. Everything runs on this machine.
-Queries of Lath are processes, and the systems take turns; those of Ballista run in a session that is connected already. The answers of all
-systems are compared, numbers to nine digits. Ballista is left out if it cannot be loaded: its wheels need glibc 2.39.
+The systems take turns. The time of Lath is that of a whole process for each query; the time of Ballista begins when its session is connected. The
+answers of all systems are compared, numbers to nine digits. Ballista is left out if it cannot be loaded: its wheels need glibc 2.39.
 """
 
 import contextlib
@@ -17,14 +17,16 @@ import math
 import multiprocessing
 import os
 import pathlib
-import platform
 import re
-import socket
 import statistics
 import subprocess
 import sys
 import time
 import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from machine import free_port, machine, wait_for
 
 ROUNDS = 3
 TABLES = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"]
@@ -39,33 +41,14 @@ BYTES_PER_SECOND = 50e6
 ENVIRONMENT = {**os.environ, "LATH_CLUSTER_MIN_BYTES": "0"}
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def wait_for(port):
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-
-
 @contextlib.contextmanager
 def workers(lath, count, allow, environment=ENVIRONMENT):
     """The addresses of workers of one thread."""
-    ports = [free_port() for _ in range(count)]
-    command = [lath, "worker", "--threads", "1", "--allow", allow, "--listen"]
-    processes = [subprocess.Popen([*command, f"127.0.0.1:{port}"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for port in ports]
+    command = [lath, "worker", "--threads", "1", "--allow", allow, "--listen", "0"]
+    processes = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(count)]
     try:
-        for port in ports:
-            wait_for(port)
-        yield ",".join(f"127.0.0.1:{port}" for port in ports)
+        # The first line begins with the address.
+        yield ",".join(process.stdout.readline().split(" ")[0] for process in processes)
     finally:
         for process in processes:
             process.terminate()
@@ -326,9 +309,7 @@ def main(lath, folder, options):
             subprocess.run([lath, "gen", "tpch", "--sf", scale, "--table", table, "-o", f"{folder}/{table}.parquet", "--quiet"], check=True)
     tables = {table: f"{folder}/{table}.parquet" for table in TABLES}
     views = "".join(f"CREATE VIEW {table} AS SELECT * FROM '{path}'; " for table, path in tables.items())
-    with open("/proc/cpuinfo") as file:
-        cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
-    print(f"# Workers\n\n{cpu}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start. Tables of TPC-H at scale {scale}; medians of {ROUNDS} rounds; workers, coordinator and servers run on the same machine.\n")
+    print(f"# Workers\n\n{machine()}. Tables of TPC-H at scale {scale}; medians of {ROUNDS} rounds; workers, coordinator and servers run on the same machine.\n")
     small(lath, folder, views)
     slow_server(lath, folder / "slow", folder / "lineitem.parquet")
     print()

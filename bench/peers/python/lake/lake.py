@@ -12,7 +12,6 @@ import decimal
 import importlib.util
 import json
 import os
-import platform
 import resource
 import shutil
 import statistics
@@ -22,6 +21,10 @@ import sys
 import time
 import traceback
 import uuid
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from machine import machine
 
 ROWS = 1_000
 ROUNDS = 5
@@ -545,9 +548,7 @@ def main(lath, folder, is_quick):
     ROUNDS = 3 if is_quick else 5
     folder = os.path.abspath(folder)
     os.makedirs(folder, exist_ok=True)
-    with open("/proc/cpuinfo") as file:
-        cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
-    print(f"# Tables of Delta Lake and Iceberg\n\n{cpu}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start. Medians of {ROUNDS} rounds, or of as many as begin within {WORK_SECONDS} s.\n")
+    print(f"# Tables of Delta Lake and Iceberg\n\n{machine()}. Medians of {ROUNDS} rounds, or of as many as begin within {WORK_SECONDS} s.\n")
     print("| work | figures | ratio |\n| --- | --- | --- |", flush=True)
     needle_files, plan_files = ([1_000], 10_000) if is_quick else ([1_000, 10_000], 100_000)
     upserted = (1_000_000, 100_000) if is_quick else (10_000_000, 1_000_000)

@@ -10,12 +10,14 @@ process. Each object is compared with the file of the same command.
 
 import hashlib
 import os
-import platform
-import socket
 import statistics
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from machine import free_port, machine, wait_for
 
 ROUNDS = 3
 MIB = 1 << 20
@@ -67,29 +69,17 @@ def main(lath, folder, is_quick):
     lineitem = f"{folder}/lineitem-{scale}.parquet"
     if not os.path.exists(lineitem):
         subprocess.run([lath, "gen", "tpch", "--sf", str(scale), "--table", "lineitem", "-o", lineitem, "--quiet"], check=True)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     # Large objects are in files, and not in the server's memory.
     environment = {**os.environ, "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
     moto = os.path.join(os.path.dirname(sys.executable), "moto_server")
     server = subprocess.Popen([moto, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": folder})
     try:
-        deadline = time.monotonic() + 120
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
+        wait_for(port)
         client = boto3.client("s3", endpoint_url=url, aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
         client.create_bucket(Bucket="lath")
-        with open("/proc/cpuinfo") as file:
-            cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
-        print(f"# Writing objects\n\n{cpu}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start. lineitem at scale {scale}; medians of {ROUNDS} rounds. The server (moto) runs on the same machine.\n")
+        print(f"# Writing objects\n\n{machine()}. lineitem at scale {scale}; medians of {ROUNDS} rounds. The server (moto) runs on the same machine.\n")
         print("| work | to a file | to an object | local / object | boto3, one stream | boto3, four | memory, file | memory, object |\n| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
         works = {
             "generate, as Parquet": ["gen", "tpch", "--sf", str(scale), "--table", "lineitem", "--quiet", "-o"],
