@@ -2,8 +2,8 @@
 
     workers.py LATH [QUESTIONS]
 
-LATH is the command. The questions are half from `questions`, of small tables in row groups of a few rows, and half from `queries.py`, of
-tables in several files. Each is answered by one process, and on 1, 2, 3 and 5 workers. LATH_SEED is the first seed. Prints one paragraph
+LATH is the command. Two thirds of the questions are from `questions`, of small tables in row groups of a few rows, and of the same tables with a
+primary key; a third from `queries.py`, of tables in several files. Each is answered by one process, and on 1, 2, 3 and 5 workers. LATH_SEED is the first seed. Prints one paragraph
 a difference; exits with 1 if there are any.
 """
 
@@ -33,7 +33,7 @@ import windows
 from question import Chance
 
 COUNTS = [1, 2, 3, 5]
-PER_TABLES = 50
+MAX_PER_TABLES = 50
 # One question of this many is explained, so that it is known how many ran on workers.
 EXPLAINED = 5
 # Each kind of question with its weight.
@@ -96,10 +96,36 @@ def small_tables(folder, chance):
     return views, question
 
 
+def keyed_tables(folder, chance):
+    """The small tables with a primary key: some rows in files, and some in the store, which replace or delete rows of files."""
+    _, question = small_tables(folder, chance)
+    made = []
+    for name in tables.TABLES:
+        numbered = f"SELECT row_number() OVER () AS number, * FROM '{folder}/{name}.parquet'"
+        made += [
+            f"CREATE TABLE {name} (PRIMARY KEY (number)) AS SELECT * FROM ({numbered}) WHERE number % 4 < 2",
+            f"CALL flush('{name}')",
+            f"INSERT INTO {name} SELECT * FROM ({numbered}) WHERE number % 4 = 2",
+            f"INSERT INTO {name} SELECT -number, * EXCLUDE (number) FROM {name}",
+            f"CALL flush('{name}')",
+            f"INSERT OR REPLACE INTO {name} SELECT * FROM {name} WHERE number > 0 AND number % 3 = 0",
+            f"INSERT INTO {name} SELECT * FROM ({numbered}) WHERE number % 4 = 3",
+            f"DELETE FROM {name} WHERE number < 0",
+        ]
+    return made, question
+
+
 def larger_tables(lath, folder, chance):
     queries.Tables(lath, folder, chance)
     views = [f"CREATE VIEW {name} AS SELECT * FROM '{folder}/{name}/*.parquet'" for name in "tu"]
     return views, lambda: (queries.Query(chance).text, True)
+
+
+KINDS = [
+    ("small", lambda lath, folder, chance: small_tables(folder, chance)),
+    ("larger", larger_tables),
+    ("keyed", lambda lath, folder, chance: keyed_tables(folder, chance)),
+]
 
 
 def found_difference(own, other, ordered):
@@ -146,18 +172,21 @@ def main(lath, questions):
     first = int(os.environ.get("LATH_SEED") or (random.randrange(1 << 32) if "LATH_NEW_SEEDS" in os.environ else 1))
     totals = (0, 0, 0)
     with tempfile.TemporaryDirectory() as name, Workers(lath, name, max(COUNTS)) as workers:
-        for batch, asked in enumerate(range(0, questions, PER_TABLES)):
+        # All kinds of tables, however few the questions are.
+        per_tables = min(MAX_PER_TABLES, -(-questions // len(KINDS)))
+        for batch, asked in enumerate(range(0, questions, per_tables)):
             folder, chance = pathlib.Path(name) / str(batch), Chance(first + batch)
             folder.mkdir()
-            made = small_tables(folder, chance) if batch % 2 == 0 else larger_tables(lath, folder, chance)
-            found = ask(lath, folder, workers, chance, made, min(PER_TABLES, questions - asked))
+            kind, make = KINDS[batch % len(KINDS)]
+            made = make(lath, folder, chance)
+            found = ask(lath, folder, workers, chance, made, min(per_tables, questions - asked))
             if found[0]:
-                print(f"seed {first + batch}, {'larger' if batch % 2 else 'small'} tables: {found[0]} differences", flush=True)
+                print(f"seed {first + batch}, {kind} tables: {found[0]} differences", flush=True)
             totals = tuple(map(sum, zip(totals, found)))
     differences, explained, remote = totals
     counts = ", ".join(map(str, COUNTS))
     print(f"workers: {questions} questions on {counts} workers, {differences} differences; {remote} of {explained} explained ran on workers")
-    # Half of the questions are about tables without rows, or need an operator that stays at the coordinator.
+    # Many questions are about tables without rows, or need an operator that stays at the coordinator.
     return 1 if differences or remote * 3 < explained else 0
 
 

@@ -18,7 +18,7 @@ use datafusion_distributed::{
     SessionStateBuilderExt, WorkerResolver,
 };
 use lath_parquet::ScanTask;
-use lath_sql::remote::{PlanCodec, RemoteScan, can_travel};
+use lath_sql::remote::{HotRows, PlanCodec, RemoteScan, can_travel};
 use url::Url;
 
 use crate::access::Access;
@@ -124,6 +124,9 @@ impl Division {
         if self.is_bound(event.plan) {
             return Some(Ok(DesiredTaskCountEventResponse::maximum(1)));
         }
+        if HotRows::in_plan(event.plan).is_some() {
+            return Some(Ok(DesiredTaskCountEventResponse::desired(1)));
+        }
         let scan = RemoteScan::of(event.plan)?;
         Some(Ok(match is_divisible(&scan) {
             true => DesiredTaskCountEventResponse::desired(scan.tasks().len().min(self.max_parts())),
@@ -133,10 +136,14 @@ impl Division {
 
     /// Divides a scan. Part `i` is for place `i`, if there are as many parts as places.
     fn divide(&self, event: ScaleUpLeafNodeEvent<'_>) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
-        let scan = RemoteScan::of(event.plan)?;
         if event.task_count < 2 {
             return None;
         }
+        if let Some(rows) = HotRows::in_plan(event.plan) {
+            let leaf = DistributedLeafExec::try_new(Arc::clone(event.plan), rows.divided(event.task_count));
+            return Some(leaf.map(|leaf| ScaleUpLeafNodeEventResponse::new(Arc::new(leaf))));
+        }
+        let scan = RemoteScan::of(event.plan)?;
         let names: Vec<String> = self
             .places(event.task_count)
             .enumerate()

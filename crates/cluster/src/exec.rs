@@ -134,7 +134,8 @@ impl Run {
             self.used.set(live.len());
             self.attempts.add(1);
             let parts = self.parts.clone();
-            let mut rows = distribute(plan, &self.workers, &live, &self.planning.state, &self.context, parts).await?;
+            let mut rows =
+                distribute(Arc::clone(&plan), &self.workers, &live, &self.planning.state, &self.context, parts).await?;
             let mut held = FirstRows::from(&mut rows, self.max_held_bytes()).await;
             held.error = match held.error {
                 Some(_) if attempt < retries && self.workers.has_lost(&live).await => {
@@ -145,7 +146,7 @@ impl Run {
                 Some(error) => Some(explained(error, &self.workers, &live).await),
                 None => None,
             };
-            return Ok(self.rest(held, rows, live));
+            return Ok(self.rest(plan, held, rows, live));
         }
         internal_err!("a query was run without end")
     }
@@ -158,15 +159,17 @@ impl Run {
         }
     }
 
+    /// The rows that are left. They hold the plan, and with it the files of keyed tables.
     fn rest(
         self,
+        plan: Arc<dyn ExecutionPlan>,
         held: FirstRows,
         rows: SendableRecordBatchStream,
         live: Vec<LiveWorker>,
     ) -> stream::BoxStream<'static, Result<RecordBatch>> {
         let (workers, live) = (self.workers, Arc::new(live));
         let rows = rows.then(move |batch| {
-            let (workers, live) = (Arc::clone(&workers), Arc::clone(&live));
+            let (workers, live, _plan) = (Arc::clone(&workers), Arc::clone(&live), &plan);
             async move {
                 match batch {
                     Err(error) => Err(explained(error, &workers, &live).await),

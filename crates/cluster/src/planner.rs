@@ -10,7 +10,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
-use lath_sql::remote::RemoteScan;
+use lath_sql::remote::{DividedTables, RemoteScan};
 
 use crate::exec::ClusterExec;
 use crate::planning::Planning;
@@ -42,26 +42,31 @@ impl QueryPlanner for ClusterPlanner {
         if let LogicalPlan::Analyze(analyze) = logical
             && let [analyzed] = plan.children()[..]
         {
-            let analyzed = self.on_workers(Arc::clone(analyzed), &analyze.input, state);
+            let analyzed = self.on_workers(Arc::clone(analyzed), &analyze.input, state).await?;
             return replace_children_if_necessary(plan, vec![analyzed]);
         }
-        Ok(if matches!(logical, LogicalPlan::Explain(_)) { plan } else { self.on_workers(plan, logical, state) })
+        match logical {
+            LogicalPlan::Explain(_) => Ok(plan),
+            _ => self.on_workers(plan, logical, state).await,
+        }
     }
 }
 
 impl ClusterPlanner {
     /// The plan as one that runs on workers, if it reads enough.
-    fn on_workers(
+    async fn on_workers(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         logical: &LogicalPlan,
         state: &SessionState,
-    ) -> Arc<dyn ExecutionPlan> {
-        if divisible_bytes(&plan) < self.workers.min_bytes.max(1) {
-            return plan;
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let tables = DividedTables::of(&plan).await?;
+        if divisible_bytes(&plan) + tables.byte_count() < self.workers.min_bytes.max(1) {
+            return Ok(plan);
         }
+        let plan = tables.put_into(plan).await?;
         let again = Planning::new(Arc::clone(&self.inner), logical.clone(), state.clone());
-        Arc::new(ClusterExec::new(plan, Arc::clone(&self.workers), Arc::new(again)))
+        Ok(Arc::new(ClusterExec::new(plan, Arc::clone(&self.workers), Arc::new(again))))
     }
 }
 

@@ -8,6 +8,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
+use lath_sql::remote::DividedTables;
 
 /// All that is needed to plan a query again.
 pub(crate) struct Planning {
@@ -22,7 +23,8 @@ impl Planning {
     }
 
     pub(crate) async fn plan(&self) -> Result<Arc<dyn ExecutionPlan>> {
-        self.planner.create_physical_plan(&self.logical, &self.state).await
+        let plan = self.planner.create_physical_plan(&self.logical, &self.state).await?;
+        DividedTables::of(&plan).await?.put_into(plan).await
     }
 }
 

@@ -307,6 +307,6 @@ fn clients_are_answered_at_the_same_time_and_to_the_end() {
     });
     let began = Instant::now();
     server.stop();
-    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(began.elapsed() < Duration::from_secs(60));
     assert!(TcpStream::connect(at).is_err());
 }

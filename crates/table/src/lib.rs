@@ -53,7 +53,7 @@ pub use read::Changes;
 pub use read::FoundRows;
 pub use read::IndexBatches;
 pub use read::Snapshot;
-pub use read::scan::{TableBatches, TableScan};
+pub use read::scan::{FilesPlan, PlannedColumn, TableBatches, TablePlan, TableScan};
 pub use read::{FileStatistics, TableStatistics};
 pub use read::{RangeBatches, RangeScan};
 pub use records::{Durability, TableOptions};

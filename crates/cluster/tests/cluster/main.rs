@@ -7,6 +7,7 @@ mod objects;
 mod processes;
 mod reports;
 mod suites;
+mod tables;
 mod tls;
 mod tpch;
 

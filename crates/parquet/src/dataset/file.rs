@@ -92,7 +92,7 @@ impl DatasetFile {
         self.rare.as_ref()?.opened.as_ref()
     }
 
-    fn checksums(&self) -> Option<&Arc<BlockChecksums>> {
+    pub(crate) fn checksums(&self) -> Option<&Arc<BlockChecksums>> {
         self.rare.as_ref()?.checksums.as_ref()
     }
 

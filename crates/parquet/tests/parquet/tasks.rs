@@ -19,9 +19,11 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use lath_parquet::{
-    Dataset, DatasetOptions, DeleteMask, DynamicFilter, Need, ParquetFile, PlanStep, Predicate, Runtime, Scan,
-    ScanPlan, ScanTask, SortingColumn, Strings,
+    ChecksummedWriter, Dataset, DatasetOptions, DeleteMask, DynamicFilter, Need, ParquetFile, PlanStep, Predicate,
+    Runtime, Scan, ScanPlan, ScanTask, SortingColumn, Strings,
 };
 use lath_testkit::Seeded;
 use lath_testkit::random::{FileShape, RandomFile};
@@ -363,6 +365,33 @@ fn a_file_that_has_changed_is_an_error_of_its_task() {
     assert!(error.contains("has changed since"), "{error}");
     fs::remove_file(folder.path().join("numbered.parquet")).unwrap();
     assert!(serde_json::from_str::<ScanTask>(&written).unwrap().execute(&Runtime::global()).and_then(collect).is_err());
+}
+
+#[test]
+fn checksums_of_a_file_travel_with_its_tasks_and_verify_what_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = numbered(folder.path()).files()[0].clone();
+    let mut writer = ChecksummedWriter::new(Vec::new());
+    writer.write_all(&numbered_bytes(20_000)).unwrap();
+    let dataset = Dataset::from_files([file.verified(Arc::new(writer.finish().1))], DatasetOptions::new()).unwrap();
+    let plan = dataset.scan().filter("key < 30").unwrap().plan().unwrap();
+    let written = json(&plan.tasks()[0]);
+    assert_eq!(run(&serde_json::from_str(&written).unwrap()), run(&plan.tasks()[0]));
+    let mut task: serde_json::Value = serde_json::from_str(&written).unwrap();
+    let checksums = BASE64_STANDARD.decode(task["file"]["checksums"][1].as_str().unwrap()).unwrap();
+    let with = |task: &mut serde_json::Value, checksums: &[u8]| {
+        task["file"]["checksums"][1] = BASE64_STANDARD.encode(checksums).into();
+        serde_json::from_value::<ScanTask>(task.clone())
+    };
+    // As if the footer, whose statistics rule out rows, had changed.
+    let mut changed = checksums.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    let task_of_changed = with(&mut task, &changed).unwrap();
+    let error = task_of_changed.execute(&Runtime::global()).and_then(collect).unwrap_err().to_string();
+    assert!(error.contains("numbered.parquet") && error.contains("changed"), "{error}");
+    for wrong in [&checksums[4..], &checksums[1..], &[]] {
+        assert!(with(&mut task, wrong).is_err());
+    }
 }
 
 #[test]

@@ -235,6 +235,7 @@ impl LathTable {
             pushed_filters: Vec::new(),
             metrics,
             rows_done: Arc::default(),
+            snapshot: None,
             plan: Arc::new(plan),
         };
         let source: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(source);

@@ -10,5 +10,7 @@ mod tables;
 pub(crate) use attach::AttachedTables;
 pub(crate) use functions::TableFunctions;
 pub(crate) use lookup::matching_keys;
+#[cfg(feature = "remote")]
+pub(crate) use source::{KeyedSource, Reading};
 pub(crate) use table::{COLUMN_DEFAULT, KeyedTable};
 pub(crate) use tables::SessionTables;

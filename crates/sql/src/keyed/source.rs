@@ -15,12 +15,14 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::DisplayFormatType;
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures_util::stream::poll_fn;
-use lath_table::{Key, Predicate, Snapshot};
+use lath_table::{Key, Predicate, Snapshot, TableScan};
 
 use crate::error::table_error;
+use crate::scan::{can_rule_out, implied_predicate};
 
 /// A way to read a snapshot.
 #[derive(Debug, Clone)]
@@ -45,6 +47,8 @@ pub(crate) struct KeyedSource {
     pub(crate) columns: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) predicate: Option<Predicate>,
+    /// Conditions of operators above, most of them dynamic: a scan tests what they are when it begins.
+    pub(crate) pushed_filters: Vec<Arc<dyn PhysicalExpr>>,
     pub(crate) partitions: usize,
     pub(crate) fetch: Option<usize>,
     pub(crate) statistics: Arc<Statistics>,
@@ -86,16 +90,18 @@ impl SharedBatches {
 }
 
 impl KeyedSource {
+    /// The scan of the rows.
+    pub(crate) fn scan(&self) -> TableScan<'static> {
+        let names = self.columns.iter().map(|&column| self.snapshot.schema().field(column).name().clone());
+        let scan = self.snapshot.scan().select(names).limit(self.fetch.map_or(u64::MAX, |fetch| fetch as u64));
+        self.predicate.iter().cloned().fold(scan, TableScan::predicate)
+    }
+
     fn begin(&self) -> lath_table::Result<Batches> {
-        let names = || self.columns.iter().map(|&column| self.snapshot.schema().field(column).name().clone());
-        let limit = self.fetch.map_or(u64::MAX, |fetch| fetch as u64);
         Ok(match &self.reading {
             Reading::Rows => {
-                let mut scan = self.snapshot.scan().select(names()).limit(limit);
-                if let Some(predicate) = self.predicate.clone() {
-                    scan = scan.predicate(predicate);
-                }
-                Box::new(scan.build()?)
+                let pushed = self.pushed_filters.iter().filter_map(|filter| implied_predicate(filter, &self.schema));
+                Box::new(pushed.fold(self.scan(), TableScan::predicate).build()?)
             }
             Reading::Keys(keys) => {
                 let found = self.snapshot.get_many(keys.as_slice())?.rows().clone();
@@ -174,6 +180,9 @@ impl DataSource for KeyedSource {
                 if let Some(predicate) = &self.predicate {
                     write!(f, ", predicate={predicate}")?;
                 }
+                for condition in &self.pushed_filters {
+                    write!(f, ", dynamic={condition}")?;
+                }
                 self.fetch.map_or(Ok(()), |limit| write!(f, ", fetch={limit}"))
             }
             DisplayFormatType::TreeRender => {
@@ -216,10 +225,34 @@ impl DataSource for KeyedSource {
         Ok(None)
     }
 
+    /// Keeps every condition that can rule out rows of a scan, and returns `No` for each, so that the operator above still evaluates it.
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
+        let propagation = FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::No; filters.len()]);
+        let is_used = |filter: &Arc<dyn PhysicalExpr>| {
+            matches!(self.reading, Reading::Rows) && can_rule_out(filter, &self.schema)
+        };
+        let new: Vec<_> = filters.into_iter().filter(is_used).collect();
+        if new.is_empty() {
+            return Ok(propagation);
+        }
+        let pushed_filters = self.pushed_filters.iter().cloned().chain(new).collect();
+        let source: Arc<dyn DataSource> = Arc::new(Self { pushed_filters, ..self.clone() });
+        Ok(propagation.with_updated_node(source))
+    }
+
     fn apply_expressions(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
+        for condition in &self.pushed_filters {
+            if f(condition)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
         Ok(TreeNodeRecursion::Continue)
     }
 }

@@ -286,6 +286,7 @@ impl KeyedTable {
             columns,
             schema,
             predicate,
+            pushed_filters: Vec::new(),
             fetch: limit,
             statistics: Arc::new(statistics),
             metrics: ExecutionPlanMetricsSet::new(),

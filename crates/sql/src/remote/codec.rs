@@ -25,6 +25,7 @@ use lath_parquet::{Runtime, ScanPlan, SortingColumn};
 use prost::Message;
 
 use super::functions::Functions;
+use super::hot_rows::HotRows;
 use super::scan::FileRefusal;
 use crate::memory::{plain_sort, sort_of_views};
 use crate::rewrite::{barrier_columns, with_barrier};
@@ -65,7 +66,8 @@ impl PlanCodec {
             let exprs = projection.field_exprs().iter().map(|projected| {
                 Ok(ProjectedNode { expr: Some(expr(&projected.expr)?), alias: projected.alias.clone() })
             });
-            Ok::<_, DataFusionError>(ProjectionNode { exprs: exprs.collect::<Result<_>>()? })
+            let schema = Some(projection.schema().as_ref().try_into()?);
+            Ok::<_, DataFusionError>(ProjectionNode { exprs: exprs.collect::<Result<_>>()?, schema })
         });
         let sorted = source.ordering.iter().map(|column| SortingNode {
             path: column.path.clone(),
@@ -101,7 +103,8 @@ impl PlanCodec {
                 let Some(written) = projected.expr else { return internal_err!("a projection without expression") };
                 Ok(ProjectionExpr::new(expr(&written, &planned)?, projected.alias))
             });
-            FieldProjection::from_fields(ProjectionExprs::new(exprs.collect::<Result<Vec<_>>>()?), &planned)
+            let exprs = ProjectionExprs::new(exprs.collect::<Result<Vec<_>>>()?);
+            FieldProjection::from_fields(exprs, &planned, schema(projection.schema.as_ref())?)
         });
         let projection = projection.transpose()?.map(Arc::new);
         if node.plan.is_empty() {
@@ -139,6 +142,7 @@ impl PlanCodec {
             pushed_filters,
             metrics: ExecutionPlanMetricsSet::new(),
             rows_done: Arc::default(),
+            snapshot: None,
         }))
     }
 
@@ -207,6 +211,11 @@ impl PhysicalExtensionCodec for PlanCodec {
                 });
                 with_barrier(columns, Arc::clone(input))
             }
+            (Some(Node::HotRows(hot)), []) => {
+                let partitions = usize::try_from(hot.partitions).unwrap_or(1).max(1);
+                let rows = HotRows::from_bytes(&hot.rows, schema(hot.schema.as_ref())?, partitions)?;
+                Ok(DataSourceExec::from_data_source(rows))
+            }
             (Some(Node::PlainSort(sort)), [input]) => Self::sort(sort, input, &context, converter),
             _ => internal_err!("an operator of an unknown kind, or with {} inputs", inputs.len()),
         }
@@ -221,6 +230,12 @@ impl PhysicalExtensionCodec for PlanCodec {
         let source = plan.downcast_ref::<DataSourceExec>();
         let node = if let Some(source) = source.and_then(|exec| exec.data_source().downcast_ref::<LathSource>()) {
             Node::Scan(self.scan_node(source, converter)?)
+        } else if let Some(hot) = HotRows::in_plan(&plan) {
+            Node::HotRows(HotRowsNode {
+                schema: Some(hot.schema().as_ref().try_into()?),
+                rows: hot.to_bytes()?,
+                partitions: u64::try_from(hot.partitions()).unwrap_or(u64::MAX),
+            })
         } else if let Some(columns) = barrier_columns(&plan) {
             let number = |index: usize| u64::try_from(index).unwrap_or(u64::MAX);
             let (all, columns) = (columns.is_none(), columns.unwrap_or_default());
@@ -271,7 +286,7 @@ impl fmt::Debug for PlanCodec {
 /// A node of a plan that DataFusion does not write.
 #[derive(Clone, PartialEq, Message)]
 struct PlanNode {
-    #[prost(oneof = "Node", tags = "1, 2, 3")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4")]
     node: Option<Node>,
 }
 
@@ -284,6 +299,8 @@ enum Node {
     Barrier(BarrierNode),
     #[prost(message, tag = "3")]
     PlainSort(PlainSortNode),
+    #[prost(message, tag = "4")]
+    HotRows(HotRowsNode),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -313,6 +330,19 @@ struct ScanNode {
 struct ProjectionNode {
     #[prost(message, repeated, tag = "1")]
     exprs: Vec<ProjectedNode>,
+    #[prost(message, optional, tag = "2")]
+    schema: Option<protobuf::Schema>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct HotRowsNode {
+    #[prost(message, optional, tag = "1")]
+    schema: Option<protobuf::Schema>,
+    /// In Arrow's stream format.
+    #[prost(bytes = "vec", tag = "2")]
+    rows: Vec<u8>,
+    #[prost(uint64, tag = "3")]
+    partitions: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]

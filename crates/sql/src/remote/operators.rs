@@ -21,6 +21,7 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 
 use super::codec::PlanCodec;
+use super::hot_rows::HotRows;
 use super::scan::RemoteScan;
 use crate::memory::sort_of_views;
 use crate::rewrite::barrier_columns;
@@ -60,6 +61,7 @@ fn is_known(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || barrier_columns(plan).is_some()
         || sort_of_views(plan).is_some()
         || RemoteScan::of(plan).is_some()
+        || HotRows::in_plan(plan).is_some()
 }
 
 /// Whether all functions that an operator calls can be written, and the functions that choose a partition are registered.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Result, Statistics};
@@ -22,6 +22,8 @@ pub(crate) struct FieldProjection {
     /// On whole columns, before fields were left out.
     whole: ProjectionExprs,
     projector: Projector,
+    /// The schema of the result. It may have other metadata than the projector's, and columns without nulls that files could have.
+    schema: SchemaRef,
 }
 
 impl FieldProjection {
@@ -50,14 +52,15 @@ impl FieldProjection {
         let fields_only = plan.select(paths.iter().map(|names| names.join("."))).map_err(external)?;
         let exprs = projection.clone().try_map_exprs(|expr| rebased(expr, fields_only.schema()))?;
         let projector = exprs.make_projector(fields_only.schema())?;
-        Ok(Some((Self { whole: projection.clone(), projector }, fields_only)))
+        let schema = Arc::clone(projector.output_schema());
+        Ok(Some((Self { whole: projection.clone(), projector, schema }, fields_only)))
     }
 
-    /// The projection of a plan that has already left out fields.
+    /// A projection of the columns of a plan, which has already left out fields, to columns with this schema.
     #[cfg(feature = "remote")]
-    pub(crate) fn from_fields(projection: ProjectionExprs, schema: &Schema) -> Result<Self> {
-        let projector = projection.make_projector(schema)?;
-        Ok(Self { whole: projection, projector })
+    pub(crate) fn from_fields(projection: ProjectionExprs, planned: &Schema, schema: SchemaRef) -> Result<Self> {
+        let projector = projection.make_projector(planned)?;
+        Ok(Self { whole: projection, projector, schema })
     }
 
     /// The expressions on the columns that are read, without the fields that are left out.
@@ -67,11 +70,17 @@ impl FieldProjection {
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
-        self.projector.output_schema()
+        &self.schema
     }
 
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        self.projector.project_batch(batch)
+        let projected = self.projector.project_batch(batch)?;
+        if Arc::ptr_eq(&self.schema, self.projector.output_schema()) {
+            return Ok(projected);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(projected.num_rows()));
+        let columns = projected.columns().to_vec();
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
 
     /// Rewrites an expression on the result to one on the columns before the projection.

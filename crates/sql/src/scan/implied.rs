@@ -5,7 +5,10 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, DynamicFilterPhysicalExpr, Literal as LiteralExpr};
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CaseExpr, DynamicFilterPhysicalExpr, DynamicFilterTracking, Literal as LiteralExpr,
+};
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{Predicate, Support};
 
@@ -51,6 +54,13 @@ pub(crate) fn implied_predicate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -
         return any;
     }
     supported(translate(expr, schema)?, schema)
+}
+
+/// Whether a condition may rule out rows of a scan of columns: now, or once a dynamic filter within it is complete.
+pub(crate) fn can_rule_out(condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
+    collect_columns(condition).iter().all(|column| column.index() < schema.fields().len())
+        && (DynamicFilterTracking::classify(condition).contains_dynamic_filter()
+            || implied_predicate(condition, schema).is_some())
 }
 
 /// The conjuncts of `predicate` that are evaluated as in SQL, or are true where SQL's result may differ; `None` if there are none.

@@ -20,6 +20,7 @@ pub(crate) use self::declared_order::VerifiedOrder;
 #[cfg(feature = "remote")]
 pub(crate) use self::field_projection::FieldProjection;
 pub(crate) use self::filter_pushdown::{DynamicFilterPushdown, StaticFilterPushdown};
+pub(crate) use self::implied::{can_rule_out, implied_predicate};
 pub(crate) use self::metrics::add_planning;
 pub(crate) use self::pushdown::{Pushdown, physical, support, test, with_condition_columns, with_rest};
 pub(crate) use self::selectivity::{number, selectivity};

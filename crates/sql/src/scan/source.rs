@@ -20,9 +20,10 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
 use futures_util::StreamExt;
 use lath_parquet::{Predicate, Runtime, ScanPlan, SortingColumn};
+use lath_table::Snapshot;
 
 use super::field_projection::FieldProjection;
-use super::implied::implied_predicate;
+use super::implied::can_rule_out;
 use super::metrics::ScanMetrics;
 use super::stream::{DeclaredOrder, DynamicFilters, SharedWork, TaskStream};
 use super::translate::uncanonical;
@@ -52,6 +53,9 @@ pub(crate) struct LathSource {
     pub(crate) metrics: ExecutionPlanMetricsSet,
     /// Rows of the completed tasks.
     pub(crate) rows_done: Arc<AtomicU64>,
+    /// The snapshot of the table with a primary key whose files are read, without which they may be removed.
+    #[expect(dead_code, reason = "the files exist as long as it does")]
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 impl LathSource {
@@ -210,13 +214,7 @@ impl DataSource for LathSource {
     ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
         let results = vec![PushedDown::No; filters.len()];
         let filters = filters.into_iter().map(|filter| self.unprojected(filter)).collect::<Result<Vec<_>>>()?;
-        let useful = |filter: &Arc<dyn PhysicalExpr>| {
-            datafusion::physical_expr::utils::collect_columns(filter)
-                .iter()
-                .all(|column| column.index() < self.testable.fields().len())
-                && (has_dynamic(filter) || implied_predicate(filter, &self.testable).is_some())
-        };
-        let new: Vec<_> = filters.into_iter().filter(useful).collect();
+        let new: Vec<_> = filters.into_iter().filter(|filter| can_rule_out(filter, &self.testable)).collect();
         let propagation = FilterPushdownPropagation::with_parent_pushdown_result(results);
         if new.is_empty() {
             return Ok(propagation);
@@ -237,8 +235,4 @@ impl DataSource for LathSource {
         }
         Ok(TreeNodeRecursion::Continue)
     }
-}
-
-fn has_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
-    datafusion::physical_expr::expressions::DynamicFilterTracking::classify(filter).contains_dynamic_filter()
 }

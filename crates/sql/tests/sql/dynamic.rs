@@ -54,6 +54,42 @@ fn the_keys_of_a_join_are_looked_up_in_bloom_filters() {
 }
 
 #[test]
+fn the_keys_of_a_join_rule_out_rows_of_a_keyed_table() {
+    let (_folder, session) = session();
+    let database = tempfile::tempdir().unwrap();
+    let keyed = Session::builder().database(database.path().join("database")).build().unwrap();
+    wait(async {
+        let facts = session.sql("SELECT * FROM facts").await.unwrap().collect().await.unwrap();
+        in_memory(&keyed, "rows", facts);
+        let keys = session.sql("SELECT * FROM keys").await.unwrap().collect().await.unwrap();
+        in_memory(&keyed, "keys", keys);
+        for statement in [
+            "CREATE TABLE facts (PRIMARY KEY (at)) AS SELECT * FROM rows",
+            "CALL flush('facts')",
+            "UPDATE facts SET text = 'changed' WHERE at % 2 = 0",
+        ] {
+            keyed.sql(statement).await.unwrap().collect().await.unwrap();
+        }
+        let frame = keyed.sql("SELECT id, text FROM keys JOIN facts ON k = id").await.unwrap();
+        let plan = frame.create_physical_plan().await.unwrap();
+        let rows = collect(Arc::clone(&plan), keyed.context().task_ctx()).await.unwrap();
+        let expected = (0..20_000).filter(|row| [7919, 11, 20_010].contains(&(row * 7919 % 20_011))).count();
+        assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), expected);
+        let read = read_rows(&plan, "lath, table=facts").unwrap();
+        assert!(read < 100, "{read}: {plan:?}");
+    });
+}
+
+/// The rows of the source whose description begins with some text.
+fn read_rows(plan: &Arc<dyn ExecutionPlan>, beginning: &str) -> Option<usize> {
+    let text = displayable(plan.as_ref()).one_line().to_string();
+    match text.contains(beginning) && plan.children().is_empty() {
+        true => plan.metrics()?.output_rows(),
+        false => plan.children().into_iter().find_map(|input| read_rows(input, beginning)),
+    }
+}
+
+#[test]
 fn the_first_rows_of_an_order_rule_out_the_others() {
     let (_folder, session) = session();
     wait(async {
@@ -155,8 +191,21 @@ fn answers_are_the_same_without_dynamic_filters() {
     let with = crate::queries::session(&mut random, folder.path(), 300, 10);
     let without = Session::new();
     without.register("t", Dataset::open([folder.path()], DatasetOptions::new()).unwrap()).unwrap();
+    let database = tempfile::tempdir().unwrap();
+    let keyed = Session::builder().database(database.path().join("database")).build().unwrap();
     let mut ruled_out = 0;
     wait(async {
+        // In a file, and a third of the rows in the store.
+        for statement in [
+            &format!(
+                "CREATE TABLE t (PRIMARY KEY (row)) AS SELECT row_number() OVER () AS row, * FROM '{}/'",
+                folder.path().display()
+            ),
+            "CALL flush('t')",
+            "UPDATE t SET at = at WHERE row % 3 = 1",
+        ] {
+            keyed.sql(statement).await.unwrap().collect().await.unwrap();
+        }
         let setting = "SET datafusion.optimizer.enable_dynamic_filter_pushdown = false";
         without.sql(setting).await.unwrap().collect().await.unwrap();
         for _ in 0..queries {
@@ -171,6 +220,8 @@ fn answers_are_the_same_without_dynamic_filters() {
             let expected = collect(Arc::clone(&plan), without.context().task_ctx()).await.unwrap();
             assert!(!displayable(plan.as_ref()).indent(false).to_string().contains("DynamicFilter"), "{query}");
             assert_eq!(sorted(&found), sorted(&expected), "{query}");
+            let found = keyed.sql(&query).await.unwrap().collect().await.unwrap();
+            assert_eq!(sorted(&found), sorted(&expected), "{query}, of a keyed table");
         }
     });
     assert!(ruled_out > queries / 20, "{ruled_out} of {queries}");

@@ -1,5 +1,6 @@
 //! The holders of a store's space.
 use lath_store::{Durability, Holder, Options, Stats, Store};
+use std::time::{Duration, Instant};
 
 fn rewrite(store: &Store, tree: &str, round: u8) {
     let mut transaction = store.begin().unwrap();
@@ -56,6 +57,21 @@ fn held_space_is_reported_by_holder() {
     assert!(stats.dead_bytes < 1_000 && stats.trailing_free_bytes <= stats.free_bytes, "{stats:?}");
 }
 
+/// Waits for a checkpoint that has been due for some commits, so that no test depends on how fast checkpoints run beside its commits.
+fn wait_for_due_checkpoint(store: &Store, checkpoint_space_bytes: u64) {
+    let start = Instant::now();
+    loop {
+        let stats = store.stats().unwrap();
+        let (parked, used) = (held_by(&stats, &Holder::Checkpoint), stats.file_bytes - stats.free_bytes);
+        // A checkpoint is due from a quarter on.
+        if parked <= checkpoint_space_bytes.max(used / 3) {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint: {stats:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn file_length_is_bounded_by_space_awaiting_checkpoints() {
     const KEYS: u64 = 300_000;
@@ -72,6 +88,7 @@ fn file_length_is_bounded_by_space_awaiting_checkpoints() {
                     tree.put(&key, &round.to_le_bytes().repeat(4)).unwrap();
                 }
                 transaction.commit().unwrap();
+                wait_for_due_checkpoint(&store, checkpoint_space_bytes);
             }
             store.checkpoint().unwrap();
         }

@@ -202,6 +202,20 @@ impl ColdColumns {
         self
     }
 
+    pub(crate) fn upgrade(&self) -> &Arc<Upgrade> {
+        &self.upgrade
+    }
+
+    /// The columns, by their places in the newer schema.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// For each column its place among those that are [read](Self::read); `None` if the file does not have it.
+    pub(crate) fn sources(&self) -> &[Option<usize>] {
+        &self.sources
+    }
+
     /// The names in the file of the string and binary columns that are returned as dictionaries.
     pub(crate) fn dictionaries(&self) -> impl Iterator<Item = String> {
         let given = self.types.iter().zip(&self.sources);

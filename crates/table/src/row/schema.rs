@@ -223,6 +223,11 @@ impl TableSchema {
         }
     }
 
+    /// Whether the values of a column are categories.
+    pub(crate) fn has_categories(&self, column: usize) -> bool {
+        self.categories.get(self.ids[column]).is_some()
+    }
+
     /// This version or an older one.
     pub(crate) fn with_version(self: &Arc<Self>, version: u32) -> Result<Arc<Self>> {
         if version == self.version {

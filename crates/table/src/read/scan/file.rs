@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use lath_parquet::{Dataset, DatasetOptions, DeleteMask, Predicate, Pruning, Scan, ScanBatches, ScanProgress};
 
+use super::plan::FilesPlan;
 use crate::error::{Error, Result};
 use crate::file::{ColdColumns, ColdCondition, DataFile, RestOfCondition};
 use crate::row::batch;
@@ -34,6 +35,8 @@ pub(crate) struct ColdScan {
     /// The columns that the caller requests, followed by columns that only the rest of the condition needs.
     output: SchemaRef,
     rest: Option<RestOfCondition>,
+    /// Whether checksums verify all files, so that statistics and indexes may rule out rows.
+    is_verified: bool,
 }
 
 /// The batches of a [`ColdScan`].
@@ -78,17 +81,25 @@ impl ColdScan {
         if rest.is_none() {
             scan = scan.limit(options.limit);
         }
+        let is_verified = files.iter().all(|(file, _)| file.is_verified());
         if let Some(pushed) = pushed {
             scan = scan.predicate(pushed);
-            if !files.iter().all(|(file, _)| file.is_verified()) {
+            if !is_verified {
                 scan = scan.pruning(Pruning::none());
             }
         }
-        Ok(Self { scan, columns, output: Arc::clone(options.output), rest })
+        Ok(Self { scan, columns, output: Arc::clone(options.output), rest, is_verified })
+    }
+
+    /// The plan of the scan, if one says all that has to be done with the rows.
+    pub(super) fn plan(self) -> Result<Option<FilesPlan>> {
+        let Self { scan, columns, rest, is_verified, .. } = self;
+        let Some(columns) = columns.planned()?.filter(|_| rest.is_none() && is_verified) else { return Ok(None) };
+        Ok(Some(FilesPlan { plan: scan.plan()?, columns }))
     }
 
     pub(crate) fn build(self) -> Result<ColdBatches> {
-        let Self { scan, columns, output, rest } = self;
+        let Self { scan, columns, output, rest, .. } = self;
         Ok(ColdBatches { batches: scan.build()?, columns, output, rest })
     }
 }

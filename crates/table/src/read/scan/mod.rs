@@ -3,6 +3,7 @@
 mod file;
 mod hot;
 mod key_windows;
+mod plan;
 mod row_merge;
 mod row_source;
 
@@ -19,6 +20,7 @@ use crate::read::count_all;
 use crate::row::TableSchema;
 use crate::view::{Engine, View};
 
+pub use self::plan::{FilesPlan, PlannedColumn, TablePlan};
 pub(crate) use self::row_merge::RowMerge;
 pub(crate) use self::row_source::RowSource;
 
@@ -107,6 +109,13 @@ impl<'v> TableScan<'v> {
     /// [`Error::Predicate`](crate::Error::Predicate) or
     /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<TableBatches<'v>> {
+        let mut batches = self.prepare()?;
+        batches.next_files()?;
+        Ok(batches)
+    }
+
+    /// The batches before the first scan of files has begun.
+    fn prepare(self) -> Result<TableBatches<'v>> {
         let Self { engine, view, columns, dictionary_columns, predicate, limit, threads } = self;
         let mut view = view?;
         let schema = Arc::clone(view.schema());
@@ -123,9 +132,7 @@ impl<'v> TableScan<'v> {
             threads,
         };
         let waiting = scans_of_files(&mut *view, &options)?;
-        let mut batches = TableBatches { view, output, cold: None, waiting, progress: Vec::new(), hot, left: limit };
-        batches.next_files()?;
-        Ok(batches)
+        Ok(TableBatches { view, output, cold: None, waiting, progress: Vec::new(), hot, left: limit })
     }
 
     /// The number of rows that are found, up to the limit.

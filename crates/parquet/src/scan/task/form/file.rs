@@ -3,9 +3,10 @@
 use arrow_array::ArrayRef;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use lath_source::Version;
+use lath_source::{BlockChecksums, Version};
 use serde::{Deserialize, Serialize};
 
+use super::decode_base64;
 use super::partition::{compact, encode_row};
 use crate::error::{Error, Result};
 use crate::scan::planner::Planner;
@@ -23,6 +24,9 @@ pub(super) struct FileForm {
     pub(super) partition: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) deleted: Option<String>,
+    /// The length of the file and the checksum of each block, 32 bits each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) checksums: Option<(u64, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,7 +66,22 @@ impl FileForm {
             version: VersionForm::new(version),
             partition: (!values.is_empty()).then(|| encode_row(values)).transpose()?,
             deleted: planner.deleted(file)?.map(|mask| BASE64_STANDARD.encode(mask.to_bytes())),
+            checksums: entry.checksums().map(|checksums| {
+                let bytes: Vec<u8> = checksums.checksums().iter().flat_map(|checksum| checksum.to_le_bytes()).collect();
+                (checksums.file_len(), BASE64_STANDARD.encode(bytes))
+            }),
         })
+    }
+
+    pub(super) fn block_checksums(&self) -> Result<Option<BlockChecksums>> {
+        let Some((len, text)) = &self.checksums else { return Ok(None) };
+        let bytes = decode_base64(text)?;
+        let (checksums, rest) = bytes.as_chunks();
+        let checksums: Vec<u32> = checksums.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
+        let checksums = BlockChecksums::new(*len, checksums).filter(|_| rest.is_empty());
+        checksums
+            .map(Some)
+            .ok_or_else(|| Error::invalid("the checksums of a file: expected one for each of its blocks"))
     }
 }
 

@@ -136,7 +136,11 @@ impl ScanForm {
                 deleted.insert(at, Arc::new(DeleteMask::from_bytes(&decode_base64(mask)?)?));
             }
             let (path, version) = (file.path.as_deref(), file.version.version()?);
-            dataset_files.push(DatasetFile::described(&file.location, path, version, partition, &options)?);
+            let described = DatasetFile::described(&file.location, path, version, partition, &options)?;
+            dataset_files.push(match file.block_checksums()? {
+                Some(checksums) => described.verified(Arc::new(checksums)),
+                None => described,
+            });
         }
         let query = Query {
             predicate: self.predicate.as_deref().map(Predicate::parse).transpose()?,
