@@ -129,7 +129,7 @@ impl Division {
         }
         let scan = RemoteScan::of(event.plan)?;
         Some(Ok(match is_divisible(&scan) {
-            true => DesiredTaskCountEventResponse::desired(scan.tasks().len().min(self.max_parts())),
+            true => DesiredTaskCountEventResponse::desired(scan.tasks().len().clamp(1, self.max_parts())),
             false => DesiredTaskCountEventResponse::maximum(1),
         }))
     }

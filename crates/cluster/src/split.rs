@@ -5,7 +5,7 @@ use lath_sql::remote::RemoteScan;
 
 /// Whether workers may read parts of a scan. Operators above a single partition take it for all rows.
 pub(crate) fn is_divisible(scan: &RemoteScan) -> bool {
-    scan.partitions() > 1 && scan.tasks().len() > 1
+    scan.partitions() > 1
 }
 
 /// For each worker the indices of its tasks, in their order.
