@@ -186,9 +186,10 @@ impl DatasetFile {
         self.evidence.as_deref()
     }
 
-    /// The same file with the deleted rows and the evidence of another.
+    /// The same file with the deleted rows, the evidence and the checksums of another.
     pub(crate) fn with_rows_from(self, other: &Self) -> Self {
-        Self { deleted: other.deleted.clone(), evidence: other.evidence.clone(), ..self }
+        let verified = other.checksums().cloned().into_iter().fold(self, Self::verified);
+        Self { deleted: other.deleted.clone(), evidence: other.evidence.clone(), ..verified }
     }
 
     /// Sets the checksums of the file's blocks: reading it is an error if it was replaced or damaged.

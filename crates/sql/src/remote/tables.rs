@@ -1,4 +1,4 @@
-//! Scans of keyed tables as scans of their files, which any process can read, beside their hot rows.
+//! Scans of keyed tables as scans of their files, which any process can read, and hot rows.
 
 use std::sync::Arc;
 

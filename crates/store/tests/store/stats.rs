@@ -57,7 +57,7 @@ fn held_space_is_reported_by_holder() {
     assert!(stats.dead_bytes < 1_000 && stats.trailing_free_bytes <= stats.free_bytes, "{stats:?}");
 }
 
-/// Waits for a checkpoint that has been due for some commits, so that no test depends on how fast checkpoints run beside its commits.
+/// Waits for a checkpoint that has been due for some commits, so that no test depends on the speed of checkpoints.
 fn wait_for_due_checkpoint(store: &Store, checkpoint_space_bytes: u64) {
     let start = Instant::now();
     loop {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{Dataset, DatasetOptions, DeleteMask, Predicate, Pruning, Scan, ScanBatches, ScanProgress};
+use lath_parquet::{
+    Dataset, DatasetOptions, DeleteMask, Predicate, Pruning, Scan, ScanBatches, ScanPlan, ScanProgress,
+};
 
-use super::plan::FilesPlan;
 use crate::error::{Error, Result};
 use crate::file::{ColdColumns, ColdCondition, DataFile, RestOfCondition};
 use crate::row::batch;
@@ -91,11 +92,10 @@ impl ColdScan {
         Ok(Self { scan, columns, output: Arc::clone(options.output), rest, is_verified })
     }
 
-    /// The plan of the scan, if one says all that has to be done with the rows.
-    pub(super) fn plan(self) -> Result<Option<FilesPlan>> {
+    /// The plan of the scan with its columns; `None` if rows have to be filtered after they are read, or a file is not verified.
+    pub(super) fn plan(self) -> Result<Option<(ScanPlan, ColdColumns)>> {
         let Self { scan, columns, rest, is_verified, .. } = self;
-        let Some(columns) = columns.planned()?.filter(|_| rest.is_none() && is_verified) else { return Ok(None) };
-        Ok(Some(FilesPlan { plan: scan.plan()?, columns }))
+        Ok(if rest.is_none() && is_verified { Some((scan.plan()?, columns)) } else { None })
     }
 
     pub(crate) fn build(self) -> Result<ColdBatches> {

@@ -1,9 +1,8 @@
-//! Plans of scans: files that any process can read, beside the hot rows.
+//! Plans of scans: the files, which any process can read, and the hot rows.
 
 use arrow_array::ArrayRef;
 use lath_parquet::{Runtime, ScanPlan};
 
-use super::file::ColdScan;
 use super::{TableBatches, TableScan};
 use crate::error::Result;
 use crate::file::ColdColumns;
@@ -50,14 +49,19 @@ impl<'v> TableScan<'v> {
     pub fn plan(self) -> Result<Option<TablePlan<'v>>> {
         let runtime = self.engine.runtime.clone();
         let mut hot = self.prepare()?;
-        let files = std::mem::take(&mut hot.waiting).into_iter().map(ColdScan::plan).collect::<Result<Option<_>>>()?;
-        Ok(files.map(|files| TablePlan { files, hot, runtime }))
+        let mut files = Vec::new();
+        for scan in std::mem::take(&mut hot.waiting) {
+            let Some((plan, columns)) = scan.plan()? else { return Ok(None) };
+            let Some(columns) = columns.planned()? else { return Ok(None) };
+            files.push(FilesPlan { plan, columns });
+        }
+        Ok(Some(TablePlan { files, hot, runtime }))
     }
 }
 
 impl ColdColumns {
     /// The columns as a plan has them; `None` if one has categories, which belong to the table.
-    pub(super) fn planned(&self) -> Result<Option<Vec<PlannedColumn>>> {
+    fn planned(&self) -> Result<Option<Vec<PlannedColumn>>> {
         let schema = self.upgrade().to();
         let column = |(&column, source): (&usize, &Option<usize>)| {
             if schema.has_categories(column) {
