@@ -101,7 +101,7 @@ def keyed_tables(folder, chance):
     _, question = small_tables(folder, chance)
     made = []
     for name in tables.TABLES:
-        numbered = f"SELECT row_number() OVER () AS number, * FROM '{folder}/{name}.parquet'"
+        numbered = f"SELECT CAST(row_number() OVER () AS BIGINT) AS number, * FROM '{folder}/{name}.parquet'"
         made += [
             f"CREATE TABLE {name} (PRIMARY KEY (number)) AS SELECT * FROM ({numbered}) WHERE number % 4 < 2",
             f"CALL flush('{name}')",
