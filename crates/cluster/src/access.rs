@@ -24,7 +24,7 @@ pub(crate) fn check_operators(plan: &Arc<dyn ExecutionPlan>, codec: &PlanCodec) 
     .map(drop)
 }
 
-/// Folders and URLs below which files may be opened.
+/// Folders and URLs below which files may be opened, or objects written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Access {
     prefixes: Vec<String>,
@@ -58,6 +58,18 @@ impl Access {
         };
         (!is_allowed).then(|| {
             format!("{}: this worker may not open it; start the worker with --allow and its folder", task.location())
+        })
+    }
+
+    /// Whether objects may be written below a URL, if these are the prefixes for writing.
+    pub(crate) fn allows_writing(&self, url: &str) -> bool {
+        self.has_url(url)
+    }
+
+    /// Why a worker must not write objects below a URL, as [`allows_writing`](Self::allows_writing).
+    pub(crate) fn write_refusal(&self, url: &str) -> Option<String> {
+        (!self.has_url(url)).then(|| {
+            format!("{url}: this worker may not write below it; start the worker with --allow-write and its URL")
         })
     }
 

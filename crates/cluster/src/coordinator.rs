@@ -18,7 +18,7 @@ use datafusion_distributed::{
     SessionStateBuilderExt, WorkerResolver,
 };
 use lath_parquet::ScanTask;
-use lath_sql::remote::{HotRows, PlanCodec, RemoteScan, can_travel};
+use lath_sql::remote::{HotRows, PlanCodec, RemoteScan, RemoteWrite, can_travel};
 use url::Url;
 
 use crate::access::Access;
@@ -56,6 +56,10 @@ pub(crate) async fn divide(
     accesses.dedup();
     let bound = bound_leaves(&plan, &accesses, false);
     let division = Arc::new(Division { codec: workers.codec.clone(), workers: live.to_vec(), bound });
+    let plan = match RemoteWrite::of(&plan).filter(|write| division.writes(write)) {
+        Some(write) => write.divided(state.config().target_partitions())?,
+        None => plan,
+    };
     let urls = division.places(division.max_parts()).map(|worker| worker.url.clone()).collect();
     let (counting, scaling, routing) = (Arc::clone(&division), Arc::clone(&division), division);
     let state = SessionStateBuilder::new_from_existing(state.clone())
@@ -108,6 +112,12 @@ impl Division {
         let travels = plan.is::<BroadcastExec>() || can_travel(plan, &self.codec);
         let is_bound = self.bound.iter().any(|leaf| Arc::ptr_eq(leaf, plan));
         !travels || is_bound || plan.children().into_iter().any(|input| self.is_bound(input))
+    }
+
+    /// Whether workers write the files of a statement: all of them may, and they have its rows.
+    fn writes(&self, write: &RemoteWrite) -> bool {
+        self.workers.iter().all(|worker| worker.write_access.allows_writing(write.url()))
+            && !self.is_bound(write.input())
     }
 
     /// Maximum number of parts of an operator.

@@ -15,16 +15,19 @@ pub(crate) struct WorkerInfo {
     pub(crate) threads: usize,
     /// Folders and URLs below which it opens files.
     pub(crate) allow: Vec<String>,
+    /// URLs below which it writes objects.
+    pub(crate) allow_write: Vec<String>,
 }
 
 impl WorkerInfo {
-    pub(crate) fn new(access: &Access, threads: usize) -> Self {
+    pub(crate) fn new(access: &Access, write_access: &Access, threads: usize) -> Self {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         Self {
             lath: env!("CARGO_PKG_VERSION").to_owned(),
             started: format!("{}-{time}", std::process::id()),
             threads,
             allow: access.prefixes().to_vec(),
+            allow_write: write_access.prefixes().to_vec(),
         }
     }
 
@@ -51,9 +54,11 @@ mod tests {
 
     #[test]
     fn another_version_cannot_be_used() {
-        let own = WorkerInfo::new(&Access::new(vec!["/data".to_owned()]), 3);
+        let access = |prefix: &str| Access::new(vec![prefix.to_owned()]);
+        let own = WorkerInfo::new(&access("/data"), &access("s3://lake/"), 3);
         let read = WorkerInfo::read(&own.write()).unwrap();
         assert_eq!((read.threads, read.allow, &read.started), (3, own.allow.clone(), &own.started));
+        assert_eq!(read.allow_write, ["s3://lake/"]);
         let other = WorkerInfo { lath: "99.1.0".to_owned(), ..own };
         let error = WorkerInfo::read(&other.write()).unwrap_err();
         assert!(error.contains("99.1.0") && error.contains(env!("CARGO_PKG_VERSION")), "{error}");

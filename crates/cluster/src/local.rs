@@ -18,10 +18,14 @@ pub(crate) fn local_count(address: &str) -> Result<Option<usize>> {
     Ok(Some(count.get()))
 }
 
+/// The stores that they may write to: all, as the process itself.
+const STORES: [&str; 5] = ["s3://", "s3a://", "gs://", "az://", "abfss://"];
+
 /// Starts workers of one thread, and returns them with their addresses.
 pub(crate) fn start_local(count: usize, token: &str) -> Result<Vec<(RunningWorker, String)>> {
     let start = |_| {
         let options = EVERYTHING.into_iter().fold(WorkerOptions::new(), WorkerOptions::allow);
+        let options = STORES.into_iter().fold(options, WorkerOptions::allow_write);
         let server = WorkerServer::bind("127.0.0.1:0", options.threads(1).token(token))?;
         let address = server.address().to_string();
         Ok((server.start(), address))

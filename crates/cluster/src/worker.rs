@@ -11,6 +11,7 @@ use datafusion::execution::SessionState;
 use datafusion_distributed::{
     DistributedExt, Worker, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
 };
+use lath_parquet::is_store;
 use lath_sql::remote::PlanCodec;
 use lath_sql::{Session, Stop};
 use tokio::runtime::Runtime;
@@ -43,6 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[must_use]
 pub struct WorkerOptions {
     allow: Vec<String>,
+    allow_write: Vec<String>,
     token: Option<String>,
     /// Certificate and key.
     tls: Option<(Vec<u8>, Vec<u8>)>,
@@ -54,7 +56,8 @@ pub struct WorkerOptions {
 impl fmt::Debug for WorkerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Without its token and its key.
-        f.debug_struct("WorkerOptions").field("allow", &self.allow).finish_non_exhaustive()
+        let mut shown = f.debug_struct("WorkerOptions");
+        shown.field("allow", &self.allow).field("allow_write", &self.allow_write).finish_non_exhaustive()
     }
 }
 
@@ -90,6 +93,13 @@ impl WorkerOptions {
     /// Opens files below a folder, or objects below a URL such as `s3://bucket/prefix`, for every coordinator. It can be given several times.
     pub fn allow(mut self, prefix: impl Into<String>) -> Self {
         self.allow.push(prefix.into());
+        self
+    }
+
+    /// Writes objects below a URL such as `s3://bucket/prefix`, for every coordinator. It can be given several times. This
+    /// does not [allow](Self::allow) to read them.
+    pub fn allow_write(mut self, url: impl Into<String>) -> Self {
+        self.allow_write.push(url.into());
         self
     }
 
@@ -134,6 +144,17 @@ fn normalized(allow: &[String]) -> Result<Vec<String>> {
     allow.iter().map(one).collect()
 }
 
+/// Refuses folders: the files of several workers appear together in object stores alone.
+fn check_urls(allow_write: &[String]) -> Result<()> {
+    let is_url = |prefix: &&String| is_store(prefix) && !prefix.starts_with("http");
+    match allow_write.iter().find(|prefix| !is_url(prefix)) {
+        Some(other) => Err(Error::Setting(format!(
+            "--allow-write {other}: expected the URL of a folder in an object store, such as s3://lake/trips; the coordinator itself writes local files"
+        ))),
+        None => Ok(()),
+    }
+}
+
 impl WorkerServer {
     /// Listens at `HOST:PORT`; port 0 takes a free one.
     ///
@@ -142,6 +163,7 @@ impl WorkerServer {
     /// alone and there is no token.
     pub fn bind(address: &str, options: WorkerOptions) -> Result<Self> {
         let failed = |error: std::io::Error| Error::Io(format!("cannot listen at {address}: {error}"));
+        check_urls(&options.allow_write)?;
         let options = WorkerOptions { allow: normalized(&options.allow)?, ..options };
         if let Some(token) = &options.token {
             bearer(token)?;
@@ -232,14 +254,16 @@ fn worker(
 ) -> datafusion::common::Result<Worker> {
     let threads = options.threads.unwrap_or(1);
     let runtime = lath_parquet::Runtime::builder().threads(threads).build();
-    let access = Access::new(options.allow.clone());
-    let info = WorkerInfo::new(&access, threads);
+    let (access, write_access) = (Access::new(options.allow.clone()), Access::new(options.allow_write.clone()));
+    let info = WorkerInfo::new(&access, &write_access, threads);
     let mut session = Session::builder().runtime(&runtime);
     if let Some(bytes) = options.memory_budget_bytes {
         session = session.memory_budget_bytes(bytes);
     }
     let session = session.build()?;
-    let codec = PlanCodec::new(&runtime).refusing(Arc::new(move |task| access.refusal(task)));
+    let codec = PlanCodec::new(&runtime)
+        .refusing(Arc::new(move |task| access.refusal(task)))
+        .writing(Arc::new(move |url| write_access.write_refusal(url)), options.memory_budget_bytes);
     let token = options.token.as_deref().map(bearer).transpose();
     let token = token.map_err(|error| datafusion::error::DataFusionError::External(Box::new(error)))?;
     let channels = Channels::new(token, authorities, codec.clone(), network);

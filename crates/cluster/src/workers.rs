@@ -44,6 +44,7 @@ struct Worker {
 pub(crate) struct LiveWorker {
     pub(crate) url: Url,
     pub(crate) access: Access,
+    pub(crate) write_access: Access,
     pub(crate) threads: usize,
     /// Differs each time the process is started.
     started: String,
@@ -53,7 +54,7 @@ pub(crate) struct LiveWorker {
 impl LiveWorker {
     /// A worker of eight threads that was never asked.
     pub(crate) fn simulated(url: Url, access: Access) -> Self {
-        Self { url, access, threads: 8, started: String::new() }
+        Self { url, access, write_access: Access::default(), threads: 8, started: String::new() }
     }
 }
 
@@ -105,6 +106,7 @@ impl Workers {
                     live.push(LiveWorker {
                         url: worker.url.clone(),
                         access: Access::new(info.allow),
+                        write_access: Access::new(info.allow_write),
                         threads: info.threads,
                         started: info.started,
                     });

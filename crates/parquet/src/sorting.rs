@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use crate::error::{Error, Result};
 
 /// A column by which the rows of a row group are sorted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SortingColumn {
     /// Dotted path of the leaf column.
     pub path: String,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 
-use super::{Replaces, StoreOptions, Version, WebRequest};
+use super::{Replaces, SentObject, StoreOptions, Version, WebRequest};
 
 /// An object of a store: a type without values.
 #[derive(Debug, Clone)]
@@ -187,6 +187,22 @@ impl Store {
         match self.0 {}
     }
 
+    /// Begins an object that another process makes visible.
+    ///
+    /// # Errors
+    /// None: there is no store.
+    pub fn upload_for_another(&self) -> io::Result<Upload> {
+        match self.0 {}
+    }
+
+    /// The upload of an object whose parts another process has sent.
+    ///
+    /// # Errors
+    /// None: there is no store.
+    pub fn resume_upload(&self, _object: SentObject) -> io::Result<Upload> {
+        match self.0 {}
+    }
+
     /// Begins an object.
     ///
     /// # Errors
@@ -221,6 +237,19 @@ impl Upload {
     /// # Errors
     /// None: there is no object.
     pub fn send_all(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// Sends what is in memory, for another process.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn sent(&mut self) -> io::Result<SentObject> {
+        match self.0 {}
+    }
+
+    /// Lets the parts stay.
+    pub fn leave(self) {
         match self.0 {}
     }
 

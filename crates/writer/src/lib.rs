@@ -46,4 +46,6 @@ pub use options::{
 };
 pub use schema::parquet_schema;
 pub use sort::{MergedBatches, RowOrder, SortOptions, SortedBatches, Sorter, SortingWriter};
-pub use target::{AtomicFile, AtomicFiles, UncommittedFiles, UncommittedWork};
+pub use target::{
+    AtomicFile, AtomicFiles, SentFile, SentFiles, SentObject, UncommittedFiles, UncommittedWork, abort_unfinished,
+};

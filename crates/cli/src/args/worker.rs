@@ -9,14 +9,16 @@ use super::write::parse_size;
 
 pub(super) const HELP: &str = "\
 lath sql --cluster sends a worker parts of queries: it reads files, filters, joins and groups, and returns rows. A worker opens only files
-below the folders and URLs of --allow, with the credentials of its environment. Every client that can connect can read those, so it listens on
-this machine alone unless the variable LATH_CLUSTER_TOKEN or --token-file has a token that the coordinator sends, too. With --tls-certificate and
+below the folders and URLs of --allow, with the credentials of its environment, and writes only objects below the URLs of --allow-write: the files
+of COPY … PARTITIONED BY. Every client that can connect can do the same, so it listens on this machine alone unless the variable LATH_CLUSTER_TOKEN or --token-file has a token that the coordinator sends, too. With --tls-certificate and
 --tls-key, it uses TLS, and its address is https://HOST:PORT. Otherwise rows and tokens travel unencrypted: run workers and coordinators
 within a network that you trust. All have to run the same version.
 
 Examples:
   lath worker --allow /data
   LATH_CLUSTER_TOKEN=secret lath worker --listen 0.0.0.0:9301 --allow s3://lake/trips --memory 8GiB
+
+  LATH_CLUSTER_TOKEN=secret lath worker --listen 0.0.0.0:9301 --allow s3://lake --allow-write s3://lake/copies
 
   LATH_CLUSTER_TOKEN=secret lath worker --listen 0.0.0.0:9301 --allow /data --tls-certificate worker.pem --tls-key worker.key --cluster-ca ca.pem
 
@@ -31,6 +33,9 @@ pub(crate) struct WorkerArgs {
     /// Open files below this folder, or objects below this URL; can be given several times [example: s3://lake/trips]
     #[arg(long, value_name = "FOLDER", required = true)]
     pub(crate) allow: Vec<String>,
+    /// Write files of COPY and INSERT below this URL of an object store; can be given several times [example: s3://lake/copies]
+    #[arg(long, value_name = "URL")]
+    pub(crate) allow_write: Vec<String>,
     /// Answer only coordinators with the token in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

@@ -27,6 +27,7 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Outcome> {
         )));
     }
     let mut options = args.allow.iter().fold(WorkerOptions::new(), WorkerOptions::allow);
+    options = args.allow_write.iter().fold(options, WorkerOptions::allow_write);
     options = token.into_iter().fold(options, WorkerOptions::token);
     if let (Some(certificate), Some(key)) = (&args.tls_certificate, &args.tls_key) {
         options = options.tls(read(certificate)?, read(key)?);

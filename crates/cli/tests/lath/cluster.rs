@@ -92,6 +92,8 @@ fn what_cannot_be_a_worker_or_a_cluster_is_an_error() {
     for (args, code, message) in [
         (vec!["worker"], 2, "--allow"),
         (vec!["worker", "--allow", "/no/such/folder"], 2, "/no/such/folder"),
+        (vec!["worker", "--allow", here, "--allow-write", here], 2, "expected the URL of a folder in an object store"),
+        (vec!["worker", "--allow", here, "--allow-write", "http://host/"], 2, "--allow-write http://host/"),
         (vec!["worker", "--allow", here, "--listen", "here"], 2, "is not an address"),
         (vec!["worker", "--allow", here, "--listen", "0.0.0.0:0"], 2, "LATH_CLUSTER_TOKEN"),
         (vec!["worker", "--allow", here, "--token-file", pem], 2, "a token is one line"),

@@ -1,6 +1,8 @@
 //! Queries on workers answer as in one process.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+#[cfg(unix)]
+mod copies;
 mod faults;
 mod objects;
 #[cfg(unix)]

@@ -14,11 +14,13 @@ use crate::{Workers, text};
 
 /// The prefix that the worker of [`worker`] may open.
 const ALLOW: &str = "LATH_TEST_ALLOW";
+/// The prefix below which it may write, if there is one.
+const ALLOW_WRITE: &str = "LATH_TEST_ALLOW_WRITE";
 /// The workers of [`coordinator`] and the file that it reads, divided by spaces.
 const ADDRESSES: &str = "LATH_TEST_ADDRESSES";
 
 /// A process that ends with this one.
-struct Process {
+pub(crate) struct Process {
     child: Child,
     /// Its first line of output.
     said: String,
@@ -27,9 +29,14 @@ struct Process {
 impl Process {
     /// Starts a test of this program that a variable makes another program.
     fn start(test: &str, variable: &str, value: &str) -> Self {
+        Self::start_in("processes", test, &[(variable, value)])
+    }
+
+    /// As [`start`](Self::start), for a test of a module.
+    pub(crate) fn start_in(module: &str, test: &str, variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([&format!("processes::{test}"), "--exact", "--nocapture", "--test-threads=1"])
-            .env(variable, value)
+            .args([&format!("{module}::{test}"), "--exact", "--nocapture", "--test-threads=1"])
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -44,7 +51,18 @@ impl Process {
         Self::start("worker", ALLOW, allow)
     }
 
-    fn kill(&mut self) {
+    /// A worker that also writes, with other variables for its store.
+    pub(crate) fn writing_worker(allow: &str, allow_write: &str, store: &[(&str, String)]) -> Self {
+        let mut variables: Vec<(&str, &str)> = store.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        variables.extend([(ALLOW, allow), (ALLOW_WRITE, allow_write)]);
+        Self::start_in("processes", "worker", &variables)
+    }
+
+    pub(crate) fn said(&self) -> &str {
+        &self.said
+    }
+
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -63,7 +81,7 @@ impl Drop for Process {
 }
 
 /// Prints a line and waits until the process that has started this one is gone.
-fn say_and_wait(line: &str) {
+pub(crate) fn say_and_wait(line: &str) {
     println!("said: {line}");
     std::io::stdout().flush().unwrap();
     drop(std::io::stdin().read_to_end(&mut Vec::new()));
@@ -73,7 +91,9 @@ fn say_and_wait(line: &str) {
 #[test]
 fn worker() {
     let Ok(allow) = std::env::var(ALLOW) else { return };
-    let server = WorkerServer::bind("127.0.0.1:0", WorkerOptions::new().allow(allow).threads(1)).unwrap();
+    let options = WorkerOptions::new().allow(allow).threads(1);
+    let options = std::env::var(ALLOW_WRITE).into_iter().fold(options, WorkerOptions::allow_write);
+    let server = WorkerServer::bind("127.0.0.1:0", options).unwrap();
     let address = server.address().to_string();
     let _running = server.start();
     say_and_wait(&address);
@@ -93,7 +113,7 @@ fn coordinator() {
     say_and_wait("started");
 }
 
-fn session<'a>(addresses: impl IntoIterator<Item = &'a str>) -> BlockingSession {
+pub(crate) fn session<'a>(addresses: impl IntoIterator<Item = &'a str>) -> BlockingSession {
     let cluster = Cluster::new(addresses, ClusterOptions::new().min_bytes(0)).unwrap();
     let runtime = Runtime::builder().threads(2).build();
     BlockingSession::new(cluster.extend(Session::builder().runtime(&runtime)).build().unwrap()).unwrap()

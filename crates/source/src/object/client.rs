@@ -1,5 +1,6 @@
 //! Sends requests to one store: a bounded number at a time, with retries, and with a check that answers are complete.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
+use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::{
     Attributes, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode,
@@ -22,7 +24,6 @@ use super::runtime::RequestThreads;
 use crate::StoreOptions;
 
 /// A store, and the limits of requests to it.
-#[derive(Debug)]
 pub(super) struct Client {
     store: Arc<dyn ObjectStore>,
     /// The prefix that makes a path a URL.
@@ -32,6 +33,8 @@ pub(super) struct Client {
     threads: Arc<RequestThreads>,
     /// The bucket, if the store is S3.
     bucket: Option<Bucket>,
+    /// This store, if it names the parts of objects.
+    parts: Option<Arc<dyn MultipartStore>>,
 }
 
 type Answer = Result<(Bytes, ObjectMeta), Error>;
@@ -45,7 +48,12 @@ impl Client {
         bucket: Option<Bucket>,
     ) -> Self {
         let in_flight = Arc::new(Semaphore::new(options.requests_in_flight.max(1)));
-        Self { store, base, in_flight, retries: options.retries, threads: Arc::clone(threads), bucket }
+        Self { store, base, in_flight, retries: options.retries, threads: Arc::clone(threads), bucket, parts: None }
+    }
+
+    /// Lets other processes complete uploads.
+    pub(super) fn with_parts(self, parts: Option<Arc<dyn MultipartStore>>) -> Self {
+        Self { parts, ..self }
     }
 
     /// The URL of the store.
@@ -136,6 +144,11 @@ impl Client {
     ) -> Result<Box<dyn MultipartUpload>, Error> {
         let _permit = self.in_flight.acquire().await;
         self.store.put_multipart_opts(path, PutMultipartOptions { attributes, ..PutMultipartOptions::default() }).await
+    }
+
+    /// The store that names the parts of objects, if it does.
+    pub(super) fn parts(&self) -> Option<Arc<dyn MultipartStore>> {
+        self.parts.clone()
     }
 
     /// Sends a part.
@@ -255,6 +268,12 @@ impl Client {
 
     pub(super) fn explain(&self, path: &Path, error: Error) -> io::Error {
         failure::explain(&self.url(path), error)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base", &self.base).finish_non_exhaustive()
     }
 }
 

@@ -8,6 +8,7 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
+use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
@@ -18,7 +19,7 @@ use super::late::S3Connector;
 use super::unfinished::UnfinishedUpload;
 use super::upload::{PART_BYTES, Upload};
 use super::{Connections, ObjectFile, unfinished, version};
-use crate::{GrantedAccess, Replaces, S3Access, S3Keys, StoreOptions, Version};
+use crate::{GrantedAccess, Replaces, S3Access, S3Keys, SentObject, StoreOptions, Version};
 
 /// The schemes of URLs, in lower case.
 const SCHEMES: [&str; 10] = ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https"];
@@ -76,8 +77,8 @@ impl Store {
             variables: variables(&scheme),
         };
         let client = connections.client(configuration, |threads| {
-            let (store, bucket) = build(&scheme, authority, options, access.as_deref())?;
-            Ok(Client::new(store, base.into(), options, threads, bucket))
+            let BuiltStore { store, parts, bucket } = build(&scheme, authority, options, access.as_deref())?;
+            Ok(Client::new(store, base.into(), options, threads, bucket).with_parts(parts))
         })?;
         Ok(Self { client, key: key.to_owned(), is_web })
     }
@@ -129,6 +130,28 @@ impl Store {
     /// [`io::ErrorKind::Unsupported`] for a web server, [`io::ErrorKind::InvalidInput`] if the URL has no path of an object,
     /// [`io::ErrorKind::AlreadyExists`] if there is an object that must not be replaced; if the request that finds it out fails.
     pub fn upload(&self, replaces: Replaces) -> io::Result<Upload> {
+        Upload::begin(&self.client, self.written_path()?, replaces, PART_BYTES)
+    }
+
+    /// Begins an object that another process makes visible; see [`Upload::sent`].
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] for a web server, [`io::ErrorKind::InvalidInput`] if the URL has no path of an object.
+    pub fn upload_for_another(&self) -> io::Result<Upload> {
+        Upload::begin_named(&self.client, self.written_path()?, PART_BYTES)
+    }
+
+    /// The upload of an object whose parts another process has sent. Its name has to be new: if the answer to the commit is lost, an object of
+    /// this length is taken for it.
+    ///
+    /// # Errors
+    /// As [`Store::upload_for_another`].
+    pub fn resume_upload(&self, object: SentObject) -> io::Result<Upload> {
+        Upload::resume(&self.client, self.written_path()?, object, PART_BYTES)
+    }
+
+    /// The path of an object that can be written.
+    fn written_path(&self) -> io::Result<Path> {
         if self.is_web {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -138,7 +161,7 @@ impl Store {
         if self.key.is_empty() || self.key.ends_with('/') {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of the object is missing"));
         }
-        Upload::begin(&self.client, self.path(&self.key)?, replaces, PART_BYTES)
+        self.path(&self.key)
     }
 
     /// Writes an object by one request, so that the store compares what it replaces.
@@ -280,12 +303,21 @@ fn s3_builder(bucket: &str, access: Option<&S3Access>) -> AmazonS3Builder {
     }
 }
 
-fn build(
-    scheme: &str,
-    authority: &str,
-    options: &StoreOptions,
-    access: Option<&S3Access>,
-) -> io::Result<(Arc<dyn ObjectStore>, Option<Bucket>)> {
+/// A store, as the traits that it has.
+struct BuiltStore {
+    store: Arc<dyn ObjectStore>,
+    parts: Option<Arc<dyn MultipartStore>>,
+    bucket: Option<Bucket>,
+}
+
+impl BuiltStore {
+    fn with_parts<S: ObjectStore + MultipartStore>(store: S) -> Self {
+        let store = Arc::new(store);
+        Self { parts: Some(Arc::clone(&store) as _), store, bucket: None }
+    }
+}
+
+fn build(scheme: &str, authority: &str, options: &StoreOptions, access: Option<&S3Access>) -> io::Result<BuiltStore> {
     let failed = |error: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());
     let retry = RetryConfig {
         backoff: BackoffConfig {
@@ -301,7 +333,7 @@ fn build(
         .with_connect_timeout(options.timeout.min(Duration::from_secs(5)))
         .with_pool_max_idle_per_host(options.requests_in_flight);
     let url = format!("{scheme}://{authority}");
-    let store: Arc<dyn ObjectStore> = match scheme {
+    Ok(match scheme {
         "s3" | "s3a" => {
             let mut builder = s3_builder(authority, access);
             let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]
@@ -315,44 +347,27 @@ fn build(
             let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
             let store = builder.build().map_err(failed)?;
             let bucket = Bucket::new(store.clone(), region, options.clone());
-            return Ok((Arc::new(store), Some(bucket)));
+            BuiltStore { bucket: Some(bucket), ..BuiltStore::with_parts(store) }
         }
         "gs" => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(authority);
             let is_plain = is_plain("GOOGLE_BASE_URL", builder.get_config_value(&GoogleConfigKey::BaseUrl))?;
-            Arc::new(
-                builder
-                    .with_client_options(client.with_allow_http(is_plain))
-                    .with_retry(retry)
-                    .build()
-                    .map_err(failed)?,
-            )
+            let builder = builder.with_client_options(client.with_allow_http(is_plain)).with_retry(retry);
+            BuiltStore::with_parts(builder.build().map_err(failed)?)
         }
         "http" | "https" => {
             let client = client.with_allow_http(scheme == "http");
-            Arc::new(
-                HttpBuilder::new()
-                    .with_url(url)
-                    .with_client_options(client)
-                    .with_retry(retry)
-                    .build()
-                    .map_err(failed)?,
-            )
+            let builder = HttpBuilder::new().with_url(url).with_client_options(client).with_retry(retry);
+            BuiltStore { store: Arc::new(builder.build().map_err(failed)?), parts: None, bucket: None }
         }
         _ => {
             let builder = MicrosoftAzureBuilder::from_env().with_url(url);
             let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
             let is_plain = is_plain("AZURE_STORAGE_ENDPOINT", endpoint)?;
-            Arc::new(
-                builder
-                    .with_client_options(client.with_allow_http(is_plain))
-                    .with_retry(retry)
-                    .build()
-                    .map_err(failed)?,
-            )
+            let builder = builder.with_client_options(client.with_allow_http(is_plain)).with_retry(retry);
+            BuiltStore::with_parts(builder.build().map_err(failed)?)
         }
-    };
-    Ok((store, None))
+    })
 }
 
 /// Whether an endpoint that was configured is reached without TLS.

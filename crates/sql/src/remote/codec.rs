@@ -27,23 +27,26 @@ use prost::Message;
 use super::functions::Functions;
 use super::hot_rows::HotRows;
 use super::scan::FileRefusal;
+use super::write_part::{WritePartNode, WriteRule};
 use crate::memory::{plain_sort, sort_of_views};
 use crate::rewrite::{barrier_columns, with_barrier};
 use crate::scan::{FieldProjection, LathSource};
 use crate::session::Session;
+use crate::write::WritePartExec;
 
 /// Writes and reads what Lath adds to DataFusion's plans: scans, operators and functions.
 #[derive(Clone)]
 pub struct PlanCodec {
     functions: Functions,
-    runtime: Runtime,
+    pub(super) runtime: Runtime,
     refusal: Option<FileRefusal>,
+    pub(super) writing: Option<WriteRule>,
 }
 
 impl PlanCodec {
     /// Creates a codec whose scans read on a runtime.
     pub fn new(runtime: &Runtime) -> Self {
-        Self { functions: Functions::of(&Session::new()), runtime: runtime.clone(), refusal: None }
+        Self { functions: Functions::of(&Session::new()), runtime: runtime.clone(), refusal: None, writing: None }
     }
 
     /// Reads no plan with a file for which `refusal` returns a reason.
@@ -177,14 +180,14 @@ impl PlanCodec {
     }
 }
 
-fn schema(written: Option<&protobuf::Schema>) -> Result<SchemaRef> {
+pub(super) fn schema(written: Option<&protobuf::Schema>) -> Result<SchemaRef> {
     match written {
         Some(written) => Ok(Arc::new(written.try_into()?)),
-        None => internal_err!("a scan without schema"),
+        None => internal_err!("an operator without schema"),
     }
 }
 
-fn unreadable(error: impl fmt::Display) -> DataFusionError {
+pub(super) fn unreadable(error: impl fmt::Display) -> DataFusionError {
     plan_datafusion_err!("a plan for another process cannot be written or read: {error}")
 }
 
@@ -217,6 +220,7 @@ impl PhysicalExtensionCodec for PlanCodec {
                 Ok(DataSourceExec::from_data_source(rows))
             }
             (Some(Node::PlainSort(sort)), [input]) => Self::sort(sort, input, &context, converter),
+            (Some(Node::WritePart(part)), [input]) => self.part(part, input),
             _ => internal_err!("an operator of an unknown kind, or with {} inputs", inputs.len()),
         }
     }
@@ -242,6 +246,8 @@ impl PhysicalExtensionCodec for PlanCodec {
             Node::Barrier(BarrierNode { all, start: number(columns.start), end: number(columns.end) })
         } else if let Some(sort) = sort_of_views(&plan) {
             Node::PlainSort(self.sort_node(sort, converter)?)
+        } else if let Some(part) = plan.downcast_ref::<WritePartExec>() {
+            Node::WritePart(Self::part_node(part.files())?)
         } else {
             return plan_err!("{} cannot run in another process", plan.name());
         };
@@ -286,7 +292,7 @@ impl fmt::Debug for PlanCodec {
 /// A node of a plan that DataFusion does not write.
 #[derive(Clone, PartialEq, Message)]
 struct PlanNode {
-    #[prost(oneof = "Node", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5")]
     node: Option<Node>,
 }
 
@@ -301,6 +307,8 @@ enum Node {
     PlainSort(PlainSortNode),
     #[prost(message, tag = "4")]
     HotRows(HotRowsNode),
+    #[prost(message, tag = "5")]
+    WritePart(WritePartNode),
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -25,6 +25,7 @@ use super::hot_rows::HotRows;
 use super::scan::RemoteScan;
 use crate::memory::sort_of_views;
 use crate::rewrite::barrier_columns;
+use crate::write::WritePartExec;
 
 /// Whether another process can run an operator, apart from its inputs.
 pub fn can_travel(plan: &Arc<dyn ExecutionPlan>, codec: &PlanCodec) -> bool {
@@ -60,6 +61,7 @@ fn is_known(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<UnnestExec>()
         || barrier_columns(plan).is_some()
         || sort_of_views(plan).is_some()
+        || plan.is::<WritePartExec>()
         || RemoteScan::of(plan).is_some()
         || HotRows::in_plan(plan).is_some()
 }

@@ -1,6 +1,7 @@
 //! Writes one file for each value of the partition columns.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
@@ -8,7 +9,7 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::partition::partition;
 use arrow_schema::{DataType, SchemaRef};
 use lath_parquet::{Error, ExactType, Result, partition_directory, text_partition_directory};
-use lath_writer::{AtomicFiles, UncommittedFiles};
+use lath_writer::AtomicFiles;
 
 use super::file::{FileFormat, FileWriter};
 
@@ -17,35 +18,45 @@ const MAX_NAME_BYTES: usize = 255;
 
 /// Writes rows that come partition by partition, or one file if there are no partition columns.
 pub(super) struct PartitionedFiles {
-    files: AtomicFiles,
-    /// The subfolder of all files.
-    below: PathBuf,
-    /// Whether the folder is new, and needs a file even without rows.
-    is_new: bool,
-    /// The name of every file.
-    name: String,
+    place: FilePlace,
     schema: SchemaRef,
     file_schema: SchemaRef,
     of_file: Vec<usize>,
     partition_by: Vec<usize>,
     format: FileFormat,
     open: Option<Open>,
+    /// The directories of finished files, and their numbers of rows.
+    row_counts: HashMap<PathBuf, u64>,
+}
+
+/// The place of files.
+pub(super) struct FilePlace {
+    pub(super) files: AtomicFiles,
+    /// The subfolder of all files.
+    pub(super) below: PathBuf,
+    /// The name of every file.
+    pub(super) name: String,
+    /// Whether the folder is new, and needs a file even without rows.
+    pub(super) is_new: bool,
 }
 
 struct Open {
     directory: PathBuf,
+    row_count: u64,
     writer: FileWriter,
+}
+
+/// A new name for files of a format.
+pub(super) fn new_name(format: &FileFormat) -> String {
+    format!("part-{:016x}.{}", fastrand::u64(..), format.extension())
 }
 
 impl PartitionedFiles {
     pub(super) fn begin(
-        folder: &Path,
-        below: PathBuf,
-        is_new: bool,
+        place: FilePlace,
         schema: &SchemaRef,
         partition_by: &[String],
         format: FileFormat,
-        uncommitted: &UncommittedFiles,
     ) -> Result<Self> {
         let invalid = |error: arrow_schema::ArrowError| Error::Invalid { what: error.to_string() };
         let partition_by = partition_by.iter().map(|name| schema.index_of(name).map_err(invalid));
@@ -65,18 +76,15 @@ impl PartitionedFiles {
             }
         }
         let of_file: Vec<usize> = (0..schema.fields().len()).filter(|at| !partition_by.contains(at)).collect();
-        let name = format!("part-{:016x}.{}", fastrand::u64(..), format.extension());
         let mut files = Self {
-            files: AtomicFiles::create_with(folder, &name, uncommitted)?.new_names(),
-            below,
-            is_new,
-            name,
+            place,
             schema: Arc::clone(schema),
             file_schema: Arc::new(schema.project(&of_file).map_err(invalid)?),
             of_file,
             partition_by,
             format,
             open: None,
+            row_counts: HashMap::new(),
         };
         if files.partition_by.is_empty() {
             files.turn_to(PathBuf::new())?;
@@ -103,16 +111,19 @@ impl PartitionedFiles {
     }
 
     /// Finishes all files and gives them their final names.
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(super) fn finish(self) -> Result<()> {
+        self.finished()?.0.commit()
+    }
+
+    /// Finishes all files, and returns the numbers of their rows by their directories.
+    pub(super) fn finished(mut self) -> Result<(AtomicFiles, HashMap<PathBuf, u64>)> {
         // Without rows, a file without rows says which columns there would be.
-        if self.open.is_none() && self.is_new {
+        if self.open.is_none() && self.place.is_new {
             let directory = self.null_directory()?;
             self.turn_to(directory)?;
         }
-        if let Some(open) = self.open.take() {
-            open.writer.commit()?;
-        }
-        self.files.commit()
+        self.close()?;
+        Ok((self.place.files, self.row_counts))
     }
 
     /// The directory of rows that are null in all columns to partition by.
@@ -123,9 +134,21 @@ impl PartitionedFiles {
 
     fn append(&mut self, rows: &RecordBatch) -> Result<()> {
         match &mut self.open {
-            Some(open) => open.writer.write(rows),
+            Some(open) => {
+                open.row_count += rows.num_rows() as u64;
+                open.writer.write(rows)
+            }
             None => Ok(()),
         }
+    }
+
+    /// Finishes the open file.
+    fn close(&mut self) -> Result<()> {
+        if let Some(open) = self.open.take() {
+            open.writer.commit()?;
+            self.row_counts.insert(open.directory, open.row_count);
+        }
+        Ok(())
     }
 
     /// Finishes the open file and begins the file of another partition.
@@ -133,13 +156,11 @@ impl PartitionedFiles {
         if self.open.as_ref().is_some_and(|open| open.directory == directory) {
             return Ok(());
         }
-        if let Some(open) = self.open.take() {
-            open.writer.commit()?;
-        }
+        self.close()?;
         // Rows of one partition come together, so each file is begun once.
-        let file = self.files.file(self.below.join(&directory).join(&self.name))?;
+        let file = self.place.files.file(self.place.below.join(&directory).join(&self.place.name))?;
         let writer = FileWriter::begin(file, &self.file_schema, &self.format)?;
-        self.open = Some(Open { directory, writer });
+        self.open = Some(Open { directory, row_count: 0, writer });
         Ok(())
     }
 }

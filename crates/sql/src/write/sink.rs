@@ -16,12 +16,12 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
 use futures_util::StreamExt;
 use lath_parquet::{Error, FolderFormat, SortingColumn};
-use lath_writer::{AtomicFile, SortOptions, Sorter, UncommittedFiles};
+use lath_writer::{AtomicFile, AtomicFiles, SortOptions, Sorter, UncommittedFiles};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::file::{FileFormat, FileWriter};
 use super::options::WriteSettings;
-use super::partitioned::PartitionedFiles;
+use super::partitioned::{FilePlace, PartitionedFiles, new_name};
 use crate::error::external;
 use crate::local_path::{has_objects, local_path};
 
@@ -63,23 +63,23 @@ pub(crate) fn file_sink(
 }
 
 #[derive(Debug)]
-struct FileSink {
-    work: Work,
+pub(super) struct FileSink {
+    pub(super) work: Work,
 }
 
 /// The files to write, and their format.
 #[derive(Debug, Clone)]
-struct Work {
-    schema: SchemaRef,
-    destination: Destination,
-    partition_by: Vec<String>,
-    format: FileFormat,
-    sort_options: SortOptions,
-    uncommitted: UncommittedFiles,
+pub(super) struct Work {
+    pub(super) schema: SchemaRef,
+    pub(super) destination: Destination,
+    pub(super) partition_by: Vec<String>,
+    pub(super) format: FileFormat,
+    pub(super) sort_options: SortOptions,
+    pub(super) uncommitted: UncommittedFiles,
 }
 
 /// A message to the writer's thread.
-enum Message {
+pub(super) enum Message {
     Rows(RecordBatch),
     /// The end of the rows. Without it, the written files are removed.
     End,
@@ -91,17 +91,25 @@ impl DataSink for FileSink {
         &self.work.schema
     }
 
-    async fn write_all(&self, mut data: SendableRecordBatchStream, _: &Arc<TaskContext>) -> Result<u64> {
-        let (sender, receiver) = channel(BATCHES_IN_FLIGHT);
+    async fn write_all(&self, data: SendableRecordBatchStream, _: &Arc<TaskContext>) -> Result<u64> {
         let work = self.work.clone();
-        let writing = tokio::task::spawn_blocking(move || work.write(receiver));
-        let sent = send_all(&mut data, &sender).await;
-        drop(sender);
-        // When the writer has ended, an unfinished file has been removed.
-        let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
-        sent?;
-        written.map_err(external)
+        on_writer_thread(data, move |rows| work.write(rows)).await
     }
+}
+
+/// Passes rows to a writer on another thread, and returns its result.
+pub(super) async fn on_writer_thread<T: Send + 'static>(
+    mut data: SendableRecordBatchStream,
+    write: impl FnOnce(Receiver<Message>) -> lath_parquet::Result<T> + Send + 'static,
+) -> Result<T> {
+    let (sender, receiver) = channel(BATCHES_IN_FLIGHT);
+    let writing = tokio::task::spawn_blocking(move || write(receiver));
+    let sent = send_all(&mut data, &sender).await;
+    drop(sender);
+    // When the writer has ended, an unfinished file has been removed.
+    let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    sent?;
+    written.map_err(external)
 }
 
 /// Sends all rows to the writer. A writer that has stopped itself returns why.
@@ -154,7 +162,7 @@ impl Work {
     }
 
     /// Checks a destination in an object store, which takes requests.
-    fn check_store(&self) -> lath_parquet::Result<()> {
+    pub(super) fn check_store(&self) -> lath_parquet::Result<()> {
         let (Destination::File { path, .. } | Destination::NewFolder { path } | Destination::Folder { path }) =
             &self.destination;
         let Some(url) = path.to_str().filter(|url| local_path(url).is_none()) else { return Ok(()) };
@@ -173,19 +181,27 @@ impl Work {
 
     /// Writes the received rows and returns their number.
     fn write(self, mut rows: Receiver<Message>) -> lath_parquet::Result<u64> {
-        let keys = self.sort_keys();
         let mut files = self.begin()?;
-        let count = if keys.is_empty() {
-            receive(&mut rows, |batch| files.write(&batch))?
-        } else {
-            let mut sorter = Sorter::new(&self.schema, &keys, self.sort_options)?;
-            let count = receive(&mut rows, |batch| sorter.push(batch))?;
-            for batch in sorter.finish()? {
-                files.write(&batch?)?;
-            }
-            count
-        };
+        let count = self.write_sorted(&mut rows, |batch| files.write(batch))?;
         files.finish()?;
+        Ok(count)
+    }
+
+    /// Passes the received rows to `write` in the order of the files, and returns their number.
+    pub(super) fn write_sorted(
+        &self,
+        rows: &mut Receiver<Message>,
+        mut write: impl FnMut(&RecordBatch) -> lath_parquet::Result<()>,
+    ) -> lath_parquet::Result<u64> {
+        let keys = self.sort_keys();
+        if keys.is_empty() {
+            return receive(rows, |batch| write(&batch));
+        }
+        let mut sorter = Sorter::new(&self.schema, &keys, self.sort_options.clone())?;
+        let count = receive(rows, |batch| sorter.push(batch))?;
+        for batch in sorter.finish()? {
+            write(&batch?)?;
+        }
         Ok(count)
     }
 
@@ -198,6 +214,7 @@ impl Work {
     fn begin(&self) -> lath_parquet::Result<Files> {
         self.check_store()?;
         let is_new = matches!(self.destination, Destination::NewFolder { .. });
+        let name = new_name(&self.format);
         let (folder, below) = match &self.destination {
             Destination::File { path, may_replace } => {
                 let create = if *may_replace { AtomicFile::create_with } else { AtomicFile::create_new_with };
@@ -210,23 +227,32 @@ impl Work {
             }
             // The folder gets its final name when it is complete.
             Destination::NewFolder { path } => {
-                let name = path.file_name().map(PathBuf::from).ok_or_else(|| Error::Invalid {
+                let folder = path.file_name().map(PathBuf::from).ok_or_else(|| Error::Invalid {
                     what: format!("{} is not the name of a folder", path.display()),
                 })?;
-                (path.parent().unwrap_or(Path::new("")).to_owned(), name)
+                (path.parent().unwrap_or(Path::new("")).to_owned(), folder)
             }
             Destination::Folder { path } => (path.clone(), PathBuf::new()),
         };
-        let files = PartitionedFiles::begin(
-            &folder,
-            below,
-            is_new,
+        let files = AtomicFiles::create_with(folder, &name, &self.uncommitted)?.new_names();
+        let place = FilePlace { files, below, name, is_new };
+        Ok(Files::Several(Box::new(PartitionedFiles::begin(
+            place,
             &self.schema,
             &self.partition_by,
             self.format.clone(),
-            &self.uncommitted,
-        )?;
-        Ok(Files::Several(Box::new(files)))
+        )?)))
+    }
+
+    /// The URL of the folder, if the files are written to one in an object store.
+    #[cfg(feature = "remote")]
+    pub(super) fn folder_url(&self) -> Option<&str> {
+        match &self.destination {
+            Destination::File { .. } => None,
+            Destination::NewFolder { path } | Destination::Folder { path } => {
+                path.to_str().filter(|url| local_path(url).is_none())
+            }
+        }
     }
 }
 

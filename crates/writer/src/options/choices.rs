@@ -1,12 +1,13 @@
 //! Values of options.
 
 use lath_format::{CompressionCodec, Encoding};
+use serde::{Deserialize, Serialize};
 
 /// Compression of pages.
 ///
 /// <https://github.com/apache/parquet-format/blob/master/Compression.md>
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Codec {
     /// No compression.
     Uncompressed,
@@ -66,7 +67,7 @@ impl Codec {
 ///
 /// <https://parquet.apache.org/docs/file-format/data-pages/encodings/>
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ValueEncoding {
     /// PLAIN, for every type.
     Plain,
@@ -108,7 +109,7 @@ impl ValueEncoding {
 /// The layout of data pages.
 ///
 /// <https://parquet.apache.org/docs/file-format/data-pages/>
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PageVersion {
     /// Levels and values are compressed together; every reader knows it.
     V1,
@@ -117,7 +118,7 @@ pub enum PageVersion {
 }
 
 /// Level of detail of statistics: minima, maxima and null counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StatisticsLevel {
     /// No statistics.
     None,
@@ -128,7 +129,7 @@ pub enum StatisticsLevel {
 }
 
 /// Size of a Bloom filter.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum BloomFilter {
     /// As large as needed for this false positive rate with the counted distinct values.
     FalsePositiveRate(f64),

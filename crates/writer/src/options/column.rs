@@ -1,11 +1,12 @@
 use bytes::Bytes;
 use lath_parquet::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 use super::segments::Segments;
-use super::{BloomFilter, Codec, PageVersion, StatisticsLevel, ValueEncoding};
+use super::{BloomFilter, Codec, PageVersion, StatisticsLevel, ValueEncoding, serialized};
 
 /// Options of one column, or of all: options that are not set are inherited or have their defaults.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnOptions {
     pub(super) encoding: Option<ValueEncoding>,
     pub(super) codec: Option<Codec>,
@@ -14,6 +15,7 @@ pub struct ColumnOptions {
     pub(super) page_version: Option<PageVersion>,
     pub(super) page_rows: Option<usize>,
     pub(super) page_bytes: Option<usize>,
+    #[serde(with = "serialized::nested")]
     pub(super) bloom_filter: Option<Option<BloomFilter>>,
     statistics: Option<StatisticsLevel>,
     statistics_bytes: Option<usize>,
@@ -23,6 +25,7 @@ pub struct ColumnOptions {
     total_order: Option<bool>,
     preview_encodings: Option<bool>,
     /// The key-value metadata of column chunks, a list in Thrift's compact protocol.
+    #[serde(with = "serialized::bytes")]
     pub(super) key_values: Option<Bytes>,
 }
 

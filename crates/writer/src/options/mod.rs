@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 use lath_parquet::internal::threads_or_cores;
 use lath_parquet::{Error, Result, SortingColumn};
+use serde::{Deserialize, Serialize};
 
 /// Options of writing a file. Every option has a documented default; an option of a column overrides the option of all columns.
 ///
@@ -31,7 +32,8 @@ use lath_parquet::{Error, Result, SortingColumn};
 ///     .column("id", ColumnOptions::new().bloom_filter(BloomFilter::DEFAULT))
 ///     .column("price.amount", ColumnOptions::new().encoding(ValueEncoding::ByteStreamSplit).dictionary(false));
 /// ```
-#[derive(Debug, Clone, Default)]
+/// Another process of the same version can be sent them, as `serde` writes them, without the [schema](Self::inherits_schema) of another file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct WriteOptions {
     all: ColumnOptions,
     columns: BTreeMap<String, ColumnOptions>,
@@ -39,6 +41,7 @@ pub struct WriteOptions {
     inherited: BTreeMap<String, Vec<ColumnOptions>>,
     row_group_rows: Option<usize>,
     inherited_row_group_rows: Option<usize>,
+    #[serde(skip)]
     inherited_schema: Option<InheritedSchema>,
     row_group_bytes: Option<usize>,
     sorting_columns: Vec<SortingColumn>,
@@ -49,6 +52,7 @@ pub struct WriteOptions {
     created_by: Option<String>,
     threads: Option<usize>,
     memory_budget_bytes: Option<usize>,
+    #[serde(skip)]
     segments: Segments,
 }
 
@@ -202,6 +206,11 @@ impl WriteOptions {
 
     pub(crate) fn inherited_schema(&self) -> Option<&InheritedSchema> {
         self.inherited_schema.as_ref()
+    }
+
+    /// Whether another file's name of the schema, and its Arrow schema, are written: see [`inherit`](Self::inherit).
+    pub fn inherits_schema(&self) -> bool {
+        self.inherited_schema.is_some()
     }
 
     /// The columns of [`sorting_columns`](Self::sorting_columns).

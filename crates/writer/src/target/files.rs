@@ -21,11 +21,11 @@ use super::{AtomicFile, store_url};
 /// the objects.
 #[derive(Debug)]
 pub struct AtomicFiles {
-    place: Place,
+    pub(super) place: Place,
 }
 
 #[derive(Debug)]
-enum Place {
+pub(super) enum Place {
     Local(LocalFiles),
     Store(AtomicObjects),
 }

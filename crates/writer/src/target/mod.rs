@@ -5,6 +5,7 @@ mod folder;
 mod local_files;
 mod objects;
 mod parallel;
+mod sent_files;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -20,8 +21,10 @@ use lath_parquet::{DatasetOptions, Error, Result};
 use lath_source::{Replaces, Store, Upload, Version, is_store};
 
 pub use files::AtomicFiles;
+pub use sent_files::{SentFile, SentFiles, SentObject, abort_unfinished};
 pub use uncommitted::{UncommittedFiles, UncommittedWork};
 
+use self::files::Place;
 use self::folder::Folder;
 use self::objects::HeldUploads;
 use self::uncommitted::{BegunOutput, Entry};

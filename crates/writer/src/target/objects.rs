@@ -8,13 +8,14 @@
 //! | the process is killed before `commit` | nothing, but the store keeps the parts until they are deleted by a rule of the bucket |
 //! | the process is killed within `commit` | some of the objects |
 
+use std::io;
 use std::mem;
 use std::path::{Component, Path};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lath_parquet::{DatasetOptions, Error, Result};
-use lath_source::{Replaces, Store, Upload};
+use lath_source::{Replaces, SentObject, Store, Upload};
 
 use super::parallel::in_parallel;
 use super::uncommitted::{BegunOutput, Entry, UncommittedFiles};
@@ -37,6 +38,8 @@ pub(super) struct AtomicObjects {
     /// Deletes the written objects unless all are written.
     entry: Entry,
     are_new: bool,
+    /// Whether another process completes them.
+    are_for_another: bool,
 }
 
 /// Finished uploads that wait for the commit.
@@ -51,11 +54,11 @@ struct UploadQueue {
 }
 
 #[derive(Debug)]
-struct HeldUpload {
+pub(super) struct HeldUpload {
     entry: Entry,
-    upload: Upload,
+    pub(super) upload: Upload,
     store: Store,
-    name: Arc<str>,
+    pub(super) name: Arc<str>,
 }
 
 impl AtomicObjects {
@@ -64,15 +67,45 @@ impl AtomicObjects {
         let written = WrittenObjects::default();
         let (entry, ()) = uncommitted.begin(|| Ok((BegunOutput::Written(written.clone()), ())))?;
         let (url, uncommitted) = (url.trim_end_matches('/').to_owned(), uncommitted.clone());
-        Ok(Self { store, url, uncommitted, held: HeldUploads::default(), written, entry, are_new: false })
+        let held = HeldUploads::default();
+        Ok(Self { store, url, uncommitted, held, written, entry, are_new: false, are_for_another: false })
     }
 
     pub(super) fn new_names(self) -> Self {
         Self { are_new: true, ..self }
     }
 
+    pub(super) fn for_another(self) -> Self {
+        Self { are_for_another: true, ..self }
+    }
+
     /// Begins an object. Finishing it only sends it.
     pub(super) fn file(&self, path: &Path) -> Result<AtomicFile> {
+        let (entry, upload, store, name) = self.begin(path, |store| match self.are_for_another {
+            true => store.upload_for_another(),
+            false => store.upload(Replaces::Any),
+        })?;
+        Ok(AtomicFile { sink: Sink::Held { entry, upload, store, held: self.held.clone() }, name })
+    }
+
+    /// Adds an object whose parts another process has sent.
+    pub(super) fn adopt(&self, path: &Path, object: SentObject) -> Result<()> {
+        let (entry, upload, store, name) = self.begin(path, |store| store.resume_upload(object))?;
+        self.held.lock().uploads.push(HeldUpload { entry, upload, store, name });
+        Ok(())
+    }
+
+    /// The URL of the folder, and the finished objects.
+    pub(super) fn into_held(self) -> (String, Vec<HeldUpload>) {
+        let uploads = mem::take(&mut self.held.lock().uploads);
+        (self.url, uploads)
+    }
+
+    fn begin(
+        &self,
+        path: &Path,
+        upload: impl FnOnce(&Store) -> io::Result<Upload>,
+    ) -> Result<(Entry, Upload, Store, Arc<str>)> {
         let parts: Option<Vec<&str>> = path
             .components()
             .map(|part| match part {
@@ -88,10 +121,10 @@ impl AtomicObjects {
         let folder = self.store.key().trim_end_matches('/');
         let store = self.store.sibling(&if folder.is_empty() { below } else { format!("{folder}/{below}") });
         let (entry, upload) = self.uncommitted.begin(|| {
-            let upload = store.upload(Replaces::Any).map_err(|error| located(Error::io("create", error), &name))?;
+            let upload = upload(&store).map_err(|error| located(Error::io("create", error), &name))?;
             Ok((BegunOutput::Object(upload.abort_handle()), upload))
         })?;
-        Ok(AtomicFile { sink: Sink::Held { entry, upload, store, held: self.held.clone() }, name })
+        Ok((entry, upload, store, name))
     }
 
     /// Makes all finished objects visible.

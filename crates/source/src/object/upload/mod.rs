@@ -8,7 +8,10 @@
 //! | the process is killed | nothing, but the store keeps the parts until they are deleted by a rule of the bucket |
 //!
 //! Every object has a unique text in its metadata. If a store's answer is lost or is an error, the object says whether it was written.
+//!
+//! A process can also leave the last step to another one: it passes the store's names of the upload and its parts on ([`Upload::sent`]).
 
+mod named;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +25,10 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use object_store::path::Path;
-use object_store::{Attribute, Attributes, Error, MultipartUpload, PutMode, PutPayload, UpdateVersion};
+use object_store::{Attribute, Attributes, Error, MultipartUpload, ObjectMeta, PutMode, PutPayload, UpdateVersion};
 use tokio::sync::Mutex;
 
+use self::named::NamedParts;
 use super::client::Client;
 use super::{failure, quoted, version};
 use crate::{Replaces, Version};
@@ -70,7 +74,8 @@ pub struct UploadAbort {
 struct Object {
     client: Arc<Client>,
     path: Path,
-    token: String,
+    /// The unique text in its metadata; `None` if the parts have names, because stores take no metadata with those.
+    token: Option<String>,
     parts: Mutex<Parts>,
 }
 
@@ -78,8 +83,20 @@ enum Parts {
     /// Nothing was sent.
     None,
     Begun(Box<dyn MultipartUpload>),
-    /// Committed or aborted.
+    /// Another process can complete them, too.
+    Named(NamedParts),
+    /// Committed, aborted, or left to another process.
     Ended,
+}
+
+impl Parts {
+    fn upload(&mut self) -> Option<&mut dyn MultipartUpload> {
+        match self {
+            Self::Begun(upload) => Some(&mut **upload),
+            Self::Named(upload) => Some(upload),
+            Self::None | Self::Ended => None,
+        }
+    }
 }
 
 impl Upload {
@@ -87,8 +104,21 @@ impl Upload {
     pub(super) fn begin(client: &Arc<Client>, path: Path, replaces: Replaces, part_bytes: usize) -> io::Result<Self> {
         // Two hashes with random keys.
         let token = [(); 2].map(|()| format!("{:016x}", RandomState::new().hash_one(path.as_ref()))).concat();
-        let shared = Object { client: Arc::clone(client), path, token, parts: Mutex::new(Parts::None) };
-        let mut upload = Self {
+        let mut upload = Self::new(client, path, Some(token), replaces, part_bytes, Parts::None);
+        upload.check_replaced()?;
+        Ok(upload)
+    }
+
+    fn new(
+        client: &Arc<Client>,
+        path: Path,
+        token: Option<String>,
+        replaces: Replaces,
+        part_bytes: usize,
+        parts: Parts,
+    ) -> Self {
+        let shared = Object { client: Arc::clone(client), path, token, parts: Mutex::new(parts) };
+        Self {
             shared: Arc::new(shared),
             replaces,
             replaced: None,
@@ -97,9 +127,7 @@ impl Upload {
             part_count: 0,
             len: 0,
             sent: VecDeque::new(),
-        };
-        upload.check_replaced()?;
-        Ok(upload)
+        }
     }
 
     /// Deletes what was sent, from another thread. A commit that has begun is waited for, and stays.
@@ -196,14 +224,10 @@ impl Upload {
         let shared = Arc::clone(&self.shared);
         let completed = self.shared.client.wait(async move {
             let mut parts = shared.parts.lock().await;
-            match &mut *parts {
-                Parts::Begun(upload) => {
-                    let completed = upload.complete().await?;
-                    *parts = Parts::Ended;
-                    Ok(Some(completed))
-                }
-                Parts::None | Parts::Ended => Ok(None),
-            }
+            let Some(upload) = parts.upload() else { return Ok(None) };
+            let completed = upload.complete().await?;
+            *parts = Parts::Ended;
+            Ok(Some(completed))
         })?;
         match completed {
             Ok(None) => Err(aborted()),
@@ -215,10 +239,16 @@ impl Upload {
     /// The version of the object if it was written in spite of an error: the answer may have been lost, and the request repeated.
     fn written_after_all(&self, error: Error) -> io::Result<Version> {
         match self.shared.client.metadata(&self.shared.path) {
-            Ok((meta, attributes)) if attributes.get(&token()).is_some_and(|value| **value == *self.shared.token) => {
-                Ok(version(&meta))
-            }
+            Ok((meta, attributes)) if self.is_own(&meta, &attributes) => Ok(version(&meta)),
             _ => Err(self.shared.client.explain(&self.shared.path, error)),
+        }
+    }
+
+    /// Whether an object is the one that this has written. Names of objects without token are new.
+    fn is_own(&self, meta: &ObjectMeta, attributes: &Attributes) -> bool {
+        match &self.shared.token {
+            Some(own) => attributes.get(&token()).is_some_and(|value| **value == **own),
+            None => meta.size == self.len,
         }
     }
 
@@ -268,12 +298,9 @@ impl Upload {
         let part = self.shared.client.wait(async move {
             let mut parts = shared.parts.lock().await;
             if matches!(*parts, Parts::None) {
-                *parts = Parts::Begun(shared.client.begin_parts(&shared.path, shared.attributes()).await?);
+                *parts = shared.begin_parts().await?;
             }
-            match &mut *parts {
-                Parts::Begun(upload) => Ok(Some(upload.put_part(payload))),
-                Parts::None | Parts::Ended => Ok(None),
-            }
+            Ok(parts.upload().map(|upload| upload.put_part(payload)))
         })?;
         let part = part.map_err(|error| self.shared.client.explain(&self.shared.path, error))?.ok_or_else(aborted)?;
         let client = Arc::clone(&self.shared.client);
@@ -318,7 +345,7 @@ impl UploadAbort {
         // What cannot be deleted stays until a rule of the bucket deletes it: a destructor cannot return an error.
         let _ = self.shared.client.wait(async move {
             let mut parts = shared.parts.lock().await;
-            if let Parts::Begun(mut upload) = mem::replace(&mut *parts, Parts::Ended) {
+            if let Some(upload) = mem::replace(&mut *parts, Parts::Ended).upload() {
                 let _ = upload.abort().await;
             }
         });
@@ -334,7 +361,14 @@ impl Drop for Upload {
 
 impl Object {
     fn attributes(&self) -> Attributes {
-        Attributes::from_iter([(token(), self.token.clone())])
+        self.token.iter().map(|own| (token(), own.clone())).collect()
+    }
+
+    async fn begin_parts(&self) -> Result<Parts, Error> {
+        match (&self.token, self.client.parts()) {
+            (None, Some(store)) => NamedParts::begin(store, self.path.clone()).await.map(Parts::Named),
+            _ => self.client.begin_parts(&self.path, self.attributes()).await.map(Parts::Begun),
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+mod named;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::stream::BoxStream;
@@ -130,8 +132,9 @@ impl Bucket {
             granted: crate::GrantedAccess::default(),
         };
         let threads = Arc::new(RequestThreads::default());
-        let client = Client::new(Arc::new(store), "s3://bucket".into(), &options, &threads, None);
-        Self { client: Arc::new(client), path: Path::from("folder/object"), aborted }
+        let store = Arc::new(store);
+        let client = Client::new(Arc::clone(&store) as _, "s3://bucket".into(), &options, &threads, None);
+        Self { client: Arc::new(client.with_parts(Some(store))), path: Path::from("folder/object"), aborted }
     }
 
     /// Begins an object in parts of ten bytes.
