@@ -40,8 +40,9 @@ impl PlanCodec {
     /// Reads plans that write files, except below URLs for which `refusal` returns a reason. Otherwise no such plan is read. Writers use a part of a
     /// process's memory, if it has a limit.
     #[must_use]
-    pub fn writing(self, refusal: WriteRefusal, memory_budget_bytes: Option<usize>) -> Self {
-        Self { writing: Some(WriteRule { refusal, memory_budget_bytes }), ..self }
+    pub fn writing(mut self, refusal: WriteRefusal, memory_budget_bytes: Option<usize>) -> Self {
+        self.writing = Some(WriteRule { refusal, memory_budget_bytes });
+        self
     }
 
     pub(super) fn part_node(files: &PartFiles) -> Result<WritePartNode> {

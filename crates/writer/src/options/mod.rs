@@ -5,6 +5,7 @@ mod column;
 mod inherit;
 mod profile;
 mod segments;
+mod serialized;
 mod text;
 
 pub use choices::{BloomFilter, Codec, PageVersion, StatisticsLevel, ValueEncoding};
