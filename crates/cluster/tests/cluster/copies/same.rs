@@ -10,9 +10,15 @@ use crate::{Workers, alone, rows, text};
 
 /// The rows of an object, in their order or in any.
 fn lines(object: &Object, is_ordered: bool) -> Vec<String> {
-    let batches = rows(&alone(), &format!("SELECT * FROM '{}'", object.url)).unwrap();
-    let mut lines: Vec<String> =
-        pretty_format_batches(&batches).unwrap().to_string().lines().map(str::to_owned).collect();
+    let rows = match object.url.ends_with(".parquet") {
+        true => {
+            let batches = rows(&alone(), &format!("SELECT * FROM '{}'", object.url)).unwrap();
+            pretty_format_batches(&batches).unwrap().to_string()
+        }
+        // Text, or compressed text, which is compared as bytes.
+        false => String::from_utf8_lossy(&object.bytes).into_owned(),
+    };
+    let mut lines: Vec<String> = rows.lines().map(str::to_owned).collect();
     if !is_ordered {
         lines.sort_unstable();
     }
@@ -231,8 +237,8 @@ fn insert_adds_files() {
         let same = bytes(&found).iter().filter(|file| bytes(&expected).contains(file)).count();
         assert!(same >= 1, "{format}: the added files differ");
         assert!(list(&found).iter().all(|(_, object)| object.has_parts), "{format}");
-        let all = format!("SELECT count(*), sum(price) FROM copy{number}");
-        assert_eq!(text(&several, &all), text(&one, &all), "{format}");
+        let line_count = |to: &str| list(to).iter().map(|(_, object)| lines(object, true).len()).sum::<usize>();
+        assert_eq!(line_count(&found), line_count(&expected), "{format}");
     }
     running.stop();
 }

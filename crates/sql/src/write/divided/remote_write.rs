@@ -8,10 +8,11 @@ use datafusion::datasource::sink::DataSinkExec;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary};
 
 use super::{CompleteFilesExec, PartFiles, WritePartExec};
 use crate::memory::{plain_sort, sort_of_views};
@@ -82,7 +83,11 @@ impl RemoteWrite {
             Arc::new(RepartitionExec::try_new(input, Partitioning::Hash(keys, partitions))?);
         if let Some(RowsOrder { keys, is_plain }) = order {
             let sort = SortExec::new(keys, rows).with_preserve_partitioning(true);
-            rows = if is_plain { plain_sort(&sort)? } else { Arc::new(sort) };
+            // A projection may have left out the views.
+            rows = match is_plain.then(|| plain_sort(&sort)) {
+                Some(Ok(plain)) => plain,
+                _ => Arc::new(sort),
+            };
         }
         let written = Arc::new(WritePartExec::new(rows, files.clone()));
         let together = Arc::new(CoalescePartitionsExec::new(written));
@@ -96,16 +101,48 @@ fn parts(plan: &Arc<dyn ExecutionPlan>) -> (Arc<dyn ExecutionPlan>, Option<RowsO
         && merge.fetch().is_none()
     {
         let below = merge.input();
-        let plain = sort_of_views(below).map(Arc::as_ref);
-        let sort = plain.or_else(|| below.downcast_ref::<SortExec>());
-        let sort = sort.filter(|sort| sort.fetch().is_none() && sort.expr() == merge.expr());
-        let order = RowsOrder { keys: merge.expr().clone(), is_plain: plain.is_some() && sort.is_some() };
-        return (Arc::clone(sort.map_or(below, SortExec::input)), Some(order));
+        let sort = sort(below).filter(|(sort, _)| sort.expr() == merge.expr());
+        let is_plain = sort.is_some_and(|(_, is_plain)| is_plain);
+        let input = sort.map_or(below, |(sort, _)| sort.input());
+        return (Arc::clone(input), Some(RowsOrder { keys: merge.expr().clone(), is_plain }));
+    }
+    if let Some((sort, is_plain)) = sort(plan)
+        && !sort.preserve_partitioning()
+    {
+        return (parts(sort.input()).0, Some(RowsOrder { keys: sort.expr().clone(), is_plain }));
+    }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>()
+        && let Some(divided) = projected(plan, projection)
+    {
+        return divided;
     }
     match plan.downcast_ref::<CoalescePartitionsExec>() {
         Some(together) if together.fetch().is_none() => (Arc::clone(together.input()), None),
         _ => (Arc::clone(plan), None),
     }
+}
+
+/// The sort of all rows that a plan is, and whether it sorts views as plain strings.
+fn sort(plan: &Arc<dyn ExecutionPlan>) -> Option<(&SortExec, bool)> {
+    let plain = sort_of_views(plan).map(Arc::as_ref);
+    let sort = plain.or_else(|| plan.downcast_ref::<SortExec>())?;
+    sort.fetch().is_none().then_some((sort, plain.is_some()))
+}
+
+/// The projection of rows that are not brought together, if its columns show their order.
+fn projected(
+    plan: &Arc<dyn ExecutionPlan>,
+    projection: &ProjectionExec,
+) -> Option<(Arc<dyn ExecutionPlan>, Option<RowsOrder>)> {
+    let (input, order) = parts(projection.input());
+    let order = match order {
+        Some(RowsOrder { keys, is_plain }) => {
+            let shown = plan.output_ordering().filter(|shown| shown.len() == keys.len())?;
+            Some(RowsOrder { keys: shown.clone(), is_plain })
+        }
+        None => None,
+    };
+    Some((replace_children_if_necessary(Arc::clone(plan), vec![input]).ok()?, order))
 }
 
 /// Whether rows may come in an order that someone asked for.
