@@ -3,8 +3,7 @@
 //! [`PlanCodec`] writes the nodes and functions that Lath adds to DataFusion's. [`RemoteScan`] is a scan of files that any process can open
 //! by their locations. [`DividedTables`] divides keyed tables into such scans of their files and [`HotRows`], which travel within the plan.
 //! [`can_travel`] tells which operators another process can run; lookups of keys, text files, changes of tables, and rows that several
-//! operators share stay in the process that planned the query. [`RemoteWrite`] is a statement
-//! whose files other processes can write.
+//! operators share stay in the process that planned the query. [`RemoteWrite`] is a statement whose files other processes can write.
 
 mod codec;
 mod functions;
