@@ -297,7 +297,6 @@ struct PlanNode {
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-#[expect(clippy::large_enum_variant, reason = "a node is written or read at once, and never kept")]
 enum Node {
     #[prost(message, tag = "1")]
     Scan(ScanNode),

@@ -127,7 +127,7 @@ fn a_statement_that_is_stopped_leaves_nothing() {
     let handle = stop.clone();
     let running = thread::spawn(move || {
         let answer = session.run_in(&statement, 0..statement.len(), Some(&handle));
-        answer.and_then(|answer| answer.collect::<Result<Vec<_>, _>>()).unwrap_err()
+        answer.and_then(Iterator::collect::<Result<Vec<_>, _>>).unwrap_err()
     });
     proxy.wait();
     stop.stop();
