@@ -67,7 +67,7 @@ impl RemoteWrite {
     }
 
     /// A plan with the same effect, which writes in `partitions` partitions. Its operators below the root [can travel](crate::remote::can_travel)
-    /// if those of the rows can.
+    /// if the operators of [the rows](Self::input) can.
     ///
     /// # Errors
     /// If the plan cannot be made.
