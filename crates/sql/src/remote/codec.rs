@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::str::from_utf8;
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef, SortOptions};
-use datafusion::common::{Result, Statistics, internal_err, plan_datafusion_err, plan_err};
+use arrow_schema::{Schema, SortOptions};
+use datafusion::common::{Result, Statistics, internal_err, plan_err};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -24,10 +24,11 @@ use datafusion_proto::protobuf;
 use lath_parquet::{Runtime, ScanPlan, SortingColumn};
 use prost::Message;
 
+use super::form::{schema, unreadable};
 use super::functions::Functions;
 use super::hot_rows::HotRows;
 use super::scan::FileRefusal;
-use super::write_part::{WritePartNode, WriteRule};
+use super::write_part::{WritePartNode, WriteRefusal, WriteRule};
 use crate::memory::{plain_sort, sort_of_views};
 use crate::rewrite::{barrier_columns, with_barrier};
 use crate::scan::{FieldProjection, LathSource};
@@ -38,9 +39,9 @@ use crate::write::WritePartExec;
 #[derive(Clone)]
 pub struct PlanCodec {
     functions: Functions,
-    pub(super) runtime: Runtime,
+    runtime: Runtime,
     refusal: Option<FileRefusal>,
-    pub(super) writing: Option<WriteRule>,
+    writing: Option<WriteRule>,
 }
 
 impl PlanCodec {
@@ -53,6 +54,13 @@ impl PlanCodec {
     #[must_use]
     pub fn refusing(self, refusal: FileRefusal) -> Self {
         Self { refusal: Some(refusal), ..self }
+    }
+
+    /// Reads plans that write files, except below URLs for which `refusal` returns a reason. Otherwise no such plan is read. Writers use a part of a
+    /// process's memory, if it has a limit.
+    #[must_use]
+    pub fn writing(self, refusal: WriteRefusal, memory_budget_bytes: Option<usize>) -> Self {
+        Self { writing: Some(WriteRule { refusal, memory_budget_bytes }), ..self }
     }
 
     pub(super) fn functions(&self) -> &Functions {
@@ -180,17 +188,6 @@ impl PlanCodec {
     }
 }
 
-pub(super) fn schema(written: Option<&protobuf::Schema>) -> Result<SchemaRef> {
-    match written {
-        Some(written) => Ok(Arc::new(written.try_into()?)),
-        None => internal_err!("an operator without schema"),
-    }
-}
-
-pub(super) fn unreadable(error: impl fmt::Display) -> DataFusionError {
-    plan_datafusion_err!("a plan for another process cannot be written or read: {error}")
-}
-
 fn form(written: &[u8]) -> Result<&str> {
     from_utf8(written).map_err(unreadable)
 }
@@ -220,7 +217,10 @@ impl PhysicalExtensionCodec for PlanCodec {
                 Ok(DataSourceExec::from_data_source(rows))
             }
             (Some(Node::PlainSort(sort)), [input]) => Self::sort(sort, input, &context, converter),
-            (Some(Node::WritePart(part)), [input]) => self.part(part, input),
+            (Some(Node::WritePart(part)), [input]) => match &self.writing {
+                Some(rule) => part.plan(input, rule, &self.runtime),
+                None => plan_err!("this process writes no files for others"),
+            },
             _ => internal_err!("an operator of an unknown kind, or with {} inputs", inputs.len()),
         }
     }
@@ -247,7 +247,7 @@ impl PhysicalExtensionCodec for PlanCodec {
         } else if let Some(sort) = sort_of_views(&plan) {
             Node::PlainSort(self.sort_node(sort, converter)?)
         } else if let Some(part) = plan.downcast_ref::<WritePartExec>() {
-            Node::WritePart(Self::part_node(part.files())?)
+            Node::WritePart(WritePartNode::new(part.files())?)
         } else {
             return plan_err!("{} cannot run in another process", plan.name());
         };

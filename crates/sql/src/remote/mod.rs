@@ -6,6 +6,7 @@
 //! operators share stay in the process that planned the query. [`RemoteWrite`] is a statement whose files other processes can write.
 
 mod codec;
+mod form;
 mod functions;
 mod hot_rows;
 mod operators;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion_proto::protobuf;
+use lath_parquet::Runtime;
 use lath_writer::SortOptions;
 use prost::Message;
 
-use super::codec::{PlanCodec, schema};
+use super::form::schema;
 use super::written_format::FormatNode;
 use crate::write::{PartFiles, WritePartExec, file_schema};
 
@@ -18,8 +19,8 @@ pub type WriteRefusal = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// The rule by which a process writes files for others.
 #[derive(Clone)]
 pub(super) struct WriteRule {
-    refusal: WriteRefusal,
-    memory_budget_bytes: Option<usize>,
+    pub(super) refusal: WriteRefusal,
+    pub(super) memory_budget_bytes: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -36,17 +37,9 @@ pub(super) struct WritePartNode {
     format: Option<FormatNode>,
 }
 
-impl PlanCodec {
-    /// Reads plans that write files, except below URLs for which `refusal` returns a reason. Otherwise no such plan is read. Writers use a part of a
-    /// process's memory, if it has a limit.
-    #[must_use]
-    pub fn writing(mut self, refusal: WriteRefusal, memory_budget_bytes: Option<usize>) -> Self {
-        self.writing = Some(WriteRule { refusal, memory_budget_bytes });
-        self
-    }
-
-    pub(super) fn part_node(files: &PartFiles) -> Result<WritePartNode> {
-        Ok(WritePartNode {
+impl WritePartNode {
+    pub(super) fn new(files: &PartFiles) -> Result<Self> {
+        Ok(Self {
             url: files.url.clone(),
             name: files.name.clone(),
             schema: Some(files.schema().as_ref().try_into()?),
@@ -55,23 +48,26 @@ impl PlanCodec {
         })
     }
 
-    pub(super) fn part(&self, node: WritePartNode, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(WriteRule { refusal, memory_budget_bytes }) = &self.writing else {
-            return plan_err!("this process writes no files for others");
-        };
-        if let Some(reason) = refusal(&node.url) {
+    /// The operator that writes the rows of `input`, if the rule allows it. Its writers have the threads of a runtime.
+    pub(super) fn plan(
+        self,
+        input: &Arc<dyn ExecutionPlan>,
+        rule: &WriteRule,
+        runtime: &Runtime,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let WriteRule { refusal, memory_budget_bytes } = rule;
+        if let Some(reason) = refusal(&self.url) {
             return plan_err!("{reason}");
         }
-        let Some(format) = node.format else { return internal_err!("files without a format") };
-        let schema = schema(node.schema.as_ref())?;
+        let Some(format) = self.format else { return internal_err!("files without a format") };
+        let schema = schema(self.schema.as_ref())?;
         // Each partition has a writer, and they share memory and threads.
         let writers = input.output_partitioning().partition_count().max(1);
         let memory = memory_budget_bytes.map(|bytes| (bytes / 4 / writers).max(1));
-        let format = format.format(self.runtime.threads() / writers, memory)?;
+        let format = format.format(runtime.threads() / writers, memory)?;
         let memory = memory.unwrap_or(SortOptions::DEFAULT_MEMORY_BUDGET_BYTES);
         let sort_options = SortOptions::new().memory_budget_bytes(memory);
-        let WritePartNode { url, name, partition_by, .. } = node;
-        let files = PartFiles::new(url, name, schema, partition_by, format, sort_options);
+        let files = PartFiles::new(self.url, self.name, schema, self.partition_by, format, sort_options);
         Ok(Arc::new(WritePartExec::new(Arc::clone(input), files)))
     }
 }
@@ -80,7 +76,6 @@ impl PlanCodec {
 mod tests {
     use arrow_schema::{DataType, Field, Schema};
     use datafusion::physical_plan::empty::EmptyExec;
-    use lath_parquet::Runtime;
     use lath_text::{TextFormat, TextWriteOptions};
 
     use super::*;
@@ -103,17 +98,15 @@ mod tests {
                 format,
                 SortOptions::new(),
             );
-            PlanCodec::part_node(&files).unwrap()
+            WritePartNode::new(&files).unwrap()
         };
-        let codec = PlanCodec::new(&Runtime::global());
-        let error = codec.part(node("s3://lake/copies"), &input).unwrap_err().to_string();
-        assert!(error.contains("writes no files for others"), "{error}");
         let refusal: WriteRefusal =
             Arc::new(|url| (!url.starts_with("s3://lake/")).then(|| format!("{url}: not here")));
-        let codec = codec.writing(refusal, Some(64 << 20));
-        let error = codec.part(node("s3://other/copies"), &input).unwrap_err().to_string();
+        let rule = WriteRule { refusal, memory_budget_bytes: Some(64 << 20) };
+        let plan = |url: &str| node(url).plan(&input, &rule, &Runtime::global());
+        let error = plan("s3://other/copies").unwrap_err().to_string();
         assert!(error.contains("s3://other/copies: not here"), "{error}");
-        let plan = codec.part(node("s3://lake/copies"), &input).unwrap();
+        let plan = plan("s3://lake/copies").unwrap();
         let files = plan.downcast_ref::<WritePartExec>().unwrap().files();
         assert_eq!((files.url.as_str(), files.name.as_str()), ("s3://lake/copies", "part-1.csv"));
         assert_eq!((files.schema(), files.partition_by()), (&schema, &["day".to_owned()][..]));

@@ -7,7 +7,7 @@ use lath_text::{Compression, CsvWriteOptions, TextFormat, TextWriteOptions};
 use lath_writer::{ParquetWriter, WriteOptions};
 use prost::Message;
 
-use super::codec::unreadable;
+use super::form::unreadable;
 use crate::error::external;
 use crate::write::FileFormat;
 
