@@ -60,8 +60,13 @@ impl ClusterPlanner {
         logical: &LogicalPlan,
         state: &SessionState,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (bytes, min_bytes) = (divisible_bytes(&plan), self.workers.min_bytes.max(1));
+        // No file of small tables is opened here.
+        if bytes + DividedTables::max_byte_count(&plan)? < min_bytes {
+            return Ok(plan);
+        }
         let tables = DividedTables::of(&plan).await?;
-        if divisible_bytes(&plan) + tables.byte_count() < self.workers.min_bytes.max(1) {
+        if bytes + tables.byte_count() < min_bytes {
             return Ok(plan);
         }
         let plan = tables.put_into(plan).await?;

@@ -10,9 +10,10 @@ use super::write::parse_size;
 pub(super) const HELP: &str = "\
 lath sql --cluster sends a worker parts of queries: it reads files, filters, joins and groups, and returns rows. A worker opens only files
 below the folders and URLs of --allow, with the credentials of its environment, and writes only objects below the URLs of --allow-write: the files
-of COPY … PARTITIONED BY. Every client that can connect can do the same, so it listens on this machine alone unless the variable LATH_CLUSTER_TOKEN or --token-file has a token that the coordinator sends, too. With --tls-certificate and
---tls-key, it uses TLS, and its address is https://HOST:PORT. Otherwise rows and tokens travel unencrypted: run workers and coordinators
-within a network that you trust. All have to run the same version.
+of COPY … PARTITIONED BY. Every client that can connect can do the same, so it listens on this machine alone unless the variable
+LATH_CLUSTER_TOKEN or --token-file has a token that the coordinator sends, too. With --tls-certificate and --tls-key, it uses TLS, and its
+address is https://HOST:PORT. Otherwise rows and tokens travel unencrypted: run workers and coordinators within a network that you trust. All
+have to run the same version.
 
 Examples:
   lath worker --allow /data

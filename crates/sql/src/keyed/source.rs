@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -22,7 +22,7 @@ use futures_util::stream::poll_fn;
 use lath_table::{Key, Predicate, Snapshot, TableScan};
 
 use crate::error::table_error;
-use crate::scan::{can_rule_out, implied_predicate};
+use crate::scan::{can_rule_out, implied_predicate, with_schema};
 
 /// A way to read a snapshot.
 #[derive(Debug, Clone)]
@@ -134,12 +134,6 @@ impl KeyedSource {
     }
 }
 
-/// Replaces the schema of a batch by the source's.
-fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)?)
-}
-
 impl DataSource for KeyedSource {
     fn open(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         self.open_with_args(OpenArgs::new(partition, context))
@@ -158,7 +152,7 @@ impl DataSource for KeyedSource {
         let schema = Arc::clone(&self.schema);
         let rows = poll_fn(move |_| {
             let timer = baseline.elapsed_compute().timer();
-            let next = batches.next().and_then(|batch| batch.map(|batch| with_schema(batch, &schema)).transpose());
+            let next = batches.next().and_then(|batch| batch.map(|batch| with_schema(&batch, &schema)).transpose());
             drop(timer);
             baseline.record_poll(Poll::Ready(next.transpose()))
         });

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
@@ -18,6 +18,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use futures_util::stream;
 
+use crate::scan::with_schema;
+
 /// Rows that a plan carries, for scans in several partitions.
 #[derive(Debug, Clone)]
 pub struct HotRows {
@@ -29,12 +31,8 @@ pub struct HotRows {
 
 impl HotRows {
     /// Rows with the columns of a schema.
-    pub(super) fn new(schema: SchemaRef, batches: Vec<RecordBatch>, partitions: usize) -> Result<Self> {
-        let with_schema = |batch: RecordBatch| {
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options)
-        };
-        let batches = batches.into_iter().map(with_schema).collect::<Result<_, _>>()?;
+    pub(super) fn new(schema: SchemaRef, batches: &[RecordBatch], partitions: usize) -> Result<Self> {
+        let batches = batches.iter().map(|batch| with_schema(batch, &schema)).collect::<Result<_>>()?;
         Ok(Self { schema, batches: Arc::new(batches), partitions, metrics: ExecutionPlanMetricsSet::new() })
     }
 
@@ -78,7 +76,7 @@ impl HotRows {
 
     pub(super) fn from_bytes(bytes: &[u8], schema: SchemaRef, partitions: usize) -> Result<Self> {
         let batches = StreamReader::try_new(bytes, None)?.collect::<Result<Vec<_>, _>>()?;
-        Self::new(schema, batches, partitions)
+        Self::new(schema, &batches, partitions)
     }
 }
 

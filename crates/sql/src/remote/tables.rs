@@ -48,23 +48,22 @@ impl DividedTables {
     /// # Errors
     /// If a file cannot be opened.
     pub async fn of(plan: &Arc<dyn ExecutionPlan>) -> Result<Self> {
-        let mut scans = Vec::new();
-        plan.apply(|operator| {
-            let source = keyed_source(operator).filter(|source| {
-                // Operators above a single partition take it for all rows.
-                matches!(source.reading, Reading::Rows) && source.partitions > 1
-            });
-            scans.extend(source.map(|source| (Arc::clone(operator), source.clone())));
-            Ok(TreeNodeRecursion::Continue)
-        })?;
         let mut tables = Vec::new();
-        for (leaf, source) in scans {
+        for (leaf, source) in scans(plan)? {
             let scanned = source.clone();
             let plan = table_work(move || scanned.scan().plan()).await?;
             let plan = plan.filter(|plan| plan.files.iter().any(|files| !files.plan.tasks().is_empty()));
             tables.extend(plan.map(|plan| DividedTable { leaf, source, plan }));
         }
         Ok(Self { tables })
+    }
+
+    /// Maximum of [`byte_count`](Self::byte_count), which is known before files are opened.
+    ///
+    /// # Errors
+    /// If the plan cannot be walked through.
+    pub fn max_byte_count(plan: &Arc<dyn ExecutionPlan>) -> Result<u64> {
+        Ok(scans(plan)?.iter().map(|(_, source)| source.snapshot.file_bytes()).sum())
     }
 
     /// Compressed bytes that are to be read from files.
@@ -84,7 +83,7 @@ impl DividedTables {
         for DividedTable { leaf, source, plan } in self.tables {
             let TablePlan { files, hot, runtime } = plan;
             let Some(hot) = table_work(move || few_rows(hot)).await? else { continue };
-            let hot = HotRows::new(Arc::clone(&source.schema), hot, source.partitions)?;
+            let hot = HotRows::new(Arc::clone(&source.schema), &hot, source.partitions)?;
             let files = files.into_iter().filter(|files| !files.plan.tasks().is_empty());
             let files = files.map(|files| scan_of_files(files, &source, runtime.clone()));
             let mut inputs = files.collect::<Result<Vec<_>>>()?;
@@ -103,6 +102,18 @@ impl DividedTables {
         });
         Ok(replaced?.data)
     }
+}
+
+/// The scans of keyed tables in several partitions: operators above a single one take it for all rows.
+fn scans(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<(Arc<dyn ExecutionPlan>, KeyedSource)>> {
+    let mut scans = Vec::new();
+    plan.apply(|operator| {
+        let source =
+            keyed_source(operator).filter(|source| matches!(source.reading, Reading::Rows) && source.partitions > 1);
+        scans.extend(source.map(|source| (Arc::clone(operator), source.clone())));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(scans)
 }
 
 fn keyed_source(plan: &Arc<dyn ExecutionPlan>) -> Option<&KeyedSource> {

@@ -78,9 +78,7 @@ impl FieldProjection {
         if Arc::ptr_eq(&self.schema, self.projector.output_schema()) {
             return Ok(projected);
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(projected.num_rows()));
-        let columns = projected.columns().to_vec();
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+        with_schema(&projected, &self.schema)
     }
 
     /// Rewrites an expression on the result to one on the columns before the projection.
@@ -104,6 +102,12 @@ impl fmt::Display for FieldProjection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.whole)
     }
+}
+
+/// The rows of a batch with another schema, of columns with the same types.
+pub(crate) fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)?)
 }
 
 /// Adds the paths of the columns and nested fields that an expression uses.

@@ -19,6 +19,7 @@ pub(crate) use self::boxed::{PlanFuture, TableFuture, changes_refused_by, create
 pub(crate) use self::declared_order::VerifiedOrder;
 #[cfg(feature = "remote")]
 pub(crate) use self::field_projection::FieldProjection;
+pub(crate) use self::field_projection::with_schema;
 pub(crate) use self::filter_pushdown::{DynamicFilterPushdown, StaticFilterPushdown};
 pub(crate) use self::implied::{can_rule_out, implied_predicate};
 pub(crate) use self::metrics::add_planning;

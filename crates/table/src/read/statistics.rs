@@ -47,6 +47,12 @@ pub struct FileStatistics {
 }
 
 impl Snapshot {
+    /// Bytes of all files. Nothing is read.
+    pub fn file_bytes(&self) -> u64 {
+        let (_, commit) = self.parts();
+        commit.manifest().files().iter().map(|file| file.bytes).sum()
+    }
+
     /// Counts rows, files and bytes. Like [`count`](Self::count), it reads no row.
     ///
     /// ```

@@ -103,16 +103,15 @@ impl CompleteFilesExec {
             ReceivedFiles::nothing(&begun).map_err(external)
         })
         .await?;
-        let files_and_rows = receive(input, context, &mut received).await;
-        match files_and_rows {
-            Ok((0, count)) => {
-                let committed = blocking(move || {
+        match receive(input, context, &mut received).await {
+            Ok((file_count, row_count)) => {
+                blocking(move || {
                     received.commit().map_err(external)?;
-                    write_empty(files).map_err(external)
-                });
-                committed.await.map(|()| count)
+                    if file_count == 0 { write_empty(files).map_err(external) } else { Ok(()) }
+                })
+                .await?;
+                Ok(row_count)
             }
-            Ok((_, count)) => blocking(move || received.commit().map_err(external)).await.map(|()| count),
             Err(error) => {
                 blocking(move || {
                     received.delete();

@@ -39,7 +39,8 @@ struct RowsOrder {
 }
 
 impl RemoteWrite {
-    /// The statement that a plan is; `None` for plans that write in one process alone. These are plans of files without partitions, of local files, and of rows that come together in one place or in an order that their columns do not show.
+    /// The statement that a plan is; `None` for plans that write in one process alone. These are plans of files without partitions, of local
+    /// files, and of rows that come together in one place or in an order that their columns do not show.
     pub fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         let sink = plan.downcast_ref::<DataSinkExec>()?;
         let work = &sink.sink().downcast_ref::<FileSink>()?.work;
