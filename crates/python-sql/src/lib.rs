@@ -10,6 +10,7 @@ mod offsets;
 mod preview;
 mod provider;
 mod session;
+mod transaction;
 
 use std::ffi::OsString;
 
@@ -26,6 +27,7 @@ fn _lath_sql(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<answer::PyAnswer>()?;
     module.add_class::<batches::PyBatches>()?;
     module.add_class::<session::PySession>()?;
+    module.add_class::<transaction::PyTransaction>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(provider::table_provider, module)?)
 }

@@ -20,6 +20,7 @@ use pyo3::types::PyTuple;
 
 use crate::answer::PyAnswer;
 use crate::error::failure;
+use crate::transaction::PyTransaction;
 
 /// Name of a session in errors.
 const SESSION: &str = "the session";
@@ -147,6 +148,18 @@ impl PySession {
             }
         }
         Err(Failure::bug("the last statement was not found").into())
+    }
+
+    /// A transaction for a `with` block.
+    #[pyo3(signature = (*, read_only = false))]
+    fn transaction(this: Py<Self>, read_only: bool) -> PyTransaction {
+        PyTransaction::new(this.into_any(), read_only)
+    }
+
+    /// Whether a transaction is open; not in a closed session.
+    #[getter]
+    fn in_transaction(&self) -> bool {
+        self.open().is_ok_and(|open| open.session.session().is_in_transaction())
     }
 
     /// Registers files or rows as a table.

@@ -272,6 +272,39 @@ def test_tables_with_a_primary_key_are_changed(tmp_path: Path) -> None:
             lath.Session(database=tmp_path / "shop")
 
 
+def test_transactions_are_blocks(tmp_path: Path) -> None:
+    count = "SELECT count(*) AS rows FROM stock"
+    with lath.Session(database=tmp_path / "shop") as shop:
+        shop.sql("CREATE TABLE stock (item BIGINT PRIMARY KEY, count BIGINT)")
+        with shop.transaction():
+            assert shop.in_transaction
+            shop.sql("INSERT INTO stock VALUES (1, 10), (2, 20)")
+            # Rows that are still to be read stay as they are.
+            before = shop.sql("SELECT * FROM stock ORDER BY item")
+            with pytest.raises(lath.InvalidError, match="there is a row with"):
+                shop.sql("INSERT INTO stock VALUES (3, 30), (1, 11)")
+            shop.sql("DELETE FROM stock WHERE item = 1")
+            assert shop.sql(count).to_arrow().to_pylist() == [{"rows": 1}]
+            with lath.Session(database=tmp_path / "shop", read_only=True) as reader:
+                assert reader.sql(count).to_arrow().to_pylist() == [{"rows": 0}]
+            with pytest.raises(lath.InvalidError, match="open already"), shop.transaction():
+                pass
+        assert not shop.in_transaction
+        assert before.to_arrow().to_pylist() == [{"item": 1, "count": 10}, {"item": 2, "count": 20}]
+        assert shop.sql(count).to_arrow().to_pylist() == [{"rows": 1}]
+        with pytest.raises(ZeroDivisionError), shop.transaction():
+            shop.sql("DELETE FROM stock")
+            1 / 0  # noqa: B018
+        with shop.transaction():
+            shop.sql("DELETE FROM stock; ROLLBACK")
+        with shop.transaction(read_only=True), pytest.raises(lath.InvalidError, match="read-only"):
+            shop.sql("DELETE FROM stock")
+        # The end of the session undoes what is open.
+        shop.sql("BEGIN; DELETE FROM stock")
+    with lath.Session(database=tmp_path / "shop") as shop:
+        assert shop.sql(count).to_arrow().to_pylist() == [{"rows": 1}]
+
+
 def test_queries_run_on_workers(tmp_path: Path) -> None:
     rows = pa.table({"id": range(10_000), "name": [f"n{number % 7}" for number in range(10_000)]})
     lath.write_table(rows, tmp_path / "rows.parquet", row_group_size=500)

@@ -14,6 +14,7 @@ use lath_table::{DatabaseSnapshot, Snapshot, Table};
 use crate::error::table_error;
 use crate::files::{ExternalLake, LakePlace, LakeTable};
 use crate::keyed::KeyedTable;
+use crate::transaction::CurrentTransaction;
 
 /// The commits that a statement reads.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Commits {
     databases: Vec<(PathBuf, DatabaseSnapshot)>,
     /// The tables that are read at their newest commit, both attached and in databases.
     newest: Vec<(Table, Snapshot)>,
+    /// The transaction of the session whose database has tables of the statement, and the number of the view that they are read in.
+    transaction: Option<(Arc<CurrentTransaction>, Option<u64>)>,
 }
 
 /// Binds each table of a plan to the commit at which it is read.
@@ -64,7 +67,15 @@ impl Commits {
                 let commit = match known {
                     Some((_, commit)) => commit.clone(),
                     None => {
-                        let commit = database.snapshot().map_err(table_error)?;
+                        let view = table.view();
+                        let number = view.as_ref().map(|view| view.number);
+                        if let Some(transaction) = table.transaction() {
+                            self.transaction = Some((Arc::clone(transaction), number));
+                        }
+                        let commit = match view {
+                            Some(view) => view.snapshot,
+                            None => database.snapshot().map_err(table_error)?,
+                        };
                         self.databases.push((database.folder().to_owned(), commit.clone()));
                         commit
                     }
@@ -87,7 +98,9 @@ impl Commits {
                 }
             }
         };
-        if table.snapshot_name().is_none() {
+        let is_in_view =
+            self.transaction.as_ref().is_some_and(|(_, number)| number.is_some()) && table.transaction().is_some();
+        if table.snapshot_name().is_none() && !is_in_view {
             self.newest.push((table.table().clone(), snapshot.clone()));
         }
         Ok(snapshot)
@@ -95,6 +108,11 @@ impl Commits {
 
     /// Whether these are still the newest commits.
     pub(crate) fn are_newest(&self) -> Result<bool> {
+        if let Some((transaction, number)) = &self.transaction
+            && transaction.view().map(|view| view.number) != *number
+        {
+            return Ok(false);
+        }
         for (table, snapshot) in &self.newest {
             if table.snapshot().map_err(table_error)?.version() != snapshot.version() {
                 return Ok(false);

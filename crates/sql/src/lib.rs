@@ -41,6 +41,7 @@ mod session;
 mod statement;
 mod stop;
 mod text;
+mod transaction;
 mod write;
 
 pub use blocking::{Answer, BlockingSession};

@@ -52,6 +52,7 @@ use crate::rewrite::{
     with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
+use crate::transaction::run_transaction_statement;
 use crate::write::{CopyTarget, FileFormat, WriteSettings, file_schema, is_true, option_text};
 
 /// Maximum number of join keys that become an IN list for the scan of the other side. The scan probes Bloom filters for each of them.
@@ -245,6 +246,16 @@ impl Session {
         self.settings.runtime.threads()
     }
 
+    /// Whether `BEGIN` has opened a transaction that has not ended. It ends with the session, too, which undoes its changes.
+    pub fn is_in_transaction(&self) -> bool {
+        self.tables.transaction().open().is_some()
+    }
+
+    /// Undoes the open transaction, and returns whether there was one.
+    pub fn rollback(&self) -> bool {
+        self.tables.transaction().rollback()
+    }
+
     /// The catalogs of this session.
     pub(crate) fn catalogs(&self) -> &Catalogs {
         &self.catalogs
@@ -273,6 +284,10 @@ impl Session {
         let mut statements = parse(text)?;
         match (statements.pop_front(), statements.is_empty()) {
             (Some(mut statement), true) => {
+                let current = self.tables.transaction();
+                if run_transaction_statement(&statement, self.tables.database(), current).await? {
+                    return empty_answer(self.context.state());
+                }
                 self.catalogs.join_levels(&mut statement)?;
                 adapt_assignments(&mut statement)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
@@ -296,7 +311,7 @@ impl Session {
                 let plan = with_output_names(self.plan(statement).await?)?;
                 let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
                 let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
-                let plan = plan_change(&state, plan, on_conflict)?;
+                let plan = plan_change(&state, plan, on_conflict, current)?;
                 Ok(DataFrame::new(state, plan))
             }
             (None, _) => plan_err!("there is no statement"),

@@ -269,6 +269,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
         gap: None,
         has_copies: false,
         held: Vec::new(),
+        views: Arc::default(),
     }))
 }
 

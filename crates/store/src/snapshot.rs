@@ -1,20 +1,27 @@
-//! Snapshots: read-only views of the store at one commit.
+//! Snapshots: read-only views of the store at one commit, or within a transaction.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::readers::Pin;
+use crate::node::Word;
+use crate::readers::{OpenView, Pin};
 use crate::root::Root;
 use crate::tree::Tree;
 
-/// A read-only view of the store at one commit. It does not change while this lives.
+/// A read-only view of the store at one commit, or of the changes of a [transaction](crate::Transaction::snapshot) so far. It does not
+/// change while this lives.
 ///
 /// Taking a snapshot takes the same time for any size of the store, and neither blocks other threads nor waits for
 /// them. Any number of threads can read from it. Until it is dropped, space that only its commit needs is not reused.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) root: Root,
+    /// Of a transaction: the view that holds its nodes.
+    view: Option<Arc<OpenView>>,
+    /// Whether the trees are those of the view.
+    is_view: bool,
     // Dropped before the store, so that the store never closes while there are pins.
     pin: Arc<Pin>,
     engine: Arc<Engine>,
@@ -23,7 +30,17 @@ pub struct Snapshot {
 impl Snapshot {
     #[inline]
     pub(crate) fn new(engine: Arc<Engine>, pin: Arc<Pin>, root: Root) -> Self {
-        Self { root, pin, engine }
+        Self { root, view: None, is_view: false, pin, engine }
+    }
+
+    /// A snapshot of a transaction. The pin is that of the commit before it.
+    pub(crate) fn in_transaction(engine: Arc<Engine>, pin: Arc<Pin>, view: OpenView) -> Self {
+        Self { root: view.roots.root, view: Some(Arc::new(view)), is_view: true, pin, engine }
+    }
+
+    /// The trees of a transaction that are not as in the commit before it.
+    fn changed_trees(&self) -> Option<&BTreeMap<String, Option<Word>>> {
+        self.view.as_ref().filter(|_| self.is_view).map(|view| &view.roots.trees)
     }
 
     /// Returns the tree with this name, if it exists.
@@ -31,7 +48,8 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn tree(&self, name: &str) -> Result<Option<Tree<'_>>> {
-        let root = self.root.tree(&self.engine.arena, name)?;
+        let changed = self.changed_trees().and_then(|trees| trees.get(name));
+        let root = changed.map_or_else(|| self.root.tree(&self.engine.arena, name), |root| Ok(*root))?;
         Ok(root.map(|root| Tree::new(&self.engine.arena, root)))
     }
 
@@ -40,7 +58,15 @@ impl Snapshot {
     /// # Errors
     /// The same as [`tree`](Self::tree).
     pub fn tree_names(&self) -> Result<Vec<String>> {
-        Ok(self.root.trees(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
+        let mut names: BTreeSet<String> =
+            self.root.trees(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect();
+        for (name, root) in self.changed_trees().into_iter().flatten() {
+            match root {
+                Some(_) => names.insert(name.clone()),
+                None => names.remove(name),
+            };
+        }
+        Ok(names.into_iter().collect())
     }
 
     /// Returns the names of the named snapshots that existed when this commit was made, in ascending order.
@@ -59,10 +85,14 @@ impl Snapshot {
         let named = self.root.named(&self.engine.arena)?;
         let root = named.into_iter().find(|(other, _)| other == name);
         // The pin of this commit keeps its named snapshots, too.
-        Ok(root.map(|(_, root)| Self::new(Arc::clone(&self.engine), Arc::clone(&self.pin), root)))
+        Ok(root.map(|(_, root)| {
+            let (engine, pin) = (Arc::clone(&self.engine), Arc::clone(&self.pin));
+            Self { view: self.view.clone(), ..Self::new(engine, pin, root) }
+        }))
     }
 
-    /// Returns the number of the commit. Commits are counted from 1; 0 is the store as it was created.
+    /// Returns the number of the commit, or of the commit before the transaction. Commits are counted from 1; 0 is the store as it was
+    /// created.
     pub fn sequence(&self) -> u64 {
         self.root.sequence
     }

@@ -177,6 +177,32 @@ fn the_history_is_kept_unless_it_is_not_wanted() {
 }
 
 #[test]
+fn an_open_transaction_is_shown_and_undone_at_the_end() {
+    let home = tempfile::tempdir().unwrap();
+    let mut session = prompt(home.path(), "--database shop", 24);
+    ask(&mut session, "CREATE TABLE t (id BIGINT PRIMARY KEY);", "");
+    session.send_line("BEGIN;").unwrap();
+    session.exp_string("lath*> ").unwrap();
+    session.send_line("INSERT INTO t VALUES (1);").unwrap();
+    session.exp_string("lath*> ").unwrap();
+    // An error leaves it open.
+    session.send_line("INSERT INTO t VALUES (2), (1);").unwrap();
+    session.exp_string("already").unwrap();
+    session.exp_string("lath*> ").unwrap();
+    session.send_line("SAVEPOINT s; DELETE FROM t; ROLLBACK TO s; COMMIT;").unwrap();
+    session.exp_string("lath> ").unwrap();
+    ask(&mut session, "SELECT count(*) AS rows FROM t;", "1");
+    session.send_line("BEGIN; DELETE FROM t;").unwrap();
+    session.exp_string("lath*> ").unwrap();
+    session.send_control('d').unwrap();
+    session.exp_string("was not committed, so its changes are undone").unwrap();
+    session.exp_eof().unwrap();
+    let mut session = prompt(home.path(), "--database shop", 24);
+    ask(&mut session, "SELECT count(*) AS rows FROM t;", "1");
+    end(session);
+}
+
+#[test]
 fn what_is_typed_while_a_query_runs_is_not_lost() {
     let home = tempfile::tempdir().unwrap();
     let mut session = prompt(home.path(), "--format csv", 40);

@@ -193,3 +193,20 @@ fn sorting_within_little_memory_goes_to_disk_and_gives_the_same() {
     let plenty = lath(["sql", &query]).text(0).to_owned();
     assert_eq!(lath(["sql", &query, "--memory", "2MiB", "--threads", "1"]).text(0), plenty);
 }
+
+#[test]
+fn transactions_are_committed_or_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let shop = folder.path().join("shop");
+    let sql = |text: &str| lath(["sql", "--database", shop.to_str().unwrap(), "--format", "csv", text]);
+    sql("CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)").text(0);
+    assert_eq!(sql("BEGIN; INSERT INTO t VALUES (1, 2); UPDATE t SET a = a + 1; SELECT * FROM t; COMMIT").code, 0);
+    assert_eq!(sql("SELECT * FROM t").text(0), "id,a\n1,3\n");
+    let open = sql("BEGIN; DELETE FROM t");
+    assert_eq!(open.code, 2);
+    assert!(open.stderr.contains("was not committed, so its changes are undone; end it with COMMIT"), "{}", open.stderr);
+    assert_eq!(sql("SELECT * FROM t").text(0), "id,a\n1,3\n");
+    // A failure of a later statement undoes all.
+    assert_eq!(sql("BEGIN; DELETE FROM t; INSERT INTO t VALUES (2, 2), (2, 2); COMMIT").code, 2);
+    assert_eq!(sql("SELECT * FROM t").text(0), "id,a\n1,3\n");
+}

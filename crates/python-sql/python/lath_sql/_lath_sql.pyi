@@ -58,6 +58,23 @@ class Session:
         The name of a file, folder, glob or URL in quotes is a table. A query is computed while its result is read. Statements that change
         something (INSERT, COPY, CREATE…) are complete when this returns.
         """
+    def transaction(self, *, read_only: bool = False) -> SessionTransaction:
+        """A transaction for a ``with`` block: its changes are committed together at the end, and undone if the block raises an exception.
+
+        Statements of the block read its own changes, in all tables of the database. Other writers to the database wait meanwhile, unless
+        it is ``read_only``: then its statements read one commit.
+
+        >>> with lath.Session(database="shop") as session:
+        ...     _ = session.sql("CREATE TABLE stock (item BIGINT PRIMARY KEY, count BIGINT)")
+        ...     with session.transaction():
+        ...         _ = session.sql("INSERT INTO stock VALUES (1, 10), (2, 20)")
+        ...         _ = session.sql("UPDATE stock SET count = count - 1 WHERE item = 1")
+        ...     session.sql("SELECT sum(count) AS count FROM stock").to_arrow().to_pylist()
+        [{'count': 29}]
+        """
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open, by :meth:`transaction` or by ``BEGIN``."""
     def register(self, name: str, source: Source) -> None:
         """Registers a table under a name, and replaces an earlier one with this name.
 
@@ -72,6 +89,14 @@ class Session:
         """The names of tables and views, in ascending order."""
     def close(self) -> None:
         """Closes the session and its database. Earlier results can still be read."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+class SessionTransaction:
+    """A transaction of a session, which :meth:`Session.transaction` returns. It ends with its ``with`` block."""
+
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /

@@ -67,7 +67,8 @@ impl ChangeExec {
         let memory = memory.register(context.memory_pool());
         let (table, change) = (self.target.table.clone(), self.target.change.clone());
         let writing = tokio::task::spawn_blocking(move || {
-            let writer = Writer::begin(&table, change, memory)?;
+            let open = table.transaction().and_then(|transaction| transaction.open());
+            let writer = Writer::begin(&table, open.as_deref(), change, memory)?;
             // The receiver is gone if the statement was stopped.
             if begun.send(()).is_err() {
                 return Ok(0);

@@ -18,19 +18,34 @@ use super::{Change, OnConflict, key_name};
 use crate::bind::bind;
 use crate::keyed::{KeyedTable, matching_keys};
 use crate::scan::test;
+use crate::transaction::CurrentTransaction;
+use crate::write::CopyTarget;
 
 /// Binds each table of a plan to a commit, and replaces changes of tables with a primary key by Lath's.
-pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: OnConflict) -> Result<LogicalPlan> {
+pub(crate) fn plan_change(
+    state: &SessionState,
+    plan: LogicalPlan,
+    on_conflict: OnConflict,
+    transaction: &Arc<CurrentTransaction>,
+) -> Result<LogicalPlan> {
     Ok(match plan {
         LogicalPlan::Explain(mut explain) => {
-            explain.plan = Arc::new(plan_change(state, Arc::unwrap_or_clone(explain.plan), on_conflict)?);
+            explain.plan = Arc::new(plan_change(state, Arc::unwrap_or_clone(explain.plan), on_conflict, transaction)?);
             LogicalPlan::Explain(explain)
         }
         LogicalPlan::Analyze(mut analyze) => {
-            analyze.input = Arc::new(plan_change(state, Arc::unwrap_or_clone(analyze.input), on_conflict)?);
+            analyze.input =
+                Arc::new(plan_change(state, Arc::unwrap_or_clone(analyze.input), on_conflict, transaction)?);
             LogicalPlan::Analyze(analyze)
         }
         LogicalPlan::Dml(statement) => match keyed_target(&statement) {
+            Some(table)
+                if transaction.open().is_some()
+                    && table.transaction().is_none_or(|own| !Arc::ptr_eq(own, transaction)) =>
+            {
+                return outside(&statement);
+            }
+            None if transaction.open().is_some() && !is_copy(&statement) => return outside(&statement),
             Some(table) => plan_statement(state, table, statement, on_conflict)?,
             None if on_conflict == OnConflict::Ignore => {
                 return plan_err!(
@@ -42,6 +57,19 @@ pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: 
         },
         other => bind(other)?.0,
     })
+}
+
+/// The error for a change that the open transaction could not undo.
+fn outside(statement: &DmlStatement) -> Result<LogicalPlan> {
+    plan_err!(
+        "{} is no table of the session's database, so ROLLBACK could not undo the change; COMMIT or ROLLBACK first",
+        statement.table_name
+    )
+}
+
+/// Whether a statement writes files, which a transaction does not undo.
+fn is_copy(statement: &DmlStatement) -> bool {
+    source_as_provider(&statement.target).is_ok_and(|target| target.is::<CopyTarget>())
 }
 
 fn keyed_target(statement: &DmlStatement) -> Option<KeyedTable> {

@@ -18,6 +18,7 @@ use super::touched::KeySet;
 use super::{Change, MergeAction};
 use crate::error::table_error;
 use crate::keyed::KeyedTable;
+use crate::transaction::{OpenTransaction, StatementChanges};
 
 /// A message to the writer.
 pub(super) enum Message {
@@ -27,8 +28,8 @@ pub(super) enum Message {
 }
 
 /// Applies rows to a transaction.
-pub(super) struct Writer {
-    transaction: Transaction,
+pub(super) struct Writer<'t> {
+    changes: Changes<'t>,
     change: Change,
     /// The columns of the table.
     columns: SchemaRef,
@@ -42,6 +43,31 @@ pub(super) struct Writer {
     count: u64,
 }
 
+/// The transaction of a statement.
+enum Changes<'t> {
+    /// The statement is one.
+    Own(Transaction),
+    /// The statement is part of one, which changes the table with this name.
+    Open { changes: StatementChanges<'t>, table: String },
+}
+
+impl Changes<'_> {
+    fn get(&mut self) -> Result<&mut Transaction> {
+        match self {
+            Self::Own(transaction) => Ok(transaction),
+            Self::Open { changes, table } => changes.table(table),
+        }
+    }
+
+    /// Commits, or leaves the changes to the transaction that the statement is part of.
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Own(transaction) => transaction.commit().map_err(table_error),
+            Self::Open { changes, .. } => changes.finish(),
+        }
+    }
+}
+
 /// The kinds of rows that are put only after the last row has come: keys, or values of unique indexes, may be taken until then.
 #[derive(Debug, Clone, Copy)]
 struct Staging {
@@ -49,12 +75,27 @@ struct Staging {
     updates: bool,
 }
 
-impl Writer {
-    /// Begins a transaction. Blocks until the transaction before has ended.
-    pub(super) fn begin(table: &KeyedTable, change: Change, memory: MemoryReservation) -> Result<Self> {
-        let transaction = table.table().begin().map_err(table_error)?;
-        // While the transaction is open, this stays the newest commit.
-        let snapshot = table.table().snapshot().map_err(table_error)?;
+impl<'t> Writer<'t> {
+    /// Begins a transaction, or a part of the open one. Blocks until the transaction or the statement before has ended.
+    pub(super) fn begin(
+        table: &KeyedTable,
+        open: Option<&'t OpenTransaction>,
+        change: Change,
+        memory: MemoryReservation,
+    ) -> Result<Self> {
+        let (changes, snapshot) = match open {
+            Some(open) => {
+                let changes = open.change()?;
+                let snapshot = changes.snapshot().table(table.name());
+                (Changes::Open { changes, table: table.name().to_owned() }, snapshot)
+            }
+            None => {
+                let transaction = table.table().begin().map_err(table_error)?;
+                // While the transaction is open, this stays the newest commit.
+                (Changes::Own(transaction), table.table().snapshot())
+            }
+        };
+        let snapshot = snapshot.map_err(table_error)?;
         table.check_columns(&snapshot)?;
         let is_unique = snapshot.indexes().iter().any(|index| index.is_unique);
         let staging = match &change {
@@ -68,7 +109,7 @@ impl Writer {
         let keys = nullable(table.key_columns().iter().map(|&place| &columns.fields()[place]));
         let touched = KeySet::new(&keys)?;
         let (inserts, updates) = (Vec::new(), Vec::new());
-        Ok(Self { transaction, change, columns, keys, staging, touched, inserts, updates, memory, count: 0 })
+        Ok(Self { changes, change, columns, keys, staging, touched, inserts, updates, memory, count: 0 })
     }
 
     /// Applies the received rows, commits, and returns the number of rows.
@@ -82,23 +123,29 @@ impl Writer {
             }
         }
         if let Change::DeleteWhere(predicate) = &self.change {
-            self.count = self.transaction.delete_where(predicate).map_err(table_error)?;
+            self.count = self.changes.get()?.delete_where(predicate).map_err(table_error)?;
         }
         self.put_staged()?;
-        self.transaction.commit().map_err(table_error)?;
+        self.changes.finish()?;
         Ok(self.count)
     }
 
     fn apply(&mut self, batch: &RecordBatch) -> Result<()> {
         let row_count = batch.num_rows() as u64;
         match self.change.clone() {
-            Change::Insert => self.transaction.insert(&self.rows(batch, 0)?).map_err(table_error)?,
+            Change::Insert => {
+                let rows = self.rows(batch, 0)?;
+                self.changes.get()?.insert(&rows).map_err(table_error)?;
+            }
             Change::Replace => self.update(self.rows(batch, 0)?, None)?,
             Change::InsertNew => {
                 self.count += self.insert_new(&self.rows(batch, 0)?)?;
                 return Ok(());
             }
-            Change::Delete => self.transaction.delete(self.keys(batch, 0)?).map_err(table_error)?,
+            Change::Delete => {
+                let keys = self.keys(batch, 0)?;
+                self.changes.get()?.delete(keys).map_err(table_error)?;
+            }
             // The query returns no rows; the rows to delete are found at the end.
             Change::DeleteWhere(_) => return Ok(()),
             Change::Update { moves_keys } => {
@@ -115,11 +162,11 @@ impl Writer {
     fn update(&mut self, rows: RecordBatch, old_keys: Option<RecordBatch>) -> Result<()> {
         match old_keys {
             Some(old_keys) => {
-                self.transaction.delete(old_keys).map_err(table_error)?;
+                self.changes.get()?.delete(old_keys).map_err(table_error)?;
                 self.stage(rows, |writer| &mut writer.inserts)
             }
             None if self.staging.updates => self.stage(rows, |writer| &mut writer.updates),
-            None => self.transaction.upsert(&rows).map_err(table_error),
+            None => self.changes.get()?.upsert(&rows).map_err(table_error),
         }
     }
 
@@ -135,7 +182,7 @@ impl Writer {
         for (batches, are_new) in [(updates, false), (inserts, true)] {
             let Some(first) = batches.first() else { continue };
             let rows = concat_batches(first.schema_ref(), &batches)?;
-            let put = if are_new { self.transaction.insert(&rows) } else { self.transaction.upsert(&rows) };
+            let put = if are_new { self.changes.get()?.insert(&rows) } else { self.changes.get()?.upsert(&rows) };
             put.map_err(table_error)?;
         }
         Ok(())
@@ -148,7 +195,7 @@ impl Writer {
         let are_first = KeySet::new(&self.keys)?.add(&keys, &self.memory.new_empty())?;
         let rows = filter_record_batch(rows, &BooleanArray::from(are_first))?;
         let when = MergeWhen::new().matched(WhenMatched::Keep);
-        Ok(self.transaction.merge(&rows, &when).map_err(table_error)?.inserted)
+        Ok(self.changes.get()?.merge(&rows, &when).map_err(table_error)?.inserted)
     }
 
     /// Applies rows by the number of their clause.
@@ -166,7 +213,7 @@ impl Writer {
         if deleted.num_rows() > 0 {
             let keys = self.keys(&deleted, behind)?;
             self.touched.add_once(&keys, &self.memory)?;
-            self.transaction.delete(keys).map_err(table_error)?;
+            self.changes.get()?.delete(keys).map_err(table_error)?;
         }
         let updated = of_action(MergeAction::Update)?;
         if updated.num_rows() > 0 {
@@ -179,7 +226,7 @@ impl Writer {
             let rows = self.rows(&inserted, 1)?;
             match self.staging.inserts {
                 true => self.stage(rows, |writer| &mut writer.inserts)?,
-                false => self.transaction.insert(&rows).map_err(table_error)?,
+                false => self.changes.get()?.insert(&rows).map_err(table_error)?,
             }
         }
         Ok(())

@@ -210,7 +210,7 @@ impl Definitions<'_> {
         let created = database.clone();
         let table = table_work(move || table.create(&created)).await?;
         if let Some(query) = query {
-            let table = KeyedTable::from_database(&name, table, &database)?;
+            let table = KeyedTable::from_database(&name, table, &database, self.tables.transaction())?;
             let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
             let plan = self.state.create_physical_plan(&insertion).await?;
             collect(plan, self.state.task_ctx()).await?;

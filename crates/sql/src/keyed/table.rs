@@ -24,6 +24,7 @@ use crate::error::{table_error, table_work};
 use crate::scan::{
     Pushdown, changes_refused_by, insert_by, physical, scan_by, selectivity, support, with_condition_columns, with_rest,
 };
+use crate::transaction::{CurrentTransaction, View};
 
 /// The metadata key of a column's number, which is unique within its table only.
 const FIELD_ID: &str = "PARQUET:field_id";
@@ -38,6 +39,8 @@ pub(crate) struct KeyedTable {
     table: Table,
     /// The database of the table; `None` if it is attached by its folder.
     database: Option<Database>,
+    /// The transaction of the session whose database has the table.
+    transaction: Option<Arc<CurrentTransaction>>,
     /// The name of the snapshot to read; `None` reads the newest commit.
     snapshot_name: Option<String>,
     contents: Contents,
@@ -67,21 +70,31 @@ impl KeyedTable {
     /// Creates a table that is attached by its folder.
     pub(crate) fn attached(name: &str, table: Table) -> Result<Self> {
         let snapshot = table.snapshot().map_err(table_error)?;
-        Self::new(name, table, None, &snapshot)
+        Ok(Self::new(name, table, None, &snapshot))
     }
 
-    /// Creates a table of a database.
-    pub(crate) fn from_database(name: &str, table: Table, database: &Database) -> Result<Self> {
-        let snapshot = table.snapshot().map_err(table_error)?;
-        Self::new(name, table, Some(database.clone()), &snapshot)
+    /// Creates a table of a session's database.
+    pub(crate) fn from_database(
+        name: &str,
+        table: Table,
+        database: &Database,
+        transaction: &Arc<CurrentTransaction>,
+    ) -> Result<Self> {
+        let snapshot = match transaction.view() {
+            Some(view) => view.snapshot.table(name),
+            None => table.snapshot(),
+        };
+        let table = Self::new(name, table, Some(database.clone()), &snapshot.map_err(table_error)?);
+        Ok(Self { transaction: Some(Arc::clone(transaction)), ..table })
     }
 
-    fn new(name: &str, table: Table, database: Option<Database>, snapshot: &Snapshot) -> Result<Self> {
+    fn new(name: &str, table: Table, database: Option<Database>, snapshot: &Snapshot) -> Self {
         let key_columns = snapshot.key_columns().to_vec();
-        Ok(Self {
+        Self {
             name: name.to_owned(),
             table,
             database,
+            transaction: None,
             snapshot_name: None,
             contents: Contents::Rows,
             schema: without_numbers(snapshot.schema()),
@@ -91,7 +104,7 @@ impl KeyedTable {
             defaults: HashMap::new(),
             snapshot: None,
             condition: None,
-        })
+        }
     }
 
     /// Restricts the table to rows for which `condition` is true.
@@ -102,8 +115,8 @@ impl KeyedTable {
     /// The table as of the named snapshot.
     pub(crate) fn at_snapshot(self, snapshot_name: &str) -> Result<Self> {
         let named = self.newest()?.snapshot_named(snapshot_name).map_err(table_error)?;
-        let table = Self::new(&self.name, self.table, self.database, &named)?;
-        Ok(Self { snapshot_name: Some(snapshot_name.to_owned()), ..table })
+        let table = Self::new(&self.name, self.table, self.database, &named);
+        Ok(Self { snapshot_name: Some(snapshot_name.to_owned()), transaction: self.transaction, ..table })
     }
 
     /// The changes of commits after this one.
@@ -177,8 +190,23 @@ impl KeyedTable {
         plan_err!("the columns of table {:?} have changed meanwhile; run the statement again", self.name)
     }
 
+    /// The newest commit, or what an open transaction reads.
     fn newest(&self) -> Result<Snapshot> {
-        self.table.snapshot().map_err(table_error)
+        let newest = match self.view() {
+            Some(view) => view.snapshot.table(&self.name),
+            None => self.table.snapshot(),
+        };
+        newest.map_err(table_error)
+    }
+
+    /// The transaction of the session whose database has the table.
+    pub(crate) fn transaction(&self) -> Option<&Arc<CurrentTransaction>> {
+        self.transaction.as_ref()
+    }
+
+    /// What the open transaction of its session reads.
+    pub(crate) fn view(&self) -> Option<View> {
+        self.transaction.as_ref()?.view()
     }
 
     /// The commit that the statement is bound to, or else the newest.

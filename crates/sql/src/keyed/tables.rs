@@ -19,10 +19,13 @@ use super::table::KeyedTable;
 use crate::error::table_error;
 use crate::grammar::parse;
 use crate::rewrite::merge_join_columns;
+use crate::transaction::CurrentTransaction;
 
 /// The tables of a session.
 #[derive(Debug)]
 pub(crate) struct SessionTables {
+    // Dropped before the database.
+    transaction: Arc<CurrentTransaction>,
     others: MemorySchemaProvider,
     database: Option<Database>,
     planner: Planner,
@@ -46,7 +49,8 @@ impl fmt::Debug for Planner {
 
 impl SessionTables {
     pub(crate) fn new(database: Option<Database>) -> Self {
-        Self { others: MemorySchemaProvider::new(), database, planner: Planner::default() }
+        let (transaction, others) = (Arc::default(), MemorySchemaProvider::new());
+        Self { transaction, others, database, planner: Planner::default() }
     }
 
     /// Sets the function that returns the session's state.
@@ -56,6 +60,11 @@ impl SessionTables {
 
     pub(crate) fn database(&self) -> Option<&Database> {
         self.database.as_ref()
+    }
+
+    /// The transaction that `BEGIN` opens.
+    pub(crate) fn transaction(&self) -> &Arc<CurrentTransaction> {
+        &self.transaction
     }
 
     /// The table with a primary key that has this name.
@@ -82,10 +91,8 @@ impl SessionTables {
                 tables.push(table.clone());
             }
         }
-        if let Some(database) = &self.database {
-            for name in database.table_names().map_err(table_error)? {
-                tables.extend(self.database_table(&name)?);
-            }
+        for name in self.database_names()? {
+            tables.extend(self.database_table(&name)?);
         }
         Ok(tables)
     }
@@ -187,7 +194,18 @@ impl SessionTables {
 
     fn database_table(&self, name: &str) -> Result<Option<KeyedTable>> {
         let found = self.in_database(name)?;
-        found.map(|(table, database)| KeyedTable::from_database(name, table, database)).transpose()
+        let keyed = |(table, database)| KeyedTable::from_database(name, table, database, &self.transaction);
+        found.map(keyed).transpose()
+    }
+
+    /// The names of the database's tables, in the commit that an open transaction reads.
+    fn database_names(&self) -> Result<Vec<String>> {
+        let names = match (self.transaction.view(), &self.database) {
+            (Some(view), _) => view.snapshot.table_names(),
+            (None, Some(database)) => database.table_names(),
+            (None, None) => Ok(Vec::new()),
+        };
+        names.map_err(table_error)
     }
 
     /// The database's table with this name, and the database.
@@ -201,10 +219,17 @@ impl SessionTables {
     }
 }
 
+impl Drop for SessionTables {
+    fn drop(&mut self) {
+        // Plans that are still there hold the transaction, too.
+        self.transaction.rollback();
+    }
+}
+
 #[async_trait]
 impl SchemaProvider for SessionTables {
     fn table_names(&self) -> Vec<String> {
-        let in_database = self.database.as_ref().and_then(|database| database.table_names().ok()).unwrap_or_default();
+        let in_database = self.database_names().unwrap_or_default();
         let others = self.others.table_names();
         let views = self.database.as_ref().and_then(|database| database.view_names().ok()).unwrap_or_default();
         // A table of the session shadows a view of the same name.

@@ -4,7 +4,7 @@ use datafusion::common::format::ExplainStatementOptions;
 use datafusion::sql::parser::{CopyToStatement, CreateExternalTable, ExplainStatement};
 use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, Set, ShowStatementIn, ShowStatementOptions, Spanned, Statement,
-    TableConstraint, Truncate, TruncateTableTarget,
+    TableConstraint, TransactionModifier, Truncate, TruncateTableTarget,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -12,7 +12,6 @@ use super::{CheckResult, Clauses};
 
 const TABLES: &str = "ask information_schema.tables or information_schema.columns, with WHERE";
 const ONE_SETTING: &str = "write SET name = value, a statement for each";
-const ONE_TRANSACTION: &str = "each statement is a transaction; write the change as one statement";
 const ONE_SCHEMA: &str = "a schema has a name and nothing else";
 
 impl Clauses<'_> {
@@ -54,19 +53,27 @@ impl Clauses<'_> {
             }
             Statement::StartTransaction {
                 modes: _,
-                begin,
+                begin: _,
                 transaction: _,
-                modifier: _,
-                statements: _,
-                exception: _,
-                has_end_keyword: _,
-            } => self.refuse(if *begin { "BEGIN" } else { "START TRANSACTION" }, start, ONE_TRANSACTION),
-            Statement::Commit { chain: _, end, modifier: _ } => {
-                self.refuse(if *end { "END" } else { "COMMIT" }, start, ONE_TRANSACTION)
+                modifier,
+                statements,
+                exception,
+                has_end_keyword,
+            } => {
+                let is_block = !statements.is_empty() || exception.is_some() || *has_end_keyword;
+                self.refuse_if(is_block, "BEGIN", start, "a block is no statement; write its statements one by one")?;
+                let word = modifier.as_ref().map(ToString::to_string).unwrap_or_default();
+                let is_block = matches!(modifier, Some(TransactionModifier::Try | TransactionModifier::Catch));
+                self.refuse_if(is_block, &word, start, "write BEGIN")
             }
-            Statement::Rollback { chain: _, savepoint: _ } => self.refuse("ROLLBACK", start, ONE_TRANSACTION),
-            Statement::Savepoint { name: _ } => self.refuse("SAVEPOINT", start, ONE_TRANSACTION),
-            Statement::ReleaseSavepoint { name: _ } => self.refuse("RELEASE", start, ONE_TRANSACTION),
+            Statement::Commit { chain, end: _, modifier } => {
+                self.refuse_if(modifier.is_some(), "END", start, "write COMMIT")?;
+                self.refuse_if(*chain, "AND CHAIN", start, "write COMMIT, and then BEGIN")
+            }
+            Statement::Rollback { chain, savepoint: _ } => {
+                self.refuse_if(*chain, "AND CHAIN", start, "write ROLLBACK, and then BEGIN")
+            }
+            Statement::Savepoint { name: _ } | Statement::ReleaseSavepoint { name: _ } => Ok(()),
             Statement::CreateSchema {
                 schema_name: _,
                 if_not_exists: _,

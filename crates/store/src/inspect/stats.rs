@@ -115,6 +115,7 @@ fn holder(state: &State, names: &[(String, crate::root::Root)], pin: Generation)
     let readers = state.published.iter().map(|published| published.root);
     // A dropped snapshot remains for as long as a reader sees its name.
     let dropped = state.named.iter().map(|named| named.root);
-    let root = readers.chain(dropped).find(|root| root.generation == pin);
+    let views = state.views.roots().into_iter().map(|view| view.root);
+    let root = readers.chain(dropped).chain(views).find(|root| root.generation == pin);
     (Holder::Reader, root.map_or(0, |root| root.sequence))
 }

@@ -41,6 +41,7 @@ mod protocol;
 mod speed;
 #[cfg(test)]
 mod tests;
+mod views;
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -49,6 +50,7 @@ use std::time::Duration;
 
 use self::memory::Memory;
 use self::protocol::{INCARNATION_SHIFT, Table, held_slot, process_number};
+pub(crate) use self::views::{OpenView, ViewRoots, Views};
 use crate::error::{Error, Result};
 use crate::node::Word;
 use crate::root::Root;

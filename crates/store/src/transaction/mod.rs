@@ -12,8 +12,11 @@ use crate::extent::Generation;
 use crate::node::Word;
 use crate::options::Durability;
 use crate::pending::Pending;
+use crate::readers::ViewRoots;
 use crate::records::{Operation, Operations, OperationsMark};
-use crate::root::{NAME_MAX, parse_word};
+use crate::root::{NAME_MAX, Root, parse_word};
+use crate::snapshot::Snapshot;
+use crate::space::reclaim::RetiredNode;
 use crate::trie::{Mode, Purpose, Writer, find};
 use crate::writer::{State, walk_since};
 
@@ -220,11 +223,7 @@ impl Transaction {
     pub fn rollback(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check()?;
         self.flush()?;
-        let is_known = savepoint.transaction == self.first
-            && self.marks.get(savepoint.index).is_some_and(|mark| mark.id == savepoint.id);
-        if !is_known {
-            return Err(Error::NoSuchSnapshot("the savepoint".to_owned()));
-        }
+        self.check_savepoint(savepoint)?;
         self.marks.truncate(savepoint.index + 1);
         let words = self.roots();
         let mark = &self.marks[savepoint.index];
@@ -236,6 +235,61 @@ impl Transaction {
             release_since(state, &words, since)?;
             restore_retired(state, retired, since)
         })
+    }
+
+    /// Forgets a savepoint and those made after it. Their changes stay part of the transaction.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSnapshot`] if the savepoint is no longer valid, or belongs to another transaction.
+    pub fn release(&mut self, savepoint: &Savepoint) -> Result<()> {
+        self.check()?;
+        self.check_savepoint(savepoint)?;
+        let first = self.marks[savepoint.index].retired;
+        self.marks.truncate(savepoint.index);
+        // Nodes that only the forgotten savepoints reached.
+        let since = self.marks.last().map_or(self.first, |mark| mark.since);
+        let state = self.state.as_deref_mut().ok_or_else(ended)?;
+        let writer = &mut state.writer;
+        let mut unreached = Vec::new();
+        for (retired, from) in [(&mut writer.retired, first[0]), (&mut writer.retired_records, first[1])] {
+            unreached.extend(retired.extract_if(from.., |item| item.birth >= since));
+        }
+        let released = state.release_or_hold(unreached);
+        self.has_failed |= released.is_err();
+        released
+    }
+
+    /// A snapshot of the changes so far, which stays as it is while the transaction goes on, and after it has ended. Until it is dropped,
+    /// its space is not reused.
+    ///
+    /// ```
+    /// # fn main() -> lath_store::Result<()> {
+    /// # let store = lath_store::Options::new().open_in_memory()?;
+    /// let mut transaction = store.begin()?;
+    /// transaction.tree("people")?.put(b"ada", b"1815")?;
+    /// let so_far = transaction.snapshot()?;
+    /// transaction.tree("people")?.put(b"grace", b"1906")?;
+    /// assert_eq!(so_far.tree("people")?.map(|people| people.len()).transpose()?, Some(1));
+    /// transaction.abort();
+    /// assert_eq!(so_far.tree("people")?.map(|people| people.len()).transpose()?, Some(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if an operation failed halfway, so that the transaction can only be undone.
+    pub fn snapshot(&mut self) -> Result<Snapshot> {
+        self.check()?;
+        self.flush()?;
+        let pin = self.engine.readers.pin()?;
+        let (trees, snapshots) = (&self.trees, self.snapshots);
+        let trees = trees.iter().map(|tree| (tree.name.clone(), tree.exists.then_some(tree.root))).collect();
+        let state = self.state.as_deref_mut().ok_or_else(ended)?;
+        let root = Root { generation: state.writer.generation, snapshots, ..state.root };
+        // From here on the nodes of the view are copied rather than changed.
+        state.writer.generation += 1;
+        let view = state.views.open(ViewRoots { root, trees });
+        Ok(Snapshot::in_transaction(Arc::clone(&self.engine), Arc::new(pin), view))
     }
 
     /// Makes the changes visible to others, with the store's durability.
@@ -337,6 +391,12 @@ impl Transaction {
         Ok(self.trees.len() - 1)
     }
 
+    fn check_savepoint(&self, savepoint: &Savepoint) -> Result<()> {
+        let is_known = savepoint.transaction == self.first
+            && self.marks.get(savepoint.index).is_some_and(|mark| mark.id == savepoint.id);
+        if is_known { Ok(()) } else { Err(Error::NoSuchSnapshot("the savepoint".to_owned())) }
+    }
+
     fn check(&self) -> Result<()> {
         if self.has_failed {
             let why = "an operation of this transaction failed halfway, so it can only be undone";
@@ -380,14 +440,14 @@ impl Drop for Transaction {
 /// them.
 fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result<()> {
     let arena = Arc::clone(state.writer.shared());
-    let mut extents = Vec::new();
+    let mut nodes = Vec::new();
     for word in words {
         walk_since(&arena, *word, since, &mut |reference| {
-            extents.push(arena.extent(reference)?);
+            nodes.push(RetiredNode { extent: arena.extent(reference)?, birth: arena.birth(reference)? });
             Ok(())
         })?;
     }
-    extents.into_iter().try_for_each(|extent| state.writer.release(extent))
+    state.release_or_hold(nodes)
 }
 
 /// Removes the nodes that were added to the lists of retired nodes since their lengths were `first`. The transaction
@@ -397,7 +457,7 @@ fn restore_retired(state: &mut State, first: [usize; 2], since: Generation) -> R
     let writer = &mut state.writer;
     let mut items = writer.retired.split_off(first[0]);
     items.extend(writer.retired_records.drain(first[1]..));
-    items.into_iter().filter(|item| item.birth >= since).try_for_each(|item| writer.release(item.extent))
+    state.release_or_hold(items.into_iter().filter(|item| item.birth >= since))
 }
 
 fn check_name(name: &str) -> Result<()> {

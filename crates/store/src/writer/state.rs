@@ -6,10 +6,10 @@ use crate::arena::Arena;
 use crate::error::Result;
 use crate::extent::{Extent, Generation};
 use crate::node::{Kind, Word};
-use crate::readers::{Readers, is_held};
+use crate::readers::{Readers, Views, is_held};
 use crate::root::Root;
 use crate::space::Space;
-use crate::space::reclaim::Reclaimer;
+use crate::space::reclaim::{Reclaimer, RetiredNode};
 use crate::trie::Writer;
 use crate::trie::walk::walk;
 
@@ -74,13 +74,28 @@ pub(crate) struct State {
     pub(crate) has_copies: bool,
     /// A buffer for the list of commits that readers hold.
     pub(crate) held: Vec<u64>,
+    /// The open views of transactions.
+    pub(crate) views: Arc<Views>,
 }
 
 impl State {
-    /// The commits that readers, the last checkpoint and a running one need.
+    /// The commits that readers, the last checkpoint and a running one need, and the open views of transactions.
     fn pinned_roots(&self) -> impl Iterator<Item = Root> + '_ {
         let readers = self.published.iter().map(|published| published.root);
-        readers.chain([self.durable]).chain(self.checkpointing)
+        let views = self.views.roots().into_iter().map(|view| view.root);
+        readers.chain([self.durable]).chain(self.checkpointing).chain(views)
+    }
+
+    /// Frees nodes that only the open transaction reached. Those that an open view may reach are freed after it.
+    pub(crate) fn release_or_hold(&mut self, nodes: impl IntoIterator<Item = RetiredNode>) -> Result<()> {
+        let Some(newest) = self.views.newest() else {
+            return nodes.into_iter().try_for_each(|node| self.writer.release(node.extent));
+        };
+        let (held, unseen): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|node| node.birth <= newest);
+        if !held.is_empty() {
+            self.reclaimer.park(held, newest);
+        }
+        unseen.into_iter().try_for_each(|node| self.writer.release(node.extent))
     }
 
     /// Returns whether a needed commit has this named snapshot.
@@ -184,6 +199,24 @@ impl State {
         self.mark_dead(&mut space);
         if let Some(map) = self.free_map {
             space.mark_used(map);
+        }
+        let arena = Arc::clone(self.writer.shared());
+        for view in self.views.roots() {
+            let mut only = Vec::new();
+            let mut visit = |reference: u64| {
+                let extent = arena.extent(reference)?;
+                let is_new = space.mark_used(extent);
+                if is_new {
+                    only.push(RetiredNode { extent, birth: arena.birth(reference)? });
+                }
+                Ok(is_new)
+            };
+            for tree in view.trees.values().flatten().chain([&view.root.snapshots]) {
+                walk(&arena, *tree, 0, &mut |reference, _| visit(reference))?;
+            }
+            if !only.is_empty() {
+                self.reclaimer.park(only, view.root.generation);
+            }
         }
         self.writer.space = space;
         self.writer.retired.clear();

@@ -1,5 +1,5 @@
 //! Long random histories of every operation, compared with `BTreeMap`s: over several trees, with savepoints, long-lived
-//! snapshots and reopenings. After each history a check finds no problem, and removing everything leaves no nodes.
+//! snapshots, also of open transactions, and reopenings. After each history a check finds no problem, and removing everything leaves no nodes.
 //!
 //! `LATH_SEED` sets the first seed; `LATH_FULL=1` makes the histories longer.
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -31,7 +31,7 @@ impl Model {
         let mut version = self.last.clone();
         let mut savepoints: Vec<(Savepoint, Version)> = Vec::new();
         for _ in 0..self.random.usize(..60) {
-            match self.random.u8(..24) {
+            match self.random.u8(..26) {
                 0 => savepoints.push((transaction.savepoint().unwrap(), version.clone())),
                 1 if !savepoints.is_empty() => {
                     let index = self.random.usize(..savepoints.len());
@@ -41,6 +41,12 @@ impl Model {
                     version = then.clone();
                 }
                 2 => self.read_own_writes(&mut transaction, &version),
+                24 if !savepoints.is_empty() => {
+                    let index = self.random.usize(..savepoints.len());
+                    transaction.release(&savepoints[index].0).unwrap();
+                    savepoints.truncate(index);
+                }
+                25 => self.held.push((transaction.snapshot().unwrap(), version.clone())),
                 3..=7 => self.write(&mut transaction, &mut version),
                 _ => change(&mut self.random, &mut transaction, &mut version, &self.last).unwrap(),
             }

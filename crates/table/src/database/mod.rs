@@ -12,6 +12,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use arrow_schema::Schema;
 use lath_parquet::Dataset;
@@ -33,7 +35,10 @@ use crate::write::OpenWrite;
 
 pub use self::backup::{BackedUp, BackupFile};
 pub use self::snapshot::DatabaseSnapshot;
-pub use self::transaction::DatabaseTransaction;
+pub use self::transaction::{DatabaseSavepoint, DatabaseTransaction};
+
+/// Time between two attempts to begin a transaction.
+const POLL: Duration = Duration::from_millis(1);
 
 /// Maximum length of a table's name in bytes.
 const NAME_LEN: usize = 255;
@@ -146,6 +151,11 @@ impl Database {
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.tables.folder
+    }
+
+    /// Whether it was opened by [`open_read_only`](Self::open_read_only).
+    pub fn is_read_only(&self) -> bool {
+        self.tables.read_only
     }
 
     /// The names of the tables of the last commit, in ascending order.
@@ -319,6 +329,21 @@ impl Database {
     /// [`Error::Store`], if the database was opened read-only.
     pub fn begin(&self) -> Result<DatabaseTransaction> {
         let transaction = self.tables.store.begin()?;
+        Ok(DatabaseTransaction::new(Arc::clone(&self.tables), transaction))
+    }
+
+    /// Begins a transaction over several tables, unless another one stays open for this long.
+    ///
+    /// # Errors
+    /// [`Error::Store`], which holds [`lath_store::Error::Busy`] after this time.
+    pub fn begin_within(&self, wait: Duration) -> Result<DatabaseTransaction> {
+        let start = Instant::now();
+        let transaction = loop {
+            match self.tables.store.try_begin() {
+                Err(lath_store::Error::Busy) if start.elapsed() < wait => thread::sleep(POLL),
+                begun => break begun?,
+            }
+        };
         Ok(DatabaseTransaction::new(Arc::clone(&self.tables), transaction))
     }
 

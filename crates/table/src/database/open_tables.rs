@@ -21,7 +21,7 @@ pub(crate) struct OpenTables {
     pub(crate) store: Store,
     /// Handles of the open tables.
     pub(crate) options: TableOptions,
-    read_only: bool,
+    pub(crate) read_only: bool,
     /// The tables by their numbers: all of them, if the database is open for writing.
     tables: Mutex<HashMap<u64, Table>>,
 }

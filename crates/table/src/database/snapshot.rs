@@ -1,5 +1,6 @@
-//! A snapshot of all tables of a database at one commit.
+//! A snapshot of all tables of a database at one commit, or within a transaction.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::open_tables::{OpenTables, list_names};
@@ -8,16 +9,28 @@ use crate::read::Snapshot;
 use crate::records::snapshot_named;
 use crate::view::Commit;
 
-/// A snapshot of all tables of a [`Database`](crate::Database) at one commit.
+/// A snapshot of all tables of a [`Database`](crate::Database) at one commit, or of the changes of a
+/// [transaction](crate::DatabaseTransaction::snapshot) so far.
 #[derive(Debug, Clone)]
 pub struct DatabaseSnapshot {
     tables: Arc<OpenTables>,
     snapshot: Arc<lath_store::Snapshot>,
+    /// Of a transaction: the tables that it has changed, by their names.
+    changed: Arc<BTreeMap<String, Arc<Commit>>>,
 }
 
 impl DatabaseSnapshot {
     pub(crate) fn new(tables: Arc<OpenTables>, snapshot: lath_store::Snapshot) -> Self {
-        Self { tables, snapshot: Arc::new(snapshot) }
+        Self { tables, snapshot: Arc::new(snapshot), changed: Arc::default() }
+    }
+
+    /// A snapshot of a transaction, which has changed these tables.
+    pub(super) fn in_transaction(
+        tables: Arc<OpenTables>,
+        snapshot: Arc<lath_store::Snapshot>,
+        changed: BTreeMap<String, Arc<Commit>>,
+    ) -> Self {
+        Self { tables, snapshot, changed: Arc::new(changed) }
     }
 
     /// The names of the tables, in ascending order.
@@ -35,7 +48,10 @@ impl DatabaseSnapshot {
     pub fn table(&self, name: &str) -> Result<Snapshot> {
         let table = self.tables.open_table(&self.snapshot, name)?;
         let engine = Arc::clone(table.engine());
-        let pinned = Commit::of(&engine, Arc::clone(&self.snapshot))?;
+        let pinned = match self.changed.get(name) {
+            Some(changed) => Arc::clone(changed),
+            None => Commit::of(&engine, Arc::clone(&self.snapshot))?,
+        };
         Ok(Snapshot::new(engine, pinned))
     }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use lath_store::Durability;
 
 use super::open_tables::OpenTables;
+use super::snapshot::DatabaseSnapshot;
 use crate::error::{Error, Result};
 use crate::view::Engine;
-use crate::write::Transaction;
+use crate::write::{Transaction, WriteMark};
 
 /// Changes to tables of a [`Database`](crate::Database) that become visible to others together, or not at all.
 ///
@@ -23,6 +24,14 @@ pub struct DatabaseTransaction {
     parts: BTreeMap<String, Part>,
     /// The table that has the store's transaction.
     current: Option<String>,
+}
+
+/// A state of a transaction that [`DatabaseTransaction::rollback`] returns to.
+#[derive(Debug)]
+pub struct DatabaseSavepoint {
+    store: lath_store::Savepoint,
+    /// Of the tables that the transaction had used.
+    marks: BTreeMap<String, WriteMark>,
 }
 
 /// The changes of one table.
@@ -54,6 +63,98 @@ impl DatabaseTransaction {
             self.current = Some(name.to_owned());
         }
         Ok(&mut self.part(name)?.transaction)
+    }
+
+    /// A snapshot of all tables with the changes so far, which stays as it is while the transaction goes on.
+    ///
+    /// Rows that become files at once are only in these files: if the transaction does not commit, they are removed, and reading them from
+    /// the snapshot is an error.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// # use lath_table::{Database, TableOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    /// # let rows = RecordBatch::try_from_iter([("id", ids)])?;
+    /// # let database = Database::create(folder.path().join("shop"), TableOptions::new())?;
+    /// # database.create_table("orders", &rows.schema(), &["id"])?;
+    /// let mut transaction = database.begin()?;
+    /// transaction.table("orders")?.insert(&rows)?;
+    /// let so_far = transaction.snapshot()?;
+    /// transaction.table("orders")?.delete([1])?;
+    /// assert_eq!(so_far.table("orders")?.count()?, 2);
+    /// assert_eq!(database.table("orders")?.count()?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Store`](crate::Error::Store).
+    pub fn snapshot(&mut self) -> Result<DatabaseSnapshot> {
+        self.write_pending()?;
+        let mut store = self.take_store()?;
+        let snapshot = store.snapshot();
+        self.store = Some(store);
+        let snapshot = Arc::new(snapshot?);
+        let changed = self.parts.iter().filter_map(|(name, part)| {
+            part.transaction.changing.commit_so_far(&snapshot).map(|commit| (name.clone(), commit))
+        });
+        Ok(DatabaseSnapshot::in_transaction(Arc::clone(&self.tables), Arc::clone(&snapshot), changed.collect()))
+    }
+
+    /// Marks the changes so far, to return to.
+    ///
+    /// # Errors
+    /// [`Error::Store`](crate::Error::Store).
+    pub fn savepoint(&mut self) -> Result<DatabaseSavepoint> {
+        let names: Vec<String> = self.parts.keys().cloned().collect();
+        let mut marks = BTreeMap::new();
+        for name in names {
+            let mark = self.table(&name)?.changing.mark()?;
+            marks.insert(name, mark);
+        }
+        let mut store = self.take_store()?;
+        let savepoint = store.savepoint();
+        self.store = Some(store);
+        Ok(DatabaseSavepoint { store: savepoint?, marks })
+    }
+
+    /// Undoes the changes since a savepoint. The savepoint stays valid; those made after it do not.
+    ///
+    /// # Errors
+    /// [`Error::Store`](crate::Error::Store), if the savepoint is no longer valid.
+    pub fn rollback(&mut self, savepoint: &DatabaseSavepoint) -> Result<()> {
+        let mut store = self.take_store()?;
+        let undone = store.rollback(&savepoint.store);
+        self.store = Some(store);
+        undone?;
+        self.parts.retain(|name, part| match savepoint.marks.get(name) {
+            Some(mark) => {
+                part.transaction.changing.restore(mark);
+                true
+            }
+            None => false,
+        });
+        Ok(())
+    }
+
+    /// Forgets a savepoint and those made after it. Their changes stay part of the transaction.
+    ///
+    /// # Errors
+    /// [`Error::Store`](crate::Error::Store), if the savepoint is no longer valid.
+    pub fn release(&mut self, savepoint: &DatabaseSavepoint) -> Result<()> {
+        let mut store = self.take_store()?;
+        let released = store.release(&savepoint.store);
+        self.store = Some(store);
+        Ok(released?)
+    }
+
+    /// Writes the rows of all tables that are not written yet.
+    fn write_pending(&mut self) -> Result<()> {
+        let names: Vec<String> = self.parts.keys().cloned().collect();
+        names.iter().try_for_each(|name| self.table(name)?.changing.view().map(drop))
     }
 
     fn part(&mut self, name: &str) -> Result<&mut Part> {

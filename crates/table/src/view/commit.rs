@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lath_store::{Snapshot, Tree};
 
 use super::View;
-use super::engine::Engine;
+use super::engine::{Catalog, Engine};
 use crate::error::{Error, Result};
 use crate::records::{Index, Manifest, State, TreeName, TreeNames};
 use crate::row::TableSchema;
@@ -19,6 +19,8 @@ pub(crate) struct Commit {
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
+    /// The stamp of the commit before an open transaction, or else the one of the state.
+    committed_stamp: u64,
 }
 
 impl Commit {
@@ -40,7 +42,21 @@ impl Commit {
         let catalog = engine.catalog(&state, |name| engine.read_tree(&snapshot, name))?;
         let (schema, manifest, indexes) = (catalog.schema, catalog.manifest, catalog.indexes);
         let trees = Arc::clone(&engine.trees);
-        Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest, indexes })))
+        let committed_stamp = state.stamp;
+        Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest, indexes, committed_stamp })))
+    }
+
+    /// The changes of an open transaction so far. Another commit may get its stamp, so nothing is cached by it.
+    pub(crate) fn in_transaction(
+        engine: &Engine,
+        snapshot: &Arc<Snapshot>,
+        state: State,
+        catalog: Catalog,
+        committed_stamp: u64,
+    ) -> Arc<Self> {
+        let Catalog { schema, manifest, indexes } = catalog;
+        let (snapshot, trees) = (Arc::clone(snapshot), Arc::clone(&engine.trees));
+        Arc::new(Self { snapshot, trees, state, schema, manifest, indexes, committed_stamp })
     }
 
     /// The number of keys of a tree.
@@ -88,7 +104,7 @@ impl View for Arc<Commit> {
     }
 
     fn committed_stamp(&self) -> u64 {
-        self.state.stamp
+        self.committed_stamp
     }
 
     fn schema(&self) -> &Arc<TableSchema> {

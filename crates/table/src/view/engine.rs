@@ -32,6 +32,14 @@ const FILE_SCHEMAS: usize = 4;
 /// Number of files that are cached beyond twice the files of the newest commit.
 const SPARE_FILES: usize = 64;
 
+/// A catalog, and the commits that have it.
+#[derive(Debug)]
+struct KnownCatalog {
+    incarnation: u64,
+    files_stamp: u64,
+    catalog: Catalog,
+}
+
 /// An open table. Other modules implement its operations.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -56,18 +64,16 @@ pub(crate) struct Engine {
     next_file: AtomicU64,
     /// Names of files that are being written, and that no commit names yet.
     writing: Mutex<HashSet<String>>,
-    catalogs: Mutex<Vec<Catalog>>,
+    catalogs: Mutex<Vec<KnownCatalog>>,
     /// By version. A version is committed durably, so that there is only one.
     schemas: Mutex<BTreeMap<u32, Arc<TableSchema>>>,
     /// By name, for the schemas in which they are read, the last one last.
     open_files: Mutex<HashMap<String, Vec<Arc<DataFile>>>>,
 }
 
-/// Schema, files and indexes of some commits.
+/// Schema, files and indexes of a commit.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
-    incarnation: u64,
-    files_stamp: u64,
     pub(crate) schema: Arc<TableSchema>,
     pub(crate) manifest: Arc<Manifest>,
     pub(crate) indexes: Arc<Vec<Index>>,
@@ -137,23 +143,23 @@ impl Engine {
         state: &State,
         mut tree: impl FnMut(TreeName) -> Result<Option<Tree<'t>>>,
     ) -> Result<Catalog> {
-        let is_it = |catalog: &&Catalog| {
-            (catalog.incarnation, catalog.files_stamp) == (state.incarnation, state.files_stamp)
-                && catalog.schema.version() == state.schema
+        let is_it = |known: &&KnownCatalog| {
+            (known.incarnation, known.files_stamp) == (state.incarnation, state.files_stamp)
+                && known.catalog.schema.version() == state.schema
         };
         if let Some(known) = lock(&self.catalogs).iter().find(is_it) {
-            return Ok(known.clone());
+            return Ok(known.catalog.clone());
         }
         let schema = self.with_categories(self.schema(tree(TreeName::Meta)?, state.schema)?, tree(TreeName::Meta)?)?;
         let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
         let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
         let indexes = Arc::new(Index::read_all(tree(TreeName::Meta)?, &schema)?);
-        let catalog = Catalog { incarnation, files_stamp, schema, manifest, indexes };
+        let catalog = Catalog { schema, manifest, indexes };
         let mut catalogs = lock(&self.catalogs);
         if catalogs.len() == CATALOGS {
             catalogs.remove(0);
         }
-        catalogs.push(catalog.clone());
+        catalogs.push(KnownCatalog { incarnation, files_stamp, catalog: catalog.clone() });
         Ok(catalog)
     }
 
@@ -165,7 +171,7 @@ impl Engine {
         }
         let is_it =
             |known: &&Arc<TableSchema>| known.version() == schema.version() && **known.categories() == categories;
-        if let Some(known) = lock(&self.catalogs).iter().map(|catalog| &catalog.schema).find(is_it) {
+        if let Some(known) = lock(&self.catalogs).iter().map(|known| &known.catalog.schema).find(is_it) {
             return Ok(Arc::clone(known));
         }
         Ok(Arc::new(schema.with_categories(Arc::new(categories))?))

@@ -13,7 +13,7 @@ mod transaction;
 
 pub(crate) use self::flushed_rows::write_hot_rows;
 pub use self::merge::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
-pub(crate) use self::open_write::OpenWrite;
+pub(crate) use self::open_write::{OpenWrite, WriteMark};
 pub(crate) use self::ordered_files::OrderedFiles;
 pub(crate) use self::sorted_files::{NewFile, NewFiles, SortedFiles};
 pub use self::transaction::{Transaction, UpdateCounts};

@@ -15,7 +15,7 @@ use crate::records::{
     file_key, mask_key, put_file_place, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
-use crate::view::{Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask, read_mask};
+use crate::view::{Catalog, Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask, read_mask};
 
 /// The next commit in preparation. Dropped without [`commit`](Self::commit), it changes nothing.
 #[derive(Debug)]
@@ -185,22 +185,44 @@ impl OpenWrite {
 
     /// Marks the changes so far, to return to.
     pub(crate) fn savepoint(&mut self) -> Result<Savepoint> {
-        self.write_pending()?;
-        let store = self.transaction.get()?.savepoint()?;
-        let (state, schema, manifest) = (self.state.clone(), Arc::clone(&self.schema), Arc::clone(&self.manifest));
-        Ok(Savepoint { store, state, schema, manifest, has_changed: self.has_changed, file_count: self.files.len() })
+        let write = self.mark()?;
+        Ok(Savepoint { store: self.transaction.get()?.savepoint()?, write })
     }
 
     /// Undoes the changes since a savepoint.
-    pub(crate) fn rollback(&mut self, savepoint: Savepoint) -> Result<()> {
+    pub(crate) fn rollback(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.transaction.get()?.rollback(&savepoint.store)?;
-        self.state = savepoint.state;
-        self.schema = savepoint.schema;
-        self.manifest = savepoint.manifest;
-        self.has_changed = savepoint.has_changed;
-        self.pending = PendingRows::default();
-        self.files.truncate(savepoint.file_count);
+        self.restore(&savepoint.write);
         Ok(())
+    }
+
+    /// What this holds in memory, once pending rows are written.
+    pub(crate) fn mark(&mut self) -> Result<WriteMark> {
+        self.write_pending()?;
+        let (state, schema, manifest) = (self.state.clone(), Arc::clone(&self.schema), Arc::clone(&self.manifest));
+        Ok(WriteMark { state, schema, manifest, has_changed: self.has_changed, file_count: self.files.len() })
+    }
+
+    /// Returns to what this held in memory. The store's transaction returns separately.
+    pub(crate) fn restore(&mut self, mark: &WriteMark) {
+        self.state = mark.state.clone();
+        self.schema = Arc::clone(&mark.schema);
+        self.manifest = Arc::clone(&mark.manifest);
+        self.has_changed = mark.has_changed;
+        self.pending = PendingRows::default();
+        self.files.truncate(mark.file_count);
+    }
+
+    /// The changes so far as a commit that others do not see; `None` if there are none. Pending rows are written before.
+    pub(crate) fn commit_so_far(&self, snapshot: &Arc<lath_store::Snapshot>) -> Option<Arc<Commit>> {
+        let catalog = || Catalog {
+            schema: Arc::clone(&self.schema),
+            manifest: Arc::clone(&self.manifest),
+            indexes: Arc::clone(&self.indexes),
+        };
+        let commit =
+            || Commit::in_transaction(&self.engine, snapshot, self.state.clone(), catalog(), self.committed_stamp);
+        self.has_changed.then(commit)
     }
 
     /// Sets the columns by which new files are sorted before the key, by their numbers.
@@ -536,6 +558,12 @@ pub(crate) fn put_empty_table(
 #[derive(Debug)]
 pub(crate) struct Savepoint {
     store: lath_store::Savepoint,
+    write: WriteMark,
+}
+
+/// What an open write held in memory at some time.
+#[derive(Debug)]
+pub(crate) struct WriteMark {
     state: State,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,

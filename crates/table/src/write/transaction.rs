@@ -235,7 +235,7 @@ impl Transaction {
         let savepoint = self.changing.savepoint()?;
         let changed = change(self);
         if changed.is_err() {
-            self.changing.rollback(savepoint)?;
+            self.changing.rollback(&savepoint)?;
         }
         changed
     }

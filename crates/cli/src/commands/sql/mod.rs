@@ -61,6 +61,11 @@ pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
         let answer = session.run_in(&text, statement, None).map_err(failed)?;
         answers.write(answer)?;
     }
+    if session.session().rollback() {
+        return Err(Failure::Usage(
+            "the transaction was not committed, so its changes are undone; end it with COMMIT".to_owned(),
+        ));
+    }
     Ok(if answers.are_empty() { Outcome::Nothing } else { Outcome::Done })
 }
 

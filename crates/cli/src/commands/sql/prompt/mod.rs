@@ -33,6 +33,9 @@ use crate::target::Target;
 
 const PROMPT: &str = "lath> ";
 
+/// The prompt while a transaction is open.
+const PROMPT_IN_TRANSACTION: &str = "lath*> ";
+
 /// Runs the prompt until its input ends.
 pub(super) fn run(session: &BlockingSession, args: &SqlArgs) -> Result<Outcome> {
     let format = args.output.format.unwrap_or(Format::Table);
@@ -50,7 +53,8 @@ pub(super) fn run(session: &BlockingSession, args: &SqlArgs) -> Result<Outcome> 
     }
     say(&format!("lath {}: statements end with ; and .help lists the commands\n", env!("CARGO_PKG_VERSION")))?;
     loop {
-        match editor.readline(PROMPT) {
+        let is_in_transaction = session.session().is_in_transaction();
+        match editor.readline(if is_in_transaction { PROMPT_IN_TRANSACTION } else { PROMPT }) {
             Ok(text) => {
                 remember(&mut editor, &text, history.as_deref());
                 match prompt.answer(&text) {
@@ -69,6 +73,9 @@ pub(super) fn run(session: &BlockingSession, args: &SqlArgs) -> Result<Outcome> 
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(on_terminal(error)),
         }
+    }
+    if session.session().rollback() {
+        say("the transaction was not committed, so its changes are undone\n")?;
     }
     Ok(Outcome::Done)
 }

@@ -1,0 +1,114 @@
+//! `BEGIN`, `COMMIT`, `ROLLBACK` and savepoints: several statements as one transaction over the tables of the session's database.
+//!
+//! A transaction holds the database's writer from `BEGIN` on, so that it is serializable: nothing that it has read changes before it
+//! commits. Its statements read a view of the database with its own changes, which each change replaces. A statement that fails is undone
+//! alone.
+
+mod open;
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, TransactionAccessMode, TransactionMode};
+use lath_table::{Database, TableOptions};
+use tokio::sync::oneshot;
+
+pub(crate) use self::open::{CurrentTransaction, OpenTransaction, StatementChanges, View};
+use crate::dialect::normal;
+use crate::error::blocking;
+
+/// Runs a statement about transactions. Returns whether the statement is one. Any other statement is an error if a transaction is open that
+/// could not undo it.
+pub(crate) async fn run_transaction_statement(
+    statement: &Statement,
+    database: Option<&Database>,
+    current: &Arc<CurrentTransaction>,
+) -> Result<bool> {
+    let current = Arc::clone(current);
+    // Dropped if the statement is stopped.
+    let (waiting, _waits) = oneshot::channel::<()>();
+    let work: Box<dyn FnOnce() -> Result<()> + Send> = match statement {
+        Statement::Statement(inner) => match inner.as_ref() {
+            SqlStatement::StartTransaction { modes, .. } => {
+                let Some(database) = database.cloned() else {
+                    return plan_err!(
+                        "there is no database to change; open the session with one: lath sql --database FOLDER"
+                    );
+                };
+                let is_read_only = is_read_only(modes, &database)?;
+                let is_wanted = move || !waiting.is_closed();
+                Box::new(move || current.begin(&database, is_read_only, TableOptions::DEFAULT_WAIT, is_wanted))
+            }
+            SqlStatement::Commit { .. } => Box::new(move || current.commit()),
+            SqlStatement::Rollback { savepoint: None, .. } => Box::new(move || match current.rollback() {
+                true => Ok(()),
+                false => plan_err!("there is no transaction to undo; BEGIN opens one"),
+            }),
+            SqlStatement::Rollback { savepoint: Some(name), .. } => {
+                let name = normal(name);
+                Box::new(move || current.rollback_to(&name))
+            }
+            SqlStatement::Savepoint { name } => {
+                let name = normal(name);
+                Box::new(move || current.savepoint(&name))
+            }
+            SqlStatement::ReleaseSavepoint { name } => {
+                let name = normal(name);
+                Box::new(move || current.release(&name))
+            }
+            _ => return check(statement, &current),
+        },
+        _ => return check(statement, &current),
+    };
+    blocking(work).await.map(|()| true)
+}
+
+/// Whether a transaction only reads, by its statement or because its database does.
+fn is_read_only(modes: &[TransactionMode], database: &Database) -> Result<bool> {
+    let mut is_read_only = None;
+    for mode in modes {
+        match mode {
+            TransactionMode::AccessMode(TransactionAccessMode::ReadOnly) => is_read_only = Some(true),
+            TransactionMode::AccessMode(TransactionAccessMode::ReadWrite) => is_read_only = Some(false),
+            // A transaction is serializable, which is at least what any level asks for.
+            TransactionMode::IsolationLevel(_) => {}
+        }
+    }
+    match is_read_only {
+        Some(false) if database.is_read_only() => {
+            plan_err!("the database is open read-only; write BEGIN READ ONLY, or open it for writing")
+        }
+        Some(is_read_only) => Ok(is_read_only),
+        None => Ok(database.is_read_only()),
+    }
+}
+
+/// Returns an error for a definition while a transaction is open.
+fn check(statement: &Statement, current: &CurrentTransaction) -> Result<bool> {
+    let definition = match statement {
+        Statement::CreateExternalTable(_) => Some("CREATE EXTERNAL TABLE"),
+        Statement::Statement(inner) => match inner.as_ref() {
+            SqlStatement::AlterTable(_) => Some("ALTER TABLE"),
+            SqlStatement::AttachDuckDBDatabase { .. } => Some("ATTACH"),
+            SqlStatement::DetachDuckDBDatabase { .. } => Some("DETACH"),
+            SqlStatement::CreateIndex(_) => Some("CREATE INDEX"),
+            SqlStatement::CreateSchema { .. } => Some("CREATE SCHEMA"),
+            SqlStatement::CreateTable(_) => Some("CREATE TABLE"),
+            SqlStatement::CreateView(_) => Some("CREATE VIEW"),
+            SqlStatement::CreateFunction(_) => Some("CREATE FUNCTION"),
+            SqlStatement::Drop { .. } => Some("DROP"),
+            SqlStatement::DropFunction(_) => Some("DROP FUNCTION"),
+            SqlStatement::Comment { .. } => Some("COMMENT"),
+            SqlStatement::Call(_) => Some("CALL"),
+            _ => None,
+        },
+        Statement::CopyTo(_) | Statement::Explain(_) | Statement::Reset(_) => None,
+    };
+    match definition {
+        Some(words) if current.open().is_some() => plan_err!(
+            "{words} cannot be undone by ROLLBACK, so it does not run in a transaction; COMMIT or ROLLBACK first"
+        ),
+        _ => Ok(false),
+    }
+}

@@ -1,0 +1,259 @@
+//! The open transaction of a session.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use datafusion::common::{Result, exec_err, plan_err};
+use lath_table::{Database, DatabaseSavepoint, DatabaseSnapshot, DatabaseTransaction, Transaction};
+
+use crate::error::table_error;
+
+/// The numbers of views are unique in the process.
+static NEXT_VIEW: AtomicU64 = AtomicU64::new(1);
+
+/// The transaction of a session, if one is open. Plans hold this, so that they use the transaction that is open when they are executed.
+#[derive(Debug, Default)]
+pub(crate) struct CurrentTransaction {
+    open: Mutex<Option<Arc<OpenTransaction>>>,
+}
+
+/// A transaction that `BEGIN` has opened.
+#[derive(Debug)]
+pub(crate) struct OpenTransaction {
+    /// `None` if the transaction is read-only. Locked while a statement changes rows.
+    changes: Option<Mutex<Changes>>,
+    view: Mutex<View>,
+}
+
+/// What the statements of a transaction read: the commit at its beginning, with its own changes.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    pub(crate) number: u64,
+    pub(crate) snapshot: DatabaseSnapshot,
+}
+
+#[derive(Debug)]
+struct Changes {
+    /// `None` after an error that could not be undone alone.
+    transaction: Option<DatabaseTransaction>,
+    /// The savepoints by name, the newest last.
+    savepoints: Vec<(String, DatabaseSavepoint)>,
+}
+
+/// The changes of one statement. Dropped without [`finish`](Self::finish), it has changed nothing.
+pub(crate) struct StatementChanges<'t> {
+    view: &'t Mutex<View>,
+    changes: MutexGuard<'t, Changes>,
+    /// The state before the statement.
+    before: Option<DatabaseSavepoint>,
+}
+
+impl View {
+    fn new(snapshot: DatabaseSnapshot) -> Self {
+        Self { number: NEXT_VIEW.fetch_add(1, Ordering::Relaxed), snapshot }
+    }
+}
+
+impl CurrentTransaction {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<OpenTransaction>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The transaction, if one is open.
+    pub(crate) fn open(&self) -> Option<Arc<OpenTransaction>> {
+        self.lock().clone()
+    }
+
+    /// What statements read now, if a transaction is open.
+    pub(crate) fn view(&self) -> Option<View> {
+        self.open().map(|open| lock(&open.view).clone())
+    }
+
+    /// Opens a transaction, unless nobody waits for it any more. Waits this long for another one of the database to end.
+    pub(super) fn begin(
+        &self,
+        database: &Database,
+        is_read_only: bool,
+        wait: Duration,
+        is_wanted: impl FnOnce() -> bool,
+    ) -> Result<()> {
+        if self.open().is_some() {
+            return already_open();
+        }
+        let (view, changes) = if is_read_only {
+            (database.snapshot().map_err(table_error)?, None)
+        } else {
+            let mut transaction = database.begin_within(wait).map_err(table_error)?;
+            let view = transaction.snapshot().map_err(table_error)?;
+            (view, Some(Mutex::new(Changes { transaction: Some(transaction), savepoints: Vec::new() })))
+        };
+        let mut open = self.lock();
+        if open.is_some() {
+            return already_open();
+        }
+        if is_wanted() {
+            *open = Some(Arc::new(OpenTransaction { changes, view: Mutex::new(View::new(view)) }));
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction and keeps its changes.
+    pub(super) fn commit(&self) -> Result<()> {
+        let Some(ended) = self.lock().take() else {
+            return plan_err!("there is no transaction to commit; BEGIN opens one");
+        };
+        let Some(changes) = &ended.changes else { return Ok(()) };
+        let transaction = lock(changes).transaction.take();
+        match transaction {
+            Some(transaction) => transaction.commit().map_err(table_error),
+            None => undone(),
+        }
+    }
+
+    /// Ends the transaction and undoes its changes. Returns whether there was one.
+    pub(crate) fn rollback(&self) -> bool {
+        let Some(ended) = self.lock().take() else { return false };
+        if let Some(changes) = &ended.changes {
+            drop(lock(changes).transaction.take());
+        }
+        true
+    }
+
+    fn require(&self, statement: &str) -> Result<Arc<OpenTransaction>> {
+        match self.open() {
+            Some(open) => Ok(open),
+            None => plan_err!("{statement} needs an open transaction; BEGIN opens one"),
+        }
+    }
+
+    pub(super) fn savepoint(&self, name: &str) -> Result<()> {
+        let open = self.require("SAVEPOINT")?;
+        // Without changes there is nothing to undo, and no name to find.
+        let Some(changes) = &open.changes else {
+            return plan_err!("the transaction is read-only, so it needs no savepoint");
+        };
+        let mut changes = lock(changes);
+        let savepoint = changes.get()?.savepoint().map_err(table_error)?;
+        changes.savepoints.push((name.to_owned(), savepoint));
+        Ok(())
+    }
+
+    pub(super) fn rollback_to(&self, name: &str) -> Result<()> {
+        let open = self.require("ROLLBACK TO")?;
+        let mut changes = open.changes(name)?;
+        let at = changes.find(name)?;
+        let Changes { transaction: Some(transaction), savepoints } = &mut *changes else { return undone() };
+        transaction.rollback(&savepoints[at].1).map_err(table_error)?;
+        savepoints.truncate(at + 1);
+        let snapshot = transaction.snapshot().map_err(table_error)?;
+        *lock(&open.view) = View::new(snapshot);
+        Ok(())
+    }
+
+    pub(super) fn release(&self, name: &str) -> Result<()> {
+        let open = self.require("RELEASE")?;
+        let mut changes = open.changes(name)?;
+        let at = changes.find(name)?;
+        let Changes { transaction: Some(transaction), savepoints } = &mut *changes else { return undone() };
+        transaction.release(&savepoints[at].1).map_err(table_error)?;
+        savepoints.truncate(at);
+        Ok(())
+    }
+}
+
+impl OpenTransaction {
+    fn changes(&self, savepoint: &str) -> Result<MutexGuard<'_, Changes>> {
+        match &self.changes {
+            Some(changes) => Ok(lock(changes)),
+            None => no_savepoint(savepoint),
+        }
+    }
+
+    /// Begins the changes of a statement. Waits for another statement of this transaction.
+    pub(crate) fn change(&self) -> Result<StatementChanges<'_>> {
+        let Some(changes) = &self.changes else {
+            return plan_err!(
+                "the transaction is read-only; ROLLBACK ends it, and BEGIN opens one that can change rows"
+            );
+        };
+        let mut changes = lock(changes);
+        let before = changes.get()?.savepoint().map_err(table_error)?;
+        Ok(StatementChanges { view: &self.view, changes, before: Some(before) })
+    }
+}
+
+impl Changes {
+    fn get(&mut self) -> Result<&mut DatabaseTransaction> {
+        match &mut self.transaction {
+            Some(transaction) => Ok(transaction),
+            None => undone(),
+        }
+    }
+
+    /// The place of the newest savepoint with this name.
+    fn find(&self, name: &str) -> Result<usize> {
+        match self.savepoints.iter().rposition(|(other, _)| other == name) {
+            Some(at) => Ok(at),
+            None => no_savepoint(name),
+        }
+    }
+}
+
+impl StatementChanges<'_> {
+    /// The changes of one table.
+    pub(crate) fn table(&mut self, name: &str) -> Result<&mut Transaction> {
+        self.changes.get()?.table(name).map_err(table_error)
+    }
+
+    /// What the statement reads.
+    pub(crate) fn snapshot(&self) -> DatabaseSnapshot {
+        lock(self.view).snapshot.clone()
+    }
+
+    /// Keeps the changes, so that the next statement sees them.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let transaction = self.changes.get()?;
+        let snapshot = transaction.snapshot().map_err(table_error)?;
+        // Replaced first: the space that only the view before this statement needs becomes free.
+        *lock(self.view) = View::new(snapshot);
+        match self.before.take() {
+            Some(before) => self.changes.get()?.release(&before).map_err(table_error),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for StatementChanges<'_> {
+    fn drop(&mut self) {
+        let Some(before) = self.before.take() else { return };
+        if let Some(transaction) = &mut self.changes.transaction
+            && transaction.rollback(&before).and_then(|()| transaction.release(&before)).is_err()
+        {
+            self.changes.transaction = None;
+        }
+    }
+}
+
+impl fmt::Debug for StatementChanges<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StatementChanges")
+    }
+}
+
+fn already_open<T>() -> Result<T> {
+    plan_err!("a transaction is open already; COMMIT or ROLLBACK ends it")
+}
+
+fn no_savepoint<T>(name: &str) -> Result<T> {
+    plan_err!("there is no savepoint {name}; SAVEPOINT {name} makes one")
+}
+
+fn undone<T>() -> Result<T> {
+    exec_err!("an error has undone all changes of this transaction; ROLLBACK ends it")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
