@@ -4,7 +4,7 @@
 
 LATH is the command. Each case is a table in a database, with its seed as its number, from FIRST on (0). Rows come from VALUES, from files of
 several row groups, and from both together; keys come twice within a statement, are null, and are zeros of both signs. Statements fail in
-both or in neither. Prints one line a fault; exits with 1 if there are faults.
+both or in neither. Some are parts of transactions with savepoints, whose own changes are read. Prints one line a fault; exits with 1 if there are faults.
 """
 
 import json
@@ -31,6 +31,8 @@ class Case:
         self.sqlite = sqlite3.connect(":memory:", isolation_level=None)
         self.sqlite.execute(f"CREATE TABLE t (id {self.key} NOT NULL PRIMARY KEY, a BIGINT, f DOUBLE, s TEXT)")
         self.files = 0
+        # The savepoints of the open transaction; `None` if there is none.
+        self.savepoints = None
         # Statements of Lath with the expected table, up to one that must fail.
         self.pending = [(f"CREATE TABLE t (id {self.key} PRIMARY KEY, a BIGINT, f DOUBLE, s VARCHAR)", None)]
 
@@ -108,7 +110,36 @@ class Case:
         fails = len(set(keys)) < len(keys)
         return ("INSERT INTO t", tail, rows, f"INSERT INTO t VALUES (?, ?, ?, ?){tail}", fails or None)
 
+    def transact(self):
+        """Begins or ends a transaction, or marks or undoes a part of one."""
+        if self.savepoints is None:
+            self.control("BEGIN")
+            self.savepoints = []
+            return
+        what = self.random.randrange(6)
+        if what == 0 or (what <= 3 and not self.savepoints):
+            self.savepoints.append(self.random.choice(["one", "two"]))
+            self.control(f"SAVEPOINT {self.savepoints[-1]}")
+        elif what <= 3:
+            name = self.random.choice(self.savepoints)
+            at = max(place for place, other in enumerate(self.savepoints) if other == name)
+            verb, left = self.random.choice([("ROLLBACK TO", at + 1), ("RELEASE", at)])
+            self.control(f"{verb} {name}")
+            self.savepoints = self.savepoints[:left]
+        else:
+            self.end(self.random.choice(["COMMIT", "COMMIT", "ROLLBACK"]))
+
+    def end(self, statement):
+        self.control(statement)
+        self.savepoints = None
+
+    def control(self, statement):
+        self.sqlite.execute(statement)
+        self.pending.append((statement, self.contents()))
+
     def step(self):
+        if self.random.random() < 0.2:
+            return self.transact()
         what = self.random.randrange(10)
         if what < 6:
             verb, tail, rows, statement, fails = self.insertion()
@@ -138,11 +169,11 @@ class Case:
                 ]
             )
             self.change(statement, statement)
-        else:
+        elif self.savepoints is None:
             self.pending.append((self.random.choice(["CALL flush('t')", "CALL compact('t')"]), None))
 
     def change(self, statement, sqlite, rows=None, fails=None):
-        self.sqlite.execute("BEGIN")
+        self.sqlite.execute("SAVEPOINT statement")
         try:
             if fails:
                 raise sqlite3.IntegrityError("several rows with one key")
@@ -150,9 +181,13 @@ class Case:
                 self.sqlite.execute(sqlite)
             else:
                 self.sqlite.executemany(sqlite, rows)
-            self.sqlite.execute("COMMIT")
+            self.sqlite.execute("RELEASE statement")
         except sqlite3.IntegrityError as error:
-            self.sqlite.execute("ROLLBACK")
+            self.sqlite.execute("ROLLBACK TO statement")
+            self.sqlite.execute("RELEASE statement")
+            if self.savepoints is not None:
+                # The failure would end the process, and with it the transaction.
+                return
             self.run()
             refused = self.lath_sql(statement)
             if refused.returncode == 0:
@@ -197,6 +232,8 @@ def main():
             try:
                 for _ in range(STATEMENTS):
                     case.step()
+                if case.savepoints is not None:
+                    case.end("COMMIT")
                 case.run()
             except ValueError as error:
                 faults += 1

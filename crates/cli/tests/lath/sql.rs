@@ -204,7 +204,11 @@ fn transactions_are_committed_or_undone() {
     assert_eq!(sql("SELECT * FROM t").text(0), "id,a\n1,3\n");
     let open = sql("BEGIN; DELETE FROM t");
     assert_eq!(open.code, 2);
-    assert!(open.stderr.contains("was not committed, so its changes are undone; end it with COMMIT"), "{}", open.stderr);
+    assert!(
+        open.stderr.contains("was not committed, so its changes are undone; end it with COMMIT"),
+        "{}",
+        open.stderr
+    );
     assert_eq!(sql("SELECT * FROM t").text(0), "id,a\n1,3\n");
     // A failure of a later statement undoes all.
     assert_eq!(sql("BEGIN; DELETE FROM t; INSERT INTO t VALUES (2, 2), (2, 2); COMMIT").code, 2);

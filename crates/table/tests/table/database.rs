@@ -14,6 +14,9 @@ use crate::rows::id_values as batch;
 
 const PATH: &str = "LATH_TEST_DATABASE_READER";
 
+/// More rows than any change has.
+const MANY: u64 = 1 << 30;
+
 type Rows = BTreeMap<i64, i64>;
 type Tables = BTreeMap<String, Rows>;
 
@@ -63,6 +66,14 @@ struct History {
     kept: BTreeMap<String, Tables>,
     held: Vec<(DatabaseSnapshot, Tables)>,
     steps: Vec<String>,
+    /// The number of rows that become files at once.
+    bulk_rows: u64,
+}
+
+impl History {
+    fn options(&self) -> TableOptions {
+        options().bulk_rows(self.bulk_rows)
+    }
 }
 
 #[test]
@@ -72,9 +83,12 @@ fn databases_match_maps_of_maps() {
     for case in 0..cases {
         let random = Seeded::with_seed(format!("history {case}"), seeds.u64(..));
         let folder = tempfile::tempdir().unwrap();
-        let database = Some(Database::create(folder.path().join("database"), options()).unwrap());
         let (model, kept) = (Tables::new(), BTreeMap::new());
-        History { random, database, model, kept, held: Vec::new(), steps: Vec::new() }.run();
+        let bulk_rows = if case % 2 == 0 { MANY } else { 300 };
+        let mut history =
+            History { random, database: None, model, kept, held: Vec::new(), steps: Vec::new(), bulk_rows };
+        history.database = Some(Database::create(folder.path().join("database"), history.options()).unwrap());
+        history.run();
     }
 }
 
@@ -180,7 +194,7 @@ impl History {
                 format!("keep or drop {kept}")
             }
             14 => {
-                if self.held.len() == 2 {
+                if self.held.len() >= 2 {
                     self.held.remove(0);
                 }
                 self.held.push((database.snapshot().unwrap(), self.model.clone()));
@@ -191,7 +205,7 @@ impl History {
                 let folder = database.folder().to_owned();
                 database.sync().unwrap();
                 drop((table, self.database.take(), database));
-                self.database = Some(Database::open(folder, options()).unwrap());
+                self.database = Some(Database::open(folder, self.options()).unwrap());
                 "reopen".to_owned()
             }
         }
@@ -200,7 +214,32 @@ impl History {
     fn transaction(&mut self) -> String {
         let mut transaction = self.database().begin().unwrap();
         let mut model = self.model.clone();
-        for _ in 0..self.random.usize(1..6) {
+        let (mut savepoints, mut views) = (Vec::new(), Vec::new());
+        for _ in 0..self.random.usize(1..12) {
+            match self.random.u8(..8) {
+                0 => savepoints.push((transaction.savepoint().unwrap(), model.clone())),
+                1 if !savepoints.is_empty() => {
+                    let at = self.random.usize(..savepoints.len());
+                    savepoints.truncate(at + 1);
+                    transaction.rollback(&savepoints[at].0).unwrap();
+                    model.clone_from(&savepoints[at].1);
+                    // Files of rows that were undone are gone.
+                    if self.bulk_rows < MANY {
+                        views.clear();
+                    }
+                }
+                2 if !savepoints.is_empty() => {
+                    let at = self.random.usize(..savepoints.len());
+                    transaction.release(&savepoints[at].0).unwrap();
+                    savepoints.truncate(at);
+                }
+                3 => {
+                    views.push((transaction.snapshot().unwrap(), model.clone()));
+                    let (view, expected) = &views[self.random.usize(..views.len())];
+                    assert_eq!(read_tables(view), *expected, "a view after {:?}", self.steps);
+                }
+                _ => {}
+            }
             let (name, rows) = (self.random_name(), self.random_rows());
             let Some(expected) = model.get_mut(&name) else {
                 assert!(matches!(transaction.table(&name), Err(Error::NoSuchTable { .. })));
@@ -218,12 +257,21 @@ impl History {
         for (name, expected) in &model {
             assert_eq!(transaction.table(name).unwrap().count().unwrap(), expected.len() as u64);
         }
-        if self.random.u8(..3) == 0 {
-            return "aborted transaction".to_owned();
+        let is_committed = self.random.u8(..3) > 0;
+        if is_committed {
+            transaction.commit().unwrap();
+            self.model = model;
+        } else {
+            drop(transaction);
+            if self.bulk_rows < MANY {
+                views.clear();
+            }
         }
-        transaction.commit().unwrap();
-        self.model = model;
-        "transaction".to_owned()
+        for (view, expected) in &views {
+            assert_eq!(read_tables(view), *expected, "a view of an ended transaction after {:?}", self.steps);
+        }
+        self.held.extend(views.into_iter().take(1));
+        if is_committed { "transaction" } else { "aborted transaction" }.to_owned()
     }
 }
 
