@@ -103,8 +103,14 @@ class Google(Server):
     def send(self, method, path, data=None):
         signature = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/{path}", data, {"Authorization": signature, "Content-Type": "application/octet-stream"}, method=method)
-        with urllib.request.urlopen(request) as answer:
-            return answer.read()
+        for attempt in range(4):
+            try:
+                with urllib.request.urlopen(request) as answer:
+                    return answer.read()
+            except urllib.error.HTTPError as error:
+                # As clients do: moto counts its uploads while another thread changes them.
+                if error.code < 500 or attempt == 3:
+                    raise
 
     def create(self):
         self.send("GET", "lath?list-type=2")

@@ -31,7 +31,7 @@ use lath_table::{Database, TableOptions};
 use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
 
-use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
+use crate::change::{adapt_assignments, adapt_conflict, adapt_row_target, plan_change, plan_delete_from_alias, plan_insertion};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
 use crate::files::{
@@ -291,6 +291,7 @@ impl Session {
                 self.catalogs.join_levels(&mut statement)?;
                 adapt_assignments(&mut statement)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
+                adapt_row_target(&mut statement, &self.tables)?;
                 let is_temporary = take_temporary(&mut statement);
                 let state = self.context.state();
                 merge_join_columns(&state, &mut statement).await?;

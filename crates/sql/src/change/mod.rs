@@ -12,6 +12,8 @@ mod insertion;
 mod merge;
 mod named_target;
 mod plan;
+mod row_numbers;
+mod row_target;
 mod target;
 mod touched;
 mod writer;
@@ -22,6 +24,7 @@ pub(crate) use exec::is_change;
 pub(crate) use insertion::plan_insertion;
 pub(crate) use named_target::plan_delete_from_alias;
 pub(crate) use plan::{insert_into, plan_change};
+pub(crate) use row_target::adapt_row_target;
 
 use lath_table::Predicate;
 

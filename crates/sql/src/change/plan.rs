@@ -91,6 +91,13 @@ fn plan_statement(
     if !table.is_changeable() {
         return plan_err!("{} is read-only", statement.table_name);
     }
+    let may_replace = on_conflict == OnConflict::Ignore || matches!(statement.op, WriteOp::Insert(InsertOp::Replace));
+    if may_replace && table.has_row_numbers() {
+        return plan_err!(
+            "{} has no primary key, so no rows can conflict; leave out OR REPLACE, OR IGNORE and ON CONFLICT",
+            statement.table_name
+        );
+    }
     let DmlStatement { table_name, target, op, input, .. } = statement;
     let input = Arc::unwrap_or_clone(input);
     let (change, query) = match op {

@@ -14,6 +14,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use lath_table::{MergeWhen, Transaction, WhenMatched};
 use tokio::sync::mpsc::Receiver;
 
+use super::row_numbers::RowNumbers;
 use super::touched::KeySet;
 use super::{Change, MergeAction};
 use crate::error::table_error;
@@ -31,6 +32,10 @@ pub(super) enum Message {
 pub(super) struct Writer<'t> {
     changes: Changes<'t>,
     change: Change,
+    /// The numbers of rows that are inserted, if the table has no primary key.
+    row_numbers: Option<RowNumbers>,
+    /// The columns of rows that are inserted.
+    inserted: SchemaRef,
     /// The columns of the table.
     columns: SchemaRef,
     keys: SchemaRef,
@@ -83,7 +88,7 @@ impl<'t> Writer<'t> {
         change: Change,
         memory: MemoryReservation,
     ) -> Result<Self> {
-        let (changes, snapshot) = match open {
+        let (mut changes, snapshot) = match open {
             Some(open) => {
                 let changes = open.change()?;
                 let snapshot = changes.snapshot().table(table.name());
@@ -105,11 +110,18 @@ impl<'t> Writer<'t> {
             },
             _ => Staging { inserts: false, updates: is_unique },
         };
-        let columns = nullable(table.schema().fields().iter());
+        let inserted = nullable(table.schema().fields().iter());
+        let shown = table.clone().with_row_column();
+        let columns = nullable(shown.schema().fields().iter());
+        let row_numbers = match table.has_row_numbers() {
+            true => Some(RowNumbers { next: changes.get()?.next_number().map_err(table_error)?, schema: Arc::clone(&columns) }),
+            false => None,
+        };
+        let table = shown;
         let keys = nullable(table.key_columns().iter().map(|&place| &columns.fields()[place]));
         let touched = KeySet::new(&keys)?;
         let (inserts, updates) = (Vec::new(), Vec::new());
-        Ok(Self { changes, change, columns, keys, staging, touched, inserts, updates, memory, count: 0 })
+        Ok(Self { changes, change, row_numbers, inserted, columns, keys, staging, touched, inserts, updates, memory, count: 0 })
     }
 
     /// Applies the received rows, commits, and returns the number of rows.
@@ -134,7 +146,8 @@ impl<'t> Writer<'t> {
         let row_count = batch.num_rows() as u64;
         match self.change.clone() {
             Change::Insert => {
-                let rows = self.rows(batch, 0)?;
+                let rows = columns_at(batch, 0, &self.inserted)?;
+                let rows = self.numbered(rows)?;
                 self.changes.get()?.insert(&rows).map_err(table_error)?;
             }
             Change::Replace => self.update(self.rows(batch, 0)?, None)?,
@@ -224,12 +237,21 @@ impl<'t> Writer<'t> {
         let inserted = of_action(MergeAction::Insert)?;
         if inserted.num_rows() > 0 {
             let rows = self.rows(&inserted, 1)?;
+            let rows = self.numbered(rows)?;
             match self.staging.inserts {
                 true => self.stage(rows, |writer| &mut writer.inserts)?,
                 false => self.changes.get()?.insert(&rows).map_err(table_error)?,
             }
         }
         Ok(())
+    }
+
+    /// Rows to insert, with their numbers if the table has no primary key.
+    fn numbered(&mut self, rows: RecordBatch) -> Result<RecordBatch> {
+        match &mut self.row_numbers {
+            Some(numbers) => numbers.add(&rows),
+            None => Ok(rows),
+        }
     }
 
     /// The table's columns, which begin at column `from` of a batch.

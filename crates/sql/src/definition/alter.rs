@@ -4,7 +4,7 @@ use arrow_schema::Field;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
-use datafusion::sql::sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef};
+use datafusion::sql::sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, Ident};
 use lath_table::KeyValue;
 
 use super::Definitions;
@@ -13,7 +13,7 @@ use super::default::default_text;
 use crate::dialect::normal;
 use crate::error::table_work;
 use crate::grammar::parse;
-use crate::keyed::COLUMN_DEFAULT;
+use crate::keyed::{COLUMN_DEFAULT, ROW_COLUMN};
 
 impl Definitions<'_> {
     pub(super) async fn alter_table(&self, alter: &AlterTable) -> Result<()> {
@@ -26,6 +26,9 @@ impl Definitions<'_> {
         };
         if alter.only || alter.location.is_some() || alter.on_cluster.is_some() || alter.table_type.is_some() {
             return plan_err!("{alter}: ALTER TABLE takes the name of a table and one change; leave out other clauses");
+        }
+        if table.has_row_numbers() && alter.operations.iter().any(names_row_column) {
+            return plan_err!("column {ROW_COLUMN} has the numbers of rows, which stay as they are; name another column");
         }
         let handle = table.table().clone();
         let has = |name: &str| table.schema().column_with_name(name).is_some();
@@ -123,4 +126,18 @@ fn with_default_text(field: Field, def: &ColumnDef) -> Field {
     let mut metadata = field.metadata().clone();
     metadata.insert(COLUMN_DEFAULT.to_owned(), text);
     field.with_metadata(metadata)
+}
+
+/// Whether a change of columns names the one with the numbers of rows.
+fn names_row_column(operation: &AlterTableOperation) -> bool {
+    let is_it = |name: &Ident| normal(name) == ROW_COLUMN;
+    match operation {
+        AlterTableOperation::AddColumn { column_def, .. } => is_it(&column_def.name),
+        AlterTableOperation::DropColumn { column_names, .. } => column_names.iter().any(is_it),
+        AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
+            is_it(old_column_name) || is_it(new_column_name)
+        }
+        AlterTableOperation::AlterColumn { column_name, .. } => is_it(column_name),
+        _ => false,
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion::common::{Constraint, Constraints, Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::physical_plan::collect;
@@ -20,7 +20,7 @@ use super::index::column_name;
 use crate::change::insert_into;
 use crate::dialect::normal;
 use crate::error::table_work;
-use crate::keyed::{COLUMN_DEFAULT, KeyedTable};
+use crate::keyed::{COLUMN_DEFAULT, KeyedTable, ROW_COLUMN, row_column};
 
 /// The indices of the primary key's columns.
 pub(super) fn primary_key(constraints: &Constraints) -> Option<&[usize]> {
@@ -133,7 +133,7 @@ impl Definitions<'_> {
         };
         let declared = plan(CreateTable { query: None, ..create.clone() }).await?;
         let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(declared)) = declared else { return Ok(false) };
-        if primary_key(&declared.constraints).is_none() {
+        if primary_key(&declared.constraints).is_none() && self.tables.database().is_none() {
             return Ok(false);
         }
         for (column, expr) in &declared.column_defaults {
@@ -156,7 +156,8 @@ impl Definitions<'_> {
     /// `CREATE TABLE … (PRIMARY KEY (columns)) AS query`. DataFusion looks up key columns among qualified names and finds none, so the
     /// statement is planned without its constraints.
     async fn create_by_query(&self, create: &CreateTable, files: &FileOptions) -> Result<bool> {
-        if !create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_))) {
+        let has_key = create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_)));
+        if !has_key && self.tables.database().is_none() {
             return Ok(false);
         }
         let without = SqlStatement::CreateTable(CreateTable { constraints: Vec::new(), ..create.clone() });
@@ -228,19 +229,29 @@ impl NewTable {
         defaults: &[(String, String)],
     ) -> Result<Self> {
         let schema = Arc::clone(create.input.schema().inner());
-        let names = |places: &[usize]| places.iter().map(|&place| schema.field(place).name().clone()).collect();
+        let names = |places: &[usize]| -> Vec<String> { places.iter().map(|&place| schema.field(place).name().clone()).collect() };
         let unique = create.constraints.iter().filter_map(|constraint| match constraint {
             Constraint::Unique(columns) => Some(names(columns)),
             Constraint::PrimaryKey(_) => None,
         });
-        let (unique, key) = (unique.collect(), names(primary_key(&create.constraints).unwrap_or_default()));
+        let (unique, mut key) = (unique.collect(), names(primary_key(&create.constraints).unwrap_or_default()));
         // Metadata of a query's columns does not become the table's.
         let plain = |field: &arrow_schema::FieldRef| {
             let default = defaults.iter().find(|(column, _)| column == field.name());
             let metadata = default.map(|(_, text)| (COLUMN_DEFAULT.to_owned(), text.clone()));
             field.as_ref().clone().with_metadata(metadata.into_iter().collect())
         };
-        let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
+        let mut fields: Vec<Field> = schema.fields().iter().map(plain).collect();
+        if key.is_empty() {
+            if fields.iter().any(|field| field.name() == ROW_COLUMN) {
+                return plan_err!(
+                    "a table without PRIMARY KEY has the numbers of its rows in a column {ROW_COLUMN}; give your column another name"
+                );
+            }
+            key.push(ROW_COLUMN.to_owned());
+            fields.insert(0, row_column());
+        }
+        let schema = Arc::new(Schema::new(fields));
         Ok(Self { name, schema, key, cluster: files.cluster.clone(), cold: files.cold.clone(), unique })
     }
 

@@ -112,11 +112,6 @@ impl Definitions<'_> {
     /// Returns an error for a table in memory that looks like a stored one, or that declares unique rows.
     fn check_in_memory(&self, create: &CreateMemoryTable) -> Result<()> {
         let name = &create.name;
-        if self.tables.database().is_some() && !self.is_temporary {
-            return plan_err!(
-                "a table of the database needs a primary key; write CREATE TABLE {name} (…, PRIMARY KEY (columns)), or CREATE TEMPORARY TABLE {name} for a table that ends with the session"
-            );
-        }
         if create.constraints.iter().count() > 0 {
             return plan_err!(
                 "table {name} is in memory, where PRIMARY KEY and UNIQUE are not checked; leave them out, or create the table in a database, without TEMPORARY"

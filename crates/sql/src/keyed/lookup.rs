@@ -38,6 +38,9 @@ pub(crate) async fn lookup(
 ///
 /// Floats are not looked up: both zeros are equal in conditions, and different as keys.
 pub(crate) fn matching_keys(filters: &[Expr], schema: &Schema, key_columns: &[usize]) -> Option<Vec<Key>> {
+    if key_columns.is_empty() {
+        return None;
+    }
     let mut keys: Vec<Vec<KeyValue>> = vec![Vec::new()];
     for &column in key_columns {
         let field = schema.field(column);

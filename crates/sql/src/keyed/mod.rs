@@ -12,5 +12,5 @@ pub(crate) use functions::TableFunctions;
 pub(crate) use lookup::matching_keys;
 #[cfg(feature = "remote")]
 pub(crate) use source::{KeyedSource, Reading};
-pub(crate) use table::{COLUMN_DEFAULT, KeyedTable};
+pub(crate) use table::{COLUMN_DEFAULT, KeyedTable, ROW_COLUMN, WITH_ROW_COLUMN, row_column};
 pub(crate) use tables::SessionTables;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
 use datafusion::common::{Constraint, Constraints, DFSchema, Result, Statistics, plan_datafusion_err, plan_err};
@@ -32,6 +32,21 @@ const FIELD_ID: &str = "PARQUET:field_id";
 /// The metadata key of a column's default, the text of an expression.
 pub(crate) const COLUMN_DEFAULT: &str = "lath:default";
 
+/// The column with the numbers of rows in a table without a primary key, which is its first one.
+pub(crate) const ROW_COLUMN: &str = "_row";
+
+/// The metadata key of the column with the numbers of rows.
+const ROW_NUMBER: &str = "lath:row_number";
+
+/// Follows the name of a table without a primary key where its numbers of rows are a column. No name of a table ends with white space.
+pub(crate) const WITH_ROW_COLUMN: &str = " ";
+
+/// The column with the numbers of rows.
+pub(crate) fn row_column() -> Field {
+    let metadata = HashMap::from([(ROW_NUMBER.to_owned(), String::new())]);
+    Field::new(ROW_COLUMN, DataType::Int64, false).with_metadata(metadata)
+}
+
 /// A table with a primary key. A statement [binds](super::bind) it to the commit that it reads.
 #[derive(Clone)]
 pub(crate) struct KeyedTable {
@@ -44,7 +59,11 @@ pub(crate) struct KeyedTable {
     /// The name of the snapshot to read; `None` reads the newest commit.
     snapshot_name: Option<String>,
     contents: Contents,
+    /// The columns that queries see.
     schema: SchemaRef,
+    /// Number of columns before them.
+    hidden: usize,
+    has_row_numbers: bool,
     key_columns: Vec<usize>,
     constraints: Constraints,
     /// Columns with a default, and its text.
@@ -89,7 +108,14 @@ impl KeyedTable {
     }
 
     fn new(name: &str, table: Table, database: Option<Database>, snapshot: &Snapshot) -> Self {
-        let key_columns = snapshot.key_columns().to_vec();
+        let schema = plain_schema(snapshot.schema());
+        let has_row_numbers = snapshot.schema().fields().first().is_some_and(|first| first.metadata().contains_key(ROW_NUMBER));
+        let (schema, hidden) = match has_row_numbers {
+            true => (without_first(&schema), 1),
+            false => (schema, 0),
+        };
+        let key_columns = if has_row_numbers { Vec::new() } else { snapshot.key_columns().to_vec() };
+        let keys = (!has_row_numbers).then(|| Constraint::PrimaryKey(key_columns.clone()));
         Self {
             name: name.to_owned(),
             table,
@@ -97,8 +123,10 @@ impl KeyedTable {
             transaction: None,
             snapshot_name: None,
             contents: Contents::Rows,
-            schema: without_numbers(snapshot.schema()),
-            constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(key_columns.clone())]),
+            schema,
+            hidden,
+            has_row_numbers,
+            constraints: Constraints::new_unverified(keys.into_iter().collect()),
             key_columns,
             default_texts: default_texts(snapshot.schema()),
             defaults: HashMap::new(),
@@ -122,8 +150,8 @@ impl KeyedTable {
     /// The changes of commits after this one.
     pub(crate) fn changes_since(self, since: u64) -> Result<Self> {
         let changes = self.newest()?.changes(since).map_err(table_error)?;
-        let (schema, constraints) = (without_numbers(&changes.schema()), Constraints::default());
-        Ok(Self { contents: Contents::Changes { since }, schema, constraints, ..self })
+        let (schema, constraints) = (plain_schema(&changes.schema()), Constraints::default());
+        Ok(Self { contents: Contents::Changes { since }, schema, hidden: 0, constraints, ..self })
     }
 
     /// All changes that the table keeps.
@@ -151,6 +179,28 @@ impl KeyedTable {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the table has no primary key, and the keys of its rows are numbers that queries do not see.
+    pub(crate) fn hides_rows(&self) -> bool {
+        self.hidden > 0
+    }
+
+    /// Whether the table has no primary key.
+    pub(crate) fn has_row_numbers(&self) -> bool {
+        self.has_row_numbers
+    }
+
+    /// The table with the numbers of rows as its first column and key, if it hides them.
+    pub(crate) fn with_row_column(self) -> Self {
+        if self.hidden == 0 {
+            return self;
+        }
+        let row = row_column().with_metadata(HashMap::new());
+        let fields = std::iter::once(Arc::new(row)).chain(self.schema.fields().iter().cloned());
+        let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata().clone());
+        let constraints = Constraints::new_unverified(vec![Constraint::PrimaryKey(vec![0])]);
+        Self { schema: Arc::new(schema), hidden: 0, key_columns: vec![0], constraints, ..self }
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -183,8 +233,9 @@ impl KeyedTable {
 
     /// Returns an error if the commit has other columns.
     pub(crate) fn check_columns(&self, snapshot: &Snapshot) -> Result<()> {
-        let is_same = self.contents != Contents::Rows || without_numbers(snapshot.schema()) == self.schema;
-        if is_same {
+        let schema = plain_schema(snapshot.schema());
+        let schema = if self.hidden > 0 { without_first(&schema) } else { schema };
+        if self.contents != Contents::Rows || schema == self.schema {
             return Ok(());
         }
         plan_err!("the columns of table {:?} have changed meanwhile; run the statement again", self.name)
@@ -248,13 +299,19 @@ fn default_texts(schema: &Schema) -> Vec<(String, String)> {
     schema.fields().iter().filter_map(text).collect()
 }
 
+fn without_first(schema: &SchemaRef) -> SchemaRef {
+    let fields = schema.fields().iter().skip(1).cloned().collect::<Vec<_>>();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
 /// Removes the numbers and defaults of columns from a schema: if rows of several tables are written to one file, numbers would not be
 /// unique.
-fn without_numbers(schema: &Schema) -> SchemaRef {
+fn plain_schema(schema: &Schema) -> SchemaRef {
     let plain = |field: &Arc<Field>| {
         let mut metadata = field.metadata().clone();
         metadata.remove(FIELD_ID);
         metadata.remove(COLUMN_DEFAULT);
+        metadata.remove(ROW_NUMBER);
         Field::clone(field).with_metadata(metadata)
     };
     Arc::new(Schema::new_with_metadata(
@@ -306,6 +363,7 @@ impl KeyedTable {
         let predicate = (predicate != Predicate::TRUE).then_some(predicate);
         // A predicate that tests only part of a condition reduces the rows, too.
         let statistics = if predicate.is_some() { statistics.to_inexact() } else { statistics };
+        let columns = columns.into_iter().map(|column| column + self.hidden).collect();
         let source = KeyedSource {
             name: self.name.clone(),
             partitions: if matches!(reading, Reading::Rows) { state.config().target_partitions().max(1) } else { 1 },

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 use futures_util::FutureExt;
 use lath_table::{Database, Error, Table};
 
-use super::table::KeyedTable;
+use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
 use crate::grammar::parse;
 use crate::rewrite::merge_join_columns;
@@ -69,6 +69,9 @@ impl SessionTables {
 
     /// The table with a primary key that has this name.
     pub(crate) fn keyed(&self, name: &str) -> Result<KeyedTable> {
+        if let Some(name) = name.strip_suffix(WITH_ROW_COLUMN) {
+            return self.keyed(name).map(KeyedTable::with_row_column);
+        }
         // Tables in memory resolve at once.
         let other = self.others.table(name).now_or_never().transpose()?.flatten();
         let found = match other {
@@ -238,6 +241,9 @@ impl SchemaProvider for SessionTables {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if name.ends_with(WITH_ROW_COLUMN) {
+            return Ok(Some(Arc::new(self.keyed(name)?)));
+        }
         match self.others.table(name).await? {
             Some(table) => match table.downcast_ref::<KeyedTable>() {
                 Some(keyed) => Ok(Some(Arc::new(keyed.clone().with_defaults(|| self.planner.state())?))),

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
 use arrow_select::take::take;
 use lath_parquet::{DeleteMask, Predicate};
@@ -13,6 +15,7 @@ use super::open_write::OpenWrite;
 use super::pending_rows::MAX_BATCH_ROWS;
 use crate::error::{Error, Result};
 use crate::file::{ColdCondition, filter_columns};
+use crate::records::TreeName;
 use crate::read::scan::TableScan;
 use crate::read::{FoundRows, RangeScan, SortedKeys, contains_many, get, get_by_index, get_many, reading};
 use crate::row::key::{Key, KeyRange, Keys, key_range};
@@ -295,6 +298,27 @@ impl Transaction {
     /// Whatever goes wrong while looking for keys in files.
     pub fn count(&mut self) -> Result<u64> {
         self.scan().count()
+    }
+
+    /// The number after the greatest key that rows have or had lately, for a table whose key is a column of 64-bit integers: no row has it
+    /// or a greater one. 1 for a table without rows.
+    ///
+    /// # Errors
+    /// [`Error::Key`] for another key, or if the greatest key is the greatest number.
+    pub fn next_number(&mut self) -> Result<i64> {
+        let schema = Arc::clone(self.changing.schema());
+        let mut view = self.changing.view()?;
+        let mut greatest: Option<Vec<u8>> = view.manifest().files().iter().map(|file| file.max.clone()).max();
+        for name in [TreeName::Hot, TreeName::Tombstones] {
+            let Some(tree) = view.tree(name)? else { continue };
+            greatest = greatest.max(tree.last()?.map(|(key, _)| key));
+        }
+        let Some(greatest) = greatest else { return Ok(1) };
+        let decoded = schema.decode_keys([greatest.as_slice()])?;
+        let [numbers] = decoded.as_slice() else { return Err(Error::key("the key is no single column of numbers")) };
+        let numbers = numbers.as_primitive_opt::<Int64Type>();
+        let number = numbers.ok_or_else(|| Error::key("the key is no column of 64-bit integers"))?.value(0);
+        number.checked_add(1).ok_or_else(|| Error::key("a row has the greatest number as its key"))
     }
 
     /// Makes the changes visible to others, with the table's durability.
