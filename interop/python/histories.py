@@ -3,7 +3,7 @@
     histories.py LATH [CASES [FIRST]]
 
 LATH is the command. Each case is a table in a database, with its seed as its number, from FIRST on (0). Rows come from VALUES, from files of
-several row groups, and from both together; keys come twice within a statement, are null, and are zeros of both signs. Statements fail in
+several row groups, and from both together; some tables have no key; keys come twice within a statement, are null, and are zeros of both signs. Statements fail in
 both or in neither. Some are parts of transactions with savepoints, whose own changes are read. Prints one line a fault; exits with 1 if there are faults.
 """
 
@@ -22,19 +22,26 @@ STATEMENTS = 25
 COLUMNS = ["id", "a", "f", "s"]
 
 
+def in_order(rows):
+    return sorted(rows, key=lambda row: [(value is not None, value or 0 if not isinstance(value, str) else value) for value in row])
+
+
 class Case:
     def __init__(self, lath, folder, seed):
         self.lath, self.folder, self.random = lath, folder, random.Random(seed)
         # A table with a float key treats the zeros of both signs as one key.
         self.key = "DOUBLE" if seed % 4 == 3 else "BIGINT"
         self.threads = str(self.random.choice([1, 2, 4]))
+        self.has_key = seed % 5 != 2
         self.sqlite = sqlite3.connect(":memory:", isolation_level=None)
-        self.sqlite.execute(f"CREATE TABLE t (id {self.key} NOT NULL PRIMARY KEY, a BIGINT, f DOUBLE, s TEXT)")
+        constraint = "NOT NULL PRIMARY KEY" if self.has_key else ""
+        self.sqlite.execute(f"CREATE TABLE t (id {self.key} {constraint}, a BIGINT, f DOUBLE, s TEXT)")
         self.files = 0
         # The savepoints of the open transaction; `None` if there is none.
         self.savepoints = None
         # Statements of Lath with the expected table, up to one that must fail.
-        self.pending = [(f"CREATE TABLE t (id {self.key} PRIMARY KEY, a BIGINT, f DOUBLE, s VARCHAR)", None)]
+        constraint = "PRIMARY KEY" if self.has_key else ""
+        self.pending = [(f"CREATE TABLE t (id {self.key} {constraint}, a BIGINT, f DOUBLE, s VARCHAR)", None)]
 
     def rows(self, count):
         def row():
@@ -86,6 +93,8 @@ class Case:
         rows = self.rows(self.random.choice([1, 3, 8, 40, 200]))
         keys = [row[0] for row in rows]
         is_null = None in keys
+        if not self.has_key:
+            return ("INSERT INTO t", "", rows, "INSERT INTO t VALUES (?, ?, ?, ?)", None)
         what = self.random.randrange(4)
         if what == 0:
             # Most insertions have new keys.
@@ -197,7 +206,7 @@ class Case:
         self.pending.append((statement, self.contents()))
 
     def contents(self):
-        return self.sqlite.execute("SELECT id, a, f, s FROM t ORDER BY id").fetchall()
+        return in_order(self.sqlite.execute("SELECT id, a, f, s FROM t").fetchall())
 
     def lath_sql(self, text):
         command = [self.lath, "sql", "--database", self.folder / "database", "--threads", self.threads, "--format", "jsonl", text]
@@ -205,7 +214,7 @@ class Case:
 
     def run(self):
         """Runs the statements that are pending in one process, and compares the table after each."""
-        read = "SELECT id, a, f, s FROM t ORDER BY id"
+        read = "SELECT id, a, f, s FROM t"
         text = ";\n".join(f"{statement};\n{read};\nSELECT 'end' AS mark" for statement, _ in self.pending)
         run = self.lath_sql(text)
         if run.returncode != 0:
@@ -217,7 +226,7 @@ class Case:
             elif "count" not in line:
                 parts[-1].append(tuple(line.get(name) for name in COLUMNS))
         for (statement, expected), found in zip(self.pending, parts):
-            if expected is not None and found != expected:
+            if expected is not None and in_order(found) != expected:
                 missing, extra = set(expected) - set(found), set(found) - set(expected)
                 raise ValueError(f"{statement[:300]}: missing {sorted(missing, key=repr)[:3]}, extra {sorted(extra, key=repr)[:3]}")
         self.pending = []

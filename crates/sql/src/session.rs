@@ -31,7 +31,9 @@ use lath_table::{Database, TableOptions};
 use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
 
-use crate::change::{adapt_assignments, adapt_conflict, adapt_row_target, plan_change, plan_delete_from_alias, plan_insertion};
+use crate::change::{
+    adapt_assignments, adapt_conflict, adapt_row_target, plan_change, plan_delete_from_alias, plan_insertion,
+};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
 use crate::files::{

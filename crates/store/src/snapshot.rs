@@ -20,7 +20,7 @@ pub struct Snapshot {
     pub(crate) root: Root,
     /// Of a transaction: the view that holds its nodes.
     view: Option<Arc<OpenView>>,
-    /// Whether the trees are those of the view.
+    /// Whether this reads the trees of the view.
     is_view: bool,
     // Dropped before the store, so that the store never closes while there are pins.
     pin: Arc<Pin>,
@@ -33,7 +33,7 @@ impl Snapshot {
         Self { root, view: None, is_view: false, pin, engine }
     }
 
-    /// A snapshot of a transaction. The pin is that of the commit before it.
+    /// A snapshot of a transaction. The pin holds the commit before it.
     pub(crate) fn in_transaction(engine: Arc<Engine>, pin: Arc<Pin>, view: OpenView) -> Self {
         Self { root: view.roots.root, view: Some(Arc::new(view)), is_view: true, pin, engine }
     }

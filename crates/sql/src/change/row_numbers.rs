@@ -18,7 +18,8 @@ impl RowNumbers {
     pub(super) fn add(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
         let row_count = rows.num_rows();
         let end = i64::try_from(row_count).ok().and_then(|count| self.next.checked_add(count));
-        let end = end.ok_or_else(|| exec_datafusion_err!("the table has had as many rows as there are numbers for them"))?;
+        let end =
+            end.ok_or_else(|| exec_datafusion_err!("the table has had as many rows as there are numbers for them"))?;
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(self.next..end));
         self.next = end;
         let has_numbers = usize::from(rows.num_columns() == self.schema.fields().len());

@@ -8,8 +8,8 @@ use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    AssignmentTarget, FromTable, Ident, Merge, MergeAction, ObjectName, ObjectNamePart, Statement as SqlStatement,
-    TableAlias, TableFactor,
+    Assignment, AssignmentTarget, FromTable, Ident, Merge, MergeAction, ObjectName, ObjectNamePart,
+    Statement as SqlStatement, TableAlias, TableFactor,
 };
 
 use crate::dialect::normal;
@@ -21,14 +21,13 @@ pub(crate) fn adapt_row_target(statement: &mut Statement, tables: &SessionTables
     let Statement::Statement(inner) = explained(statement) else { return Ok(()) };
     match inner.as_mut() {
         SqlStatement::Update(update) => {
-            if rename(&mut update.table.relation, tables)?.is_some() {
-                for assignment in &update.assignments {
-                    if let AssignmentTarget::ColumnName(name) = &assignment.target
-                        && last(name).is_some_and(|ident| normal(ident) == ROW_COLUMN)
-                    {
-                        return plan_err!("column {ROW_COLUMN} cannot be changed; it has the numbers of rows");
-                    }
-                }
+            let has_row_numbers = rename(&mut update.table.relation, tables)?.is_some();
+            let is_row_column = |assignment: &Assignment| match &assignment.target {
+                AssignmentTarget::ColumnName(name) => last(name).is_some_and(|ident| normal(ident) == ROW_COLUMN),
+                AssignmentTarget::Tuple(_) => false,
+            };
+            if has_row_numbers && update.assignments.iter().any(is_row_column) {
+                return plan_err!("column {ROW_COLUMN} cannot be changed; it has the numbers of rows");
             }
         }
         SqlStatement::Delete(delete) => {

@@ -51,7 +51,7 @@ pub(super) struct Writer<'t> {
 /// The transaction of a statement.
 enum Changes<'t> {
     /// The statement is one.
-    Own(Transaction),
+    Own(Box<Transaction>),
     /// The statement is part of one, which changes the table with this name.
     Open { changes: StatementChanges<'t>, table: String },
 }
@@ -97,7 +97,7 @@ impl<'t> Writer<'t> {
             None => {
                 let transaction = table.table().begin().map_err(table_error)?;
                 // While the transaction is open, this stays the newest commit.
-                (Changes::Own(transaction), table.table().snapshot())
+                (Changes::Own(Box::new(transaction)), table.table().snapshot())
             }
         };
         let snapshot = snapshot.map_err(table_error)?;
@@ -114,14 +114,30 @@ impl<'t> Writer<'t> {
         let shown = table.clone().with_row_column();
         let columns = nullable(shown.schema().fields().iter());
         let row_numbers = match table.has_row_numbers() {
-            true => Some(RowNumbers { next: changes.get()?.next_number().map_err(table_error)?, schema: Arc::clone(&columns) }),
+            true => Some(RowNumbers {
+                next: changes.get()?.next_number().map_err(table_error)?,
+                schema: Arc::clone(&columns),
+            }),
             false => None,
         };
         let table = shown;
         let keys = nullable(table.key_columns().iter().map(|&place| &columns.fields()[place]));
         let touched = KeySet::new(&keys)?;
         let (inserts, updates) = (Vec::new(), Vec::new());
-        Ok(Self { changes, change, row_numbers, inserted, columns, keys, staging, touched, inserts, updates, memory, count: 0 })
+        Ok(Self {
+            changes,
+            change,
+            row_numbers,
+            inserted,
+            columns,
+            keys,
+            staging,
+            touched,
+            inserts,
+            updates,
+            memory,
+            count: 0,
+        })
     }
 
     /// Applies the received rows, commits, and returns the number of rows.

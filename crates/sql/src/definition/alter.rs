@@ -28,7 +28,9 @@ impl Definitions<'_> {
             return plan_err!("{alter}: ALTER TABLE takes the name of a table and one change; leave out other clauses");
         }
         if table.has_row_numbers() && alter.operations.iter().any(names_row_column) {
-            return plan_err!("column {ROW_COLUMN} has the numbers of rows, which stay as they are; name another column");
+            return plan_err!(
+                "column {ROW_COLUMN} has the numbers of rows, which stay as they are; name another column"
+            );
         }
         let handle = table.table().clone();
         let has = |name: &str| table.schema().column_with_name(name).is_some();

@@ -229,7 +229,9 @@ impl NewTable {
         defaults: &[(String, String)],
     ) -> Result<Self> {
         let schema = Arc::clone(create.input.schema().inner());
-        let names = |places: &[usize]| -> Vec<String> { places.iter().map(|&place| schema.field(place).name().clone()).collect() };
+        let names = |places: &[usize]| -> Vec<String> {
+            places.iter().map(|&place| schema.field(place).name().clone()).collect()
+        };
         let unique = create.constraints.iter().filter_map(|constraint| match constraint {
             Constraint::Unique(columns) => Some(names(columns)),
             Constraint::PrimaryKey(_) => None,

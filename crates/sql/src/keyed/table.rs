@@ -109,7 +109,8 @@ impl KeyedTable {
 
     fn new(name: &str, table: Table, database: Option<Database>, snapshot: &Snapshot) -> Self {
         let schema = plain_schema(snapshot.schema());
-        let has_row_numbers = snapshot.schema().fields().first().is_some_and(|first| first.metadata().contains_key(ROW_NUMBER));
+        let has_row_numbers =
+            snapshot.schema().fields().first().is_some_and(|first| first.metadata().contains_key(ROW_NUMBER));
         let (schema, hidden) = match has_row_numbers {
             true => (without_first(&schema), 1),
             false => (schema, 0),
@@ -255,7 +256,7 @@ impl KeyedTable {
         self.transaction.as_ref()
     }
 
-    /// What the open transaction of its session reads.
+    /// The view that the open transaction of its session reads.
     pub(crate) fn view(&self) -> Option<View> {
         self.transaction.as_ref()?.view()
     }

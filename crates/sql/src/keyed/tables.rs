@@ -69,8 +69,8 @@ impl SessionTables {
 
     /// The table with a primary key that has this name.
     pub(crate) fn keyed(&self, name: &str) -> Result<KeyedTable> {
-        if let Some(name) = name.strip_suffix(WITH_ROW_COLUMN) {
-            return self.keyed(name).map(KeyedTable::with_row_column);
+        if let Some(table) = self.with_row_column(name) {
+            return Ok(table);
         }
         // Tables in memory resolve at once.
         let other = self.others.table(name).now_or_never().transpose()?.flatten();
@@ -82,6 +82,12 @@ impl SessionTables {
             Some(table) => table.with_defaults(|| self.planner.state()),
             None => plan_err!("there is no table {name:?} with a primary key"),
         }
+    }
+
+    /// The table without a primary key whose name, with [`WITH_ROW_COLUMN`], this is.
+    fn with_row_column(&self, name: &str) -> Option<KeyedTable> {
+        let table = self.keyed(name.strip_suffix(WITH_ROW_COLUMN)?).ok()?;
+        table.has_row_numbers().then(|| table.with_row_column())
     }
 
     /// All tables with a primary key.
@@ -241,8 +247,8 @@ impl SchemaProvider for SessionTables {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if name.ends_with(WITH_ROW_COLUMN) {
-            return Ok(Some(Arc::new(self.keyed(name)?)));
+        if let Some(table) = self.with_row_column(name) {
+            return Ok(Some(Arc::new(table)));
         }
         match self.others.table(name).await? {
             Some(table) => match table.downcast_ref::<KeyedTable>() {

@@ -27,7 +27,7 @@ pub(crate) struct OpenTransaction {
     view: Mutex<View>,
 }
 
-/// What the statements of a transaction read: the commit at its beginning, with its own changes.
+/// The state that the statements of a transaction read: the commit at its beginning, with its own changes.
 #[derive(Debug, Clone)]
 pub(crate) struct View {
     pub(crate) number: u64,
@@ -66,7 +66,7 @@ impl CurrentTransaction {
         self.lock().clone()
     }
 
-    /// What statements read now, if a transaction is open.
+    /// The view that statements read now, if a transaction is open.
     pub(crate) fn view(&self) -> Option<View> {
         self.open().map(|open| lock(&open.view).clone())
     }
@@ -207,7 +207,7 @@ impl StatementChanges<'_> {
         self.changes.get()?.table(name).map_err(table_error)
     }
 
-    /// What the statement reads.
+    /// The state that the statement reads.
     pub(crate) fn snapshot(&self) -> DatabaseSnapshot {
         lock(self.view).snapshot.clone()
     }

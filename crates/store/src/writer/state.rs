@@ -86,7 +86,7 @@ impl State {
         readers.chain([self.durable]).chain(self.checkpointing).chain(views)
     }
 
-    /// Frees nodes that only the open transaction reached. Those that an open view may reach are freed after it.
+    /// Frees nodes that only the open transaction reached. Nodes that an open view may reach are freed after it.
     pub(crate) fn release_or_hold(&mut self, nodes: impl IntoIterator<Item = RetiredNode>) -> Result<()> {
         let Some(newest) = self.views.newest() else {
             return nodes.into_iter().try_for_each(|node| self.writer.release(node.extent));

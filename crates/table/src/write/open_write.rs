@@ -196,7 +196,7 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// What this holds in memory, once pending rows are written.
+    /// The state of this in memory, once pending rows are written.
     pub(crate) fn mark(&mut self) -> Result<WriteMark> {
         self.write_pending()?;
         let (state, schema, manifest) = (self.state.clone(), Arc::clone(&self.schema), Arc::clone(&self.manifest));
@@ -561,7 +561,7 @@ pub(crate) struct Savepoint {
     write: WriteMark,
 }
 
-/// What an open write held in memory at some time.
+/// The state of an open write in memory at some time.
 #[derive(Debug)]
 pub(crate) struct WriteMark {
     state: State,
