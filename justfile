@@ -100,6 +100,10 @@ damage:
 overwrite *ARGS:
     cargo run --release -p lath-store --example overwrite -- {{ARGS}}
 
+# Removes half of the keys of a large store, and prints how long the commit takes and when the space is free.
+remove-range *ARGS:
+    cargo run --release -p lath-store --example remove_range -- {{ARGS}}
+
 # One writer and twelve readers whose snapshots must add up, for so many seconds; freed nodes are overwritten
 soak SECONDS="600":
     cargo run --release -p lath-store --features poison --example soak -- {{SECONDS}}

@@ -39,6 +39,8 @@ pub enum Task {
     Beside { readers: usize, seconds: f64 },
     /// Durable commits by this many committers.
     Durable { batch: u64, committers: usize, seconds: f64 },
+    /// Removes half of the entries in one transaction.
+    Remove,
     /// Commits of one entry until the parent kills the process.
     UntilKilled,
     /// Opens, and finds the last entry.
@@ -55,6 +57,7 @@ impl Task {
             Task::Durable { batch, committers, seconds } => {
                 vec!["durable".to_owned(), batch.to_string(), committers.to_string(), seconds.to_string()]
             }
+            Task::Remove => vec!["remove".to_owned()],
             Task::UntilKilled => vec!["until-killed".to_owned()],
             Task::Open => vec!["open".to_owned()],
         }
@@ -72,6 +75,7 @@ impl Task {
                 committers: committers.parse().ok()?,
                 seconds: seconds.parse().ok()?,
             },
+            ["remove"] => Task::Remove,
             ["until-killed"] => Task::UntilKilled,
             ["open"] => Task::Open,
             _ => return None,
@@ -96,6 +100,7 @@ impl Work for Child<'_> {
             Task::Read { calls } => self.read::<E>(calls),
             Task::Beside { readers, seconds } => self.beside::<E>(readers, seconds),
             Task::Durable { batch, committers, seconds } => self.durable::<E>(batch, committers, seconds),
+            Task::Remove => self.remove::<E>(),
             Task::UntilKilled => self.until_killed::<E>(),
             Task::Open => self.open::<E>(),
         }
@@ -279,6 +284,25 @@ impl Child<'_> {
         });
         engine.close();
         json!({ "commits": commits as f64 / elapsed, "commit_micros": latencies_micros(latencies), "keys": end })
+    }
+
+    fn remove<E: Engine>(&self) -> Value {
+        let engine = E::open(self.folder, Mode::NoSync);
+        let (from, to, removed) = self.kind.range(self.keys, &mut Random::new(5), 0.5);
+        let start = Instant::now();
+        engine.remove_range(&from, &to);
+        let seconds = start.elapsed().as_secs_f64();
+        let (mut count, mut is_in_range) = (0, false);
+        engine.read(|reader| {
+            reader.scan(|key, _| {
+                count += 1;
+                is_in_range |= (&from[..]..&to[..]).contains(&key);
+            });
+        });
+        assert!(!is_in_range && count == self.keys - removed, "{} removed other entries", E::NAME);
+        let closing = Instant::now();
+        engine.close();
+        json!({ "seconds": seconds, "close_seconds": closing.elapsed().as_secs_f64() })
     }
 
     fn until_killed<E: Engine>(&self) -> Value {

@@ -55,6 +55,9 @@ pub trait Engine: Sized + Sync {
     /// Commits one transaction.
     fn commit(&self, batch: &Batch);
 
+    /// Removes the keys from `from` up to but not including `to` in one transaction, in the fastest way of the engine.
+    fn remove_range(&self, from: &[u8], to: &[u8]);
+
     /// Runs `work` on the commits so far.
     fn read<T>(&self, work: impl FnOnce(&Self::Reader<'_>) -> T) -> T;
 

@@ -12,7 +12,8 @@ use crate::child::Task;
 use crate::keys::Kind;
 use crate::options::Options;
 use crate::table::{
-    self, BESIDE, DURABLE, INSERTS, OPENING, Rows, Table, commits, figure, mebibytes, micros, thousands,
+    self, BESIDE, DURABLE, INSERTS, OPENING, REMOVAL, REMOVED, Rows, Table, commits, figure, mebibytes, micros,
+    thousands,
 };
 
 /// The seconds of counting durable commits.
@@ -49,6 +50,7 @@ pub fn run(record: &mut Record, options: &Options) {
         run.durable(&mut present);
         run.load_and_read(Kind::Sequential);
         run.load_and_read(Kind::Strings);
+        run.remove();
         run.opening();
         tables.append(&mut run.tables);
     }
@@ -131,6 +133,19 @@ impl Run<'_> {
         let mut columns = self.options.engines.clone();
         columns.push("the disk itself".to_owned());
         self.print(rows, &columns, DURABLE);
+    }
+
+    /// Removes half of the entries of the stores that the last loading has left.
+    fn remove(&mut self) {
+        self.heading("Remove a range of half of all keys, strings");
+        let mut rows = Rows::default();
+        for engine in &self.options.engines {
+            let answer = run_child(engine, Kind::Strings, self.keys, &self.folder(engine), Task::Remove);
+            let millis = |seconds: f64| format!("{:.3}", seconds * 1e3);
+            rows.add(REMOVED, figure(answer.as_ref(), "seconds", millis));
+            rows.add("close, after a scan, ms", figure(answer.as_ref(), "close_seconds", millis));
+        }
+        self.print(rows, &self.options.engines, REMOVAL);
     }
 
     fn opening(&mut self) {

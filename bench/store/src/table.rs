@@ -21,7 +21,7 @@ pub struct Table {
 }
 
 /// Lath's goals with 20 million keys, by section and row.
-const GOALS: [(&str, &str, &str); 16] = [
+const GOALS: [(&str, &str, &str); 17] = [
     ("random", INSERTS, "last ≥ 1.1 M"),
     ("sequential", INSERTS, "last ≥ 4 M"),
     ("strings", INSERTS, "last ≥ 800 K"),
@@ -37,12 +37,15 @@ const GOALS: [(&str, &str, &str); 16] = [
     (DURABLE, "1 committer, batches of 512", "≥ 1,000"),
     (DURABLE, "1 committer, batches of 1", "≥ 8,500"),
     (DURABLE, "8 committers, batches of 1", "≥ 25,000"),
+    (REMOVAL, REMOVED, "≤ 1"),
     (OPENING, "open and get", "≤ 3"),
 ];
 
 pub const INSERTS: &str = "inserts/s, round 1 / middle / last";
 pub const BESIDE: &str = "readers beside a writer";
 pub const DURABLE: &str = "durable commits";
+pub const REMOVAL: &str = "removal of a range";
+pub const REMOVED: &str = "one transaction, with its commit, ms";
 pub const OPENING: &str = "open after a kill";
 
 impl Rows {

@@ -24,7 +24,7 @@ use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage
 use crate::store::Store;
 use crate::transaction::Transaction;
 use crate::trie::Writer;
-use crate::writer::{NamedSnapshot, PublishedCommit, State, sorted, walk_root, write_record_at};
+use crate::writer::{NamedSnapshot, PublishedCommit, RemovedSubtrees, State, sorted, walk_root, write_record_at};
 
 /// The interval at which opening checks whether other processes have released the store.
 const WAIT_INTERVAL: Duration = Duration::from_millis(10);
@@ -258,6 +258,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
         writer,
         reclaimer,
         records: Reclaimer::new(),
+        removed_subtrees: RemovedSubtrees::default(),
         root,
         record,
         durable: root,

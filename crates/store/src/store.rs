@@ -94,6 +94,18 @@ impl Store {
         self.engine.sync()
     }
 
+    /// Visits the nodes of all [removed subtrees](crate::Stats::removed_subtrees), while others read and write, so that
+    /// [`stats`](Self::stats) knows their space. A thread of the store does the same, but may not have ended yet.
+    ///
+    /// A thread with an open transaction must not call this: it would wait for itself.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::Poisoned`].
+    pub fn visit_removed_subtrees(&self) -> Result<()> {
+        self.engine.check_writable()?;
+        self.engine.visit_removed_subtrees(|| false)
+    }
+
     /// Makes a checkpoint: writes all commits so far to the data file, so that the log starts again.
     ///
     /// A thread with an open transaction must not call this: it would wait for itself.

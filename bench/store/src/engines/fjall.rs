@@ -14,6 +14,16 @@ pub struct Fjall {
     mode: Mode,
 }
 
+impl Fjall {
+    fn durability(&self) -> PersistMode {
+        match self.mode {
+            // Without a mode a batch stays in the process, and is lost if it is killed.
+            Mode::NoSync => PersistMode::Buffer,
+            Mode::Durable => PersistMode::SyncData,
+        }
+    }
+}
+
 impl Engine for Fjall {
     type Reader<'a> = FjallReader<'a>;
 
@@ -26,14 +36,18 @@ impl Engine for Fjall {
     }
 
     fn commit(&self, batch: &Batch) {
-        // Without a mode a batch stays in the process, and is lost if it is killed.
-        let durability = match self.mode {
-            Mode::NoSync => PersistMode::Buffer,
-            Mode::Durable => PersistMode::SyncData,
-        };
-        let mut transaction = self.database.batch().durability(Some(durability));
+        let mut transaction = self.database.batch().durability(Some(self.durability()));
         for (key, value) in batch.entries() {
             transaction.insert(&self.entries, key, value);
+        }
+        transaction.commit().expect("fjall commits");
+    }
+
+    fn remove_range(&self, from: &[u8], to: &[u8]) {
+        let snapshot = self.database.snapshot();
+        let mut transaction = self.database.batch().durability(Some(self.durability()));
+        for entry in snapshot.range::<&[u8], _>(&self.entries, from..to) {
+            transaction.remove(&self.entries, entry.key().expect("fjall iterates"));
         }
         transaction.commit().expect("fjall commits");
     }

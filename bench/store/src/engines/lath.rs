@@ -48,6 +48,13 @@ impl Engine for Lath {
         self.write(batch);
     }
 
+    fn remove_range(&self, from: &[u8], to: &[u8]) {
+        let mut transaction = self.store.begin().expect("Lath begins");
+        let mut entries = transaction.tree(TREE).expect("Lath has a tree");
+        entries.remove_range(from, Some(to)).expect("Lath removes");
+        transaction.commit_with(self.durability).expect("Lath commits");
+    }
+
     fn read<T>(&self, work: impl FnOnce(&Tree<'_>) -> T) -> T {
         let snapshot = self.store.snapshot().expect("Lath reads");
         work(&snapshot.tree(TREE).expect("Lath reads").expect("the tree is there"))

@@ -47,6 +47,13 @@ impl Engine for Lmdb {
         transaction.commit().expect("LMDB commits");
     }
 
+    fn remove_range(&self, from: &[u8], to: &[u8]) {
+        let mut transaction = self.env.write_txn().expect("LMDB begins");
+        let range = (Bound::Included(from), Bound::Excluded(to));
+        self.entries.delete_range(&mut transaction, &range).expect("LMDB removes");
+        transaction.commit().expect("LMDB commits");
+    }
+
     fn read<T>(&self, work: impl FnOnce(&LmdbReader<'_>) -> T) -> T {
         work(&LmdbReader { entries: self.entries, transaction: self.env.read_txn().expect("LMDB reads") })
     }

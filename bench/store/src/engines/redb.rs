@@ -14,6 +14,14 @@ pub struct Redb {
 }
 
 impl Redb {
+    fn durability(&self) -> Durability {
+        match self.mode {
+            // A kill loses such commits too; redb has nothing in between.
+            Mode::NoSync => Durability::None,
+            Mode::Durable => Durability::Immediate,
+        }
+    }
+
     fn write(&self, batch: &Batch, durability: Durability) {
         let mut transaction = self.database.begin_write().expect("redb begins");
         transaction.set_durability(durability).expect("redb takes a durability");
@@ -42,12 +50,17 @@ impl Engine for Redb {
     }
 
     fn commit(&self, batch: &Batch) {
-        let durability = match self.mode {
-            // A kill loses such commits too; redb has nothing in between.
-            Mode::NoSync => Durability::None,
-            Mode::Durable => Durability::Immediate,
-        };
-        self.write(batch, durability);
+        self.write(batch, self.durability());
+    }
+
+    fn remove_range(&self, from: &[u8], to: &[u8]) {
+        let mut transaction = self.database.begin_write().expect("redb begins");
+        transaction.set_durability(self.durability()).expect("redb takes a durability");
+        {
+            let mut entries = transaction.open_table(ENTRIES).expect("redb has a table");
+            entries.retain_in(from..to, |_, _| false).expect("redb removes");
+        }
+        transaction.commit().expect("redb commits");
     }
 
     fn read<T>(&self, work: impl FnOnce(&Self::Reader<'_>) -> T) -> T {

@@ -38,6 +38,12 @@ impl Engine for RocksDb {
         self.database.write_opt(transaction, &self.write).expect("RocksDB commits");
     }
 
+    fn remove_range(&self, from: &[u8], to: &[u8]) {
+        let mut transaction = WriteBatch::default();
+        transaction.delete_range(from, to);
+        self.database.write_opt(transaction, &self.write).expect("RocksDB commits");
+    }
+
     fn read<T>(&self, work: impl FnOnce(&Snapshot<'_>) -> T) -> T {
         work(&self.database.snapshot())
     }

@@ -18,11 +18,11 @@ pub(crate) enum Kv {
         after_help = "Creates the store and the tree if they do not exist.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv put index.lath 00ff 2a --keys hex --values hex --tree ids"
     )]
     Put(PutArgs),
-    /// Remove keys
+    /// Remove keys, or all keys of a range
     #[command(
-        after_help = "Exits 1 if a key is missing; the others are removed.\n\nExample:\n  lath kv del colours.lath sky"
+        after_help = "Exits 1 if a key is missing; the others are removed. With --prefix, --from or --to, prints how many keys were removed, and exits 1 if there was none. A range of any length takes milliseconds.\n\nExamples:\n  lath kv del colours.lath sky\n  lath kv del colours.lath --prefix s\n  lath kv del colours.lath --from a --to n"
     )]
-    Del(GetArgs),
+    Del(DelArgs),
     /// List keys and values in order
     #[command(
         after_help = "Examples:\n  lath kv scan colours.lath --prefix s\n  lath kv scan colours.lath --from a --to n --reverse --limit 10 --format csv"
@@ -140,6 +140,17 @@ pub(crate) struct GetArgs {
     /// The keys
     #[arg(value_name = "KEY", required = true)]
     pub(crate) list: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DelArgs {
+    #[command(flatten)]
+    pub(crate) tree: TreeArgs,
+    /// The keys
+    #[arg(value_name = "KEY", required_unless_present_any = ["from", "to", "prefix"], conflicts_with_all = ["from", "to", "prefix"])]
+    pub(crate) list: Vec<String>,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
 }
 
 #[derive(Debug, Args)]

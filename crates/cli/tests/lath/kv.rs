@@ -39,6 +39,28 @@ fn what_was_put_is_got_scanned_counted_and_removed() {
 }
 
 #[test]
+fn keys_of_a_range_are_removed_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path_in(&folder, "store");
+    let lines: String = (0..5000).map(|i| format!("{{\"key\":\"{i:05}\",\"value\":\"{i}\"}}\n")).collect();
+    assert_eq!(lath_with_input(&["kv", "load", &store, "-", "--format", "jsonl"], lines.as_bytes()).code, 0);
+    assert_eq!(lath(["kv", "del", &store, "--prefix", "01"]).text(0), "1000\n");
+    assert_eq!(lath(["kv", "del", &store, "--prefix", "01"]).text(1), "0\n");
+    assert_eq!(lath(["kv", "del", &store, "--from", "02500", "--to", "0300"]).text(0), "500\n");
+    assert_eq!(lath(["kv", "del", &store, "--to", "00003"]).text(0), "3\n");
+    assert_eq!(lath(["kv", "count", &store]).text(0), "3497\n");
+    assert!(lath(["kv", "check", &store]).text(0).contains("intact: 3,497 keys"));
+    assert_eq!(lath(["kv", "del", &store, "04000", "--prefix", "03"]).code, 2);
+    assert_eq!(lath(["kv", "del", &store]).code, 2);
+    assert_eq!(lath(["kv", "del", &store, "--prefix", "03", "--from", "1"]).code, 2);
+    assert_eq!(lath(["kv", "del", &store, "--tree", "other", "--prefix", "0"]).text(1), "0\n");
+    // 3, as bytes.
+    assert_eq!(lath(["kv", "del", &store, "--prefix", "3033", "--keys", "hex"]).text(0), "1000\n");
+    assert_eq!(lath(["kv", "del", &store, "--from", "0"]).text(0), "2497\n");
+    assert_eq!(lath(["kv", "count", &store]).text(0), "0\n");
+}
+
+#[test]
 fn what_is_dumped_loads_again() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (path_in(&folder, "first"), path_in(&folder, "second"));
@@ -288,6 +310,8 @@ fn a_command_waits_for_another_process_as_long_as_it_is_told() {
         let held = (lath_store::Store::open(&store).unwrap(), open_database(&database));
         let refused = changes("0");
         assert!(refused.code == 4 && refused.stderr.contains("process"), "{} {}", refused.code, refused.stderr);
+        let holder = format!("process {} ", std::process::id());
+        assert!(!cfg!(target_os = "linux") || refused.stderr.contains(&holder), "{}", refused.stderr);
         let release = thread::spawn(move || {
             thread::sleep(Duration::from_millis(500));
             drop(held);

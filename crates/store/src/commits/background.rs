@@ -1,10 +1,11 @@
-//! The thread that makes checkpoints when they are due.
+//! The thread that makes checkpoints when they are due, and visits the nodes of removed subtrees.
 
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use crate::engine::Engine;
-use crate::writer::Signal;
+use crate::error::Result;
+use crate::writer::{DueWork, Signal};
 
 /// The checkpoint thread. It ends when this is dropped.
 #[derive(Debug)]
@@ -26,11 +27,23 @@ impl Background {
 }
 
 fn work(signal: &Signal, engine: &Weak<Engine>) {
-    while signal.wait() {
+    while let Some(due) = signal.wait() {
         let Some(engine) = engine.upgrade() else { return };
         // An error has poisoned the store, so that the next write reports it.
-        let _ = engine.checkpoint();
+        let _ = match due {
+            DueWork::Checkpoint => engine.checkpoint(),
+            DueWork::Visits => visit(signal, &engine),
+        };
     }
+}
+
+/// Visits removed subtrees. A checkpoint may be due afterwards, because their space waits for one.
+fn visit(signal: &Signal, engine: &Engine) -> Result<()> {
+    engine.visit_removed_subtrees(|| signal.interrupts_visits())?;
+    let state = engine.lock_state()?;
+    let is_due = engine.is_checkpoint_due(&state);
+    engine.unlock_state(state);
+    if is_due && !signal.interrupts_visits() { engine.checkpoint() } else { Ok(()) }
 }
 
 impl Drop for Background {

@@ -48,6 +48,7 @@ impl Engine {
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
+        self.visit_removed_subtrees(|| false)?;
         let mut state = self.lock_state_first()?;
         let is_shorter = shorten && self.trim_tail(&mut state);
         // The free map of a clean close may also keep the file from shrinking.
@@ -178,9 +179,12 @@ impl Engine {
     fn write_free_map(&self, state: &mut State, number: u64) -> Result<Header> {
         let root = state.root;
         state.writer.space.load_all();
+        state.visit_removed(usize::MAX);
         state.reclaim(&self.readers)?;
         let named = state.named.iter().filter(|named| named.dropped.is_none());
         let pins = sorted(named.map(|named| named.root.generation).collect());
+        // Without the flag, the next opening visits all trees, and finds the space that is lost here.
+        let is_clean = !state.removed_subtrees.has_lost_nodes();
         let State { writer, reclaimer, records, free_map, record, .. } = state;
         let record = writer.shared().extent(*record)?;
         // The map contains only the nodes that the newest commit and its named snapshots reach; the next opening looks
@@ -191,15 +195,7 @@ impl Engine {
         let reference = write_map(writer, unneeded)?;
         self.arena.seal(reference)?;
         let end = writer.space.end();
-        Ok(Header {
-            version: VERSION,
-            identity: self.identity,
-            number,
-            root,
-            end,
-            free_map: Some(reference),
-            is_clean: true,
-        })
+        Ok(Header { version: VERSION, identity: self.identity, number, root, end, free_map: Some(reference), is_clean })
     }
 }
 

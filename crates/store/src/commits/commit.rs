@@ -62,9 +62,13 @@ impl Engine {
             state.gap = Some(sequence);
         }
         // From here on nothing fails: the commit exists.
+        let has_removed = !state.writer.removed_subtrees.is_empty();
         self.make_newest(state, root, record);
         if self.is_checkpoint_due(state) {
             self.is_due.raise();
+        }
+        if has_removed && state.removed_subtrees.first_death().is_some() {
+            self.is_due.raise_visits();
         }
         let gap = if durability == Durability::Off { None } else { state.gap };
         Ok(UnfinishedCommit { sync: position.filter(|_| durability == Durability::Sync), gap })

@@ -4,6 +4,7 @@ mod background;
 mod checkpoint;
 mod checkpoint_policy;
 mod commit;
+mod removed_subtrees;
 
 pub(crate) use self::background::Background;
 pub(crate) use self::checkpoint::{MIN_UNITS, PAGE_UNITS};

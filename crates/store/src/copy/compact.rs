@@ -33,6 +33,9 @@ const STEP_BYTES: u64 = 8 << 20;
 /// A transaction that has visited this many nodes starts no further tree.
 const STEP_NODES: u64 = 1 << 14;
 
+/// A transaction visits this many nodes of removed subtrees, if there are any.
+const STEP_VISITS: usize = 1 << 12;
+
 /// Time for other threads to begin a transaction, including the time to wake up.
 const PAUSE: Duration = Duration::from_micros(500);
 
@@ -238,6 +241,11 @@ impl Engine {
     }
 
     fn move_some(&self, state: &mut State, pass: &mut Pass) -> Result<Step> {
+        if state.removed_subtrees.first_death().is_some() {
+            // Their nodes may be moved for a named snapshot. From then on, only the list of retired nodes has their extents.
+            state.visit_removed(STEP_VISITS);
+            return Ok(Step { moved: RelocationResult::default(), is_full: false });
+        }
         state.writer.generation += 1;
         state.writer.set_purpose(Purpose::Other);
         let before = state.root;

@@ -424,6 +424,19 @@ impl<'a> Checker<'a> {
                 self.problem(extent.start, "space of replaced nodes overlaps a node");
             }
         }
+        let walked = state.removed_subtrees.walk(self.arena, &mut |extent| {
+            if self.starts.is_used(Extent { units: 1, ..extent }) {
+                return Ok(false);
+            }
+            if !self.reached.mark_used(extent) {
+                let what = "space of a removed subtree overlaps a node";
+                self.report.add(Some(extent.start.saturating_mul(UNIT)), what);
+            }
+            Ok(true)
+        });
+        if let Err(error) = walked {
+            return self.report.add_error(error);
+        }
         for run in space.used_outside(&mut self.reached, 10).1 {
             let what = format!("{} bytes are marked as used, but nothing refers to them", u64::from(run.units) * UNIT);
             self.problem(run.start, what);

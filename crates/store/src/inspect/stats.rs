@@ -39,8 +39,13 @@ pub struct Stats {
     pub free_bytes: u64,
     /// The part of the free space at the end of the file.
     pub trailing_free_bytes: u64,
-    /// Space that is neither free nor part of the newest commit: the held space, and nodes replaced since.
+    /// Space that is neither free nor part of the newest commit: the held space, and nodes replaced since. Does not
+    /// include [`removed_subtrees`](Self::removed_subtrees).
     pub dead_bytes: u64,
+    /// The number of subtrees of removed keys whose nodes were not counted yet: they are neither in
+    /// [`free_bytes`](Self::free_bytes) nor in [`dead_bytes`](Self::dead_bytes). Later commits, checkpoints and a thread
+    /// of the store count them.
+    pub removed_subtrees: u64,
     /// The bytes of both logs that the next opening after a crash would read.
     pub log_bytes: u64,
     /// The length of both log files, including the space they keep for later commits.
@@ -95,6 +100,7 @@ impl Store {
             free_bytes: space.free_units() * UNIT,
             trailing_free_bytes: space.trailing_free_units() * UNIT,
             dead_bytes: dead_units * UNIT,
+            removed_subtrees: state.removed_subtrees.len() as u64,
             log_bytes: self.engine.log.size_bytes(),
             log_file_bytes: self.engine.log.file_bytes(),
             sequence: state.root.sequence,

@@ -20,7 +20,7 @@ pub(crate) struct RetiredNode {
     pub(crate) birth: Generation,
 }
 
-/// Dead nodes in the order of their deaths.
+/// Dead nodes, in groups that died together.
 #[derive(Debug, Default)]
 struct Dead {
     items: Vec<RetiredNode>,
@@ -80,7 +80,7 @@ impl Reclaimer {
         Self::default()
     }
 
-    /// Takes the nodes that the commit of generation `death` retired. Leaves `items` empty.
+    /// Takes nodes that the commit of generation `death`, the newest or an earlier one, retired. Leaves `items` empty.
     pub(crate) fn retire(&mut self, items: &mut Vec<RetiredNode>, death: Generation) {
         if self.pending.items.is_empty() {
             std::mem::swap(&mut self.pending.items, items);

@@ -17,7 +17,8 @@ use crate::records::{Operation, Operations, OperationsMark};
 use crate::root::{NAME_MAX, Root, parse_word};
 use crate::snapshot::Snapshot;
 use crate::space::reclaim::RetiredNode;
-use crate::trie::{Mode, Purpose, Writer, find};
+use crate::trie::walk::walk;
+use crate::trie::{Mode, Purpose, RetiredLengths, Writer, find};
 use crate::writer::{State, walk_since};
 
 /// A state of a transaction that [`Transaction::rollback`] returns to.
@@ -35,8 +36,7 @@ struct Mark {
     since: Generation,
     trees: Vec<OpenTree>,
     snapshots: Word,
-    /// The lengths of both lists of retired nodes.
-    retired: [usize; 2],
+    retired: RetiredLengths,
     operations: OperationsMark,
 }
 
@@ -131,7 +131,7 @@ impl Transaction {
         }
         let root = self.trees[index].root;
         if !root.is_none() {
-            self.change(Purpose::Removal, |state| state.writer.drop_subtree(root).map(drop))?;
+            self.change(Purpose::Removal, |state| state.writer.remove_subtree(root.reference()))?;
         }
         self.trees[index].root = Word::NONE;
         self.trees[index].exists = false;
@@ -209,7 +209,7 @@ impl Transaction {
         let state = self.state.as_deref_mut().ok_or_else(ended)?;
         state.writer.generation += 1;
         let since = state.writer.generation;
-        let retired = [state.writer.retired.len(), state.writer.retired_records.len()];
+        let retired = state.writer.retired_lengths();
         let id = self.next_mark;
         self.next_mark += 1;
         self.marks.push(Mark { id, since, trees, snapshots, retired, operations });
@@ -249,12 +249,7 @@ impl Transaction {
         // Nodes that only the forgotten savepoints reached.
         let since = self.marks.last().map_or(self.first, |mark| mark.since);
         let state = self.state.as_deref_mut().ok_or_else(ended)?;
-        let writer = &mut state.writer;
-        let mut unreached = Vec::new();
-        for (retired, from) in [(&mut writer.retired, first[0]), (&mut writer.retired_records, first[1])] {
-            unreached.extend(retired.extract_if(from.., |item| item.birth >= since));
-        }
-        let released = state.release_or_hold(unreached);
+        let released = take_unreached(&mut state.writer, first, since).and_then(|nodes| state.release_or_hold(nodes));
         self.has_failed |= released.is_err();
         released
     }
@@ -424,7 +419,7 @@ impl Drop for Transaction {
         let mut undone = Ok(());
         if !self.has_failed {
             undone = release_since(&mut state, &words, self.first)
-                .and_then(|()| restore_retired(&mut state, [0, 0], self.first));
+                .and_then(|()| restore_retired(&mut state, RetiredLengths::default(), self.first));
         }
         if self.has_failed || undone.is_err() {
             undone = state.rebuild_space();
@@ -450,13 +445,39 @@ fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result
     state.release_or_hold(nodes)
 }
 
-/// Removes the nodes that were added to the lists of retired nodes since their lengths were `first`. The transaction
-/// reaches these nodes again, except for nodes created in generation `since` or later and replaced after a savepoint,
-/// which are freed.
-fn restore_retired(state: &mut State, first: [usize; 2], since: Generation) -> Result<()> {
+/// Takes the nodes created in generation `since` or later from the lists of retired nodes and of removed subtrees, as far as these were
+/// added since their lengths were `first`. The older parts of the subtrees take the places of the subtrees.
+fn take_unreached(writer: &mut Writer, first: RetiredLengths, since: Generation) -> Result<Vec<RetiredNode>> {
+    let arena = Arc::clone(writer.shared());
+    let mut unreached = Vec::new();
+    for root in writer.removed_subtrees.split_off(first.subtrees) {
+        walk(&arena, Word::new(root, 0), since, &mut |reference, is_branch| {
+            let node = RetiredNode { extent: arena.extent(reference)?, birth: arena.birth(reference)? };
+            let is_young = node.birth >= since;
+            match (is_young, is_branch) {
+                (true, _) => unreached.push(node),
+                (false, true) => writer.removed_subtrees.push(reference),
+                (false, false) => writer.retired.push(node),
+            }
+            Ok(is_young)
+        })?;
+    }
+    for (retired, from) in [(&mut writer.retired, first.nodes), (&mut writer.retired_records, first.records)] {
+        unreached.extend(retired.extract_if(from.., |item| item.birth >= since));
+    }
+    Ok(unreached)
+}
+
+/// Removes the nodes and subtrees that were added to the lists of retired ones since their lengths were `first`. The
+/// transaction reaches these nodes again, except for nodes created in generation `since` or later and replaced after a
+/// savepoint, which are freed.
+fn restore_retired(state: &mut State, first: RetiredLengths, since: Generation) -> Result<()> {
+    let subtrees = state.writer.removed_subtrees.split_off(first.subtrees);
+    let words: Vec<Word> = subtrees.into_iter().map(|reference| Word::new(reference, 0)).collect();
+    release_since(state, &words, since)?;
     let writer = &mut state.writer;
-    let mut items = writer.retired.split_off(first[0]);
-    items.extend(writer.retired_records.drain(first[1]..));
+    let mut items = writer.retired.split_off(first.nodes);
+    items.extend(writer.retired_records.drain(first.records..));
     state.release_or_hold(items.into_iter().filter(|item| item.birth >= since))
 }
 

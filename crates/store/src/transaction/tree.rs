@@ -1,9 +1,11 @@
 //! Changes to one tree within a transaction.
 
+use std::ops::Bound;
+
 use super::Transaction;
 use crate::error::{Error, Result};
 use crate::node::Word;
-use crate::tree::Tree;
+use crate::tree::{Tree, prefix_range};
 use crate::trie::{self, Mode, Purpose};
 
 /// Longer values are put at once: copying them takes longer than finding the key.
@@ -132,8 +134,10 @@ impl<'t> TreeMut<'t> {
         Ok(was_there)
     }
 
-    /// Removes all keys from `low` up to but not including `high`, if given, and returns their number. Whole subtrees
-    /// are removed at once.
+    /// Removes all keys from `low` up to but not including `high`, if given, and returns their number.
+    ///
+    /// Takes as long as a few lookups, for any number of keys: whole subtrees are removed at once. Their space becomes free
+    /// in steps, during later commits and checkpoints and between them.
     ///
     /// # Errors
     /// The same as [`remove`](Self::remove).
@@ -150,6 +154,20 @@ impl<'t> TreeMut<'t> {
             self.transaction.operations.remove_range(&self.transaction.trees[self.index].name, low, high);
         }
         Ok(removed)
+    }
+
+    /// Removes all keys that begin with `prefix`, and returns their number. An empty prefix removes all keys. Takes as long
+    /// as [`remove_range`](Self::remove_range).
+    ///
+    /// # Errors
+    /// The same as [`remove`](Self::remove).
+    pub fn remove_prefix(&mut self, prefix: &[u8]) -> Result<u64> {
+        let (_, end) = prefix_range(prefix);
+        let high = match &end {
+            Bound::Excluded(high) => Some(&high[..]),
+            _ => None,
+        };
+        self.remove_range(prefix, high)
     }
 
     /// Puts entries in ascending order of keys after all keys of the tree, and returns their number.

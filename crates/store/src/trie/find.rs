@@ -7,7 +7,7 @@ use crate::node::leaf::{EntryParts, behind, hash};
 use crate::node::{Inner, Kind, Leaf, Node, Word};
 
 /// The number of lines of a leaf that are prefetched before its length is known: most leaves have no more.
-pub(super) const LEAF_LINES: u64 = 12;
+pub(crate) const LEAF_LINES: u64 = 12;
 
 /// The number of lines of an inner node that are prefetched: nearly all nodes above leaves have no more.
 const INNER_LINES: u64 = 4;

@@ -19,7 +19,7 @@ pub(crate) mod writer;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use put::{Mode, check_lengths};
-pub(crate) use writer::{Purpose, Writer, len_with_reserve};
+pub(crate) use writer::{Purpose, RetiredLengths, Writer, len_with_reserve};
 
 /// The maximum length of a key.
 pub(crate) const MAX_KEY_LEN: usize = 32 * 1024;

@@ -1,11 +1,18 @@
-//! Removes a range of keys, by whole subtrees where the range covers them.
+//! Removes a range of keys.
+//!
+//! Only nodes at the two ends of the range are changed. Subtrees in between are removed as a whole: their parents count
+//! their keys, and later commits [visit their nodes](crate::writer::RemovedSubtrees). So a removal takes as long as a few
+//! lookups, for any number of keys.
+
+use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::descend::End;
-use super::walk::walk;
+use super::find::Branch;
 use super::writer::{Writer, external};
 use crate::error::{Error, Result};
-use crate::node::{Inner, Leaf, Word};
+use crate::extent::UNIT;
+use crate::node::{Inner, Leaf, Slot, Word};
 
 impl Writer {
     /// Removes the keys from `low` up to but not including `high`, if given, and returns their number.
@@ -64,29 +71,49 @@ impl Writer {
             top = step.reference;
             self.path.steps.pop();
         }
-        let Some(step) = self.path.steps.last().copied() else {
-            let removed = self.drop_subtree(Word::new(top, 0))?;
+        if self.path.steps.is_empty() {
+            let removed = self.remove_subtree(top)?;
             *root = Word::NONE;
             return Ok(removed);
-        };
-        let parent = Inner::parse(self.arena.node(step.reference)?)?;
-        let mut end = step.index + 1;
-        while end < parent.count() && self.ends_before(parent.child(end).reference(), step.depth, high)? {
-            end += 1;
         }
+        let end = self.end_of_children_before(high)?;
         self.own_path()?;
         let step = self.path.steps[self.path.steps.len() - 1];
-        let mut removed = 0;
-        for index in step.index..end {
-            let child = Inner::parse(self.arena.node(step.reference)?)?.child(index);
-            removed += self.drop_subtree(child)?;
-        }
-        if step.index == 0 && end == Inner::parse(self.arena.node(step.reference)?)?.count() {
+        let parent = Inner::parse(self.arena.node(step.reference)?)?;
+        if step.index == 0 && end == parent.count() {
             return Err(lost());
+        }
+        let children: Vec<u64> = (step.index..end).map(|index| parent.child(index).reference()).collect();
+        children.iter().for_each(|child| self.arena.shared().prefetch::<1>(*child));
+        let mut removed = 0;
+        for child in children {
+            removed += self.remove_subtree(child)?;
         }
         self.shrink_children(root, step.index..end, None, -(removed as i64))?;
         self.close_path(root)?;
         Ok(removed)
+    }
+
+    /// The end of the children of the lowest step that are completely before the end of the range. The child on the path
+    /// is one of them.
+    fn end_of_children_before(&self, high: Option<&[u8]>) -> Result<usize> {
+        let Some(step) = self.path.steps.last() else { return Err(lost()) };
+        let parent = Inner::parse(self.arena.node(step.reference)?)?;
+        let Some(high) = high else { return Ok(parent.count()) };
+        let path = &self.path.key[..step.end];
+        let mut end = step.index + 1;
+        while end < parent.count() {
+            // The keys below a child are less than the path followed by the divider after the child.
+            let is_before = parent.dividers().get(end).is_some_and(|divider| match high.strip_prefix(path) {
+                Some(rest) => rest.first().is_some_and(|byte| byte >= divider),
+                None => path < high,
+            });
+            if !is_before && !self.ends_before(parent.child(end).reference(), step.depth, Some(high))? {
+                break;
+            }
+            end += 1;
+        }
+        Ok(end)
     }
 
     /// Returns whether the last key below a node is before the end of the range. The path to the node has `depth`
@@ -110,31 +137,50 @@ impl Writer {
         Ok(path.as_slice() < high)
     }
 
-    /// Retires all nodes of a subtree, and returns its number of keys.
-    pub(crate) fn drop_subtree(&mut self, word: Word) -> Result<u64> {
-        let arena = std::sync::Arc::clone(self.arena.shared());
-        let mut nodes = Vec::new();
-        let mut keys = 0;
-        walk(&arena, word, 0, &mut |reference, is_branch| {
-            nodes.push(reference);
-            if is_branch
-                && let Ok(leaf) = Leaf::parse(arena.node(reference)?)
-                && is_leaf(&arena, reference)?
-            {
-                keys += leaf.count() as u64;
+    /// Removes a subtree, and returns its number of keys. Frees the nodes that only this transaction ever reached, which
+    /// are the upper ones. Later commits visit the others.
+    pub(crate) fn remove_subtree(&mut self, reference: u64) -> Result<u64> {
+        let arena = Arc::clone(self.arena.shared());
+        let keys = Branch::at(&arena, reference)?.total();
+        // Each key takes more than a byte.
+        if keys > arena.len() {
+            let what = "a node counts more keys than there is room for";
+            return Err(Error::corrupt_at(reference * UNIT, what));
+        }
+        let mut pending = vec![reference];
+        // A tree with more nodes than the file has units reaches some of them over and over.
+        let mut left = arena.len() / UNIT;
+        while let Some(reference) = pending.pop() {
+            left = left.checked_sub(1).ok_or_else(|| Error::corrupt("a tree contains a cycle"))?;
+            if !self.owns(reference)? {
+                self.removed_subtrees.push(reference);
+                continue;
             }
-            Ok(true)
-        })?;
-        for reference in nodes {
+            match Branch::at(&arena, reference)? {
+                Branch::Inner(inner) => pending.extend((0..inner.count()).map(|index| inner.child(index).reference())),
+                Branch::Leaf(leaf) => {
+                    for value in external_values(&leaf)? {
+                        self.retire(value)?;
+                    }
+                }
+            }
             self.retire(reference)?;
         }
         Ok(keys)
     }
 }
 
-fn is_leaf(arena: &crate::arena::Arena, reference: u64) -> Result<bool> {
-    use crate::node::Kind;
-    Ok(Kind::from_head(arena.node(reference)?.head) == Some(Kind::Leaf))
+/// The value nodes to which a leaf refers.
+pub(crate) fn external_values(leaf: &Leaf<'_>) -> Result<Vec<u64>> {
+    let mut values = Vec::new();
+    for index in 0..leaf.count() {
+        if leaf.may_be_external(index)
+            && let Slot::External(value) = leaf.entry(index)?.value
+        {
+            values.push(value);
+        }
+    }
+    Ok(values)
 }
 
 #[cold]

@@ -13,6 +13,7 @@ use crate::node::leaf::hash;
 use crate::node::{Kind, Slot, Word};
 use crate::pending::Pending;
 use crate::space::Space;
+use crate::writer::RemovedSubtrees;
 
 fn writer() -> Writer {
     let arena = WriteArena::in_memory(1 << 34, FIRST_UNIT * UNIT);
@@ -24,6 +25,14 @@ fn commit(writer: &mut Writer) {
     writer.generation += 1;
     for item in std::mem::take(&mut writer.retired) {
         writer.release(item.extent).expect("releases");
+    }
+    let mut removed = RemovedSubtrees::default();
+    removed.add(&mut writer.removed_subtrees, writer.generation, writer.arena.shared());
+    let mut nodes = Vec::new();
+    while removed.visit(writer.arena.shared(), 10, &mut nodes).is_some() {
+        for node in nodes.drain(..) {
+            writer.release(node.extent).expect("releases");
+        }
     }
 }
 

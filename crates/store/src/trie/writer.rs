@@ -45,6 +45,14 @@ pub(crate) enum Purpose {
     Other,
 }
 
+/// The lengths of the lists of what a transaction no longer reaches.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RetiredLengths {
+    pub(crate) nodes: usize,
+    pub(crate) records: usize,
+    pub(crate) subtrees: usize,
+}
+
 /// Makes, changes and retires nodes.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -57,6 +65,9 @@ pub(crate) struct Writer {
     pub(crate) retired: Vec<RetiredNode>,
     /// Retired nodes that are not part of any named snapshot: records of commits, and the tree of named snapshots.
     pub(crate) retired_records: Vec<RetiredNode>,
+    /// The roots of subtrees that this transaction has removed, and that an earlier root or savepoint reaches. Their nodes
+    /// are on no list of retired nodes.
+    pub(crate) removed_subtrees: Vec<u64>,
     pub(super) path: Path,
     pub(super) entries: Entries,
 }
@@ -70,6 +81,7 @@ impl Writer {
             purpose: Purpose::Replay,
             retired: Vec::new(),
             retired_records: Vec::new(),
+            removed_subtrees: Vec::new(),
             path: Path::default(),
             entries: Entries::default(),
         }
@@ -225,6 +237,14 @@ impl Writer {
         } else {
             self.retired.push(RetiredNode { extent, birth });
             Ok(())
+        }
+    }
+
+    pub(crate) fn retired_lengths(&self) -> RetiredLengths {
+        RetiredLengths {
+            nodes: self.retired.len(),
+            records: self.retired_records.len(),
+            subtrees: self.removed_subtrees.len(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! The writer's state and its lock, which one transaction or checkpoint holds at a time.
 
+mod removed_subtrees;
 mod signal;
 mod state;
 mod writer_lock;
 
-pub(crate) use self::signal::Signal;
+pub(crate) use self::removed_subtrees::RemovedSubtrees;
+pub(crate) use self::signal::{DueWork, Signal};
 pub(crate) use self::state::{
     NamedSnapshot, PublishedCommit, State, sorted, walk_root, walk_since, write_record, write_record_at,
 };

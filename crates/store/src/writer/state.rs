@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::RemovedSubtrees;
 use crate::arena::Arena;
 use crate::error::Result;
 use crate::extent::{Extent, Generation};
@@ -12,6 +13,14 @@ use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, RetiredNode};
 use crate::trie::Writer;
 use crate::trie::walk::walk;
+
+/// The number of nodes of removed subtrees that each commit visits: at least this many, and this many for each node that
+/// it retires itself. A visit takes about 0.1 µs, mostly for one cache miss. So commits that write free more than they
+/// need, and a small commit takes about 25 µs longer.
+///
+/// Debug builds visit few, so that tests find subtrees in all states.
+const VISITS_MIN: usize = if cfg!(debug_assertions) { 2 } else { 256 };
+const VISITS_PER_NODE: usize = if cfg!(debug_assertions) { 1 } else { 2 };
 
 /// A commit that readers may hold, and its value in the table of readers.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +63,8 @@ pub(crate) struct State {
     pub(crate) reclaimer: Reclaimer,
     /// Dead nodes that are not part of any named snapshot.
     pub(crate) records: Reclaimer,
+    /// Dead nodes that are not visited yet, so they are on no list.
+    pub(crate) removed_subtrees: RemovedSubtrees,
     pub(crate) root: Root,
     /// The node with the record of `root`.
     pub(crate) record: u64,
@@ -104,7 +115,7 @@ impl State {
         self.pinned_roots().any(|root| (named.created..dropped).contains(&root.generation))
     }
 
-    /// Frees the nodes that no needed commit reaches any more.
+    /// Frees the nodes that no needed commit reaches any more. Visits a limited number of nodes of removed subtrees.
     pub(crate) fn reclaim(&mut self, readers: &Readers) -> Result<()> {
         self.held.clear();
         readers.pinned(&mut self.held);
@@ -114,7 +125,10 @@ impl State {
         let has_older_record = self.published.iter().any(|published| {
             published.root.generation == newest && published.record().is_some_and(|other| other != record)
         });
+        let retired = self.writer.retired.len() + self.writer.removed_subtrees.len();
         self.reclaimer.retire(&mut self.writer.retired, newest);
+        self.removed_subtrees.add(&mut self.writer.removed_subtrees, newest, self.writer.arena.shared());
+        self.visit_removed(VISITS_MIN + VISITS_PER_NODE * retired);
         self.records.retire(&mut self.writer.retired_records, newest);
 
         let all = std::mem::take(&mut self.named);
@@ -140,6 +154,18 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Visits about `limit` nodes of removed subtrees, and retires them.
+    pub(crate) fn visit_removed(&mut self, limit: usize) {
+        let mut left = limit;
+        while left > 0 {
+            let mut nodes = Vec::new();
+            let visited = self.removed_subtrees.visit(self.writer.arena.shared(), left, &mut nodes);
+            let Some(death) = visited else { return };
+            left = left.saturating_sub(nodes.len().max(1));
+            self.reclaimer.retire(&mut nodes, death);
+        }
     }
 
     /// Calls `visit` with every node that a needed commit reaches, once for each such commit. It returns whether to visit the nodes
@@ -170,7 +196,7 @@ impl State {
         let mut reached = Space::new(crate::arena::FIRST_UNIT, self.writer.space.end());
         self.walk_all(&mut |extent| Ok(reached.mark_used(extent)))?;
         // Nodes on a list become free by it. Among them are nodes of named snapshots that were moved since.
-        self.mark_dead(&mut reached);
+        self.mark_dead(&mut reached)?;
         let mut only = Vec::new();
         walk_root(self.writer.shared(), &dropped, 0, &mut |extent| {
             let is_new = reached.mark_used(extent);
@@ -182,12 +208,13 @@ impl State {
         Ok(only)
     }
 
-    fn mark_dead(&self, space: &mut Space) {
+    fn mark_dead(&self, space: &mut Space) -> Result<()> {
         for (_, nodes) in self.reclaimer.parked_nodes().chain(self.records.parked_nodes()) {
             for node in nodes {
                 space.mark_used(node.extent);
             }
         }
+        self.removed_subtrees.walk(self.writer.shared(), &mut |extent| Ok(space.mark_used(extent)))
     }
 
     /// Rebuilds the list of free space from the nodes that commits reach, after a transaction that failed halfway.
@@ -196,7 +223,7 @@ impl State {
         let mut space = Space::new(crate::arena::FIRST_UNIT, end);
         self.walk_all(&mut |extent| Ok(space.mark_used(extent)))?;
         // Retired nodes are on lists already, whether a commit reaches them or not.
-        self.mark_dead(&mut space);
+        self.mark_dead(&mut space)?;
         if let Some(map) = self.free_map {
             space.mark_used(map);
         }
@@ -221,6 +248,7 @@ impl State {
         self.writer.space = space;
         self.writer.retired.clear();
         self.writer.retired_records.clear();
+        self.writer.removed_subtrees.clear();
         Ok(())
     }
 }

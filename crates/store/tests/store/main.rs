@@ -17,6 +17,7 @@ mod model;
 mod operations;
 mod processes;
 mod reading;
+mod remove_range;
 mod repair;
 mod stats;
 mod tiers;

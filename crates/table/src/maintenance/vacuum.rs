@@ -36,6 +36,8 @@ pub(crate) enum Activity {
 
 /// Removes files that no reader needs, and returns their number; then gives back the store's free space if it has much.
 pub(crate) fn vacuum(engine: &Arc<Engine>, activity: Activity) -> Result<usize> {
+    // Flushing removes whole trees of rows.
+    engine.store.visit_removed_subtrees()?;
     let stats = engine.store.stats()?;
     let mut removed = remove_dropped(engine, &stats)?;
     // Opening the table sends no request, so that it does not look for objects without a commit.

@@ -62,7 +62,7 @@ pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
         match open_for_reading(args)?.stats() {
             // Only the process that writes knows its free space.
             Err(Error::ReadOnly) if waits(args, started) => {}
-            Err(Error::ReadOnly) => return Err(store_failure(Error::Busy)),
+            Err(Error::ReadOnly) => return Err(Failure::Io(super::in_use(args))),
             other => break other.map_err(store_failure)?,
         }
     };
@@ -76,6 +76,9 @@ pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
     line("  free in it", bytes(stats.free_bytes));
     line("  free at its end", bytes(stats.trailing_free_bytes));
     line("  dead, not yet free", bytes(stats.dead_bytes));
+    if stats.removed_subtrees > 0 {
+        line("  removed, not counted", format!("{} subtrees", grouped(stats.removed_subtrees)));
+    }
     line("log", bytes(stats.log_bytes));
     if let Some(commit) = stats.oldest_reader {
         line("oldest reader", format!("has commit {}", grouped(commit)));

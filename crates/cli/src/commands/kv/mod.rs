@@ -8,12 +8,12 @@ mod maintenance;
 use std::io;
 use std::ops::Bound;
 
-use lath_store::{Error, Options, Store, Tree, prefix_range};
+use lath_store::{Error, Options, Store, Tree, TreeMut, prefix_range, store_users};
 
 use self::bytes_format::{format_bytes, parse_bytes};
 use self::entries::Entries;
 use crate::args::{
-    DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs,
+    DelArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs,
     TreeArgs, TreesArgs,
 };
 use crate::destination;
@@ -41,7 +41,11 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
 /// Opens a store, and creates it only if `create` is set.
 fn open(args: &StoreArgs, create: bool) -> Result<Store> {
     let options = Options::new().create(create).wait(args.wait);
-    if create { options.open(&args.store).map_err(store_failure) } else { open_existing(args, &options) }
+    if create {
+        options.open(&args.store).map_err(|error| open_failure(args, error))
+    } else {
+        open_existing(args, &options)
+    }
 }
 
 /// Opens a store for reading, while another process may write. No file is created or changed.
@@ -54,8 +58,25 @@ fn open_existing(args: &StoreArgs, options: &Options) -> Result<Store> {
         Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             Failure::Io(format!("{}: there is no store; lath kv put and lath kv load create one", args.store.display()))
         }
-        other => store_failure(other),
+        other => open_failure(args, other),
     })
+}
+
+fn open_failure(args: &StoreArgs, error: Error) -> Failure {
+    match error {
+        Error::Busy => Failure::Io(in_use(args)),
+        other => store_failure(other),
+    }
+}
+
+/// The message for a store that other processes have open, with their names as far as the system reports them.
+fn in_use(args: &StoreArgs) -> String {
+    let users: Vec<String> = store_users(&args.store).iter().map(ToString::to_string).collect();
+    let users = if users.is_empty() { "another process has it open".to_owned() } else { users.join(", ") };
+    let (store, waited) = (args.store.display(), args.wait.as_secs_f32());
+    format!(
+        "{store} is in use: {users}; waited for {waited} s: try again when it has ended, or wait longer with --wait"
+    )
 }
 
 fn store_failure(error: Error) -> Failure {
@@ -116,10 +137,19 @@ fn put(args: &PutArgs) -> Result<Outcome> {
     Ok(if is_done { Outcome::Done } else { Outcome::Nothing })
 }
 
-fn del(args: &GetArgs) -> Result<Outcome> {
+fn del(args: &DelArgs) -> Result<Outcome> {
     let store = open(&args.tree.store, false)?;
     let mut transaction = store.begin().map_err(store_failure)?;
     let mut outcome = Outcome::Done;
+    if args.list.is_empty() {
+        let removed = match transaction.existing_tree(&args.tree.tree).map_err(store_failure)? {
+            Some(mut tree) => remove_range(&mut tree, bounds(&args.range, &args.tree)?)?,
+            None => 0,
+        };
+        transaction.commit().map_err(store_failure)?;
+        super::print(&format!("{removed}\n"))?;
+        return Ok(if removed > 0 { Outcome::Done } else { Outcome::Nothing });
+    }
     match transaction.existing_tree(&args.tree.tree).map_err(store_failure)? {
         None => outcome = Outcome::Nothing,
         Some(mut tree) => {
@@ -134,7 +164,19 @@ fn del(args: &GetArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The bounds of a range of keys.
+fn remove_range(tree: &mut TreeMut<'_>, (low, high): Bounds) -> Result<u64> {
+    let low = match low {
+        Bound::Included(low) => low,
+        _ => Vec::new(),
+    };
+    let high = match high {
+        Bound::Excluded(high) => Some(high),
+        _ => None,
+    };
+    tree.remove_range(&low, high.as_deref()).map_err(store_failure)
+}
+
+/// The bounds of a range of keys: the first is included, the second is not.
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 fn bounds(range: &RangeArgs, tree: &TreeArgs) -> Result<Bounds> {

@@ -33,16 +33,25 @@ pub(crate) fn change(
             assert_eq!(dropped, version.trees.remove(name).is_some());
         }
         1 | 2 => {
-            let mut bounds = [key(random), key(random)];
-            bounds.sort();
-            let [low, high] = bounds;
-            let high = Some(high).filter(|_| random.u8(..8) > 0);
             let entries = entries_mut(version, name);
-            let inside = |key: &Vec<u8>| *key >= low && high.as_ref().is_none_or(|high| key < high);
             let before = entries.len();
-            entries.retain(|key, _| !inside(key));
-            let removed = transaction.tree(name)?.remove_range(&low, high.as_deref())?;
+            let mut tree = transaction.tree(name)?;
+            let removed = if random.u8(..3) == 0 {
+                let mut prefix = key(random);
+                prefix.truncate(random.usize(..prefix.len() + 1));
+                entries.retain(|key, _| !key.starts_with(&prefix));
+                tree.remove_prefix(&prefix)?
+            } else {
+                let mut bounds = [key(random), key(random)];
+                bounds.sort();
+                let [low, high] = bounds;
+                let high = Some(high).filter(|_| random.u8(..8) > 0);
+                let inside = |key: &Vec<u8>| *key >= low && high.as_ref().is_none_or(|high| key < high);
+                entries.retain(|key, _| !inside(key));
+                tree.remove_range(&low, high.as_deref())?
+            };
             assert_eq!(removed as usize, before - entries.len());
+            assert_eq!(tree.len()? as usize, entries.len());
         }
         3 => {
             let snapshot = SNAPSHOTS[random.usize(..SNAPSHOTS.len())];
