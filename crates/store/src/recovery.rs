@@ -241,13 +241,14 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     let mut reclaimer = Reclaimer::new();
     // The map includes the nodes of the header's commit, and no root records.
     let is_in_map = |published: &PublishedCommit| published.record().is_none() && published.root == root;
-    let mut space = match map.filter(|_| published.iter().all(is_in_map)) {
+    let mut space = match map {
         Some(reference) => Space::lazy(MappedValue::new(arena, reference)?)?,
-        None => find_free(arena, header, &root, &named, &published, &mut reclaimer)?,
+        None => find_free(arena, header, &root, &named)?,
     };
-    if let Some(map) = free_map {
-        // If readers hold nodes that are free in the map, the map is not used here, but the header still refers to it.
-        space.mark_used(map);
+    if map.is_none() || !published.iter().all(is_in_map) {
+        // A killed writer may have made the file longer, and readers may hold its last commits.
+        space.grow(arena.len() / UNIT);
+        hold_published(arena, &published, &mut space, &mut reclaimer)?;
     }
     let mut writer = Writer::new(write_arena, space, generation);
     // Opening a store without writing to it does not make its file longer, however dense it is.
@@ -274,21 +275,24 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     }))
 }
 
-/// Finds the free space by visiting all used nodes.
-fn find_free(
-    arena: &Arc<Arena>,
-    header: &Header,
-    root: &Root,
-    named: &[NamedSnapshot],
-    published: &[PublishedCommit],
-    reclaimer: &mut Reclaimer,
-) -> Result<Space> {
+/// Finds the free space by visiting all nodes that the header's commit and its named snapshots reach.
+fn find_free(arena: &Arc<Arena>, header: &Header, root: &Root, named: &[NamedSnapshot]) -> Result<Space> {
     let end = (arena.len() / UNIT).max(header.end);
     let mut space = Space::new(FIRST_UNIT, end);
     for root in [root].into_iter().chain(named.iter().map(|named| &named.root)) {
         walk_root(arena, root, 0, &mut |extent| Ok(space.mark_used(extent)))?;
     }
-    // Nodes that only readers of other processes hold become free when they release them.
+    Ok(space)
+}
+
+/// Marks the nodes as used that only readers of other processes hold, and parks them, so that they become free when the
+/// readers release them. Visits no node below one that is used already: the commit that reaches it reaches all below.
+fn hold_published(
+    arena: &Arc<Arena>,
+    published: &[PublishedCommit],
+    space: &mut Space,
+    reclaimer: &mut Reclaimer,
+) -> Result<()> {
     for published in published {
         let mut held = Vec::new();
         let mut hold = |extent: Extent| {
@@ -307,7 +311,7 @@ fn find_free(
         }
         reclaimer.park(held, published.root.generation);
     }
-    Ok(space)
+    Ok(())
 }
 
 /// Replays the commits of the log, and publishes the last of them.
@@ -390,6 +394,87 @@ mod tests {
 
     use super::*;
     use crate::storage::MemoryStorage;
+
+    #[test]
+    fn clean_store_is_opened_by_its_free_map_although_reader_holds_older_commit() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 28).unwrap());
+        let options = Options::new().background_checkpoints(false);
+        let put = |store: &Store, keys: std::ops::Range<u32>, value: u8| {
+            let mut transaction = store.begin().unwrap();
+            let mut tree = transaction.tree("data").unwrap();
+            keys.for_each(|key| tree.put(&key.to_be_bytes(), &[value; 200]).unwrap());
+            transaction.commit().unwrap();
+        };
+        let store = options.open_storage(Arc::clone(&storage)).unwrap();
+        put(&store, 0..100_000, 1);
+        store.checkpoint().unwrap();
+        let reader = options.clone().read_only(true).open_storage(Arc::clone(&storage)).unwrap();
+        let snapshot = reader.snapshot().unwrap();
+        put(&store, 500..510, 2);
+        drop(store);
+
+        let store = options.open_storage(storage).unwrap();
+        let state = store.engine.lock_state().unwrap();
+        // Most of the map was not read: no tree was visited as a whole.
+        assert!(!state.writer.space.is_loaded());
+        let held: usize = state.reclaimer.parked_nodes().map(|(_, nodes)| nodes.len()).sum();
+        assert!((1..50).contains(&held), "{held}");
+        store.engine.unlock_state(state);
+        for round in 3..20 {
+            put(&store, 0..20_000, round);
+            assert!(store.check().unwrap().is_sound());
+        }
+        let tree = snapshot.tree("data").unwrap().unwrap();
+        assert!(tree.iter().all(|entry| entry.unwrap().1 == [1; 200]) && tree.len().unwrap() == 100_000);
+        drop((snapshot, reader));
+        store.checkpoint().unwrap();
+        put(&store, 0..1, 3);
+        assert!(store.check().unwrap().is_sound());
+        assert!(store.stats().unwrap().oldest_reader.is_none());
+    }
+
+    #[test]
+    fn snapshot_dropped_while_reader_sees_it_leaks_no_space_at_reopening() {
+        for ends_before_reopening in [false, true] {
+            let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 26).unwrap());
+            let options = Options::new().background_checkpoints(false);
+            let change = |store: &Store, change: &dyn Fn(&mut Transaction)| {
+                let mut transaction = store.begin().unwrap();
+                change(&mut transaction);
+                transaction.commit().unwrap();
+            };
+            let store = options.open_storage(Arc::clone(&storage)).unwrap();
+            change(&store, &|transaction| {
+                transaction
+                    .tree("data")
+                    .unwrap()
+                    .append((0..5000_u32).map(|key| (key.to_be_bytes(), [7; 40])))
+                    .unwrap();
+            });
+            change(&store, &|transaction| transaction.keep_snapshot("before").unwrap());
+            change(&store, &|transaction| assert!(transaction.drop_tree("data").unwrap()));
+            drop(store);
+            let store = options.open_storage(Arc::clone(&storage)).unwrap();
+            let reader = options.clone().read_only(true).open_storage(Arc::clone(&storage)).unwrap();
+            let snapshot = reader.snapshot().unwrap();
+            change(&store, &|transaction| assert!(transaction.drop_snapshot("before").unwrap()));
+            drop(store);
+            let mut held = Some((snapshot, reader)).filter(|_| !ends_before_reopening);
+            let store = options.open_storage(storage).unwrap();
+            for _ in 0..2 {
+                let report = store.check().unwrap();
+                assert!(report.is_sound(), "{report:?}");
+                if let Some((snapshot, _)) = held.take() {
+                    let before = snapshot.snapshot("before").unwrap().unwrap();
+                    assert_eq!(before.tree("data").unwrap().unwrap().len().unwrap(), 5000);
+                }
+                change(&store, &|transaction| transaction.tree("more").unwrap().put(b"key", b"").unwrap());
+                store.checkpoint().unwrap();
+            }
+            let stats = store.stats().unwrap();
+            assert!(stats.file_bytes - stats.free_bytes < 1 << 16, "{stats:?}");
+        }
+    }
 
     #[test]
     fn opening_fails_on_record_that_cannot_be_replayed() {

@@ -11,7 +11,7 @@ use crate::node::{Kind, value};
 use crate::records::{Header, VERSION};
 use crate::root::Root;
 use crate::trie::{Writer, len_with_reserve};
-use crate::writer::{PublishedCommit, State, sorted, walk_root};
+use crate::writer::{NamedSnapshot, PublishedCommit, State, sorted, walk_root};
 
 /// The size of the pieces in which a checkpoint tracks the ranges to sync.
 const PIECE_BYTES: u64 = 1 << 16;
@@ -183,8 +183,11 @@ impl Engine {
         state.reclaim(&self.readers)?;
         let named = state.named.iter().filter(|named| named.dropped.is_none());
         let pins = sorted(named.map(|named| named.root.generation).collect());
-        // Without the flag, the next opening visits all trees, and finds the space that is lost here.
-        let is_clean = !state.removed_subtrees.has_lost_nodes();
+        // Without the flag, the next opening visits all trees, and finds space that is on no list: below damaged nodes, and
+        // of snapshots that were dropped while a reader sees them.
+        let opened = state.opened;
+        let is_seen_only = |named: &NamedSnapshot| named.dropped.is_some() && named.root.generation < opened;
+        let is_clean = !state.removed_subtrees.has_lost_nodes() && !state.named.iter().any(is_seen_only);
         let State { writer, reclaimer, records, free_map, record, .. } = state;
         let record = writer.shared().extent(*record)?;
         // The map contains only the nodes that the newest commit and its named snapshots reach; the next opening looks

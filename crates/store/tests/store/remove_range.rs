@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::history::assert_sound;
 use fastrand::Rng;
-use lath_store::{Durability, Options, SimulatedStorage, Snapshot, Stats, Store, Transaction};
+use lath_store::{Durability, Options, SimulatedStorage, Snapshot, Stats, Store, Transaction, Tree};
 use lath_testkit::Seeded;
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -74,7 +74,7 @@ fn assert_has(snapshot: &Snapshot, entries: &Entries, what: &str) {
     let tree = snapshot.tree("data").unwrap();
     let found: Entries = tree
         .iter()
-        .flat_map(|tree| tree.iter())
+        .flat_map(Tree::iter)
         .map(|entry| entry.unwrap())
         .map(|(key, value)| (key, value.to_vec()))
         .collect();
