@@ -35,8 +35,8 @@ pub(crate) use keyed_table::{
     TableGetArgs, TableReadArgs, TableScanArgs, TableStatsArgs, UpsertArgs,
 };
 pub(crate) use kv::{
-    BytesFormat, CopyArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs,
-    RangeArgs, ScanArgs, StoreArgs, TreeArgs, TreesArgs,
+    BytesFormat, CopyArgs, DelArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs,
+    PutArgs, RangeArgs, ScanArgs, StoreArgs, TreeArgs, TreesArgs,
 };
 pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
 #[cfg(feature = "serve")]

@@ -49,7 +49,7 @@ fn keys_of_a_range_are_removed_and_counted() {
     assert_eq!(lath(["kv", "del", &store, "--from", "02500", "--to", "0300"]).text(0), "500\n");
     assert_eq!(lath(["kv", "del", &store, "--to", "00003"]).text(0), "3\n");
     assert_eq!(lath(["kv", "count", &store]).text(0), "3497\n");
-    assert!(lath(["kv", "check", &store]).text(0).contains("intact: 3,497 keys"));
+    assert!(lath(["kv", "check", &store]).text(0).contains("intact: 3497 keys"));
     assert_eq!(lath(["kv", "del", &store, "04000", "--prefix", "03"]).code, 2);
     assert_eq!(lath(["kv", "del", &store]).code, 2);
     assert_eq!(lath(["kv", "del", &store, "--prefix", "03", "--from", "1"]).code, 2);

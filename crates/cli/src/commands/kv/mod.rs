@@ -71,11 +71,13 @@ fn open_failure(args: &StoreArgs, error: Error) -> Failure {
 
 /// The message for a store that other processes have open, with their names as far as the system reports them.
 fn in_use(args: &StoreArgs) -> String {
-    let users: Vec<String> = store_users(&args.store).iter().map(ToString::to_string).collect();
-    let users = if users.is_empty() { "another process has it open".to_owned() } else { users.join(", ") };
+    let others = store_users(&args.store).into_iter().filter(|user| user.process != std::process::id());
+    let users: Vec<String> = others.map(|user| user.to_string()).collect();
+    let users = if users.is_empty() { String::new() } else { format!(": {}", users.join(", ")) };
     let (store, waited) = (args.store.display(), args.wait.as_secs_f32());
     format!(
-        "{store} is in use: {users}; waited for {waited} s: try again when it has ended, or wait longer with --wait"
+        "{store}: another process has the store open{users}; waited for {waited} s: try again when it has ended, or wait \
+         longer with --wait"
     )
 }
 
