@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
 use crate::idle_view::IdleView;
 use crate::log::Log;
+use crate::node::Word;
 use crate::options::{Durability, Options};
 use crate::readers::{self, Readers};
 use crate::records::{Header, VERSION, newest_header, record};
@@ -24,6 +25,7 @@ use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage
 use crate::store::Store;
 use crate::transaction::Transaction;
 use crate::trie::Writer;
+use crate::trie::walk::walk;
 use crate::writer::{NamedSnapshot, PublishedCommit, RemovedSubtrees, State, sorted, walk_root, write_record_at};
 
 /// The interval at which opening checks whether other processes have released the store.
@@ -238,7 +240,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
 
     let map = header.free_map.filter(|_| header.is_clean);
     let free_map = map.map(|reference| arena.extent(reference)).transpose()?;
-    let mut reclaimer = Reclaimer::new();
+    let (mut reclaimer, mut records) = (Reclaimer::new(), Reclaimer::new());
     // The map includes the nodes of the header's commit, and no root records.
     let is_in_map = |published: &PublishedCommit| published.record().is_none() && published.root == root;
     let mut space = match map {
@@ -248,7 +250,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     if map.is_none() || !published.iter().all(is_in_map) {
         // A killed writer may have made the file longer, and readers may hold its last commits.
         space.grow(arena.len() / UNIT);
-        hold_published(arena, &published, &mut space, &mut reclaimer)?;
+        hold_published(arena, &published, &mut space, [&mut reclaimer, &mut records])?;
     }
     let mut writer = Writer::new(write_arena, space, generation);
     // Opening a store without writing to it does not make its file longer, however dense it is.
@@ -258,7 +260,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     Ok(Box::new(State {
         writer,
         reclaimer,
-        records: Reclaimer::new(),
+        records,
         removed_subtrees: RemovedSubtrees::default(),
         root,
         record,
@@ -287,29 +289,35 @@ fn find_free(arena: &Arc<Arena>, header: &Header, root: &Root, named: &[NamedSna
 
 /// Marks the nodes as used that only readers of other processes hold, and parks them, so that they become free when the
 /// readers release them. Visits no node below one that is used already: the commit that reaches it reaches all below.
+///
+/// No named snapshot reaches the records of commits and the tree of named snapshots, so these are parked with `records`.
 fn hold_published(
     arena: &Arc<Arena>,
     published: &[PublishedCommit],
     space: &mut Space,
-    reclaimer: &mut Reclaimer,
+    [reclaimer, records]: [&mut Reclaimer; 2],
 ) -> Result<()> {
+    let mut hold = |extent: Extent, held: &mut Vec<RetiredNode>| {
+        let is_new = space.mark_used(extent);
+        if is_new {
+            held.push(RetiredNode { extent, birth: arena.birth(extent.start)? });
+        }
+        Ok(is_new)
+    };
     for published in published {
+        let root = published.root;
         let mut held = Vec::new();
-        let mut hold = |extent: Extent| {
-            let is_new = space.mark_used(extent);
-            if is_new {
-                held.push(RetiredNode { extent, birth: arena.birth(extent.start)? });
-            }
-            Ok(is_new)
-        };
         if let Some(record) = published.record() {
-            hold(arena.extent(record)?)?;
+            hold(arena.extent(record)?, &mut held)?;
         }
-        walk_root(arena, &published.root, 0, &mut hold)?;
-        for (_, named) in published.root.named(arena)? {
-            walk_root(arena, &named, 0, &mut hold)?;
+        walk(arena, root.snapshots, 0, &mut |reference, _| hold(arena.extent(reference)?, &mut held))?;
+        records.park(held, root.generation);
+        let mut held = Vec::new();
+        let trees = [Root { snapshots: Word::NONE, ..root }];
+        for root in trees.into_iter().chain(root.named(arena)?.into_iter().map(|(_, named)| named)) {
+            walk_root(arena, &root, 0, &mut |extent| hold(extent, &mut held))?;
         }
-        reclaimer.park(held, published.root.generation);
+        reclaimer.park(held, root.generation);
     }
     Ok(())
 }
