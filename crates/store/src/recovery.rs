@@ -485,6 +485,27 @@ mod tests {
     }
 
     #[test]
+    fn record_that_reader_held_is_freed_although_its_commit_is_named() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 26).unwrap());
+        let options = Options::new().background_checkpoints(false);
+        let store = options.open_storage(Arc::clone(&storage)).unwrap();
+        let mut transaction = store.begin().unwrap();
+        transaction.tree("data").unwrap().upsert(b"key", b"value").unwrap();
+        transaction.commit().unwrap();
+        let reader = options.clone().read_only(true).open_storage(Arc::clone(&storage)).unwrap();
+        let snapshot = reader.snapshot().unwrap();
+        drop(store);
+        let store = options.open_storage(Arc::clone(&storage)).unwrap();
+        let mut transaction = store.begin().unwrap();
+        transaction.keep_snapshot("read by another").unwrap();
+        transaction.commit().unwrap();
+        drop((snapshot, reader, store));
+        let store = options.open_storage(storage).unwrap();
+        let report = store.check().unwrap();
+        assert!(report.is_sound(), "{report:?}");
+    }
+
+    #[test]
     fn opening_fails_on_record_that_cannot_be_replayed() {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 24).unwrap());
         let options = Options::new().background_checkpoints(false);
