@@ -4,7 +4,7 @@
 
 LATH is the command. Each case is a table in a database, with its seed as its number, from FIRST on (0). Rows come from VALUES, from files of
 several row groups, and from both together; some tables have no key; keys come twice within a statement, are null, and are zeros of both signs. Statements fail in
-both or in neither. Some are parts of transactions with savepoints, whose own changes are read. Prints one line a fault; exits with 1 if there are faults.
+both or in neither. A constraint allows no 5 in column a. Some updates and deletions return rows. Some are parts of transactions with savepoints, whose own changes are read. Prints one line a fault; exits with 1 if there are faults.
 """
 
 import json
@@ -35,13 +35,15 @@ class Case:
         self.has_key = seed % 5 != 2
         self.sqlite = sqlite3.connect(":memory:", isolation_level=None)
         constraint = "NOT NULL PRIMARY KEY" if self.has_key else ""
-        self.sqlite.execute(f"CREATE TABLE t (id {self.key} {constraint}, a BIGINT, f DOUBLE, s TEXT)")
+        self.sqlite.execute(f"CREATE TABLE t (id {self.key} {constraint}, a BIGINT CHECK (a <> 5), f DOUBLE, s TEXT)")
         self.files = 0
         # The savepoints of the open transaction; `None` if there is none.
         self.savepoints = None
         # Statements of Lath with the expected table, up to one that must fail.
         constraint = "PRIMARY KEY" if self.has_key else ""
-        self.pending = [(f"CREATE TABLE t (id {self.key} {constraint}, a BIGINT, f DOUBLE, s VARCHAR)", None)]
+        self.pending = [(f"CREATE TABLE t (id {self.key} {constraint}, a BIGINT CHECK (a <> 5), f DOUBLE, s VARCHAR)", None)]
+        # The rows that pending statements return, by their places.
+        self.returned = {}
 
     def rows(self, count):
         def row():
@@ -54,6 +56,9 @@ class Case:
             return (key, a, f, s)
 
         rows = [row() for _ in range(count)]
+        if self.random.random() < 0.9:
+            rows = [row for row in rows if row[1] != 5] or [(1, None, None, None)]
+            count = len(rows)
         if self.random.random() < 0.05:
             rows[self.random.randrange(count)] = (None, *rows[0][1:])
         return rows
@@ -91,11 +96,14 @@ class Case:
 
     def insertion(self):
         rows = self.rows(self.random.choice([1, 3, 8, 40, 200]))
+        what = self.random.randrange(4)
+        # SQLite also checks rows that it then ignores, or that update others.
+        if what > 1 and self.has_key:
+            rows = [row for row in rows if row[1] != 5] or [(1, None, None, None)]
         keys = [row[0] for row in rows]
         is_null = None in keys
         if not self.has_key:
             return ("INSERT INTO t", "", rows, "INSERT INTO t VALUES (?, ?, ?, ?)", None)
-        what = self.random.randrange(4)
         if what == 0:
             # Most insertions have new keys.
             if self.random.random() < 0.8:
@@ -144,6 +152,8 @@ class Case:
 
     def control(self, statement):
         self.sqlite.execute(statement)
+        if returned is not None:
+            self.returned[len(self.pending)] = in_order(returned)
         self.pending.append((statement, self.contents()))
 
     def step(self):
@@ -182,12 +192,15 @@ class Case:
             self.pending.append((self.random.choice(["CALL flush('t')", "CALL compact('t')"]), None))
 
     def change(self, statement, sqlite, rows=None, fails=None):
+        returned = None
+        if rows is None and self.random.random() < 0.4:
+            statement, sqlite = (text + " RETURNING id, a, f, s" for text in (statement, sqlite))
         self.sqlite.execute("SAVEPOINT statement")
         try:
             if fails:
                 raise sqlite3.IntegrityError("several rows with one key")
             if rows is None:
-                self.sqlite.execute(sqlite)
+                returned = self.sqlite.execute(sqlite).fetchall()
             else:
                 self.sqlite.executemany(sqlite, rows)
             self.sqlite.execute("RELEASE statement")
@@ -215,21 +228,25 @@ class Case:
     def run(self):
         """Runs the statements that are pending in one process, and compares the table after each."""
         read = "SELECT id, a, f, s FROM t"
-        text = ";\n".join(f"{statement};\n{read};\nSELECT 'end' AS mark" for statement, _ in self.pending)
+        text = ";\n".join(f"{statement};\nSELECT 'table' AS mark;\n{read};\nSELECT 'end' AS mark" for statement, _ in self.pending)
         run = self.lath_sql(text)
         if run.returncode != 0:
             raise ValueError(run.stderr.strip()[:600])
         parts = [[]]
         for line in map(json.loads, run.stdout.splitlines()):
-            if line.get("mark") == "end":
+            if "mark" in line:
                 parts.append([])
             elif "count" not in line:
                 parts[-1].append(tuple(line.get(name) for name in COLUMNS))
-        for (statement, expected), found in zip(self.pending, parts):
+        for number, (statement, expected) in enumerate(self.pending):
+            answer, found = parts[2 * number], parts[2 * number + 1]
+            returned = self.returned.get(number)
+            if returned is not None and in_order(answer) != returned:
+                raise ValueError(f"{statement[:300]}: returned {answer[:3]} and not {returned[:3]}")
             if expected is not None and in_order(found) != expected:
                 missing, extra = set(expected) - set(found), set(found) - set(expected)
                 raise ValueError(f"{statement[:300]}: missing {sorted(missing, key=repr)[:3]}, extra {sorted(extra, key=repr)[:3]}")
-        self.pending = []
+        self.pending, self.returned = [], {}
 
 
 def main():

@@ -40,6 +40,7 @@ mod literal;
 mod parse;
 mod place;
 mod predicate;
+mod rename;
 mod support;
 mod syntax;
 mod test;

@@ -80,11 +80,12 @@ impl Commits {
                         commit
                     }
                 };
-                let commit = match table.snapshot_name() {
-                    Some(name) => commit.snapshot_named(name).map_err(table_error)?,
-                    None => commit,
-                };
-                commit.table(table.name()).map_err(table_error)?
+                match table.snapshot_name() {
+                    // The table may have had another name then.
+                    Some(name) => commit.snapshot_named(name).and_then(|commit| commit.contents(table.table())),
+                    None => commit.table(table.name()),
+                }
+                .map_err(table_error)?
             }
             None => {
                 let known = self.newest.iter().find(|(known, _)| known.folder() == table.table().folder());

@@ -32,13 +32,14 @@ use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
 
 use crate::change::{
-    adapt_assignments, adapt_conflict, adapt_row_target, plan_change, plan_delete_from_alias, plan_insertion,
+    ChangePlanner, adapt_assignments, adapt_conflict, adapt_row_target, name_columns, plan_change, plan_chosen_rows,
+    plan_insertion, take_returning,
 };
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
 use crate::files::{
-    Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, TextTables, copied_text,
-    show_tables, shown_names,
+    Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, ShownTables, TextTables,
+    copied_text,
 };
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
@@ -186,7 +187,8 @@ impl Session {
         let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
         let map_access = Arc::new(MapAccess::new());
-        let planner: Arc<dyn QueryPlanner + Send + Sync> = Arc::new(SharingPlanner);
+        let planner: Arc<dyn QueryPlanner + Send + Sync> =
+            Arc::new(SharingPlanner { others: vec![Arc::new(ChangePlanner)] });
         let planner = match planning.wrap {
             Some(wrap) => wrap(planner),
             None => planner,
@@ -291,6 +293,8 @@ impl Session {
                     return empty_answer(self.context.state());
                 }
                 self.catalogs.join_levels(&mut statement)?;
+                name_columns(&self.context.state(), &mut statement).await?;
+                let returning = take_returning(&mut statement)?;
                 adapt_assignments(&mut statement)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
                 adapt_row_target(&mut statement, &self.tables)?;
@@ -314,7 +318,11 @@ impl Session {
                 let plan = with_output_names(self.plan(statement).await?)?;
                 let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
                 let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
-                let plan = plan_change(&state, plan, on_conflict, current)?;
+                let returned = match returning {
+                    Some(returning) => Some(returning.plan(&state).await?),
+                    None => None,
+                };
+                let plan = plan_change(&state, plan, &on_conflict, returned.as_ref(), current)?;
                 Ok(DataFrame::new(state, plan))
             }
             (None, _) => plan_err!("there is no statement"),
@@ -343,11 +351,11 @@ impl Session {
         {
             return self.plan_copy(copy.clone(), format).await.map(Some);
         }
-        if let Some(name) = shown_names(statement) {
-            let default_catalog = &state.config_options().catalog.default_catalog;
-            return show_tables(&self.catalogs, default_catalog, name).await.map(Some);
+        if let Some(shown) = ShownTables::new(statement) {
+            let names = &state.config_options().catalog;
+            return shown.plan(&self.catalogs, &names.default_catalog, &names.default_schema).await.map(Some);
         }
-        match plan_delete_from_alias(&state, &self.tables, statement).await? {
+        match plan_chosen_rows(&state, &self.tables, statement).await? {
             Some(plan) => Ok(Some(plan)),
             None => plan_insertion(&state, statement).await,
         }

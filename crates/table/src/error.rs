@@ -144,6 +144,30 @@ pub enum Error {
         /// The columns of the index and their values.
         values: String,
     },
+    /// A row violates a constraint of the table. Nothing was changed.
+    Constraint {
+        /// The name of the constraint.
+        name: String,
+        /// Its condition.
+        condition: String,
+        /// The columns of the row's key and their values.
+        key: String,
+        /// The row of the batch, counted from 0.
+        row: usize,
+    },
+    /// A text has more characters than its column allows. Nothing was changed.
+    TooLong {
+        /// The column.
+        column: String,
+        /// The maximum number of characters.
+        chars: u32,
+        /// The number of characters of the text.
+        found: usize,
+        /// The columns of the row's key and their values.
+        key: String,
+        /// The row of the batch, counted from 0.
+        row: usize,
+    },
     /// There is no index with this name.
     NoSuchIndex {
         /// The name.
@@ -334,6 +358,14 @@ impl fmt::Display for Error {
             Self::NotUnique { index, values } => {
                 write!(f, "two rows would have {values}, which the unique index {index:?} forbids: nothing was changed")
             }
+            Self::Constraint { name, condition, key, .. } => write!(
+                f,
+                "the row with {key} violates the constraint {name:?}, which is {condition}: nothing was changed"
+            ),
+            Self::TooLong { column, chars, found, key, .. } => write!(
+                f,
+                "the text of column {column:?} in the row with {key} has {found} characters, and {chars} is the maximum: nothing was changed"
+            ),
             Self::NoSuchIndex { name } => write!(f, "the table has no index {name:?}: create it first"),
             Self::IndexExists { name } => {
                 write!(f, "the table has an index {name:?} already: drop it first, or choose another name")

@@ -15,6 +15,7 @@
 
 mod change_retention;
 mod cluster;
+mod constraint;
 mod database;
 mod error;
 mod export;
@@ -58,6 +59,7 @@ pub use read::{FileStatistics, TableStatistics};
 pub use read::{RangeBatches, RangeScan};
 pub use records::{Durability, TableOptions};
 pub use repair::RepairReport;
+pub use row::Constraint;
 pub use row::conform_batch;
 pub use row::key::{Key, KeyColumns, KeyValue, Keys};
 pub use table::Table;

@@ -6,6 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, TimeUnit};
 use lath_parquet::{ExactType, ExactUnit, PARQUET_TYPE_KEY};
+use lath_predicate::BatchFilter;
 use lath_store::Durability;
 
 use crate::error::{Error, Result};
@@ -59,26 +60,29 @@ impl Table {
     /// [`Error::Schema`] for a name that a column has, a column without nulls and without default, a default that the type does not have,
     /// and a type that no table has; [`Error::Store`].
     pub fn add_column(&self, field: &Field, default: Option<KeyValue>) -> Result<()> {
+        self.change_schema(|changing| Self::with_column(changing, field, default).map(Some))
+    }
+
+    /// The parts of the schema with another column, which comes last.
+    pub(crate) fn with_column(changing: &OpenWrite, field: &Field, default: Option<KeyValue>) -> Result<SchemaParts> {
         if default.is_none() && !field.is_nullable() {
             let name = field.name();
             let what = format!("column {name:?} allows no nulls: give a default for the rows that are there");
             return Err(Error::schema(what));
         }
         let default = default.map(|default| default_array(&default, field)).transpose()?;
-        self.change_schema(|changing| {
-            check_is_free(changing, field.name())?;
-            let mut parts = changing.schema().parts();
-            let too_many = || Error::schema("the table has had too many columns");
-            let mut next_id = parts.next_id.checked_add(1).ok_or_else(too_many)?;
-            parts.nested_ids.push(new_nested_ids(field, &mut next_id));
-            i32::try_from(next_id).map_err(|_| too_many())?;
-            let categories = Arc::make_mut(&mut parts.categories);
-            categories.set(parts.next_id, initial_categories(field, default.as_ref())?);
-            parts.fields.push(Arc::new(with_id(field, parts.next_id)));
-            parts.defaults.push(default);
-            parts.next_id = next_id;
-            Ok(Some(parts))
-        })
+        check_is_free(changing, field.name())?;
+        let mut parts = changing.schema().parts();
+        let too_many = || Error::schema("the table has had too many columns");
+        let mut next_id = parts.next_id.checked_add(1).ok_or_else(too_many)?;
+        parts.nested_ids.push(new_nested_ids(field, &mut next_id));
+        i32::try_from(next_id).map_err(|_| too_many())?;
+        let categories = Arc::make_mut(&mut parts.categories);
+        categories.set(parts.next_id, initial_categories(field, default.as_ref())?);
+        parts.fields.push(Arc::new(with_id(field, parts.next_id)));
+        parts.defaults.push(default);
+        parts.next_id = next_id;
+        Ok(parts)
     }
 
     /// Drops a column. Its values stay in snapshots, and in files until these are rewritten. A column that is added later with the same name
@@ -92,7 +96,11 @@ impl Table {
             let column = find_column(changing.schema(), name)?;
             check_is_free_of_keys(changing, column, "dropped")?;
             check_is_not_clustered(changing, column)?;
+            check_is_free_of_checks(changing, column)?;
             let mut parts = changing.schema().parts();
+            if changing.schema().constraints().max_chars.contains_key(&changing.schema().id(column)) {
+                Arc::make_mut(&mut parts.constraints).max_chars.remove(&changing.schema().id(column));
+            }
             Arc::make_mut(&mut parts.categories).set(changing.schema().id(column), None);
             parts.fields.remove(column);
             parts.defaults.remove(column);
@@ -115,6 +123,7 @@ impl Table {
             check_is_free(changing, new_name)?;
             let mut parts = changing.schema().parts();
             parts.fields[column] = Arc::new(Field::clone(&parts.fields[column]).with_name(new_name));
+            rename_in_checks(changing.schema(), &mut parts, name, new_name);
             Ok(Some(parts))
         })
     }
@@ -175,7 +184,7 @@ impl Table {
     }
 
     /// One commit of the schema that `change` makes, unless it makes none.
-    fn change_schema(&self, change: impl FnOnce(&OpenWrite) -> Result<Option<SchemaParts>>) -> Result<()> {
+    pub(crate) fn change_schema(&self, change: impl FnOnce(&OpenWrite) -> Result<Option<SchemaParts>>) -> Result<()> {
         let mut changing = OpenWrite::begin(self.engine())?;
         let Some(parts) = change(&changing)? else { return Ok(()) };
         let schema = changing.schema().next(parts)?;
@@ -226,6 +235,30 @@ fn check_is_free_of_keys(changing: &OpenWrite, column: usize, done: &str) -> Res
             "column {name:?} has the index {:?} and cannot be {done}: drop the index first",
             index.name()
         ))),
+    }
+}
+
+/// Refuses a column that a constraint names.
+fn check_is_free_of_checks(changing: &OpenWrite, column: usize) -> Result<()> {
+    let schema = changing.schema();
+    let name = schema.arrow().field(column).name();
+    let is_used = |filter: &BatchFilter| filter.names().iter().any(|names| names.first() == Some(name));
+    match schema.constraints().checks.iter().zip(schema.filters()).find(|(_, filter)| is_used(filter)) {
+        None => Ok(()),
+        Some((check, _)) => Err(Error::schema(format!(
+            "column {name:?} is in the constraint {:?} and cannot be dropped: drop the constraint first",
+            check.name
+        ))),
+    }
+}
+
+/// Gives a column another name in the conditions that name it.
+fn rename_in_checks(schema: &TableSchema, parts: &mut SchemaParts, name: &str, new_name: &str) {
+    for (at, filter) in schema.filters().iter().enumerate() {
+        if filter.names().iter().any(|names| names.first().is_some_and(|first| first == name)) {
+            let check = &mut Arc::make_mut(&mut parts.constraints).checks[at];
+            check.condition = check.condition.with_renamed_column(name, new_name);
+        }
     }
 }
 

@@ -151,7 +151,7 @@ fn tables_of_a_catalog_are_read_by_their_names() {
         sql(&format!("ATTACH DATABASE IF NOT EXISTS '{uri}/v1/' AS Lake (TYPE iceberg); SHOW TABLES IN LAKE.public")),
         shown
     );
-    assert!(sql(&format!("{attached}SHOW TABLES")).contains("lake,public,items,BASE TABLE\n"));
+    assert!(sql(&format!("{attached}SHOW ALL TABLES")).contains("lake,public,items,BASE TABLE\n"));
     assert_eq!(
         sql(&format!("{attached}SELECT schema_name FROM information_schema.schemata WHERE catalog_name = 'lake'")),
         "schema_name\npublic\n"

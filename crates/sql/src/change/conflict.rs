@@ -11,18 +11,32 @@ use datafusion::sql::sqlparser::ast::{
     SqliteOnConflict, Statement as SqlStatement, TableFactor, TableObject, VisitMut, VisitorMut,
 };
 
+use lath_table::IndexInfo;
+
 use crate::dialect::normal;
+use crate::error::table_error;
 use crate::grammar::parse;
 use crate::keyed::{KeyedTable, SessionTables};
 use crate::statement::explained;
 
-/// Handling of rows to insert whose key exists in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Handling of rows to insert whose key, or values of a unique index, exist in the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OnConflict {
     /// An error, unless the statement replaces rows.
     Refuse,
     /// The rows are ignored.
-    Ignore,
+    Ignore(Conflicts),
+}
+
+/// The conflicts for which rows are ignored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Conflicts {
+    /// Conflicts in the key and in all unique indexes.
+    All,
+    /// Conflicts in the key. Others are errors.
+    Key,
+    /// Conflicts in the unique index with this name. Others are errors.
+    Index(String),
 }
 
 /// Removes `ON CONFLICT` from a statement, even within EXPLAIN. Returns how to handle conflicts, or rewrites the statement to a MERGE.
@@ -31,7 +45,7 @@ pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) 
     let SqlStatement::Insert(insert) = inner.as_mut() else { return Ok(OnConflict::Refuse) };
     if insert.or == Some(SqliteOnConflict::Ignore) {
         insert.or = None;
-        return Ok(OnConflict::Ignore);
+        return Ok(OnConflict::Ignore(Conflicts::All));
     }
     let Some(OnInsert::OnConflict(conflict)) = insert.on.clone() else { return Ok(OnConflict::Refuse) };
     let TableObject::TableName(name) = &insert.table else {
@@ -39,18 +53,24 @@ pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) 
     };
     let reference = object_name_to_table_reference(name.clone(), true)?;
     let table = tables.keyed(reference.table())?;
-    match &conflict.conflict_target {
-        None => {}
-        Some(ConflictTarget::Columns(columns)) => check_target(columns, &table)?,
-        Some(ConflictTarget::OnConstraint(constraint)) => {
-            return plan_err!("ON CONSTRAINT {constraint}: name the columns of the key instead: {}", key_list(&table));
-        }
-    }
+    let unique = unique_indexes(&table)?;
+    let target = match &conflict.conflict_target {
+        None => Conflicts::All,
+        Some(ConflictTarget::Columns(columns)) => target(columns, &table, &unique)?,
+        Some(ConflictTarget::OnConstraint(constraint)) => named_target(constraint, &table, &unique)?,
+    };
     insert.on = None;
     match conflict.action {
-        OnConflictAction::DoNothing => Ok(OnConflict::Ignore),
+        OnConflictAction::DoNothing => Ok(OnConflict::Ignore(target)),
         OnConflictAction::DoUpdate(update) => {
-            **inner = merge_statement(insert, update, &table)?;
+            let columns = match &target {
+                Conflicts::Index(name) => {
+                    unique.into_iter().find(|index| index.name == *name).map(|index| index.columns)
+                }
+                Conflicts::All | Conflicts::Key => None,
+            };
+            let columns = columns.unwrap_or_else(|| key_names(&table));
+            **inner = merge_statement(insert, update, &table, &columns)?;
             Ok(OnConflict::Refuse)
         }
     }
@@ -65,22 +85,48 @@ fn key_list(table: &KeyedTable) -> String {
     format!("({})", key_names(table).join(", "))
 }
 
-fn check_target(columns: &[Ident], table: &KeyedTable) -> Result<()> {
-    let (mut given, mut key): (Vec<String>, _) = (columns.iter().map(normal).collect(), key_names(table));
-    given.sort_unstable();
-    key.sort_unstable();
-    if given == key {
-        return Ok(());
+fn unique_indexes(table: &KeyedTable) -> Result<Vec<IndexInfo>> {
+    let indexes = table.table().snapshot().map_err(table_error)?.indexes();
+    Ok(indexes.into_iter().filter(|index| index.is_unique).collect())
+}
+
+/// The key or the unique index that has these columns.
+fn target(columns: &[Ident], table: &KeyedTable, unique: &[IndexInfo]) -> Result<Conflicts> {
+    let sorted = |mut names: Vec<String>| {
+        names.sort_unstable();
+        names
+    };
+    let given = sorted(columns.iter().map(normal).collect());
+    if given == sorted(key_names(table)) {
+        return Ok(Conflicts::Key);
     }
-    plan_err!("ON CONFLICT has to name the columns of the primary key: {}", key_list(table))
+    match unique.iter().find(|index| sorted(index.columns.clone()) == given) {
+        Some(index) => Ok(Conflicts::Index(index.name.clone())),
+        None => plan_err!(
+            "ON CONFLICT has to name the columns of the primary key, {}, or of a unique index",
+            key_list(table)
+        ),
+    }
+}
+
+/// The unique index with this name.
+fn named_target(name: &ObjectName, table: &KeyedTable, unique: &[IndexInfo]) -> Result<Conflicts> {
+    let ident = name.0.last().and_then(|part| part.as_ident()).map(normal);
+    match unique.iter().find(|index| Some(&index.name) == ident.as_ref()) {
+        Some(index) => Ok(Conflicts::Index(index.name.clone())),
+        None => plan_err!(
+            "ON CONSTRAINT {name}: there is no unique index of this name; for the primary key, name its columns: {}",
+            key_list(table)
+        ),
+    }
 }
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Builds the MERGE that updates existing rows and inserts the others.
-fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<SqlStatement> {
+/// Builds the MERGE that updates rows with the same values in the columns `unique`, and inserts the others.
+fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique: &[String]) -> Result<SqlStatement> {
     let Some(source) = insert.source.clone() else { return plan_err!("there are no rows to insert") };
     let plain = Insert { source: None, on: None, columns: Vec::new(), ..insert.clone() };
     if !is_plain(&plain) {
@@ -109,7 +155,7 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Res
         "MERGE INTO {name} USING (SELECT 1) AS excluded({columns}) ON {on} WHEN MATCHED THEN UPDATE SET x = 1 \
          WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})",
         columns = columns.join(", "),
-        on = key_names(table).iter().map(equal).collect::<Vec<_>>().join(" AND "),
+        on = unique.iter().map(equal).collect::<Vec<_>>().join(" AND "),
         values = columns.iter().map(|column| format!("excluded.{column}")).collect::<Vec<_>>().join(", "),
     );
     let Some(Statement::Statement(merge)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };

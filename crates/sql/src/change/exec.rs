@@ -20,11 +20,13 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements, PlanProperties,
 };
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Change;
 use super::in_order::{is_in_order, plan_in_order};
+use super::returning::{ChangeAnswer, ReturnedColumns, ReturnedRows};
 use super::target::ChangeTarget;
 use super::writer::{Message, Writer};
 use crate::bind::bind;
@@ -34,7 +36,7 @@ use crate::stop::with_pauses;
 /// Number of batches in the channel to the writer's thread.
 const BATCHES_IN_FLIGHT: usize = 4;
 
-/// A plan that changes a table by the rows of `input` and returns the number of changed rows.
+/// A plan that changes a table by the rows of `input` and returns the number of changed rows, or the rows.
 #[derive(Clone)]
 pub(super) struct ChangeExec {
     input: Arc<dyn ExecutionPlan>,
@@ -51,7 +53,7 @@ pub(crate) fn is_change(plan: &Arc<dyn ExecutionPlan>) -> bool {
 impl ChangeExec {
     pub(super) fn new(input: Arc<dyn ExecutionPlan>, target: ChangeTarget, state: SessionState) -> Self {
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(count_schema()),
+            EquivalenceProperties::new(returned_schema(&target)),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
@@ -59,21 +61,26 @@ impl ChangeExec {
         Self { input, target, state, properties: Arc::new(properties) }
     }
 
-    /// Makes the change and returns the number of rows.
-    async fn run(self, context: Arc<TaskContext>) -> Result<u64> {
+    /// Makes the change and returns the number of rows, or the rows.
+    async fn run(self, context: Arc<TaskContext>) -> Result<ChangeAnswer> {
         let (sender, receiver) = mpsc::channel(BATCHES_IN_FLIGHT);
         let (begun, has_begun) = oneshot::channel();
         let memory = MemoryConsumer::new(format!("changes of {}", self.target.table.name()));
         let memory = memory.register(context.memory_pool());
         let (table, change) = (self.target.table.clone(), self.target.change.clone());
+        let (returned, state, own_context) = (self.target.returned.clone(), self.state.clone(), Arc::clone(&context));
+        let runtime = Handle::current();
         let writing = tokio::task::spawn_blocking(move || {
             let open = table.transaction().and_then(|transaction| transaction.open());
-            let writer = Writer::begin(&table, open.as_deref(), change, memory)?;
+            let writer = Writer::begin(&table, open.as_deref(), change, memory, returned.is_some())?;
             // The receiver is gone if the statement was stopped.
             if begun.send(()).is_err() {
-                return Ok(0);
+                return Ok(ChangeAnswer { count: 0, rows: None });
             }
-            writer.write(receiver)
+            writer.write(receiver, |rows| match &returned {
+                Some(returned) => runtime.block_on(returned.evaluate(&state, own_context, rows)),
+                None => Ok(rows),
+            })
         });
         let sent = match has_begun.await {
             Ok(()) => self.send_rows(&sender, context).await,
@@ -117,6 +124,11 @@ impl ChangeExec {
         let partitions = input.output_partitioning().partition_count();
         Ok(if partitions == 1 { input } else { Arc::new(CoalescePartitionsExec::new(input)) })
     }
+}
+
+/// The columns of the answer.
+fn returned_schema(target: &ChangeTarget) -> SchemaRef {
+    target.returned.as_ref().map_or_else(count_schema, ReturnedColumns::schema)
 }
 
 fn count_schema() -> SchemaRef {
@@ -170,8 +182,13 @@ impl ExecutionPlan for ChangeExec {
             return internal_err!("a change has one partition");
         }
         let change = self.clone();
-        let counted = futures_util::stream::once(async move { count_batch(change.run(context).await?) });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(count_schema(), counted)))
+        let answer = futures_util::stream::once(async move {
+            let ChangeAnswer { count, rows } = change.run(context).await?;
+            let count = if rows.is_none() { Some(count_batch(count)?) } else { None };
+            let rows = rows.into_iter().flat_map(ReturnedRows::into_batches);
+            Ok::<_, DataFusionError>(futures_util::stream::iter(count.into_iter().chain(rows).map(Ok)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), answer.try_flatten())))
     }
 }
 
@@ -217,6 +234,11 @@ impl DisplayAs for ChangeExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ChangeTarget { table, change, .. } = &self.target;
         write!(f, "ChangeExec: {}, table={}", change.name(), table.name())?;
+        if let Some(returned) = &self.target.returned {
+            let schema = returned.schema();
+            let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            write!(f, ", returning=[{}]", names.join(", "))?;
+        }
         match change {
             Change::DeleteWhere(predicate) => write!(f, ", predicate={predicate}"),
             _ => Ok(()),

@@ -30,6 +30,8 @@ struct Merge<'m> {
     schema: SchemaRef,
     on: Expr,
     clauses: Vec<MergeIntoClause>,
+    /// Whether rows to delete have their values, which the statement returns.
+    returns_rows: bool,
 }
 
 /// Returns the change and its query for a MERGE with the rows of `source`.
@@ -39,9 +41,10 @@ pub(super) fn plan_merge(
     target: Arc<dyn TableSource>,
     merge: MergeIntoOp,
     source: LogicalPlan,
+    returns_rows: bool,
 ) -> Result<(Change, LogicalPlan)> {
     let MergeIntoOp { on, clauses } = merge;
-    let merge = Merge { table, name, schema: table.schema(), on, clauses };
+    let merge = Merge { table, name, schema: table.schema(), on, clauses, returns_rows };
     let actions = merge.clauses.iter().map(action).collect::<Result<Vec<_>>>()?;
     let joined = merge.join(source, target)?;
     let columns = joined.schema().columns().into_iter().map(Expr::Column);
@@ -141,6 +144,7 @@ impl Merge<'_> {
                     let value = at.and_then(|at| values.get(at).cloned()).or_else(default);
                     Some(value.unwrap_or_else(|| lit(ScalarValue::Null)))
                 }
+                MergeIntoAction::Delete if self.returns_rows => None,
                 MergeIntoAction::Delete => continue,
             };
             let value = value.unwrap_or_else(|| self.column(place)).cast_to(field.data_type(), schema)?;

@@ -4,26 +4,32 @@
 //! begins with. The rows go through a channel to the transaction's thread, which commits after the last row; if the query fails or is
 //! stopped before, nothing has changed.
 
+mod answer;
 mod assignments;
+mod by_name;
+mod chosen_rows;
 mod conflict;
 mod exec;
 mod in_order;
 mod insertion;
 mod merge;
-mod named_target;
 mod plan;
+mod returning;
 mod row_numbers;
 mod row_target;
 mod target;
 mod touched;
 mod writer;
 
+pub(crate) use answer::ChangePlanner;
 pub(crate) use assignments::adapt_assignments;
-pub(crate) use conflict::{OnConflict, adapt_conflict};
+pub(crate) use by_name::name_columns;
+pub(crate) use chosen_rows::plan_chosen_rows;
+pub(crate) use conflict::{Conflicts, OnConflict, adapt_conflict};
 pub(crate) use exec::is_change;
 pub(crate) use insertion::plan_insertion;
-pub(crate) use named_target::plan_delete_from_alias;
 pub(crate) use plan::{insert_into, plan_change};
+pub(crate) use returning::take_returning;
 pub(crate) use row_target::adapt_row_target;
 
 use lath_table::Predicate;
@@ -35,9 +41,9 @@ pub(crate) enum Change {
     Insert,
     /// Inserts the rows and replaces existing rows with the same keys.
     Replace,
-    /// Inserts rows whose key does not exist.
-    InsertNew,
-    /// Deletes rows by key. The rows have the columns of the key.
+    /// Inserts rows without conflicts, and ignores the others.
+    InsertNew(Conflicts),
+    /// Deletes rows by key. The rows have the columns of the key, followed by the table's if the statement returns rows.
     Delete,
     /// Deletes the rows for which a condition is true. The query returns no rows.
     DeleteWhere(Predicate),
@@ -59,7 +65,7 @@ pub(crate) enum MergeAction {
 impl Change {
     /// Whether the order of two rows with the same key matters.
     fn depends_on_order(&self) -> bool {
-        matches!(self, Self::Replace | Self::InsertNew)
+        matches!(self, Self::Replace | Self::InsertNew(_))
     }
 
     /// The name of the statement.
@@ -67,7 +73,7 @@ impl Change {
         match self {
             Self::Insert => "insert",
             Self::Replace => "insert or replace",
-            Self::InsertNew => "insert or ignore",
+            Self::InsertNew(_) => "insert or ignore",
             Self::Delete | Self::DeleteWhere(_) => "delete",
             Self::Update { .. } => "update",
             Self::Merge { .. } => "merge",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Column, Result, TableReference, not_impl_err, plan_err};
+use datafusion::common::{Column, DFSchemaRef, Result, TableReference, not_impl_err, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -12,7 +12,9 @@ use datafusion::logical_expr::{
 };
 use lath_table::Predicate;
 
+use super::answer::plan_answer;
 use super::merge::plan_merge;
+use super::returning::ReturnedColumns;
 use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
 use crate::bind::bind;
@@ -25,17 +27,19 @@ use crate::write::CopyTarget;
 pub(crate) fn plan_change(
     state: &SessionState,
     plan: LogicalPlan,
-    on_conflict: OnConflict,
+    on_conflict: &OnConflict,
+    returned: Option<&ReturnedColumns>,
     transaction: &Arc<CurrentTransaction>,
 ) -> Result<LogicalPlan> {
     Ok(match plan {
         LogicalPlan::Explain(mut explain) => {
-            explain.plan = Arc::new(plan_change(state, Arc::unwrap_or_clone(explain.plan), on_conflict, transaction)?);
+            let plan = Arc::unwrap_or_clone(explain.plan);
+            explain.plan = Arc::new(plan_change(state, plan, on_conflict, returned, transaction)?);
             LogicalPlan::Explain(explain)
         }
         LogicalPlan::Analyze(mut analyze) => {
-            analyze.input =
-                Arc::new(plan_change(state, Arc::unwrap_or_clone(analyze.input), on_conflict, transaction)?);
+            let plan = Arc::unwrap_or_clone(analyze.input);
+            analyze.input = Arc::new(plan_change(state, plan, on_conflict, returned, transaction)?);
             LogicalPlan::Analyze(analyze)
         }
         LogicalPlan::Dml(statement) => match keyed_target(&statement) {
@@ -46,10 +50,23 @@ pub(crate) fn plan_change(
                 return outside(&statement);
             }
             None if transaction.open().is_some() && !is_copy(&statement) => return outside(&statement),
-            Some(table) => plan_statement(state, table, statement, on_conflict)?,
-            None if on_conflict == OnConflict::Ignore => {
+            Some(table) => plan_statement(state, table, statement, on_conflict, returned)?,
+            None if *on_conflict != OnConflict::Refuse => {
                 return plan_err!(
                     "{} has no primary key, so no rows can conflict; leave out OR IGNORE and ON CONFLICT",
+                    statement.table_name
+                );
+            }
+            None if returned.is_some() => {
+                return plan_err!(
+                    "{} is in memory or has files, so that it has no RETURNING; read the rows with a SELECT",
+                    statement.table_name
+                );
+            }
+            // DataFusion (55) would delete all rows.
+            None if statement.op == WriteOp::Delete && matches!(*statement.input, LogicalPlan::Limit(_)) => {
+                return plan_err!(
+                    "{} is in memory or has files, so that DELETE has no LIMIT; choose the rows by WHERE",
                     statement.table_name
                 );
             }
@@ -79,19 +96,20 @@ fn keyed_target(statement: &DmlStatement) -> Option<KeyedTable> {
 /// Plans the insertion of a query's rows into a table.
 pub(crate) fn insert_into(table: KeyedTable, query: LogicalPlan) -> Result<LogicalPlan> {
     let name = TableReference::bare(table.name());
-    change_plan(table, name, Change::Insert, query)
+    change_plan(table, name, Change::Insert, query, None)
 }
 
 fn plan_statement(
     state: &SessionState,
     table: KeyedTable,
     statement: DmlStatement,
-    on_conflict: OnConflict,
+    on_conflict: &OnConflict,
+    returned: Option<&ReturnedColumns>,
 ) -> Result<LogicalPlan> {
     if !table.is_changeable() {
         return plan_err!("{} is read-only", statement.table_name);
     }
-    let may_replace = on_conflict == OnConflict::Ignore || matches!(statement.op, WriteOp::Insert(InsertOp::Replace));
+    let may_replace = *on_conflict != OnConflict::Refuse || matches!(statement.op, WriteOp::Insert(InsertOp::Replace));
     if may_replace && table.has_row_numbers() {
         return plan_err!(
             "{} has no primary key, so no rows can conflict; leave out OR REPLACE, OR IGNORE and ON CONFLICT",
@@ -101,27 +119,38 @@ fn plan_statement(
     let DmlStatement { table_name, target, op, input, .. } = statement;
     let input = Arc::unwrap_or_clone(input);
     let (change, query) = match op {
-        WriteOp::Insert(InsertOp::Append) if on_conflict == OnConflict::Ignore => (Change::InsertNew, input),
-        WriteOp::Insert(InsertOp::Append) => (Change::Insert, input),
+        WriteOp::Insert(InsertOp::Append) => match on_conflict {
+            OnConflict::Refuse => (Change::Insert, input),
+            OnConflict::Ignore(conflicts) => (Change::InsertNew(conflicts.clone()), input),
+        },
         WriteOp::Insert(InsertOp::Replace) => (Change::Replace, input),
         WriteOp::Insert(InsertOp::Overwrite) => {
             return plan_err!(
                 "INSERT OVERWRITE replaces files; TRUNCATE the table and insert, or INSERT OR REPLACE INTO"
             );
         }
-        WriteOp::Delete => plan_delete(state, &table, input)?,
+        WriteOp::Delete => plan_delete(state, &table, input, returned.is_some())?,
         WriteOp::Truncate => (Change::DeleteWhere(Predicate::TRUE), nothing()?),
         WriteOp::Update => plan_update(&table, input)?,
-        WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input)?,
+        WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input, returned.is_some())?,
         other => return not_impl_err!("{} of a table with a primary key", other.name()),
     };
-    change_plan(table, table_name, change, query)
+    change_plan(table, table_name, change, query, returned)
 }
 
 /// Plans a change by the rows of a query.
-fn change_plan(table: KeyedTable, name: TableReference, change: Change, query: LogicalPlan) -> Result<LogicalPlan> {
+fn change_plan(
+    table: KeyedTable,
+    name: TableReference,
+    change: Change,
+    query: LogicalPlan,
+    returned: Option<&ReturnedColumns>,
+) -> Result<LogicalPlan> {
     let (bound, commits) = bind(query.clone())?;
-    let target = Arc::new(ChangeTarget::new(table, change, query, commits));
+    let target = Arc::new(ChangeTarget::new(table, change, query, commits).with_returned(returned));
+    if let Some(returned) = returned {
+        return Ok(plan_answer(target, bound, DFSchemaRef::clone(returned.df_schema())));
+    }
     LogicalPlanBuilder::insert_into(bound, name, provider_as_source(target), InsertOp::Append)?.build()
 }
 
@@ -130,12 +159,20 @@ fn nothing() -> Result<LogicalPlan> {
 }
 
 /// Plans a deletion by a condition if scans evaluate it exactly, or else by the keys of the matching rows.
-fn plan_delete(state: &SessionState, table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
-    if let Some(predicate) = scanned_condition(state, table, &rows)? {
+fn plan_delete(
+    state: &SessionState,
+    table: &KeyedTable,
+    rows: LogicalPlan,
+    returns_rows: bool,
+) -> Result<(Change, LogicalPlan)> {
+    if !returns_rows && let Some(predicate) = scanned_condition(state, table, &rows)? {
         return Ok((Change::DeleteWhere(predicate), nothing()?));
     }
-    let keys: Vec<Expr> = key_exprs(table, &rows)?;
-    Ok((Change::Delete, LogicalPlanBuilder::from(rows).project(keys)?.build()?))
+    let mut columns: Vec<Expr> = key_exprs(table, &rows)?;
+    if returns_rows {
+        columns.extend(rows.schema().columns().into_iter().map(Expr::Column));
+    }
+    Ok((Change::Delete, LogicalPlanBuilder::from(rows).project(columns)?.build()?))
 }
 
 /// Returns the condition of the rows to delete, if a scan evaluates it exactly and no lookup by key would find them.

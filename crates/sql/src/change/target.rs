@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::logical_expr::LogicalPlan;
 
 use super::Change;
+use super::returning::ReturnedColumns;
 use crate::bind::Commits;
 use crate::keyed::KeyedTable;
 
@@ -18,11 +19,18 @@ pub(super) struct ChangeTarget {
     pub(super) query: LogicalPlan,
     /// The commits that its plan reads.
     pub(super) commits: Arc<Commits>,
+    /// The columns that the statement returns instead of the number of rows.
+    pub(super) returned: Option<ReturnedColumns>,
 }
 
 impl ChangeTarget {
     pub(super) fn new(table: KeyedTable, change: Change, query: LogicalPlan, commits: Commits) -> Self {
-        Self { table, change, query, commits: Arc::new(commits) }
+        Self { table, change, query, commits: Arc::new(commits), returned: None }
+    }
+
+    /// The same change, of a statement that returns columns of the rows.
+    pub(super) fn with_returned(self, returned: Option<&ReturnedColumns>) -> Self {
+        Self { returned: returned.cloned(), ..self }
     }
 }
 

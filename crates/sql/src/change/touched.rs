@@ -1,4 +1,4 @@
-//! The keys of the rows that a MERGE has changed.
+//! The keys of the rows that a statement has changed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -42,6 +42,14 @@ impl KeySet {
         }
         memory.try_grow(bytes)?;
         Ok(are_new)
+    }
+
+    /// The encoded key of each row; none if it has a null.
+    pub(super) fn encode(&self, keys: &RecordBatch) -> Result<Vec<Option<Box<[u8]>>>> {
+        let columns: Vec<ArrayRef> = keys.columns().iter().map(with_one_zero).collect();
+        let rows = self.converter.convert_columns(&columns)?;
+        let has_null = |row: usize| columns.iter().any(|column| column.is_null(row));
+        Ok((0..keys.num_rows()).map(|row| (!has_null(row)).then(|| rows.row(row).data().into())).collect())
     }
 
     /// Adds the keys of rows; a key that is not new is an error.

@@ -1,5 +1,6 @@
 //! The writer of a change, which runs on the transaction's thread.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -11,12 +12,13 @@ use arrow_select::filter::filter_record_batch;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, exec_err, internal_err};
 use datafusion::execution::memory_pool::MemoryReservation;
-use lath_table::{MergeWhen, Transaction, WhenMatched};
+use lath_table::{IndexInfo, Key, KeyValue, MergeWhen, Transaction, WhenMatched};
 use tokio::sync::mpsc::Receiver;
 
+use super::returning::{ChangeAnswer, ReturnedRows};
 use super::row_numbers::RowNumbers;
 use super::touched::KeySet;
-use super::{Change, MergeAction};
+use super::{Change, Conflicts, MergeAction};
 use crate::error::table_error;
 use crate::keyed::KeyedTable;
 use crate::transaction::{OpenTransaction, StatementChanges};
@@ -42,10 +44,18 @@ pub(super) struct Writer<'t> {
     staging: Staging,
     /// The keys of rows that a MERGE has updated or deleted.
     touched: KeySet,
+    /// Whether rows whose key exists are ignored.
+    ignores_keys: bool,
+    /// The unique indexes whose values rows are ignored for.
+    ignored: Vec<IndexInfo>,
     inserts: Vec<RecordBatch>,
     updates: Vec<RecordBatch>,
     memory: MemoryReservation,
     count: u64,
+    /// The rows that the statement returns, if it does.
+    returned: Option<ReturnedRows>,
+    /// The columns of these rows.
+    returned_schema: SchemaRef,
 }
 
 /// The transaction of a statement.
@@ -87,6 +97,7 @@ impl<'t> Writer<'t> {
         open: Option<&'t OpenTransaction>,
         change: Change,
         memory: MemoryReservation,
+        returns_rows: bool,
     ) -> Result<Self> {
         let (mut changes, snapshot) = match open {
             Some(open) => {
@@ -110,6 +121,13 @@ impl<'t> Writer<'t> {
             },
             _ => Staging { inserts: false, updates: is_unique },
         };
+        let ignores = |index: &IndexInfo| match &change {
+            Change::InsertNew(Conflicts::All) => index.is_unique,
+            Change::InsertNew(Conflicts::Index(name)) => index.name == *name,
+            _ => false,
+        };
+        let ignored = snapshot.indexes().into_iter().filter(ignores).collect();
+        let ignores_keys = matches!(&change, Change::InsertNew(Conflicts::All | Conflicts::Key));
         let inserted = nullable(table.schema().fields().iter());
         let shown = table.clone().with_row_column();
         let columns = nullable(shown.schema().fields().iter());
@@ -121,6 +139,10 @@ impl<'t> Writer<'t> {
             false => None,
         };
         let table = shown;
+        let hidden = usize::from(row_numbers.is_some());
+        let visible: Vec<usize> = (hidden..table.schema().fields().len()).collect();
+        let returned_schema = Arc::new(table.schema().project(&visible)?);
+        let returned = returns_rows.then(|| ReturnedRows::new(memory.new_empty()));
         let keys = nullable(table.key_columns().iter().map(|&place| &columns.fields()[place]));
         let touched = KeySet::new(&keys)?;
         let (inserts, updates) = (Vec::new(), Vec::new());
@@ -133,15 +155,23 @@ impl<'t> Writer<'t> {
             keys,
             staging,
             touched,
+            ignores_keys,
+            ignored,
             inserts,
             updates,
             memory,
             count: 0,
+            returned,
+            returned_schema,
         })
     }
 
-    /// Applies the received rows, commits, and returns the number of rows.
-    pub(super) fn write(mut self, mut rows: Receiver<Message>) -> Result<u64> {
+    /// Applies the received rows, and commits. `answer` makes the answer of the rows that the statement returns.
+    pub(super) fn write(
+        mut self,
+        mut rows: Receiver<Message>,
+        answer: impl FnOnce(Vec<RecordBatch>) -> Result<Vec<RecordBatch>>,
+    ) -> Result<ChangeAnswer> {
         loop {
             match rows.blocking_recv() {
                 Some(Message::Rows(batch)) if batch.num_rows() == 0 => {}
@@ -154,8 +184,11 @@ impl<'t> Writer<'t> {
             self.count = self.changes.get()?.delete_where(predicate).map_err(table_error)?;
         }
         self.put_staged()?;
+        if let Some(returned) = &mut self.returned {
+            returned.replace(answer)?;
+        }
         self.changes.finish()?;
-        Ok(self.count)
+        Ok(ChangeAnswer { count: self.count, rows: self.returned })
     }
 
     fn apply(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -165,15 +198,20 @@ impl<'t> Writer<'t> {
                 let rows = columns_at(batch, 0, &self.inserted)?;
                 let rows = self.numbered(rows)?;
                 self.changes.get()?.insert(&rows).map_err(table_error)?;
+                self.return_rows(&rows)?;
             }
             Change::Replace => self.update(self.rows(batch, 0)?, None)?,
-            Change::InsertNew => {
+            Change::InsertNew(_) => {
                 self.count += self.insert_new(&self.rows(batch, 0)?)?;
                 return Ok(());
             }
             Change::Delete => {
                 let keys = self.keys(batch, 0)?;
                 self.changes.get()?.delete(keys).map_err(table_error)?;
+                if self.returned.is_some() {
+                    let rows = self.rows(batch, self.keys.fields().len())?;
+                    self.return_rows(&rows)?;
+                }
             }
             // The query returns no rows; the rows to delete are found at the end.
             Change::DeleteWhere(_) => return Ok(()),
@@ -189,6 +227,7 @@ impl<'t> Writer<'t> {
 
     /// Puts rows that replace others with the same keys, or with `old_keys`.
     fn update(&mut self, rows: RecordBatch, old_keys: Option<RecordBatch>) -> Result<()> {
+        self.return_rows(&rows)?;
         match old_keys {
             Some(old_keys) => {
                 self.changes.get()?.delete(old_keys).map_err(table_error)?;
@@ -217,14 +256,62 @@ impl<'t> Writer<'t> {
         Ok(())
     }
 
-    /// Inserts the first row of each key that the table does not have. Returns the number of inserted rows.
+    /// Inserts the rows without conflicts. Returns their number.
     fn insert_new(&mut self, rows: &RecordBatch) -> Result<u64> {
         let places = self.keys.fields().iter().map(|field| self.columns.index_of(field.name()));
         let keys = rows.project(&places.collect::<Result<Vec<_>, _>>()?)?;
-        let are_first = KeySet::new(&self.keys)?.add(&keys, &self.memory.new_empty())?;
-        let rows = filter_record_batch(rows, &BooleanArray::from(are_first))?;
-        let when = MergeWhen::new().matched(WhenMatched::Keep);
-        Ok(self.changes.get()?.merge(&rows, &when).map_err(table_error)?.inserted)
+        if self.returned.is_none() && self.ignored.is_empty() {
+            let are_first = KeySet::new(&self.keys)?.add(&keys, &self.memory.new_empty())?;
+            let rows = filter_record_batch(rows, &BooleanArray::from(are_first))?;
+            let when = MergeWhen::new().matched(WhenMatched::Keep);
+            return Ok(self.changes.get()?.merge(&rows, &when).map_err(table_error)?.inserted);
+        }
+        let rows = filter_record_batch(rows, &self.without_conflicts(rows, &keys)?)?;
+        self.changes.get()?.insert(&rows).map_err(table_error)?;
+        self.return_rows(&rows)?;
+        Ok(rows.num_rows() as u64)
+    }
+
+    /// Whether each row conflicts neither with a row of the table nor with one before it that is inserted.
+    fn without_conflicts(&mut self, rows: &RecordBatch, keys: &RecordBatch) -> Result<BooleanArray> {
+        let mut taken = Vec::new();
+        if self.ignores_keys {
+            let found = self.changes.get()?.get_many(keys.clone()).map_err(table_error)?;
+            let is_there = found.places().iter().map(Option::is_some).collect();
+            taken.push(TakenValues::new(keys, is_there)?);
+        }
+        for index in self.ignored.clone() {
+            let places = index.columns.iter().map(|name| self.columns.index_of(name));
+            let values = rows.project(&places.collect::<Result<Vec<_>, _>>()?)?;
+            let mut is_there = Vec::with_capacity(values.num_rows());
+            for row in 0..values.num_rows() {
+                if values.columns().iter().any(|column| column.is_null(row)) {
+                    is_there.push(false);
+                    continue;
+                }
+                let value = values.columns().iter().map(|column| KeyValue::Array(column.slice(row, 1)));
+                let found = self.changes.get()?.get_by_index(&index.name, Key::new(value)).map_err(table_error)?;
+                is_there.push(found.num_rows() > 0);
+            }
+            taken.push(TakenValues::new(&values, is_there)?);
+        }
+        let is_new = |row| {
+            let is_new = taken.iter().all(|taken| !taken.has(row));
+            if is_new {
+                taken.iter_mut().for_each(|taken| taken.add(row));
+            }
+            Some(is_new)
+        };
+        Ok((0..rows.num_rows()).map(is_new).collect())
+    }
+
+    /// Keeps rows of the table for the statement's answer.
+    fn return_rows(&mut self, rows: &RecordBatch) -> Result<()> {
+        let Some(returned) = &mut self.returned else { return Ok(()) };
+        let stored = self.changes.get()?.stored_rows(rows).map_err(table_error)?;
+        // The number of a row, which statements do not see, is first.
+        let hidden = stored.num_columns() - self.returned_schema.fields().len();
+        returned.push(columns_at(&stored, hidden, &self.returned_schema)?)
     }
 
     /// Applies rows by the number of their clause.
@@ -243,6 +330,9 @@ impl<'t> Writer<'t> {
             let keys = self.keys(&deleted, behind)?;
             self.touched.add_once(&keys, &self.memory)?;
             self.changes.get()?.delete(keys).map_err(table_error)?;
+            if self.returned.is_some() {
+                self.return_rows(&self.rows(&deleted, 1)?)?;
+            }
         }
         let updated = of_action(MergeAction::Update)?;
         if updated.num_rows() > 0 {
@@ -254,6 +344,7 @@ impl<'t> Writer<'t> {
         if inserted.num_rows() > 0 {
             let rows = self.rows(&inserted, 1)?;
             let rows = self.numbered(rows)?;
+            self.return_rows(&rows)?;
             match self.staging.inserts {
                 true => self.stage(rows, |writer| &mut writer.inserts)?,
                 false => self.changes.get()?.insert(&rows).map_err(table_error)?,
@@ -293,4 +384,28 @@ fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<Re
 fn nullable<'f>(fields: impl Iterator<Item = &'f FieldRef>) -> SchemaRef {
     let field = |field: &FieldRef| FieldRef::new(Field::clone(field).with_nullable(true).with_dict_is_ordered(false));
     Arc::new(Schema::new(fields.map(field).collect::<Vec<_>>()))
+}
+
+/// The values of a batch in the columns of the key or of a unique index.
+struct TakenValues {
+    /// The encoded values of each row; none if one is null.
+    values: Vec<Option<Box<[u8]>>>,
+    /// Whether the table has a row with these values.
+    is_there: Vec<bool>,
+    inserted: HashSet<Box<[u8]>>,
+}
+
+impl TakenValues {
+    fn new(values: &RecordBatch, is_there: Vec<bool>) -> Result<Self> {
+        let values = KeySet::new(values.schema_ref())?.encode(values)?;
+        Ok(Self { values, is_there, inserted: HashSet::new() })
+    }
+
+    fn has(&self, row: usize) -> bool {
+        self.is_there[row] || self.values[row].as_ref().is_some_and(|value| self.inserted.contains(value))
+    }
+
+    fn add(&mut self, row: usize) {
+        self.inserted.extend(self.values[row].clone());
+    }
 }

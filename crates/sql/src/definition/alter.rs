@@ -1,19 +1,25 @@
 //! `ALTER TABLE`: adds, drops, renames and widens columns, and changes the columns that files are sorted by.
 
-use arrow_schema::Field;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
-use datafusion::sql::sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, Ident};
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::{
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, Ident, ObjectName, RenameTableNameKind,
+};
 use lath_table::KeyValue;
 
 use super::Definitions;
+use super::constraint::{take_constraints, take_length};
 use super::create::cluster_columns;
 use super::default::default_text;
 use crate::dialect::normal;
 use crate::error::table_work;
 use crate::grammar::parse;
-use crate::keyed::{COLUMN_DEFAULT, ROW_COLUMN};
+use crate::keyed::{COLUMN_DEFAULT, KeyedTable, ROW_COLUMN};
 
 impl Definitions<'_> {
     pub(super) async fn alter_table(&self, alter: &AlterTable) -> Result<()> {
@@ -36,7 +42,9 @@ impl Definitions<'_> {
         let has = |name: &str| table.schema().column_with_name(name).is_some();
         match operation {
             AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
-                let (field, default) = self.column(column_def).await?;
+                let mut column_def = column_def.clone();
+                let declared = take_constraints(std::slice::from_mut(&mut column_def), &mut Vec::new());
+                let (field, default) = self.column(&column_def).await?;
                 if *if_not_exists && has(field.name()) {
                     return Ok(());
                 }
@@ -46,7 +54,19 @@ impl Definitions<'_> {
                         field.name()
                     );
                 }
-                table_work(move || handle.add_column(&field, default)).await
+                if declared.is_empty() {
+                    return table_work(move || handle.add_column(&field, default)).await;
+                }
+                let fields =
+                    table.schema().fields().iter().cloned().chain([Arc::new(field.clone())]).collect::<Vec<_>>();
+                let constraints = self.plan_constraints(&table, &Arc::new(Schema::new(fields)), declared)?;
+                table_work(move || handle.add_constrained_column(&field, default, &constraints)).await
+            }
+            AlterTableOperation::AddConstraint { constraint, not_valid: false } => {
+                self.add_constraint(&table, constraint).await
+            }
+            AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } => {
+                self.drop_constraint(&table, name, *if_exists, drop_behavior.as_ref()).await
             }
             AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior: None, .. } => {
                 let [name] = column_names.as_slice() else {
@@ -67,9 +87,18 @@ impl Definitions<'_> {
                 op: AlterColumnOperation::SetDataType { data_type, using: None, .. },
             } => {
                 let name = normal(column_name);
-                let def = ColumnDef { name: column_name.clone(), data_type: data_type.clone(), options: Vec::new() };
+                let mut data_type = data_type.clone();
+                let length = take_length(&mut data_type);
+                let def = ColumnDef { name: column_name.clone(), data_type, options: Vec::new() };
                 let (field, _) = self.column(&def).await?;
-                table_work(move || handle.widen_column(&name, field.data_type())).await
+                table_work(move || {
+                    handle.widen_column(&name, field.data_type())?;
+                    match field.data_type() {
+                        DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8 => handle.limit_chars(&name, length),
+                        _ => Ok(()),
+                    }
+                })
+                .await
             }
             AlterTableOperation::AlterColumn { column_name, op: AlterColumnOperation::SetDefault { value } } => {
                 let name = normal(column_name);
@@ -90,14 +119,35 @@ impl Definitions<'_> {
                 let columns = cluster_columns(exprs)?;
                 table_work(move || handle.cluster_by(&columns)).await
             }
+            AlterTableOperation::RenameTable {
+                table_name: RenameTableNameKind::To(new_name) | RenameTableNameKind::As(new_name),
+            } => self.rename_table(&table, new_name).await,
             AlterTableOperation::DropClusteringKey => table_work(move || handle.cluster_by::<&str>(&[])).await,
             other => {
                 plan_err!(
-                    "{other} is not supported; ALTER TABLE has ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, CLUSTER BY (…) and DROP \
+                    "{other} is not supported; ALTER TABLE has RENAME TO, ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, ADD [CONSTRAINT name] CHECK (…) or UNIQUE (…), DROP CONSTRAINT, CLUSTER BY (…) and DROP \
                      CLUSTERING KEY"
                 )
             }
         }
+    }
+
+    /// `ALTER TABLE … RENAME TO`. Views that name the table say that it is missing when they are read.
+    async fn rename_table(&self, table: &KeyedTable, new_name: &ObjectName) -> Result<()> {
+        let name = table.name().to_owned();
+        let (true, Some(database)) = (self.tables.is_in_database(&name)?, table.database().cloned()) else {
+            return plan_err!(
+                "table {name:?} is attached by its folder; DROP TABLE detaches it, and CREATE EXTERNAL TABLE attaches it under another name"
+            );
+        };
+        let reference = object_name_to_table_reference(new_name.clone(), true)?;
+        let Some(new_name) = self.plain_name(&reference) else {
+            return plan_err!("{reference}: tables of the database have no schema; write the name alone");
+        };
+        if new_name != name && self.state.schema_for_ref(reference)?.table_exist(&new_name) {
+            return plan_err!("there is a table or view {new_name:?} already; drop it first, or choose another name");
+        }
+        table_work(move || database.rename_table(&name, &new_name)).await
     }
 
     /// Returns the field of a column definition, and the value of its default.

@@ -1,6 +1,7 @@
 //! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query (`AS`), in another order than the key's (`CLUSTER BY`), and with files in a bucket
 //! (`WITH`).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -12,9 +13,10 @@ use datafusion::sql::sqlparser::ast::{
     CreateTable, CreateTableOptions, Expr, IndexColumn, SqlOption, Statement as SqlStatement, TableConstraint, Value,
     WrappedCollection,
 };
-use lath_table::{Database, Table};
+use lath_table::{Constraint as TableRule, Database, Table};
 
 use super::Definitions;
+use super::constraint::{DeclaredConstraints, take_constraints};
 use super::default::default_text;
 use super::index::column_name;
 use crate::change::insert_into;
@@ -40,6 +42,8 @@ struct NewTable {
     /// The URL below which the files are, if they are in a bucket.
     cold: Option<String>,
     unique: Vec<Vec<String>>,
+    /// Conditions, and lengths of texts.
+    constraints: Vec<TableRule>,
 }
 
 /// The clauses of a statement about the files of a table.
@@ -97,6 +101,15 @@ impl Definitions<'_> {
     /// Creates the table if it has a primary key. Returns whether it has one.
     pub(super) async fn create(&self, create: &CreateTable) -> Result<bool> {
         let cold = cold_files(&create.table_options)?;
+        let mut create = create.clone();
+        let declared = take_constraints(&mut create.columns, &mut create.constraints);
+        let has_constraints = !declared.is_empty();
+        if self.is_temporary && has_constraints {
+            return plan_err!(
+                "table {} is in memory, where CHECK and VARCHAR(n) are not checked; leave them out, or create the table in a database, without TEMPORARY",
+                create.name
+            );
+        }
         if self.is_temporary {
             return match cold {
                 Some(_) => plan_err!("a temporary table is in memory and has no files; leave out WITH"),
@@ -110,12 +123,17 @@ impl Definitions<'_> {
             None => Vec::new(),
         };
         // DataFusion plans neither CLUSTER BY nor WITH.
-        let create = CreateTable { cluster_by: None, table_options: CreateTableOptions::None, ..create.clone() };
+        let create = CreateTable { cluster_by: None, table_options: CreateTableOptions::None, ..create };
         let files = FileOptions { cluster, cold };
         let is_created = match create.query.is_some() && create.columns.is_empty() {
-            true => self.create_by_query(&create, &files).await?,
-            false => self.create_declared(&create, &files).await?,
+            true => self.create_by_query(&create, &files, declared).await?,
+            false => self.create_declared(&create, &files, declared).await?,
         };
+        if !is_created && has_constraints {
+            return plan_err!(
+                "CHECK and VARCHAR(n) need a PRIMARY KEY, without which nothing checks them; declare one, or leave them out"
+            );
+        }
         if !is_created && !files.cluster.is_empty() {
             return plan_err!("CLUSTER BY needs a PRIMARY KEY; declare one, or leave it out");
         }
@@ -126,7 +144,12 @@ impl Definitions<'_> {
     }
 
     /// `CREATE TABLE … (columns)`, with or without `AS query`, if there is a primary key. The declared columns count, not the query's.
-    async fn create_declared(&self, create: &CreateTable, files: &FileOptions) -> Result<bool> {
+    async fn create_declared(
+        &self,
+        create: &CreateTable,
+        files: &FileOptions,
+        constraints: DeclaredConstraints,
+    ) -> Result<bool> {
         let plan = async |create: CreateTable| {
             let statement = Statement::Statement(Box::new(SqlStatement::CreateTable(create)));
             self.state.statement_to_plan(statement).await
@@ -149,13 +172,18 @@ impl Definitions<'_> {
                 _ => return Ok(false),
             },
         };
-        self.create_filled(&declared, files, &defaults, query).await?;
+        self.create_filled(&declared, files, &defaults, constraints, query).await?;
         Ok(true)
     }
 
     /// `CREATE TABLE … (PRIMARY KEY (columns)) AS query`. DataFusion looks up key columns among qualified names and finds none, so the
     /// statement is planned without its constraints.
-    async fn create_by_query(&self, create: &CreateTable, files: &FileOptions) -> Result<bool> {
+    async fn create_by_query(
+        &self,
+        create: &CreateTable,
+        files: &FileOptions,
+        declared: DeclaredConstraints,
+    ) -> Result<bool> {
         let has_key = create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_)));
         if !has_key && self.tables.database().is_none() {
             return Ok(false);
@@ -175,11 +203,11 @@ impl Definitions<'_> {
         let constraint = |constraint: &TableConstraint| match constraint {
             TableConstraint::PrimaryKey(key) => Ok(Constraint::PrimaryKey(places(&key.columns)?)),
             TableConstraint::Unique(unique) => Ok(Constraint::Unique(places(&unique.columns)?)),
-            other => plan_err!("{other} is not supported; tables have PRIMARY KEY and UNIQUE"),
+            other => plan_err!("{other} is not supported; tables have PRIMARY KEY, UNIQUE and CHECK"),
         };
         let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
         let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
-        self.create_filled(&planned, files, &[], Some(Arc::clone(&query))).await?;
+        self.create_filled(&planned, files, &[], declared, Some(Arc::clone(&query))).await?;
         Ok(true)
     }
 
@@ -188,24 +216,31 @@ impl Definitions<'_> {
         create: &CreateMemoryTable,
         files: &FileOptions,
         defaults: &[(String, String)],
+        constraints: DeclaredConstraints,
         query: Option<Arc<LogicalPlan>>,
     ) -> Result<()> {
         let database = self.database()?.clone();
         let Some(name) = self.plain_name(&create.name) else {
             return plan_err!("{}: tables of the database have no schema; write the name alone", create.name);
         };
+        let mut replaced = None;
         if self.state.schema_for_ref(create.name.clone())?.table_exist(&name) {
             if create.if_not_exists {
                 return Ok(());
             }
-            return plan_err!("there is a table {name:?} already; drop it first, or choose another name");
+            if !create.or_replace {
+                return plan_err!("there is a table {name:?} already; drop it first, or choose another name");
+            }
+            if !self.tables.is_in_database(&name)? {
+                return plan_err!("{name:?} is not a table of the database; drop it first, or choose another name");
+            }
+            replaced = Some(name.clone());
         }
-        if create.or_replace {
-            return plan_err!(
-                "OR REPLACE is not supported for tables with a primary key; run DROP TABLE IF EXISTS {name} first"
-            );
+        let mut table = NewTable::new(name, create, files, defaults)?;
+        table.constraints = constraints.plan(self.state, &table.name, &table.schema, BTreeSet::new())?;
+        if let Some(replaced) = &replaced {
+            table.name = Database::replacement_name(replaced);
         }
-        let table = NewTable::new(name, create, files, defaults)?;
         let guard = CreationGuard { database: database.clone(), name: Some(table.name.clone()) };
         let name = table.name.clone();
         let created = database.clone();
@@ -215,6 +250,9 @@ impl Definitions<'_> {
             let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
             let plan = self.state.create_physical_plan(&insertion).await?;
             collect(plan, self.state.task_ctx()).await?;
+        }
+        if let Some(replaced) = replaced {
+            table_work(move || database.replace_table(&replaced, &name)).await?;
         }
         guard.finish();
         Ok(())
@@ -253,13 +291,24 @@ impl NewTable {
             key.push(ROW_COLUMN.to_owned());
             fields.insert(0, row_column());
         }
-        let schema = Arc::new(Schema::new(fields));
-        Ok(Self { name, schema, key, cluster: files.cluster.clone(), cold: files.cold.clone(), unique })
+        Ok(Self {
+            name,
+            schema: Arc::new(Schema::new(fields)),
+            key,
+            cluster: files.cluster.clone(),
+            cold: files.cold.clone(),
+            unique,
+            constraints: Vec::new(),
+        })
     }
 
     fn create(&self, database: &Database) -> lath_table::Result<Table> {
         let Self { name, schema, key, cluster, .. } = self;
         let table = match &self.cold {
+            _ if !self.constraints.is_empty() => {
+                let cold = self.cold.as_deref();
+                database.create_constrained_table(name, schema, key, cluster, cold, &self.constraints)?
+            }
             Some(url) => database.create_table_in_bucket(name, schema, key, cluster, url)?,
             None => database.create_clustered_table(name, schema, key, cluster)?,
         };

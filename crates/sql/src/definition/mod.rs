@@ -5,6 +5,7 @@
 mod alter;
 mod attach;
 mod call;
+mod constraint;
 mod create;
 mod default;
 mod import;

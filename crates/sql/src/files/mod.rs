@@ -26,7 +26,7 @@ pub(crate) use self::location::{Locations, is_location};
 pub(crate) use self::read_lake::ReadLake;
 pub(crate) use self::read_parquet::ReadParquet;
 pub(crate) use self::rest_catalog::AttachedCatalog;
-pub(crate) use self::show_tables::{show_tables, shown_names};
+pub(crate) use self::show_tables::ShownTables;
 pub use self::some_columns::SomeColumns;
 pub use self::table::LathTable;
 pub(crate) use self::text_options::copied_text;

@@ -1,4 +1,5 @@
-//! `SHOW TABLES FROM lake.namespace`: the tables of a catalog, of one of its namespaces, or of a schema.
+//! `SHOW TABLES`: the session's own tables and views. `SHOW TABLES FROM lake.namespace`: the tables of a catalog, of one of its namespaces, or of
+//! a schema.
 
 use std::sync::Arc;
 
@@ -7,10 +8,12 @@ use arrow_schema::{DataType, Field, Schema};
 use datafusion::catalog::CatalogProviderList;
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::{MemTable, provider_as_source};
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableType};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType};
+use datafusion::prelude::{col, lit};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    ObjectName, ObjectNamePart, ShowStatementIn, ShowStatementOptions, Statement as SqlStatement,
+    ObjectName, ObjectNamePart, ShowStatementFilter, ShowStatementFilterPosition, ShowStatementIn,
+    ShowStatementOptions, Statement as SqlStatement,
 };
 
 use super::catalogs::Catalogs;
@@ -18,24 +21,98 @@ use super::rest_catalog::AttachedCatalog;
 use crate::dialect::normal;
 use crate::error::blocking;
 
-/// The columns, as `SHOW TABLES` has them.
+/// The columns of `SHOW TABLES FROM`, as `information_schema.tables` has them.
 const COLUMNS: [&str; 4] = ["table_catalog", "table_schema", "table_name", "table_type"];
+
+/// The columns of `SHOW TABLES`.
+const OWN_COLUMNS: [&str; 2] = ["name", "kind"];
+
+/// The schema of views about the session itself.
+const INFORMATION_SCHEMA: &str = "information_schema";
 
 /// A row of the answer.
 type Row = [String; 4];
 
-/// The name after `SHOW TABLES FROM`, if the statement has one.
-pub(crate) fn shown_names(statement: &Statement) -> Option<&ObjectName> {
-    let Statement::Statement(statement) = statement else { return None };
-    let SqlStatement::ShowTables { show_options: ShowStatementOptions { show_in, .. }, .. } = statement.as_ref() else {
-        return None;
-    };
-    let ShowStatementIn { parent_name, .. } = show_in.as_ref()?;
-    parent_name.as_ref()
+/// A `SHOW TABLES` statement.
+pub(crate) struct ShownTables<'s> {
+    /// The name after `FROM`.
+    from: Option<&'s ObjectName>,
+    filter: Option<&'s ShowStatementFilter>,
+}
+
+impl<'s> ShownTables<'s> {
+    /// The statement, if it is one.
+    pub(crate) fn new(statement: &'s Statement) -> Option<Self> {
+        let Statement::Statement(statement) = statement else { return None };
+        let SqlStatement::ShowTables { show_options, .. } = statement.as_ref() else { return None };
+        let ShowStatementOptions { show_in, filter_position, .. } = show_options;
+        let from = show_in.as_ref().and_then(|ShowStatementIn { parent_name, .. }| parent_name.as_ref());
+        let filter = filter_position.as_ref().map(|position| match position {
+            ShowStatementFilterPosition::Infix(filter) | ShowStatementFilterPosition::Suffix(filter) => filter,
+        });
+        Some(Self { from, filter })
+    }
+
+    /// Plans the list. `catalog` has the session's own schemas, of which `schema` is the default.
+    pub(crate) async fn plan(&self, catalogs: &Catalogs, catalog: &str, schema: &str) -> Result<LogicalPlan> {
+        let (listed, name) = match self.from {
+            Some(name) => (tables_below(catalogs, catalog, name).await?, "table_name"),
+            None => (all_own_tables(catalogs, catalog, schema).await?, "name"),
+        };
+        let Some(filter) = self.filter else { return Ok(listed) };
+        LogicalPlanBuilder::from(listed).filter(name_filter(filter, name)?)?.build()
+    }
+}
+
+fn name_filter(filter: &ShowStatementFilter, name: &str) -> Result<Expr> {
+    match filter {
+        ShowStatementFilter::Like(pattern) | ShowStatementFilter::NoKeyword(pattern) => {
+            Ok(col(name).like(lit(pattern.as_str())))
+        }
+        ShowStatementFilter::ILike(pattern) => Ok(col(name).ilike(lit(pattern.as_str()))),
+        ShowStatementFilter::Where(_) => plan_err!("SHOW TABLES takes LIKE; for WHERE, ask information_schema.tables"),
+    }
+}
+
+/// The tables and views of the session's own schemas, each with its kind.
+async fn all_own_tables(catalogs: &Catalogs, catalog: &str, default_schema: &str) -> Result<LogicalPlan> {
+    let mut rows = Vec::new();
+    if let Some(catalog) = catalogs.catalog(catalog) {
+        for schema_name in catalog.schema_names().into_iter().filter(|name| name != INFORMATION_SCHEMA) {
+            let Some(schema) = catalog.schema(&schema_name) else { continue };
+            for table_name in schema.table_names() {
+                let Some(table) = schema.table(&table_name).await? else { continue };
+                let kind = match table.table_type() {
+                    TableType::View => "view",
+                    TableType::Temporary => "temporary table",
+                    TableType::Base if table.downcast_ref::<MemTable>().is_some() => "temporary table",
+                    TableType::Base => "table",
+                };
+                let name = match schema_name == default_schema {
+                    true => table_name,
+                    false => format!("{schema_name}.{table_name}"),
+                };
+                rows.push([name, kind.to_owned()]);
+            }
+        }
+    }
+    rows.sort_unstable();
+    rows_plan(OWN_COLUMNS, &rows)
+}
+
+/// Plans a table of texts.
+fn rows_plan<const N: usize>(names: [&str; N], rows: &[[String; N]]) -> Result<LogicalPlan> {
+    let column =
+        |at: usize| Arc::new(rows.iter().map(|row| Some(row[at].as_str())).collect::<StringArray>()) as ArrayRef;
+    let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let rows = RecordBatch::try_new(Arc::clone(&schema), (0..N).map(column).collect())?;
+    let table = MemTable::try_new(schema, vec![vec![rows]])?;
+    LogicalPlanBuilder::scan("tables", provider_as_source(Arc::new(table)), None)?.build()
 }
 
 /// Plans the list of the tables below `name`. `default_catalog` has the session's own schemas.
-pub(crate) async fn show_tables(catalogs: &Catalogs, default_catalog: &str, name: &ObjectName) -> Result<LogicalPlan> {
+async fn tables_below(catalogs: &Catalogs, default_catalog: &str, name: &ObjectName) -> Result<LogicalPlan> {
     let parts: Vec<String> = name.0.iter().filter_map(ObjectNamePart::as_ident).map(normal).collect();
     let rows = match parts.split_first().map(|(first, levels)| (catalogs.attached(first), levels)) {
         Some((Some(catalog), levels)) => {
@@ -44,13 +121,7 @@ pub(crate) async fn show_tables(catalogs: &Catalogs, default_catalog: &str, name
         }
         _ => own_tables(catalogs, default_catalog, &parts).await?,
     };
-    let column =
-        |at: usize| Arc::new(rows.iter().map(|row| Some(row[at].as_str())).collect::<StringArray>()) as ArrayRef;
-    let fields: Vec<Field> = COLUMNS.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
-    let schema = Arc::new(Schema::new(fields));
-    let rows = RecordBatch::try_new(Arc::clone(&schema), (0..COLUMNS.len()).map(column).collect())?;
-    let table = MemTable::try_new(schema, vec![vec![rows]])?;
-    LogicalPlanBuilder::scan("tables", provider_as_source(Arc::new(table)), None)?.build()
+    rows_plan(COLUMNS, &rows)
 }
 
 /// The tables of an attached catalog, or of one of its namespaces.

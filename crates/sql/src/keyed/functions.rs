@@ -1,12 +1,16 @@
-//! The table functions `snapshot('orders', 'monday')`, `changes('orders', 17)` and `snapshots()`.
+//! The table functions `snapshot('orders', 'monday')`, `changes('orders', 17)`, `snapshots()` and `constraints('orders')`.
 
 use std::sync::Arc;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::prelude::col;
+use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor, Value, ValueWithSpan};
+
+use lath_table::Constraint;
 
 use super::table::KeyedTable;
 use super::tables::SessionTables;
@@ -48,6 +52,8 @@ impl RelationPlanner for TableFunctions {
             ("snapshots", [Some(Value::SingleQuotedString(table))]) => {
                 names(self.tables.keyed(table)?.table().snapshot_names().map_err(table_error)?)?
             }
+            ("constraints", [Some(Value::SingleQuotedString(table))]) => constraints(&self.tables.keyed(table)?)?,
+            ("constraints", _) => return plan_err!("constraints takes the name of a table"),
             ("snapshots", _) => return plan_err!("snapshots takes no argument, or the name of a table"),
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
         };
@@ -84,10 +90,31 @@ fn scan(table: KeyedTable) -> Result<LogicalPlan> {
 
 /// A table with one column of names.
 fn names(names: Vec<String>) -> Result<LogicalPlan> {
+    texts(["name"], names.into_iter().map(|name| [Some(name)]).collect())
+}
+
+/// The constraints of a table, besides its keys.
+fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
+    let snapshot = table.table().snapshot().map_err(table_error)?;
+    let row = |constraint: Constraint| match constraint {
+        Constraint::Check { name, condition } => Some([Some(name), Some(condition.to_string())]),
+        Constraint::MaxChars { column, chars } => {
+            let column = column.replace('"', "\"\"");
+            Some([None, Some(format!("char_length(\"{column}\") <= {chars}"))])
+        }
+        _ => None,
+    };
+    texts(["name", "condition"], snapshot.constraints().into_iter().filter_map(row).collect())
+}
+
+/// A table of texts.
+fn texts<const N: usize>(names: [&str; N], rows: Vec<[Option<String>; N]>) -> Result<LogicalPlan> {
     use datafusion::logical_expr::Expr;
-    let is_empty = names.is_empty();
-    let rows: Vec<Vec<Expr>> =
-        if is_empty { vec![vec![lit("")]] } else { names.into_iter().map(|name| vec![lit(name)]).collect() };
-    let named = LogicalPlanBuilder::values(rows)?.project([datafusion::prelude::col("column1").alias("name")])?;
+    let is_empty = rows.is_empty();
+    let rows = if is_empty { vec![std::array::from_fn(|_| Some(String::new()))] } else { rows };
+    let value = |text: Option<String>| Expr::Literal(ScalarValue::Utf8(text), None);
+    let rows: Vec<Vec<Expr>> = rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();
+    let columns = (1..).zip(names).map(|(number, name)| col(format!("column{number}")).alias(name));
+    let named = LogicalPlanBuilder::values(rows)?.project(columns)?;
     if is_empty { named.limit(0, Some(0))?.build() } else { named.build() }
 }

@@ -1,14 +1,14 @@
 //! INSERT, UPDATE, DELETE and MERGE.
 
 use datafusion::sql::sqlparser::ast::{
-    Delete, FromTable, Insert, Merge, MergeAction, MergeClause, MergeInsertExpr, MergeUpdateExpr, Spanned,
-    SqliteOnConflict, Update, UpdateTableFromKind,
+    Delete, FromTable, Insert, Merge, MergeAction, MergeClause, MergeInsertExpr, MergeUpdateExpr, OutputClause,
+    Spanned, SqliteOnConflict, Update, UpdateTableFromKind,
 };
 
 use super::{CheckResult, Clauses};
 
-const RETURNING: &str = "read the rows with a SELECT before or after";
-const ONE_STATEMENT: &str = "choose the rows by WHERE, perhaps with a subquery that has ORDER BY and LIMIT";
+const OUTPUT: &str = "write RETURNING behind the statement";
+const ONE_TABLE: &str = "choose the rows by WHERE, perhaps with a subquery that has ORDER BY and LIMIT";
 
 impl Clauses<'_> {
     pub(super) fn insert(&self, insert: &Insert) -> CheckResult {
@@ -31,7 +31,7 @@ impl Clauses<'_> {
             has_table_keyword: _,
             // `ON CONFLICT` is handled once the table is known.
             on: _,
-            returning,
+            returning: _,
             output,
             replace_into: _,
             priority,
@@ -51,8 +51,7 @@ impl Clauses<'_> {
         self.refuse_if(!assignments.is_empty(), "SET", after, "write (columns) VALUES (…)")?;
         let partition = "write the partition columns as columns of the query";
         self.refuse_if(partitioned.is_some() || !after_columns.is_empty(), "PARTITION", after, partition)?;
-        self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
-        self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
+        self.refuse_if(output.is_some(), "OUTPUT", after, OUTPUT)?;
         self.refuse_if(priority.is_some(), "INSERT", after, "leave out the words before INTO")?;
         self.refuse_if(insert_alias.is_some(), "AS", after, "write excluded.column for the row that is inserted")?;
         self.refuse_if(settings.is_some(), "SETTINGS", after, "change settings with SET")?;
@@ -72,7 +71,7 @@ impl Clauses<'_> {
             assignments: _,
             from,
             selection: _,
-            returning,
+            returning: _,
             output,
             or,
             order_by,
@@ -85,11 +84,10 @@ impl Clauses<'_> {
         }
         let merge = "write FROM with the other table after SET, or a subquery";
         self.refuse_if(!table.joins.is_empty(), "JOIN", after, merge)?;
-        self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
-        self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
+        self.refuse_if(output.is_some(), "OUTPUT", after, OUTPUT)?;
         self.refuse_if(or.is_some(), "OR", after, "leave it out; a key that is there already is an error")?;
-        self.refuse_if(!order_by.is_empty(), "ORDER BY", after, ONE_STATEMENT)?;
-        self.refuse_if(limit.is_some(), "LIMIT", after, ONE_STATEMENT)
+        self.refuse_if(from.is_some() && !order_by.is_empty(), "ORDER BY", after, ONE_TABLE)?;
+        self.refuse_if(from.is_some() && limit.is_some(), "LIMIT", after, ONE_TABLE)
     }
 
     pub(super) fn delete(&self, delete: &Delete) -> CheckResult {
@@ -100,10 +98,10 @@ impl Clauses<'_> {
             from,
             using,
             selection: _,
-            returning,
+            returning: _,
             output,
-            order_by,
-            limit,
+            order_by: _,
+            limit: _,
         } = delete;
         let after = delete_token.0.span;
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = from;
@@ -113,15 +111,13 @@ impl Clauses<'_> {
             self.refuse_if(!table.joins.is_empty(), "JOIN", after, one)?;
         }
         using.iter().flatten().try_for_each(|source| self.joins(source))?;
-        self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
-        self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
-        self.refuse_if(!order_by.is_empty(), "ORDER BY", after, ONE_STATEMENT)?;
-        self.refuse_if(limit.is_some(), "LIMIT", after, ONE_STATEMENT)
+        self.refuse_if(output.is_some(), "OUTPUT", after, OUTPUT)
     }
 
     pub(super) fn merge(&self, merge: &Merge) -> CheckResult {
         let Merge { merge_token, optimizer_hints: _, into: _, table: _, source: _, on, clauses, output } = merge;
-        self.refuse_if(output.is_some(), "OUTPUT", on.span(), RETURNING)?;
+        let is_output = matches!(output, Some(OutputClause::Output { .. }));
+        self.refuse_if(is_output, "OUTPUT", on.span(), OUTPUT)?;
         for MergeClause { when_token, clause_kind: _, predicate: _, action } in clauses {
             let after = when_token.0.span;
             let condition = "write the condition after WHEN … AND";

@@ -1,8 +1,9 @@
 //! Column declarations, keys and constraints.
 
 use datafusion::sql::sqlparser::ast::{
-    CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, ForeignKeyConstraint, Ident,
-    IndexColumn, NullsDistinctOption, OrderByExpr, PrimaryKeyConstraint, Spanned, TableConstraint, UniqueConstraint,
+    CharLengthUnits, CharacterLength, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr,
+    ForeignKeyConstraint, Ident, IndexColumn, NullsDistinctOption, OrderByExpr, PrimaryKeyConstraint, Spanned,
+    TableConstraint, UniqueConstraint,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -27,9 +28,7 @@ impl Clauses<'_> {
                 }
                 ColumnOption::Unique(constraint) => self.unique(constraint, after)?,
                 ColumnOption::ForeignKey(_) => self.refuse("REFERENCES", after, NOT_CHECKED)?,
-                ColumnOption::Check(CheckConstraint { name: _, expr: _, enforced: _ }) => {
-                    self.refuse("CHECK", after, NOT_CHECKED)?;
-                }
+                ColumnOption::Check(check) => self.check(check, after)?,
                 ColumnOption::Collation(_) => {
                     self.refuse("COLLATE", after, "texts are ordered by their bytes; leave it out")?;
                 }
@@ -60,19 +59,27 @@ impl Clauses<'_> {
         Ok(())
     }
 
+    fn check(&self, check: &CheckConstraint, after: Span) -> CheckResult {
+        let CheckConstraint { name: _, expr: _, enforced } = check;
+        self.refuse_if(*enforced == Some(false), "NOT ENFORCED", after, "constraints are enforced; leave both out")
+    }
+
     fn generated_word(&self, after: Span) -> &'static str {
         if self.place("GENERATED", after).is_some() { "GENERATED" } else { "AS" }
     }
 
-    /// Refuses lengths, which nothing would enforce.
-    fn declared_type(&self, data_type: &DataType, name: &Ident) -> CheckResult {
+    /// Refuses lengths that nothing would enforce. VARCHAR and CHAR with a number of characters are supported.
+    pub(super) fn declared_type(&self, data_type: &DataType, name: &Ident) -> CheckResult {
         let (is_limited, word) = match data_type {
             DataType::Varchar(length)
             | DataType::CharacterVarying(length)
             | DataType::CharVarying(length)
-            | DataType::Nvarchar(length) => (length.is_some(), "VARCHAR"),
-            DataType::Char(length) | DataType::Character(length) => (length.is_some(), "VARCHAR"),
-            DataType::String(length) | DataType::Clob(length) => (length.is_some(), "VARCHAR"),
+            | DataType::Nvarchar(length)
+            | DataType::Char(length)
+            | DataType::Character(length) => {
+                (has_other_unit(length.as_ref()), "VARCHAR(n), where n is a number of characters")
+            }
+            DataType::String(length) | DataType::Clob(length) => (length.is_some(), "VARCHAR(n)"),
             DataType::Binary(length) | DataType::Blob(length) | DataType::Bytes(length) => (length.is_some(), "BYTEA"),
             DataType::Varbinary(length) => (length.is_some(), "BYTEA"),
             _ => (false, ""),
@@ -103,9 +110,7 @@ impl Clauses<'_> {
             TableConstraint::ForeignKey(ForeignKeyConstraint { .. }) => {
                 self.refuse_before("FOREIGN KEY", after, NOT_CHECKED)
             }
-            TableConstraint::Check(CheckConstraint { name: _, expr: _, enforced: _ }) => {
-                self.refuse_before("CHECK", after, NOT_CHECKED)
-            }
+            TableConstraint::Check(check) => self.check(check, after),
             TableConstraint::Index(_) => self.refuse("INDEX", after, "write CREATE INDEX"),
             TableConstraint::FulltextOrSpatial(_) => self.refuse("an index of texts", after, "write CREATE INDEX"),
             TableConstraint::PrimaryKeyUsingIndex(_) | TableConstraint::UniqueUsingIndex(_) => {
@@ -171,5 +176,14 @@ impl Clauses<'_> {
             self.refuse_if(!is_plain, &column.to_string(), after, "name the column alone")?;
         }
         Ok(())
+    }
+}
+
+/// Whether a length is not a number of characters.
+fn has_other_unit(length: Option<&CharacterLength>) -> bool {
+    match length {
+        None => false,
+        Some(CharacterLength::IntegerLength { length: _, unit }) => matches!(unit, Some(CharLengthUnits::Octets)),
+        Some(CharacterLength::Max) => true,
     }
 }

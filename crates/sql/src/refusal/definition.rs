@@ -1,15 +1,15 @@
 //! CREATE TABLE, CREATE VIEW, ALTER TABLE and DROP.
 
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, AlterTableOperation, CreateTable, CreateTableOptions, CreateView, HiveDistributionStyle, HiveFormat,
-    ObjectName, ObjectType, Spanned, ViewColumnDef,
+    AlterColumnOperation, AlterTable, AlterTableOperation, CreateTable, CreateTableOptions, CreateView,
+    HiveDistributionStyle, HiveFormat, ObjectName, ObjectType, Spanned, ViewColumnDef,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::{CheckResult, Clauses};
 
 pub(super) const PLAIN: &str =
-    "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, WITH (cold = …), CLUSTER BY and AS query; leave it out";
+    "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, CHECK, WITH (cold = …), CLUSTER BY and AS query; leave it out";
 
 impl Clauses<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> CheckResult {
@@ -198,8 +198,18 @@ impl Clauses<'_> {
 
     pub(super) fn alter_table(&self, alter: &AlterTable) -> CheckResult {
         for operation in &alter.operations {
-            if let AlterTableOperation::AddColumn { column_def, .. } = operation {
-                self.column(column_def, &mut None)?;
+            match operation {
+                AlterTableOperation::AddColumn { column_def, .. } => self.column(column_def, &mut None)?,
+                AlterTableOperation::AddConstraint { constraint, not_valid } => {
+                    let after = alter.name.span();
+                    self.refuse_if(*not_valid, "NOT VALID", after, "existing rows are checked; leave it out")?;
+                    self.constraint(constraint, after, &mut None)?;
+                }
+                AlterTableOperation::AlterColumn {
+                    column_name,
+                    op: AlterColumnOperation::SetDataType { data_type, .. },
+                } => self.declared_type(data_type, column_name)?,
+                _ => {}
             }
         }
         Ok(())

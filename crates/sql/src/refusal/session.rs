@@ -3,8 +3,9 @@
 use datafusion::common::format::ExplainStatementOptions;
 use datafusion::sql::parser::{CopyToStatement, CreateExternalTable, ExplainStatement};
 use datafusion::sql::sqlparser::ast::{
-    ColumnDef, ColumnOption, ColumnOptionDef, Set, ShowStatementIn, ShowStatementOptions, Spanned, Statement,
-    TableConstraint, TransactionModifier, Truncate, TruncateTableTarget,
+    ColumnDef, ColumnOption, ColumnOptionDef, DataType, Set, ShowStatementFilter, ShowStatementFilterPosition,
+    ShowStatementIn, ShowStatementOptions, Spanned, Statement, TableConstraint, TransactionModifier, Truncate,
+    TruncateTableTarget,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -23,7 +24,12 @@ impl Clauses<'_> {
             Statement::Set(set) => self.set(set),
             Statement::ShowTables { terse, history, extended, full, external, show_options } => {
                 let has_word = *terse || *history || *extended || *full || *external;
-                self.refuse_if(has_word, "SHOW", start, "write SHOW TABLES, or SHOW TABLES FROM name")?;
+                self.refuse_if(
+                    has_word,
+                    "SHOW",
+                    start,
+                    "write SHOW TABLES, SHOW ALL TABLES, or SHOW TABLES FROM name",
+                )?;
                 self.show_options(show_options)
             }
             Statement::ShowColumns { extended, full, show_options: _ } => {
@@ -145,8 +151,13 @@ impl Clauses<'_> {
         let is_in_name = show_in.as_ref().is_none_or(|ShowStatementIn { clause: _, parent_type, parent_name }| {
             parent_type.is_none() && parent_name.is_some()
         });
-        let is_plain =
-            is_in_name && starts_with.is_none() && limit.is_none() && limit_from.is_none() && filter_position.is_none();
+        let has_condition = match filter_position {
+            Some(ShowStatementFilterPosition::Infix(filter) | ShowStatementFilterPosition::Suffix(filter)) => {
+                matches!(filter, ShowStatementFilter::Where(_))
+            }
+            None => false,
+        };
+        let is_plain = is_in_name && starts_with.is_none() && limit.is_none() && limit_from.is_none() && !has_condition;
         self.refuse_if(!is_plain, "SHOW TABLES", Span::empty(), TABLES)
     }
 
@@ -171,7 +182,19 @@ impl Clauses<'_> {
         if file_type.eq_ignore_ascii_case("LATH") {
             // A table with a key is created with its key.
             let mut key = None;
-            columns.iter().try_for_each(|column| self.column(column, &mut key))?;
+            for column in columns {
+                self.column(column, &mut key)?;
+                let has_length = matches!(
+                    column.data_type,
+                    DataType::Varchar(Some(_)) | DataType::Char(Some(_)) | DataType::CharacterVarying(Some(_))
+                );
+                let checked = "create the table in a database, whose CREATE TABLE has CHECK and VARCHAR(n)";
+                self.refuse_if(has_length, &column.data_type.to_string(), column.name.span, checked)?;
+                let has_check = column.options.iter().any(|option| matches!(option.option, ColumnOption::Check(_)));
+                self.refuse_if(has_check, "CHECK", column.name.span, checked)?;
+            }
+            let has_check = constraints.iter().any(|constraint| matches!(constraint, TableConstraint::Check(_)));
+            self.refuse_if(has_check, "CHECK", after, "create the table in a database")?;
             return constraints.iter().try_for_each(|constraint| self.constraint(constraint, after, &mut key));
         }
         let unchecked = "nothing checks it in files; leave it out";

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     Delete, Expr, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClause, MergeClauseKind,
-    MergeUpdateExpr, SetExpr, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind, Value,
+    MergeUpdateExpr, OutputClause, SetExpr, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind, Value,
     visit_expressions,
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -52,7 +52,10 @@ fn as_merge(update: &mut Update) -> Option<Merge> {
             predicate: None,
             action: MergeAction::Update(update_clause),
         }],
-        output: None,
+        output: update
+            .returning
+            .take()
+            .map(|select_items| OutputClause::Returning { returning_token: AttachedToken::empty(), select_items }),
     })
 }
 

@@ -83,7 +83,7 @@ pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use guards::{BooleanCases, Guards};
 pub(crate) use joins::Multisets;
 pub(crate) use joins::null_safe_rules;
-pub(crate) use output::with_output_names;
+pub(crate) use output::{name_answer, with_output_names};
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use property_barriers::PropertyBarriers;
 #[cfg(feature = "remote")]

@@ -31,7 +31,7 @@ enum OutputNames {
 }
 
 /// Names the output columns of a query.
-pub(super) fn name_answer(query: &mut Query) {
+pub(crate) fn name_answer(query: &mut Query) {
     let mut body = query.body.as_mut();
     loop {
         body = match body {

@@ -3,6 +3,7 @@
 mod backup;
 mod dropped_tables;
 mod open_tables;
+mod rename;
 mod snapshot;
 mod transaction;
 mod view_text;
@@ -19,16 +20,14 @@ use arrow_schema::Schema;
 use lath_parquet::Dataset;
 use lath_store::Store;
 
-use self::open_tables::{OpenTables, find_number, list_names, open_store, read_state, table_folder};
+use self::open_tables::{OpenTables, find_number, list_names, list_unfinished, open_store, read_state, table_folder};
 use self::view_text::view_text;
+use crate::constraint::with_constraints;
 use crate::error::{Error, Result};
 use crate::file::create_folders;
 use crate::import::{ImportOptions, ImportProgress, ImportReport, Watch, import_into_database, imported_schema};
-use crate::records::{
-    DATABASE, DatabaseState, DroppedTable, STATE_KEY, TABLES, TABLES_DROPPED, TableEntry, TableOptions, file_key,
-    named_snapshots,
-};
-use crate::row::{TableSchema, cluster_ids};
+use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, named_snapshots};
+use crate::row::{Constraint, TableSchema, cluster_ids};
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
 use crate::write::OpenWrite;
@@ -111,7 +110,11 @@ impl Database {
     pub fn open(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
         let folder = existing(folder.as_ref())?;
         let store = open_store(&folder, &options, false, false)?;
-        Self::start(folder, store, options, false)
+        let database = Self::start(folder, store, options, false)?;
+        for name in list_unfinished(&database.tables.store.snapshot()?)? {
+            database.drop_table(&name)?;
+        }
+        Ok(database)
     }
 
     /// Opens a database for reading and writing, or creates one if the folder has none.
@@ -196,7 +199,8 @@ impl Database {
         key_columns: &[S],
         cluster_columns: &[C],
     ) -> Result<Table> {
-        self.create_table_at(name, schema, key_columns, cluster_columns, self.tables.options.cold_files.as_deref())
+        let cold = self.tables.options.cold_files.as_deref();
+        self.create_table_at(name, schema, key_columns, cluster_columns, cold, &[])
     }
 
     /// Creates a table without rows whose Parquet files are in a bucket, in a folder below the URL `cold`, as with
@@ -213,7 +217,24 @@ impl Database {
         cluster_columns: &[C],
         cold: &str,
     ) -> Result<Table> {
-        self.create_table_at(name, schema, key_columns, cluster_columns, Some(cold))
+        self.create_table_at(name, schema, key_columns, cluster_columns, Some(cold), &[])
+    }
+
+    /// Creates a table without rows that has constraints. Its files are in a bucket if there is a URL `cold`.
+    ///
+    /// # Errors
+    /// As [`create_table_in_bucket`](Self::create_table_in_bucket), and [`Error::Schema`] for constraints that do not fit the columns.
+    pub fn create_constrained_table<S: AsRef<str>, C: AsRef<str>>(
+        &self,
+        name: &str,
+        schema: &Schema,
+        key_columns: &[S],
+        cluster_columns: &[C],
+        cold: Option<&str>,
+        constraints: &[Constraint],
+    ) -> Result<Table> {
+        let cold = cold.or(self.tables.options.cold_files.as_deref());
+        self.create_table_at(name, schema, key_columns, cluster_columns, cold, constraints)
     }
 
     fn create_table_at<S: AsRef<str>, C: AsRef<str>>(
@@ -223,8 +244,9 @@ impl Database {
         key_columns: &[S],
         cluster_columns: &[C],
         cold: Option<&str>,
+        constraints: &[Constraint],
     ) -> Result<Table> {
-        let schema = TableSchema::create(schema, key_columns)?;
+        let schema = with_constraints(TableSchema::create(schema, key_columns)?, constraints)?;
         let cluster = cluster_ids(&schema, cluster_columns)?;
         let new = self.begin_table(name, cold)?;
         let write = OpenWrite::create(&new.engine, new.transaction, schema, cluster)?;
@@ -309,12 +331,7 @@ impl Database {
         let number = number.filter(|&number| table_folder(&self.tables.folder, number) == table.folder());
         let number = number.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
         transaction.tree(TABLES)?.remove(name.as_bytes())?;
-        let prefix = table.engine().trees.prefix();
-        for tree in transaction.tree_names()?.iter().filter(|tree| tree.starts_with(prefix)) {
-            transaction.drop_tree(tree)?;
-        }
-        let dropped = DroppedTable { stamp: newest.sequence() + 1 };
-        transaction.tree(TABLES_DROPPED)?.put(&file_key(number), &dropped.to_bytes())?;
+        rename::drop_trees(&mut transaction, &table, number, newest.sequence() + 1)?;
         drop(newest);
         transaction.commit_with(lath_store::Durability::Sync)?;
         self.tables.lock().remove(&number);

@@ -14,6 +14,9 @@ use crate::records::{
 use crate::table::Table;
 use crate::view::{Engine, database_path};
 
+/// The names of tables that are being made to replace others begin with this. They are not listed, and dropped when the database is opened.
+pub(super) const UNFINISHED: &str = "__lath_new_";
+
 /// State that all handles, snapshots and transactions of an open database share.
 #[derive(Debug)]
 pub(crate) struct OpenTables {
@@ -120,5 +123,14 @@ fn list_tables(snapshot: &Snapshot) -> Result<Vec<(String, u64)>> {
 
 /// The names of the tables of a commit.
 pub(crate) fn list_names(snapshot: &Snapshot) -> Result<Vec<String>> {
+    Ok(all_names(snapshot)?.into_iter().filter(|name| !name.starts_with(UNFINISHED)).collect())
+}
+
+/// The names of the tables that a process has left that was about to replace others by them.
+pub(crate) fn list_unfinished(snapshot: &Snapshot) -> Result<Vec<String>> {
+    Ok(all_names(snapshot)?.into_iter().filter(|name| name.starts_with(UNFINISHED)).collect())
+}
+
+fn all_names(snapshot: &Snapshot) -> Result<Vec<String>> {
     Ok(list_tables(snapshot)?.into_iter().map(|(name, _)| name).collect())
 }

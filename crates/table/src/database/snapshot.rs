@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::open_tables::{OpenTables, list_names};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::read::Snapshot;
 use crate::records::snapshot_named;
+use crate::table::Table;
 use crate::view::Commit;
 
 /// A snapshot of all tables of a [`Database`](crate::Database) at one commit, or of the changes of a
@@ -52,6 +53,17 @@ impl DatabaseSnapshot {
             Some(changed) => Arc::clone(changed),
             None => Commit::of(&engine, Arc::clone(&self.snapshot))?,
         };
+        Ok(Snapshot::new(engine, pinned))
+    }
+
+    /// A table as this commit has it, whatever its name was then.
+    ///
+    /// # Errors
+    /// [`Error::NoTable`] if the table was created later.
+    pub fn contents(&self, table: &Table) -> Result<Snapshot> {
+        let engine = Arc::clone(table.engine());
+        let pinned = Commit::find(&engine, Arc::clone(&self.snapshot))?;
+        let pinned = pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })?;
         Ok(Snapshot::new(engine, pinned))
     }
 

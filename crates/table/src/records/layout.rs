@@ -10,6 +10,12 @@ pub(crate) const FORMAT: u32 = 6;
 /// The format of a table whose files are in a bucket, which is otherwise the same.
 const BUCKET_FORMAT: u32 = 7;
 
+/// Added to the number of the format if the table has constraints, which versions that do not know them would not check.
+const CONSTRAINED: u32 = 2;
+
+/// The newest format that this version reads: files in a bucket, and constraints.
+const NEWEST_FORMAT: u32 = BUCKET_FORMAT + CONSTRAINED;
+
 /// The oldest format that this version reads. In it, all files are in key order.
 pub(crate) const OLDEST_FORMAT: u32 = 3;
 
@@ -192,6 +198,8 @@ pub(crate) struct State {
     pub(crate) cluster: Vec<u32>,
     /// Whether the files are in a bucket: `FILE_PLACES` says where.
     pub(crate) is_in_bucket: bool,
+    /// Whether the newest schema has constraints.
+    pub(crate) is_constrained: bool,
 }
 
 /// Retention of the change feed.
@@ -209,6 +217,7 @@ impl State {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         let format = if self.is_in_bucket { BUCKET_FORMAT } else { FORMAT };
+        let format = if self.is_constrained { format + CONSTRAINED } else { format };
         record.u32(format).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
         record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes);
         // No commit has the number 0.
@@ -224,7 +233,8 @@ impl State {
         let format = record.u32()?;
         check_format(format)?;
         Ok(Self {
-            is_in_bucket: format == BUCKET_FORMAT,
+            is_in_bucket: [BUCKET_FORMAT, BUCKET_FORMAT + CONSTRAINED].contains(&format),
+            is_constrained: format > BUCKET_FORMAT,
             incarnation: record.u64()?,
             stamp: record.u64()?,
             hot_stamp: record.u64()?,
@@ -242,9 +252,9 @@ impl State {
 }
 
 fn check_format(found: u32) -> Result<()> {
-    match (OLDEST_FORMAT..=BUCKET_FORMAT).contains(&found) {
+    match (OLDEST_FORMAT..=NEWEST_FORMAT).contains(&found) {
         true => Ok(()),
-        false => Err(Error::Format { found, oldest: OLDEST_FORMAT, known: BUCKET_FORMAT }),
+        false => Err(Error::Format { found, oldest: OLDEST_FORMAT, known: NEWEST_FORMAT }),
     }
 }
 

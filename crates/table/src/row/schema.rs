@@ -9,6 +9,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
 use lath_parquet::Strings;
+use lath_predicate::BatchFilter;
 use lath_store::{RecordReader, RecordWriter};
 use lath_writer::parquet_schema;
 
@@ -16,6 +17,7 @@ use super::array_bytes::{array_from_bytes, array_to_bytes};
 use super::canonical_floats::FloatKeys;
 use super::categories::{Categories, ColumnCategories, Growth, with_category_order};
 use super::conform::conform_column;
+use super::constraints::Constraints;
 use super::field_ids::{field_id, nested_ids, new_nested_ids, with_id, with_nested_ids};
 use super::key_codec::{KeyCodec, as_type};
 use super::value_codec::ValueCodec;
@@ -46,6 +48,9 @@ pub(crate) struct TableSchema {
     floats: FloatKeys,
     values: ValueCodec,
     categories: Arc<Categories>,
+    constraints: Arc<Constraints>,
+    /// The conditions of the constraints, for batches of all columns.
+    filters: Vec<BatchFilter>,
     /// The versions before this one, from the first on. They have none themselves.
     older: Vec<Arc<TableSchema>>,
 }
@@ -64,6 +69,7 @@ pub(crate) struct SchemaParts {
     pub(crate) categories: Arc<Categories>,
     /// For each column the numbers of the fields within it; none in a table that an earlier version of Lath has made.
     pub(crate) nested_ids: Vec<Vec<u32>>,
+    pub(crate) constraints: Arc<Constraints>,
 }
 
 /// The columns of a batch as a table has them.
@@ -107,6 +113,7 @@ impl TableSchema {
             floats: FloatKeys::ByValue,
             categories: Arc::new(categories),
             nested_ids,
+            constraints: Arc::default(),
         };
         Self::checked(1, parts)
     }
@@ -146,7 +153,17 @@ impl TableSchema {
     }
 
     fn new(version: u32, parts: SchemaParts) -> Result<Self> {
-        let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories, nested_ids } = parts;
+        let SchemaParts {
+            fields,
+            metadata,
+            next_id,
+            defaults,
+            key_columns,
+            floats,
+            categories,
+            nested_ids,
+            constraints,
+        } = parts;
         let ids = fields.iter().map(|field| field_id(field)).collect::<Result<Vec<_>>>()?;
         if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
             return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
@@ -167,8 +184,23 @@ impl TableSchema {
         let value_fields: Vec<FieldRef> = value_columns.iter().map(field).collect();
         let key = KeyCodec::new(key_columns, key_fields, floats)?;
         let values = ValueCodec::new(value_columns, value_fields)?;
-        let older = Vec::new();
-        Ok(Self { version, arrow, file, ids, nested_ids, next_id, defaults, key, floats, values, categories, older })
+        let filters = constraints.bind(&arrow)?;
+        Ok(Self {
+            version,
+            arrow,
+            file,
+            ids,
+            nested_ids,
+            next_id,
+            defaults,
+            key,
+            floats,
+            values,
+            categories,
+            constraints,
+            filters,
+            older: Vec::new(),
+        })
     }
 
     /// Sets the earlier versions, beginning with the first.
@@ -181,6 +213,31 @@ impl TableSchema {
     pub(crate) fn with_categories(&self, categories: Arc<Categories>) -> Result<Self> {
         let parts = SchemaParts { categories, ..self.parts() };
         Ok(Self::new(self.version, parts)?.with_older(self.older.clone()))
+    }
+
+    /// The first version of the schema, with constraints.
+    pub(crate) fn with_constraints(&self, constraints: Constraints) -> Result<Self> {
+        Self::checked(self.version, SchemaParts { constraints: Arc::new(constraints), ..self.parts() })
+    }
+
+    pub(crate) fn constraints(&self) -> &Constraints {
+        &self.constraints
+    }
+
+    /// Returns an error for the first row that violates a constraint. The arrays are all columns of the table.
+    pub(crate) fn check_constraints(&self, columns: &[ArrayRef]) -> Result<()> {
+        if self.constraints.is_empty() {
+            return Ok(());
+        }
+        let row_count = columns.first().map_or(0, Array::len);
+        let rows = batch(&self.arrow, columns.to_vec(), row_count)?;
+        let key = |row| self.key.describe(&self.key.select(columns), row);
+        self.constraints.check(&rows, &self.ids, &self.filters, key)
+    }
+
+    /// The conditions of the constraints, in their order.
+    pub(crate) fn filters(&self) -> &[BatchFilter] {
+        &self.filters
     }
 
     /// The version after this one, which has these parts.
@@ -201,6 +258,7 @@ impl TableSchema {
             floats: self.floats,
             categories: Arc::clone(&self.categories),
             nested_ids: self.nested_ids.clone(),
+            constraints: Arc::clone(&self.constraints),
         }
     }
 
@@ -254,12 +312,15 @@ impl TableSchema {
         }
         record.u32((self.floats == FloatKeys::ByValue).into());
         let nested = self.nested_ids.iter().enumerate().filter(|(_, ids)| !ids.is_empty());
-        if nested.clone().next().is_some() {
+        if nested.clone().next().is_some() || !self.constraints.is_empty() {
             record.u32(nested.clone().count() as u32);
         }
         for (column, ids) in nested {
             record.u32(column as u32).u32(ids.len() as u32);
             ids.iter().for_each(|&id| _ = record.u32(id));
+        }
+        if !self.constraints.is_empty() {
+            self.constraints.write(&mut record);
         }
         Ok(record.finish())
     }
@@ -293,8 +354,19 @@ impl TableSchema {
             *nested_ids.get_mut(column).ok_or_else(|| Error::corrupt("a column with fields is missing"))? = ids;
         }
         let (fields, metadata) = (arrow.fields().iter().cloned().collect(), arrow.metadata().clone());
+        let constraints = Arc::new(Constraints::read(&mut record)?);
         let categories = Arc::default();
-        let parts = SchemaParts { fields, metadata, next_id, defaults, key_columns, floats, categories, nested_ids };
+        let parts = SchemaParts {
+            fields,
+            metadata,
+            next_id,
+            defaults,
+            key_columns,
+            floats,
+            categories,
+            nested_ids,
+            constraints,
+        };
         Self::new(version, parts)
     }
 

@@ -168,6 +168,7 @@ impl OpenWrite {
         meta.put(&schema_key(schema.version()), &schema.to_bytes()?)?;
         schema.categories().write(&mut meta, self.schema.categories())?;
         self.state.schema = schema.version();
+        self.state.is_constrained = !schema.constraints().is_empty();
         self.schema = Arc::new(schema);
         self.indexes = Arc::new(indexes);
         self.files_changed();
@@ -542,6 +543,7 @@ pub(crate) fn put_empty_table(
         feed: None,
         cluster,
         is_in_bucket: engine.files.url().is_some(),
+        is_constrained: !schema.constraints().is_empty(),
     };
     if let Some(url) = engine.files.url() {
         engine.files.prepare()?;

@@ -214,9 +214,19 @@ impl Transaction {
         Ok(found)
     }
 
+    /// The rows of a batch as the table stores them: with its columns in their order and types, and one form of each float in the key.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`].
+    pub fn stored_rows(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let schema = self.changing.schema();
+        batch(schema.arrow(), schema.conform(rows)?.columns, rows.num_rows())
+    }
+
     pub(crate) fn put_rows(&mut self, rows: ConformedRows) -> Result<()> {
         let ConformedRows { columns, categories } = rows;
         let schema = Arc::clone(self.changing.schema());
+        schema.check_constraints(&columns)?;
         let row_count = columns.first().map_or(0, Array::len);
         // Indexes and the change feed have to see all of the rows or none.
         let max_rows = if self.changing.is_followed() { row_count.max(1) } else { MAX_BATCH_ROWS };

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 use lath_table::{Database, DatabaseSnapshot, Durability, Error, Snapshot, Table, TableOptions};
 use lath_testkit::Seeded;
 
@@ -368,4 +371,45 @@ fn a_part_of_a_transaction_is_not_committed_alone() {
         assert_eq!(database.table(name).unwrap().count().unwrap(), 0, "{name}");
     }
     assert_eq!(alone.count().unwrap(), 0);
+}
+
+#[test]
+fn tables_are_renamed_and_replaced_in_one_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = || TableOptions::new().background(false);
+    let database = Database::create(folder.path(), options()).unwrap();
+    let schema = Schema::new(vec![Field::new("id", DataType::Int64, false)]);
+    let ids =
+        |ids: Vec<i64>| RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(ids)) as ArrayRef)]).unwrap();
+    let old = database.create_table("t", &schema, &["id"]).unwrap();
+    old.upsert(&ids(vec![1, 2])).unwrap();
+    database.keep_snapshot("before").unwrap();
+    database.put_view("v", "CREATE VIEW v AS SELECT 1").unwrap();
+    database.rename_table("t", "u").unwrap();
+    assert_eq!(database.table_names().unwrap(), ["u"]);
+    // The handle stays one of the same table.
+    old.upsert(&ids(vec![3])).unwrap();
+    assert_eq!(database.table("u").unwrap().count().unwrap(), 3);
+    let before = database.snapshot().unwrap().snapshot_named("before").unwrap();
+    assert_eq!(before.contents(&old).unwrap().count().unwrap(), 2);
+    assert!(matches!(database.rename_table("t", "w"), Err(Error::NoSuchTable { .. })));
+    assert!(matches!(database.rename_table("u", "v"), Err(Error::TableExists { .. })));
+    assert!(matches!(database.rename_table("u", ""), Err(Error::TableName { .. })));
+    database.rename_table("u", "u").unwrap();
+
+    let new_name = Database::replacement_name("u");
+    let new = database.create_table(&new_name, &schema, &["id"]).unwrap();
+    new.upsert(&ids(vec![7])).unwrap();
+    assert_eq!(database.table_names().unwrap(), ["u"]);
+    drop(old);
+    database.replace_table("u", &new_name).unwrap();
+    assert_eq!(database.table("u").unwrap().count().unwrap(), 1);
+    assert!(matches!(database.replace_table("u", &new_name), Err(Error::NoSuchTable { .. })));
+
+    // A process that ends before it replaces a table leaves none.
+    database.create_table(&new_name, &schema, &["id"]).unwrap();
+    drop((new, before, database));
+    let database = Database::open(folder.path(), options()).unwrap();
+    assert!(matches!(database.table(&new_name), Err(Error::NoSuchTable { .. })));
+    assert_eq!(database.table("u").unwrap().count().unwrap(), 1);
 }

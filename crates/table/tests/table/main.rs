@@ -7,6 +7,7 @@ mod bulk;
 mod casts;
 mod categories;
 mod changes;
+mod checks;
 mod clustering;
 #[cfg(feature = "object-store")]
 mod cold;

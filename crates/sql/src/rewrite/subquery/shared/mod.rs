@@ -106,15 +106,23 @@ pub(super) fn without_single_readers(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan.data)
 }
 
-/// DataFusion's planner, extended by shared rows.
-#[derive(Debug)]
-pub(crate) struct SharingPlanner;
+/// DataFusion's planner, extended by shared rows, and by what `others` plan.
+pub(crate) struct SharingPlanner {
+    pub(crate) others: Vec<Arc<dyn ExtensionPlanner + Send + Sync>>,
+}
+
+impl fmt::Debug for SharingPlanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharingPlanner")
+    }
+}
 
 #[async_trait]
 impl QueryPlanner for SharingPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
         let sharing: Arc<dyn ExtensionPlanner + Send + Sync> = Arc::new(Sharing::default());
-        DefaultPhysicalPlanner::with_extension_planners(vec![sharing]).create_physical_plan(plan, session).await
+        let planners = self.others.iter().cloned().chain([sharing]).collect();
+        DefaultPhysicalPlanner::with_extension_planners(planners).create_physical_plan(plan, session).await
     }
 }
 

@@ -1,4 +1,7 @@
-//! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`.
+//! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`, `INSERT INTO t BY NAME
+//! SELECT …`, `SHOW ALL TABLES`.
+
+mod by_name;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -11,17 +14,23 @@ use datafusion::sql::sqlparser::ast::{
     WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::dialect::LathDialect;
 use crate::refusal::refuse_ignored;
 use crate::rewrite::rewrite;
 use crate::statement::explained;
 
+pub(crate) use by_name::is_by_name;
+
+/// The query of `SHOW ALL TABLES`.
+const ALL_TABLES: &str = "SELECT * FROM information_schema.tables";
+
 /// Parses statements separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
-    let mut parser = DFParserBuilder::new(text).with_dialect(&LathDialect).build()?;
+    let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(ParserError::from)?;
+    let mut parser = DFParserBuilder::new(by_name::with_names(tokens)).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {
         while parser.parser.consume_token(&Token::SemiColon) {}
@@ -30,6 +39,7 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
         }
         let start = parser.parser.peek_token_ref().span.start;
         let mut statement = statement(&mut parser)?;
+        returning(&mut parser, &mut statement)?;
         refuse_ignored(&statement, text, start)?;
         select_all(&mut statement);
         rewrite(&mut statement)?;
@@ -49,6 +59,10 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
     if keyword(parser, 0) == Keyword::ATTACH {
         parser.parser.next_token();
         return attach(parser);
+    }
+    if (0..3).map(|at| keyword(parser, at)).eq([Keyword::SHOW, Keyword::ALL, Keyword::TABLES]) {
+        (0..3).for_each(|_| _ = parser.parser.next_token());
+        return DFParserBuilder::new(ALL_TABLES).with_dialect(&LathDialect).build()?.parse_statement();
     }
     let mut before = Vec::new();
     while let word @ (Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) = keyword(parser, before.len()) {
@@ -72,6 +86,20 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
         ..ExplainStatementOptions::default()
     };
     Ok(Statement::Explain(ExplainStatement { options, statement: Box::new(copy) }))
+}
+
+/// Parses `RETURNING` behind `ORDER BY` and `LIMIT`; the parser knows it before them.
+fn returning(parser: &mut DFParser<'_>, statement: &mut Statement) -> Result<()> {
+    let Statement::Statement(statement) = explained(statement) else { return Ok(()) };
+    let returning = match statement.as_mut() {
+        SqlStatement::Update(update) => &mut update.returning,
+        SqlStatement::Delete(delete) => &mut delete.returning,
+        _ => return Ok(()),
+    };
+    if returning.is_none() && parser.parser.parse_keyword(Keyword::RETURNING) {
+        *returning = Some(parser.parser.parse_comma_separated(Parser::parse_select_item)?);
+    }
+    Ok(())
 }
 
 /// Makes `FROM trips` select all columns.
