@@ -87,7 +87,9 @@ async fn plan_limited_update(state: &SessionState, tables: &SessionTables, updat
 }
 
 fn refuse<T>(name: &str) -> Result<T> {
-    plan_err!("{name} has no primary key, by which ORDER BY and LIMIT choose rows to change; choose them by WHERE")
+    plan_err!(
+        "{name} is in memory or has files, so that ORDER BY and LIMIT do not choose its rows; choose them by WHERE"
+    )
 }
 
 fn unknown_form<T>(name: &str) -> Result<T> {

@@ -131,7 +131,7 @@ impl Definitions<'_> {
         };
         if !is_created && has_constraints {
             return plan_err!(
-                "CHECK and VARCHAR(n) need a PRIMARY KEY, without which nothing checks them; declare one, or leave them out"
+                "a table in memory does not check CHECK and VARCHAR(n); leave them out, or open the session with a database"
             );
         }
         if !is_created && !files.cluster.is_empty() {

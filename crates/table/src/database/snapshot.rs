@@ -56,7 +56,7 @@ impl DatabaseSnapshot {
         Ok(Snapshot::new(engine, pinned))
     }
 
-    /// A table as this commit has it, whatever its name was then.
+    /// A table as this commit has it, whatever its name was then, without the changes of an open transaction.
     ///
     /// # Errors
     /// [`Error::NoTable`] if the table was created later.
