@@ -152,8 +152,6 @@ class Case:
 
     def control(self, statement):
         self.sqlite.execute(statement)
-        if returned is not None:
-            self.returned[len(self.pending)] = in_order(returned)
         self.pending.append((statement, self.contents()))
 
     def step(self):
@@ -216,6 +214,8 @@ class Case:
                 raise ValueError(f"{statement[:300]}: no error, and in SQLite {error}")
             self.pending.append(("SELECT 1 AS count", self.contents()))
             return
+        if returned is not None:
+            self.returned[len(self.pending)] = in_order(returned)
         self.pending.append((statement, self.contents()))
 
     def contents(self):
