@@ -245,16 +245,31 @@ impl Definitions<'_> {
         let name = table.name.clone();
         let created = database.clone();
         let table = table_work(move || table.create(&created)).await?;
-        if let Some(query) = query {
-            let table = KeyedTable::from_database(&name, table, &database, self.tables.transaction())?;
-            let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
-            let plan = self.state.create_physical_plan(&insertion).await?;
-            collect(plan, self.state.task_ctx()).await?;
-        }
-        if let Some(replaced) = replaced {
-            table_work(move || database.replace_table(&replaced, &name)).await?;
+        let filled = match query {
+            Some(query) => self.fill(&name, table, query).await,
+            None => Ok(()),
+        };
+        let done = match (filled, replaced) {
+            (Ok(()), Some(replaced)) => {
+                let (database, name) = (database.clone(), name.clone());
+                table_work(move || database.replace_table(&replaced, &name)).await
+            }
+            (filled, _) => filled,
+        };
+        if done.is_err() {
+            // The next statement may create a table with this name.
+            let _ = table_work(move || database.drop_table(&name)).await;
         }
         guard.finish();
+        done
+    }
+
+    /// Inserts the rows of a query into a new table.
+    async fn fill(&self, name: &str, table: Table, query: Arc<LogicalPlan>) -> Result<()> {
+        let table = KeyedTable::from_database(name, table, self.database()?, self.tables.transaction())?;
+        let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
+        let plan = self.state.create_physical_plan(&insertion).await?;
+        collect(plan, self.state.task_ctx()).await?;
         Ok(())
     }
 }
