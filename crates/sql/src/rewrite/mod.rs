@@ -61,6 +61,7 @@ mod filter_bounds;
 mod float_order;
 mod guards;
 mod joins;
+mod nested_limits;
 mod output;
 mod overflow;
 #[cfg(feature = "remote")]
@@ -83,6 +84,7 @@ pub(crate) use float_order::{CANONICAL_FLOAT, FloatOrder};
 pub(crate) use guards::{BooleanCases, Guards};
 pub(crate) use joins::Multisets;
 pub(crate) use joins::null_safe_rules;
+pub(crate) use nested_limits::NestedLimits;
 pub(crate) use output::{name_answer, with_output_names};
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use property_barriers::PropertyBarriers;
