@@ -94,6 +94,41 @@ fn a_worker_answers_only_with_its_token() {
 }
 
 #[test]
+fn a_second_row_of_a_scalar_subquery_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let copy = format!(
+        "COPY (SELECT value AS id, CASE WHEN value >= 0 THEN value % 5 END AS k FROM range(0, 100)) TO '{}' (row_group_rows 20)",
+        path.display()
+    );
+    rows(&alone(), &copy).unwrap();
+    let workers = Workers::start(2, folder.path());
+    for session in [alone(), workers.session()] {
+        crate::register(&session, "a", &path);
+        for query in [
+            "SELECT count(*) FROM a WHERE k = (SELECT k FROM a)",
+            "SELECT count(*) FROM a WHERE id > 3 AND (k = (SELECT k FROM a WHERE id < 2) OR k IS NULL)",
+            "SELECT (SELECT k FROM a WHERE id < 3)",
+            "SELECT sum((SELECT k FROM a LIMIT 2)) FROM a",
+            "SELECT id FROM a ORDER BY (SELECT k FROM a WHERE id < 2)",
+            "SELECT k FROM a GROUP BY k HAVING k > (SELECT k FROM a)",
+        ] {
+            let error = rows(&session, query).unwrap_err().to_string();
+            assert!(error.contains("more than one row"), "{query}: {error}");
+        }
+        for (query, expected) in [
+            ("SELECT count(*) FROM a WHERE k = (SELECT k FROM a WHERE id = 3)", "20"),
+            ("SELECT count(*) FROM a WHERE k = (SELECT k FROM a ORDER BY id DESC LIMIT 1)", "20"),
+            ("SELECT count(*) FROM a WHERE k = (SELECT max(k) FROM a)", "20"),
+            ("SELECT count((SELECT k FROM a WHERE id < -1)) FROM a", "0"),
+        ] {
+            assert!(text(&session, query).contains(&format!("| {expected} ")), "{query}: {}", text(&session, query));
+        }
+    }
+    workers.stop();
+}
+
+#[test]
 fn errors_are_the_ones_of_one_process() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());

@@ -72,7 +72,7 @@ impl<'a> Attachment<'a> {
             Expr::ScalarSubquery(subquery) => {
                 let plan = &subquery.subquery;
                 let is_kept = scalars == Scalars::Kept || !(self.names.joins_scalars || is_correlated(plan)?);
-                if is_kept && simple::is_scalar(plan, self.base.schema())? {
+                if is_kept && simple::is_scalar(plan, self.base.schema(), self.names.joins_scalars)? {
                     return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
                 }
                 self.scalar(plan).map(Transformed::yes)

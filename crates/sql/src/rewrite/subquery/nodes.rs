@@ -69,7 +69,7 @@ fn rewrite_filter(filter: Filter, names: &Names) -> Result<LogicalPlan> {
     let mut kept = Vec::new();
     let mut replaced = Vec::new();
     for condition in split_conjunction_owned(filter.predicate) {
-        let is_kept = simple::is_condition(&condition, filter.input.schema())?;
+        let is_kept = simple::is_condition(&condition, filter.input.schema(), names.joins_scalars)?;
         if is_kept { &mut kept } else { &mut replaced }.push(condition);
     }
     let mut plan = LogicalPlanBuilder::from(filter.input);

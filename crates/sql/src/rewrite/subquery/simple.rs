@@ -14,7 +14,7 @@ use super::push::value_of_no_rows;
 use super::subqueries::contains_subquery;
 
 /// Whether a part of WHERE can be left to DataFusion.
-pub(super) fn is_condition(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+pub(super) fn is_condition(expr: &Expr, schema: &DFSchema, joins_scalars: bool) -> Result<bool> {
     match expr {
         Expr::InSubquery(InSubquery { expr, subquery, negated: true }) => {
             let plan = &subquery.subquery;
@@ -26,20 +26,20 @@ pub(super) fn is_condition(expr: &Expr, schema: &DFSchema) -> Result<bool> {
             let plan = &subquery.subquery;
             Ok(has_column(expr) && is_plain_join(expr, plan, schema)? && is_row_set(plan, schema)?)
         }
-        other => is_alternative(other, schema),
+        other => is_alternative(other, schema, joins_scalars),
     }
 }
 
 /// Whether a part below AND or OR can be left to DataFusion, which marks rows by a join.
-fn is_alternative(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+fn is_alternative(expr: &Expr, schema: &DFSchema, joins_scalars: bool) -> Result<bool> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
-            Ok(is_alternative(left, schema)? && is_alternative(right, schema)?)
+            Ok(is_alternative(left, schema, joins_scalars)? && is_alternative(right, schema, joins_scalars)?)
         }
         Expr::Exists(Exists { subquery, .. }) => {
             Ok(is_correlated(&subquery.subquery)? && is_row_set(&subquery.subquery, schema)?)
         }
-        Expr::Not(expr) if matches!(expr.as_ref(), Expr::Exists(_)) => is_alternative(expr, schema),
+        Expr::Not(expr) if matches!(expr.as_ref(), Expr::Exists(_)) => is_alternative(expr, schema, joins_scalars),
         Expr::InSubquery(InSubquery { expr, subquery, negated: false }) => {
             // Names of generated columns would occur twice in the mark join.
             let is_column = subquery.subquery.schema().qualified_field(0).0.is_some();
@@ -48,7 +48,7 @@ fn is_alternative(expr: &Expr, schema: &DFSchema) -> Result<bool> {
                 && has_column(expr)
                 && is_row_set(&subquery.subquery, schema)?)
         }
-        other => has_scalars_only(other, schema),
+        other => has_scalars_only(other, schema, joins_scalars),
     }
 }
 
@@ -66,11 +66,11 @@ fn has_column(expr: &Expr) -> bool {
 }
 
 /// Whether all subqueries in an expression are scalar ones that can be left to DataFusion.
-fn has_scalars_only(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+fn has_scalars_only(expr: &Expr, schema: &DFSchema, joins_scalars: bool) -> Result<bool> {
     let mut only = true;
     expr.apply(|expr| {
         match expr {
-            Expr::ScalarSubquery(subquery) => only &= is_scalar(&subquery.subquery, schema)?,
+            Expr::ScalarSubquery(subquery) => only &= is_scalar(&subquery.subquery, schema, joins_scalars)?,
             Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => only = false,
             _ => {}
         }
@@ -147,9 +147,12 @@ fn below_names(plan: &LogicalPlan) -> &LogicalPlan {
     }
 }
 
-/// Whether a scalar subquery can be left to DataFusion.
-pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
+/// Whether a scalar subquery can be left to DataFusion, which does not count the rows if it joins them (`joins_scalars`).
+pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema, joins_scalars: bool) -> Result<bool> {
     if !is_correlated(plan)? {
+        if joins_scalars && !has_one_row(plan) {
+            return Ok(false);
+        }
         // DataFusion considers the result non-null if the column is, even if there may be no row.
         return Ok(plan.schema().field(0).is_nullable() || is_total(plan));
     }
