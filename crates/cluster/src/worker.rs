@@ -14,6 +14,7 @@ use datafusion_distributed::{
 use lath_parquet::is_store;
 use lath_sql::remote::PlanCodec;
 use lath_sql::{Session, Stop};
+use lath_writer::UncommittedFiles;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
@@ -50,6 +51,7 @@ pub struct WorkerOptions {
     tls: Option<(Vec<u8>, Vec<u8>)>,
     authorities: Option<Vec<u8>>,
     threads: Option<usize>,
+    uncommitted: UncommittedFiles,
     memory_budget_bytes: Option<usize>,
 }
 
@@ -122,6 +124,11 @@ impl WorkerOptions {
     /// Number of threads, instead of as many as there are processors.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: Some(threads.max(1)), ..self }
+    }
+
+    /// Deletes the files that queries spill to when `files` is abandoned, as by a signal.
+    pub fn uncommitted(self, files: &UncommittedFiles) -> Self {
+        Self { uncommitted: files.clone(), ..self }
     }
 
     /// Limits the memory of sorting, joining and grouping, in all queries together. Beyond it, operators spill to disk.
@@ -256,7 +263,7 @@ fn worker(
     let runtime = lath_parquet::Runtime::builder().threads(threads).build();
     let (access, write_access) = (Access::new(options.allow.clone()), Access::new(options.allow_write.clone()));
     let info = WorkerInfo::new(&access, &write_access, threads);
-    let mut session = Session::builder().runtime(&runtime);
+    let mut session = Session::builder().runtime(&runtime).uncommitted(&options.uncommitted);
     if let Some(bytes) = options.memory_budget_bytes {
         session = session.memory_budget_bytes(bytes);
     }

@@ -49,10 +49,10 @@ use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets, NestedExtremes,
-    NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes, SharingPlanner,
-    SortedOffsets, StandardCasts, Unnesting, age_function, at_time_zone_function, checked_sum, map_extract_function,
-    merge_join_columns, mode_function, null_safe_rules, typed_as_function, uuid_function, whole_number_functions,
-    with_output_names,
+    NestedLimits, NestedOrder, NullLists, OctetLength, PeerFrames, PlainPlaces, PropertyBarriers, RunningExtremes,
+    SharingPlanner, SortedOffsets, StandardCasts, Unnesting, age_function, at_time_zone_function, checked_sum,
+    map_extract_function, merge_join_columns, mode_function, null_safe_rules, typed_as_function, uuid_function,
+    whole_number_functions, with_output_names,
 };
 use crate::scan::{DynamicFilterPushdown, SimplifyKeepingLists, StaticFilterPushdown, VerifiedOrder};
 use crate::transaction::run_transaction_statement;
@@ -183,7 +183,7 @@ impl Session {
             Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(bytes))),
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
         };
-        let spilled = DiskManagerMode::Custom(Arc::new(SpillFiles::default()));
+        let spilled = DiskManagerMode::Custom(Arc::new(SpillFiles::new(&settings.uncommitted)));
         let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
         let map_access = Arc::new(MapAccess::new());
@@ -572,8 +572,9 @@ fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOpt
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == moved.name()) {
         *rule = Arc::new(StaticFilterPushdown(moved));
     }
-    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == running.name()) {
-        *rule = Arc::new(DynamicFilterPushdown(running));
+    if let Some(at) = rules.iter().position(|rule| rule.name() == running.name()) {
+        rules[at] = Arc::new(DynamicFilterPushdown(running));
+        rules.insert(at, Arc::new(NestedLimits));
     }
     rules.push(Arc::new(VerifiedOrder));
     rules.insert(0, Arc::new(SortedOffsets));

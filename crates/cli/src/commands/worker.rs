@@ -9,7 +9,7 @@ use lath_cluster::{WorkerOptions, WorkerServer};
 use crate::args::WorkerArgs;
 use crate::console::quantity::plural;
 use crate::failure::{Failure, Outcome, Result};
-use crate::interrupt::GracefulStop;
+use crate::interrupt::{self, GracefulStop};
 
 use super::cluster::{TOKEN, authorities, failed, read};
 use super::listen::{address, token};
@@ -39,10 +39,12 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Outcome> {
     if let Some(bytes) = args.memory {
         options = options.memory_budget_bytes(bytes);
     }
+    let options = options.uncommitted(interrupt::uncommitted());
+    let scheme = if args.tls_certificate.is_some() { "https://" } else { "" };
     let stop = GracefulStop::new();
     let server = WorkerServer::bind(&address.to_string(), options).map_err(failed)?;
     super::print(&format!(
-        "{} answers with {}, until Ctrl-C\n",
+        "{scheme}{} answers with {}, until Ctrl-C\n",
         server.address(),
         plural(server.threads() as u64, "thread"),
     ))?;
@@ -53,6 +55,9 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Outcome> {
         }
         thread::sleep(POLL_INTERVAL);
     }
-    running.stop().map_err(failed)?;
+    let stopped = running.stop().map_err(failed);
+    // Queries that were cut off may hold their files still.
+    interrupt::uncommitted().abandon();
+    stopped?;
     Ok(Outcome::Done)
 }

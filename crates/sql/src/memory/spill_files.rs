@@ -4,9 +4,9 @@
 //! repartition spills every batch to a file of its own, because it never finishes if two of its inputs spill to files that each hold
 //! several batches: the reader waits for the older file, and the writers wait for the reader.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,10 @@ use bytes::Bytes;
 use datafusion::common::Result;
 use datafusion::execution::{SpillFile, SpillWriter, TempFileFactory};
 use futures_util::{Stream, stream};
-use tempfile::{TempDir, TempPath};
+use lath_writer::{UncommittedFiles, UncommittedWork};
+use tempfile::TempPath;
+
+use crate::error::external;
 
 /// The number of bytes that are read at once.
 const READ_BYTES: usize = 128 << 10;
@@ -23,8 +26,28 @@ const READ_BYTES: usize = 128 << 10;
 /// Creates the files in a folder below the system's folder for temporary files.
 #[derive(Default)]
 pub(crate) struct SpillFiles {
-    folder: Mutex<Option<Arc<TempDir>>>,
+    folder: Mutex<Option<Arc<SpillFolder>>>,
     count: AtomicU64,
+    uncommitted: UncommittedFiles,
+}
+
+/// A folder that is deleted when this is dropped, or when the process is ended by a signal that it handles.
+struct SpillFolder {
+    path: PathBuf,
+    _work: UncommittedWork,
+}
+
+impl SpillFolder {
+    fn new(uncommitted: &UncommittedFiles) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().to_owned();
+        // Ends without `finish`, which deletes the folder.
+        let work = uncommitted.begin_work(move || {
+            let _ = fs::remove_dir_all(&path);
+        });
+        let work = work.map_err(external)?;
+        Ok(Self { path: folder.keep(), _work: work })
+    }
 }
 
 /// A file that is deleted with its last reader and writer.
@@ -36,7 +59,7 @@ struct Content {
     path: TempPath,
     size: AtomicU64,
     /// Deleted after the last of its files.
-    _folder: Arc<TempDir>,
+    _folder: Arc<SpillFolder>,
 }
 
 struct Writer {
@@ -45,12 +68,17 @@ struct Writer {
 }
 
 impl SpillFiles {
-    fn folder(&self) -> io::Result<Arc<TempDir>> {
+    /// Files that are deleted when `uncommitted` is abandoned.
+    pub(crate) fn new(uncommitted: &UncommittedFiles) -> Self {
+        Self { uncommitted: uncommitted.clone(), ..Self::default() }
+    }
+
+    fn folder(&self) -> Result<Arc<SpillFolder>> {
         let mut folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(folder) = &*folder {
             return Ok(Arc::clone(folder));
         }
-        Ok(Arc::clone(folder.insert(Arc::new(tempfile::tempdir()?))))
+        Ok(Arc::clone(folder.insert(Arc::new(SpillFolder::new(&self.uncommitted)?))))
     }
 }
 
@@ -58,7 +86,7 @@ impl TempFileFactory for SpillFiles {
     fn create_temp_file(&self, _description: &str) -> Result<Arc<dyn SpillFile>> {
         let folder = self.folder()?;
         let name = self.count.fetch_add(1, Ordering::Relaxed).to_string();
-        let path = TempPath::try_from_path(folder.path().join(name))?;
+        let path = TempPath::try_from_path(folder.path.join(name))?;
         File::create_new(&path)?;
         Ok(Arc::new(TempFile { content: Arc::new(Content { path, size: AtomicU64::new(0), _folder: folder }) }))
     }
@@ -139,6 +167,18 @@ mod tests {
         let folder = path.parent().expect("a file is in a folder").to_owned();
         drop(files);
         assert!(!folder.exists());
+        Ok(())
+    }
+
+    #[test]
+    fn files_are_deleted_when_the_process_is_told_to_end() -> Result<()> {
+        let uncommitted = UncommittedFiles::new();
+        let files = SpillFiles::new(&uncommitted);
+        let file = files.create_temp_file("rows")?;
+        let folder = file.path().and_then(Path::parent).expect("a file is in a folder").to_owned();
+        uncommitted.abandon();
+        assert!(!folder.exists());
+        assert!(files.create_temp_file("more").is_err());
         Ok(())
     }
 
