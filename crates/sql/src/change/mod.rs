@@ -15,10 +15,9 @@ mod insertion;
 mod merge;
 mod plan;
 mod returning;
-mod row_numbers;
-mod row_target;
 mod target;
 mod touched;
+mod without_key;
 mod writer;
 
 pub(crate) use answer::ChangePlanner;
@@ -30,7 +29,7 @@ pub(crate) use exec::is_change;
 pub(crate) use insertion::plan_insertion;
 pub(crate) use plan::{insert_into, plan_change};
 pub(crate) use returning::take_returning;
-pub(crate) use row_target::adapt_row_target;
+pub(crate) use without_key::adapt_row_target;
 
 use lath_table::Predicate;
 

@@ -16,8 +16,8 @@ use lath_table::{IndexInfo, Key, KeyValue, MergeWhen, Transaction, WhenMatched};
 use tokio::sync::mpsc::Receiver;
 
 use super::returning::{ChangeAnswer, ReturnedRows};
-use super::row_numbers::RowNumbers;
 use super::touched::KeySet;
+use super::without_key::RowNumbers;
 use super::{Change, Conflicts, MergeAction};
 use crate::error::table_error;
 use crate::keyed::KeyedTable;

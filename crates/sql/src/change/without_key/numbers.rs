@@ -7,15 +7,15 @@ use arrow_schema::SchemaRef;
 use datafusion::common::{Result, exec_datafusion_err};
 
 /// Gives numbers to rows, in their order.
-pub(super) struct RowNumbers {
-    pub(super) next: i64,
+pub(in super::super) struct RowNumbers {
+    pub(in super::super) next: i64,
     /// The columns of the table, the numbers first.
-    pub(super) schema: SchemaRef,
+    pub(in super::super) schema: SchemaRef,
 }
 
 impl RowNumbers {
     /// Adds the column of numbers to rows that lack it, or replaces it.
-    pub(super) fn add(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
+    pub(in super::super) fn add(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
         let row_count = rows.num_rows();
         let end = i64::try_from(row_count).ok().and_then(|count| self.next.checked_add(count));
         let end =
