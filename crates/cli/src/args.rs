@@ -31,8 +31,8 @@ pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 pub(crate) use keyed_table::{
     ChangesArgs, CreateArgs, FileArgs, ImportArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, PublishArgs,
-    PublishFormat, RowArgs, SnapshotArgs, TableCopyArgs, TableCountArgs, TableDeleteArgs, TableExportArgs,
-    TableGetArgs, TableReadArgs, TableScanArgs, TableStatsArgs, UpsertArgs,
+    PublishFormat, RowArgs, SnapshotArgs, TableAlterArgs, TableCopyArgs, TableCountArgs, TableDeleteArgs,
+    TableExportArgs, TableGetArgs, TableReadArgs, TableRestoreArgs, TableScanArgs, TableStatsArgs, UpsertArgs,
 };
 pub(crate) use kv::{
     BytesFormat, CopyArgs, DelArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs,

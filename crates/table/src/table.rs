@@ -4,6 +4,8 @@ use std::fs;
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
@@ -23,6 +25,9 @@ use crate::row::key::{Key, Keys};
 use crate::row::{TableSchema, cluster_ids};
 use crate::view::{Engine, database_path, store_path};
 use crate::write::{MergeCounts, MergeWhen, OpenWrite, Transaction, UpdateCounts};
+
+/// Time between two looks for a commit.
+const POLL: Duration = Duration::from_millis(10);
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///
@@ -251,6 +256,43 @@ impl Table {
     /// [`Error::Store`], [`Error::Corrupt`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         Snapshot::newest(&self.engine)
+    }
+
+    /// Waits until the last commit is later than the version `after`, at most this long, and returns its snapshot if it is. A table that
+    /// was opened read-only while another process writes sees its commits; opened without one, it stays as it was.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use std::time::Duration;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// # use lath_table::{Table, TableOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let rows = RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(vec![1])) as ArrayRef)])?;
+    /// # let table = Table::create(folder.path().join("orders"), &rows.schema(), &["id"], TableOptions::new())?;
+    /// let version = table.snapshot()?.version();
+    /// assert!(table.wait_for_commit(version, Duration::from_millis(1))?.is_none());
+    /// table.upsert(&rows)?;
+    /// assert!(table.wait_for_commit(version, Duration::from_secs(1))?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`snapshot`](Self::snapshot).
+    pub fn wait_for_commit(&self, after: u64, wait: Duration) -> Result<Option<Snapshot>> {
+        let start = Instant::now();
+        loop {
+            let snapshot = self.snapshot()?;
+            if snapshot.version() > after {
+                return Ok(Some(snapshot));
+            }
+            let left = wait.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            thread::sleep(left.min(POLL));
+        }
     }
 
     /// [`Snapshot::get`] of the last commit.

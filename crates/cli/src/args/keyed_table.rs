@@ -57,6 +57,19 @@ pub(crate) enum KeyedTable {
         after_help = "A table does all of this by itself while it is written to.\n\nExample:\n  lath table compact orders"
     )]
     Compact(KeyedTableArgs),
+    /// Move rows from the store to files
+    #[command(
+        after_help = "The background thread of a process that writes does this when enough rows are in the store.\n\nExample:\n  lath table flush orders"
+    )]
+    Flush(KeyedTableArgs),
+    /// Change the columns of a table, as ALTER TABLE of SQL does
+    #[command(after_help = ALTER_HELP)]
+    Alter(TableAlterArgs),
+    /// Drop a table of a database, with its rows
+    #[command(
+        after_help = "Snapshots that were kept before still have the rows.\n\nExample:\n  lath table drop shop --table orders"
+    )]
+    Drop(KeyedTableArgs),
     /// Compare every file, mask, index and count with each other
     #[command(
         after_help = "Prints a line for each problem. Exits 3 if there is one.\n\nExample:\n  lath table check orders"
@@ -72,6 +85,11 @@ pub(crate) enum KeyedTable {
         after_help = "Files become hard links where the file system has them. TARGET may be a folder of a bucket, which then has the whole backup or none, and\nTABLE the backup in a bucket, which is copied to a new folder.\n\nExamples:\n  lath table backup orders backups/monday\n  lath table backup orders s3://bucket/backups/monday\n  lath table check s3://bucket/backups/monday\n  lath table backup s3://bucket/backups/monday restored"
     )]
     Backup(TableCopyArgs),
+    /// Make a table of a backup
+    #[command(
+        after_help = "Files become hard links where the file system has them. The backup stays.\n\nExamples:\n  lath table restore backups/monday orders\n  lath table restore s3://bucket/backups/monday orders"
+    )]
+    Restore(TableRestoreArgs),
     /// Write all rows, in the order of their keys, as plain Parquet files
     #[command(
         after_help = "With --position-deletes, TARGET gets the table's own files in data/, as hard links where the file system has them,\nand in deletes/ the rows of each that do not count, as Iceberg lists them. Exported links must not be changed in place.\n\nExamples:\n  lath table export orders plain/\n  lath table export orders lake/orders --position-deletes --location s3://lake/orders"
@@ -106,6 +124,14 @@ Examples:
   lath table create orders --key id --cold s3://bucket/orders orders.parquet
   lath table create empty --key id orders.parquet --no-rows";
 
+const ALTER_HELP: &str = "\
+CHANGE is what follows ALTER TABLE and the name in SQL: one change, whose cost does not depend on the number of rows.
+
+Examples:
+  lath table alter orders 'ADD COLUMN note VARCHAR'
+  lath table alter orders 'RENAME COLUMN note TO remark'
+  lath table alter shop --table orders 'ALTER COLUMN count TYPE BIGINT'";
+
 const IMPORT_HELP: &str = "\
 The table gets hard links to the files of SOURCE, of which only the key is decoded. Files that have other columns than the table, values from
 folder names, or repeated keys are written again, and the command says which. Rows that are deleted in SOURCE stay deleted. Two rows with the same
@@ -135,11 +161,12 @@ Examples:
 
 const CHANGES_HELP: &str = "\
 Each row has _change (insert, update or delete), _sequence (the number of the commit) and the new row; for a deleted row, its key.
-Standard error gets the number to continue with.
+Standard error gets the number to continue with. --follow prints changes as JSON lines as they are committed, until Ctrl-C.
 
 Examples:
   lath table changes orders --keep
   lath table changes orders --since 17 --format jsonl
+  lath table changes orders --follow | jq -c 'select(._change == \"delete\")'
   lath table changes orders --stop";
 
 const PUBLISH_HELP: &str = "\
@@ -357,6 +384,25 @@ pub(crate) struct TableCopyArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct TableRestoreArgs {
+    /// The folder of the backup, or the URL of one in a bucket
+    #[arg(value_name = "BACKUP")]
+    pub(crate) backup: PathBuf,
+    /// The new folder, which must be empty or not exist
+    #[arg(value_name = "TABLE")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableAlterArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// The change, as SQL
+    #[arg(value_name = "CHANGE")]
+    pub(crate) change: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct TableExportArgs {
     #[command(flatten)]
     pub(crate) read: TableReadArgs,
@@ -387,6 +433,9 @@ pub(crate) struct ChangesArgs {
     /// Print the changes of commits after this number [default: all that are kept]
     #[arg(long, value_name = "SEQUENCE")]
     pub(crate) since: Option<u64>,
+    /// Go on with the changes of later commits, also of other processes
+    #[arg(long, conflicts_with_all = ["keep", "stop"])]
+    pub(crate) follow: bool,
     /// Keep changes from now on, of at most this many rows
     #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "1048576", conflicts_with = "since")]
     pub(crate) keep: Option<u64>,

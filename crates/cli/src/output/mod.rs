@@ -123,6 +123,11 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Whether it is JSON lines on standard output.
+    pub(crate) fn is_stream_of_lines(&self) -> bool {
+        self.format == Format::Jsonl && self.path.is_none()
+    }
+
     /// Whether rows appear on the terminal, where a progress bar would disturb them.
     pub(crate) fn is_terminal(&self) -> bool {
         self.path.is_none() && io::stdout().is_terminal()

@@ -256,3 +256,70 @@ fn files_are_sorted_by_other_columns() {
     let stats = lath(["table", "stats", &database, "--table", "t"]);
     assert!(!stats.text(0).contains("clustered by"), "{stats:?}");
 }
+
+#[test]
+fn tables_are_flushed_altered_restored_and_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, alone, base) = (path_in(&folder, "a.csv"), path_in(&folder, "alone"), path_in(&folder, "base"));
+    fs::write(&csv, "id,name\n1,x\n2,y\n").unwrap();
+    assert_eq!(lath(["table", "create", &alone, "--key", "id", &csv]).code, 0);
+    assert_eq!(lath(["table", "create", &base, "--table", "first", "--key", "id", &csv]).code, 0);
+    assert_eq!(lath(["table", "flush", &alone]).text(0), "2 rows moved to 1 file\n");
+    assert_eq!(lath(["table", "flush", &alone]).text(0), "0 rows moved to 0 files\n");
+    for arguments in [vec![alone.as_str()], vec![&base, "--table", "first"]] {
+        let alter = |change| lath([&["table", "alter"], &arguments[..], &[change]].concat());
+        assert_eq!(alter("ADD COLUMN note VARCHAR DEFAULT 'none'").code, 0);
+        assert_eq!(alter("RENAME COLUMN note TO remark").code, 0);
+        let wrong = alter("DROP COLUMN note");
+        assert!(wrong.code == 2 && wrong.stderr.contains("note"), "{}", wrong.stderr);
+        let rows = lath([&["table", "scan"], &arguments[..], &["--where", "id = 2"]].concat());
+        assert_eq!(rows.json_lines(0), [json!({ "id": 2, "name": "y", "remark": "none" })]);
+    }
+    let (backup, restored) = (path_in(&folder, "backup"), path_in(&folder, "restored"));
+    assert_eq!(lath(["table", "backup", &base, &backup]).code, 0);
+    let run = lath(["table", "drop", &base]);
+    assert!(run.code == 2 && run.stderr.contains("--table"), "{}", run.stderr);
+    assert_eq!(lath(["table", "drop", &base, "--table", "first"]).code, 0);
+    let run = lath(["table", "drop", &base, "--table", "first"]);
+    assert!(run.code != 0 && run.stderr.contains("first"), "{}", run.stderr);
+    assert_eq!(lath(["table", "restore", &backup, &restored]).code, 0);
+    assert_eq!(lath(["table", "count", &restored, "--table", "first"]).text(0), "2\n");
+    let run = lath(["table", "restore", &backup, &restored]);
+    assert_ne!(run.code, 0, "a table is not overwritten");
+}
+
+/// A follower sees the commits of other processes, in their order, and ends when its reader does.
+#[test]
+fn changes_are_followed() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table) = (path_in(&folder, "a.csv"), path_in(&folder, "table"));
+    fs::write(&csv, "id,name\n1,x\n2,y\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    let run = lath(["table", "changes", &table, "--follow"]);
+    assert!(run.code == 2 && run.stderr.contains("--keep"), "{}", run.stderr);
+    assert_eq!(lath(["table", "changes", &table, "--keep"]).code, 0);
+    let run = lath(["table", "changes", &table, "--follow", "--format", "csv"]);
+    assert!(run.code == 2 && run.stderr.contains("JSON lines"), "{}", run.stderr);
+    fs::write(&csv, "id,name\n2,z\n3,n\n").unwrap();
+    assert_eq!(lath(["table", "upsert", &table, &csv]).code, 0);
+    let mut follower = Command::new(crate::invocation::BINARY)
+        .args(["table", "changes", &table, "--follow"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    let (first, second) = (next(), next());
+    assert_eq!((&first["_change"], &first["id"], &first["name"]), (&json!("update"), &json!(2), &json!("z")));
+    assert_eq!((&second["_change"], &second["id"]), (&json!("insert"), &json!(3)));
+    for id in ["1", "3"] {
+        assert_eq!(lath(["table", "delete", &table, id]).text(0), "1\n");
+        let change = next();
+        assert_eq!((&change["_change"], &change["id"]), (&json!("delete"), &json!(id.parse::<i64>().unwrap())));
+        assert!(change["_sequence"].as_u64() > second["_sequence"].as_u64());
+    }
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}

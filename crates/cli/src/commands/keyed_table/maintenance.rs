@@ -6,8 +6,8 @@ use std::path::Path;
 use lath_table::{BackupFile, CheckReport, Database, Error, Publication, Table, TableOptions, TableStatistics};
 use serde_json::json;
 
-use super::open::{open, open_for_reading, snapshot};
-use crate::args::{KeyedTableArgs, SnapshotArgs, TableCopyArgs, TableExportArgs, TableStatsArgs};
+use super::open::{open, open_for_reading, options, snapshot};
+use crate::args::{KeyedTableArgs, SnapshotArgs, TableCopyArgs, TableExportArgs, TableRestoreArgs, TableStatsArgs};
 use crate::commands::bucket_backup;
 use crate::commands::print;
 use crate::console::quantity::{bytes, grouped, plural};
@@ -27,6 +27,32 @@ pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
         grouped(compacted.files_after as u64),
         plural(removed as u64, "file"),
     ))
+}
+
+pub(super) fn flush(args: &KeyedTableArgs) -> Result<Outcome> {
+    let flushed = open(args)?.flush().map_err(table_failure)?;
+    print(&format!("{} moved to {}\n", plural(flushed.rows, "row"), plural(flushed.files as u64, "file")))
+}
+
+pub(super) fn drop_table(args: &KeyedTableArgs) -> Result<Outcome> {
+    let Some(name) = &args.table else {
+        return Err(Failure::Usage(
+            "--table names the table of a database to drop; a table alone in its folder is dropped with the folder"
+                .to_owned(),
+        ));
+    };
+    let database = Database::open(&args.folder, options(args)).map_err(table_failure)?;
+    database.drop_table(name).map_err(table_failure)?;
+    Ok(Outcome::Done)
+}
+
+pub(super) fn restore(args: &TableRestoreArgs) -> Result<Outcome> {
+    if bucket_backup::url(&args.folder).is_some() {
+        return Err(Failure::Usage(
+            "a table is restored to a folder of this machine, and its files may be in a bucket".to_owned(),
+        ));
+    }
+    backup(&TableCopyArgs { folder: args.backup.clone(), target: args.folder.clone() })
 }
 
 pub(super) fn check(args: &KeyedTableArgs) -> Result<Outcome> {

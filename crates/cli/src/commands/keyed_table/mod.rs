@@ -1,5 +1,6 @@
 //! `table`: tables with a primary key.
 
+mod alter;
 mod changes;
 mod import;
 mod keys;
@@ -25,9 +26,13 @@ pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
         KeyedTable::Scan(args) => read::scan(args),
         KeyedTable::Count(args) => read::count(args),
         KeyedTable::Compact(args) => maintenance::compact(args),
+        KeyedTable::Flush(args) => maintenance::flush(args),
+        KeyedTable::Alter(args) => alter::run(args),
+        KeyedTable::Drop(args) => maintenance::drop_table(args),
         KeyedTable::Check(args) => maintenance::check(args),
         KeyedTable::Repair(args) => maintenance::repair(args),
         KeyedTable::Backup(args) => maintenance::backup(args),
+        KeyedTable::Restore(args) => maintenance::restore(args),
         KeyedTable::Export(args) => maintenance::export(args),
         KeyedTable::Stats(args) => maintenance::stats(args),
         KeyedTable::Publish(args) => publish::run(args),
