@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kept = snapshot.snapshot("first thousand")?.ok_or("the snapshot was not kept")?;
     println!("{} readings were kept under a name", count(kept.tree("readings")?)?);
 
-    // All readings of a sensor, however many there are.
+    // All readings of a sensor, in the time of a few lookups.
     let mut transaction = store.begin()?;
     let removed = transaction.tree("readings")?.remove_prefix(&7_u16.to_be_bytes())?;
     transaction.commit()?;

@@ -15,7 +15,7 @@ use crate::view::View;
 use crate::write::{OpenWrite, Transaction};
 
 impl Table {
-    /// Adds a condition that is true or null for every row, those that exist and all that are put later.
+    /// Adds a condition that is true or null for every row, rows that exist and rows that are put later.
     ///
     /// ```
     /// # use std::sync::Arc;

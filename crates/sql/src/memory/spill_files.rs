@@ -1,7 +1,7 @@
 //! Temporary files that operators spill to.
 //!
 //! DataFusion's own (55.2) each hold an open file until they are deleted. Here as many files as a query spills may exist: a
-//! repartition spills every batch to a file of its own, because it never finishes if two of its inputs spill to files that each hold
+//! repartition spills every batch to a separate file, because it never finishes if two of its inputs spill to files that each hold
 //! several batches: the reader waits for the older file, and the writers wait for the reader.
 
 use std::fs::{self, File};
@@ -186,7 +186,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn files_that_nobody_reads_or_writes_are_closed() -> Result<()> {
         let files = SpillFiles::default();
-        let open = || std::fs::read_dir("/proc/self/fd").map(Iterator::count);
+        let open = || fs::read_dir("/proc/self/fd").map(Iterator::count);
         let before = open()?;
         let all = (0..5_000).map(|_| files.create_temp_file("rows")).collect::<Result<Vec<_>>>()?;
         // Other tests of this process open files, too.

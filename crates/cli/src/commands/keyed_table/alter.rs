@@ -10,7 +10,7 @@ const ALONE: &str = "the_table";
 
 /// Runs the change as a statement of SQL.
 pub(super) fn run(args: &TableAlterArgs) -> Result<Outcome> {
-    // An error of opening says which tables there are.
+    // An error of opening lists the tables of a database.
     drop(open_for_reading(&args.table)?);
     let (folder, wait) = (&args.table.folder, Some(args.table.wait));
     let database = args.table.table.as_ref().map(|_| Database { folder, read_only: false, wait });
