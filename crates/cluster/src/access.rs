@@ -39,24 +39,20 @@ impl Access {
         &self.prefixes
     }
 
-    /// Whether the file of a task lies below one of the prefixes, as far as its name tells.
-    pub(crate) fn names(&self, task: &ScanTask) -> bool {
+    /// Whether the file of a task lies below one of the prefixes, also where links lead. The coordinator and the worker see the same folder.
+    pub(crate) fn allows(&self, task: &ScanTask) -> bool {
         match task.path() {
-            Some(path) => std::path::absolute(path).is_ok_and(|path| self.has_path(&path)),
-            None => self.has_url(task.location()),
-        }
-    }
-
-    /// Why a worker must not open the file of a task. Links are followed.
-    pub(crate) fn refusal(&self, task: &ScanTask) -> Option<String> {
-        let is_allowed = match task.path() {
-            // A file that is not there has no other name; opening it says so.
+            // A file that does not exist has no other name; opening it says so.
             Some(path) => std::path::absolute(path).is_ok_and(|named| {
                 self.has_path(&named) && path.canonicalize().map_or(true, |real| self.has_path(&real))
             }),
             None => self.has_url(task.location()),
-        };
-        (!is_allowed).then(|| {
+        }
+    }
+
+    /// Why a worker must not open the file of a task.
+    pub(crate) fn refusal(&self, task: &ScanTask) -> Option<String> {
+        (!self.allows(task)).then(|| {
             format!("{}: this worker may not open it; start the worker with --allow and its folder", task.location())
         })
     }

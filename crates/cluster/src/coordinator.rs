@@ -98,9 +98,20 @@ fn bound_leaves(plan: &Arc<dyn ExecutionPlan>, accesses: &[&Access], is_repeated
     if !inputs.is_empty() {
         return inputs.into_iter().flat_map(|input| bound_leaves(input, accesses, is_repeated)).collect();
     }
-    let may_open = |task: &ScanTask| accesses.iter().all(|access| access.names(task));
-    let is_bound = is_repeated || RemoteScan::of(plan).is_some_and(|scan| !scan.tasks().iter().all(may_open));
+    let is_bound = is_repeated || RemoteScan::of(plan).is_some_and(|scan| !may_open(scan.tasks(), accesses));
     if is_bound { vec![Arc::clone(plan)] } else { Vec::new() }
+}
+
+/// Whether all workers may open the files of tasks. Finding where a local name leads takes a few calls of the system, once for each file.
+fn may_open(tasks: &[ScanTask], accesses: &[&Access]) -> bool {
+    let mut allowed = None;
+    tasks.iter().all(|task| {
+        if task.path().is_some() && task.path() == allowed {
+            return true;
+        }
+        allowed = task.path();
+        accesses.iter().all(|access| access.allows(task))
+    })
 }
 
 impl Division {

@@ -70,6 +70,23 @@ fn a_worker_opens_only_what_it_may() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_link_that_leads_elsewhere_is_read_by_the_coordinator() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_tables(other.path());
+    for table in std::fs::read_dir(other.path()).unwrap() {
+        let table = table.unwrap();
+        std::os::unix::fs::symlink(table.path(), folder.path().join(table.file_name())).unwrap();
+    }
+    let workers = Workers::start(2, folder.path());
+    let session = with_tables(workers.session(), folder.path());
+    let one = with_tables(alone(), folder.path());
+    assert_eq!(text(&session, COUNT), text(&one, COUNT));
+    assert_eq!(parts(&session, COUNT), 0);
+    workers.stop();
+}
+
+#[test]
 fn a_worker_answers_only_with_its_token() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path());

@@ -83,7 +83,10 @@ impl ExternalTables {
         let found = files.clone().open().await?;
         let schema = match (&declared, &found) {
             (None, Some(dataset)) => Arc::clone(dataset.schema()),
-            (Some(declared), None) => Arc::clone(declared),
+            (Some(declared), None) => {
+                check_partitions_last(declared, &partition_by)?;
+                Arc::clone(declared)
+            }
             (Some(declared), Some(dataset)) => {
                 check_declared(declared, dataset.schema())?;
                 Arc::clone(dataset.schema())
@@ -146,6 +149,20 @@ fn sort_text(orders: &[Vec<datafusion::logical_expr::SortExpr>]) -> Result<Optio
         Ok(format!("{}{direction}{nulls}", column.name))
     });
     Ok(Some(keys.collect::<Result<Vec<_>>>()?.join(",")))
+}
+
+/// Checks that the declared columns end with the partition columns, as the table will have them when it is read.
+fn check_partitions_last(declared: &SchemaRef, partition_by: &[String]) -> Result<()> {
+    let names = declared.fields().iter().map(|field| field.name());
+    let in_files = names.clone().filter(|name| !partition_by.contains(name));
+    let expected: Vec<&String> = in_files.chain(partition_by).collect();
+    if names.eq(expected.iter().copied()) {
+        return Ok(());
+    }
+    plan_err!(
+        "declare the columns of PARTITIONED BY last, in this order: {}",
+        expected.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Checks that declared columns have the names and order of the files' columns. Their types are the files'.
