@@ -108,11 +108,11 @@ impl AtomicFiles {
 }
 
 /// Deletes the parts of objects that are called `name`, in any folder below the URL `folder`, and were not made visible: what other processes have
-/// sent and could not pass on. Stores that do not list uploads keep them.
+/// sent and could not pass on. Returns their number. Stores that do not list uploads keep them.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a malformed URL, [`Error::Io`] if the store cannot list uploads, or does not delete one.
-pub fn abort_unfinished(folder: &str, name: &str) -> Result<()> {
+pub fn abort_unfinished(folder: &str, name: &str) -> Result<usize> {
     let store = DatasetOptions::new().object_store(folder)?;
     let file: Arc<str> = folder.into();
     let failed = |op| {
@@ -121,9 +121,11 @@ pub fn abort_unfinished(folder: &str, name: &str) -> Result<()> {
     };
     let found = store.unfinished_uploads().map_err(failed("list unfinished uploads"))?;
     let end = format!("/{name}");
-    let own = found.into_iter().filter(|upload| upload.url.ends_with(&end)).collect();
+    let own: Vec<_> = found.into_iter().filter(|upload| upload.url.ends_with(&end)).collect();
+    let count = own.len();
     let aborted = in_parallel(own, |upload| store.abort_upload(&upload).map(drop));
-    aborted.into_iter().collect::<io::Result<()>>().map_err(failed("abort an unfinished upload"))
+    aborted.into_iter().collect::<io::Result<()>>().map_err(failed("abort an unfinished upload"))?;
+    Ok(count)
 }
 
 fn local() -> Error {

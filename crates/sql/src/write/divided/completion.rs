@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
@@ -16,6 +18,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures_util::{StreamExt, stream};
+use lath_parquet::Error;
 use lath_writer::{AtomicFiles, SentFile, UncommittedWork, abort_unfinished};
 
 use super::part::PartFiles;
@@ -23,6 +26,9 @@ use super::sent_rows;
 use crate::error::{blocking, external};
 use crate::write::partitioned::{FilePlace, PartitionedFiles};
 use crate::write::sink::Destination;
+
+/// Milliseconds between two looks for parts of files that were not received.
+const PAUSES: [u64; 6] = [100, 300, 700, 1500, 3000, 0];
 
 /// Makes the files visible that its input has written, and returns the number of their rows. If anything fails before, all are deleted.
 #[derive(Debug)]
@@ -57,8 +63,7 @@ impl ReceivedFiles {
     fn nothing(files: &PartFiles) -> lath_parquet::Result<Self> {
         let PartFiles { work, url, name } = files;
         let (folder, wanted) = (url.clone(), name.clone());
-        // A store that does not list uploads deletes them by its own rules.
-        let rest = work.uncommitted.begin_work(move || drop(abort_unfinished(&folder, &wanted)))?;
+        let rest = work.uncommitted.begin_work(move || delete_unreceived(&folder, &wanted))?;
         let files = AtomicFiles::create_with(url, name, &work.uncommitted)?.new_names();
         Ok(Self { files: Some(files), rest: Some(rest) })
     }
@@ -82,6 +87,25 @@ impl ReceivedFiles {
     fn delete(&mut self) {
         drop(self.files.take());
         drop(self.rest.take());
+    }
+}
+
+/// Deletes the parts that workers have sent of files that are called `name`, until the store has none: requests of a worker that was killed
+/// may reach the store later than the first look. A store that does not list uploads deletes them by its own rules.
+fn delete_unreceived(folder: &str, name: &str) {
+    let mut was_empty = false;
+    for pause in PAUSES {
+        let is_empty = match abort_unfinished(folder, name) {
+            Ok(count) => count == 0,
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => return,
+            // Another process may have deleted one of them meanwhile.
+            Err(_) => false,
+        };
+        if is_empty && was_empty {
+            return;
+        }
+        was_empty = is_empty;
+        thread::sleep(Duration::from_millis(pause));
     }
 }
 
