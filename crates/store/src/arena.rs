@@ -396,8 +396,9 @@ impl WriteArena {
     /// store's writer lock, and makes no other `WriteArena` for the area.
     ///
     /// The extents passed to [`fresh`](Self::fresh), [`copy_to`](Self::copy_to), [`copy_whole`](Self::copy_whole) and
-    /// `poison` are free space: no commit that a reader holds or may yet get reaches them, and no slice of them is
-    /// alive. The generations passed to [`own`](Self::own) are later than the generations of all these commits.
+    /// `poison` are free space: no commit that a reader holds or may yet get reaches them, no snapshot of a transaction
+    /// does, and no slice of them is alive. The generations passed to [`own`](Self::own) are later than the generations of
+    /// all these commits and snapshots.
     pub(crate) unsafe fn new(arena: Arc<Arena>) -> Self {
         Self { arena }
     }
