@@ -291,6 +291,8 @@ def test_transactions_are_blocks(tmp_path: Path) -> None:
                 pass
         assert not shop.in_transaction
         assert before.to_arrow().to_pylist() == [{"item": 1, "count": 10}, {"item": 2, "count": 20}]
+        # A result keeps the database open.
+        del before
         assert shop.sql(count).to_arrow().to_pylist() == [{"rows": 1}]
         with pytest.raises(ZeroDivisionError), shop.transaction():
             shop.sql("DELETE FROM stock")

@@ -67,7 +67,7 @@ pub(crate) enum KeyedTable {
     Alter(TableAlterArgs),
     /// Drop a table of a database, with its rows
     #[command(
-        after_help = "Snapshots that were kept before still have the rows.\n\nExample:\n  lath table drop shop --table orders"
+        after_help = "Its rows cannot be read any more, also not as of a kept snapshot. A backup has them.\n\nExample:\n  lath table drop shop --table orders"
     )]
     Drop(KeyedTableArgs),
     /// Compare every file, mask, index and count with each other

@@ -87,8 +87,8 @@ impl ChangeExec {
             // The writer itself returns why it has stopped.
             Err(_) => Ok(()),
         };
-        // Without `Message::End`, the writer changes nothing.
-        drop(sender);
+        // Without `Message::End`, the writer changes nothing. While this waits, it sees that the statement is not stopped.
+        let _waits = sent.is_ok().then_some(sender);
         let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
         sent?;
         written
@@ -111,7 +111,7 @@ impl ChangeExec {
     /// Returns the query's plan for the commit that the transaction begins with. It is planned again if there were commits since, or if its
     /// rows have to come in source order.
     async fn newest_input(&self) -> Result<Arc<dyn ExecutionPlan>> {
-        if self.target.change.depends_on_order() && !is_in_order(&self.target.query, &self.input)? {
+        if self.target.depends_on_order() && !is_in_order(&self.target.query, &self.input)? {
             let (query, _) = bind(self.target.query.clone())?;
             return with_pauses(plan_in_order(&self.state, &query).await?);
         }

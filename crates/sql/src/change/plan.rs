@@ -112,7 +112,7 @@ fn plan_statement(
     let may_replace = *on_conflict != OnConflict::Refuse || matches!(statement.op, WriteOp::Insert(InsertOp::Replace));
     if may_replace && table.has_row_numbers() {
         return plan_err!(
-            "{} has no primary key, so no rows can conflict; leave out OR REPLACE, OR IGNORE and ON CONFLICT",
+            "{} has no primary key; leave out OR REPLACE, OR IGNORE and ON CONFLICT DO NOTHING",
             statement.table_name
         );
     }

@@ -24,6 +24,11 @@ pub(super) struct ChangeTarget {
 }
 
 impl ChangeTarget {
+    /// Whether the order of rows matters: of two rows with the same key, and of rows that get numbers in their order.
+    pub(super) fn depends_on_order(&self) -> bool {
+        self.change.depends_on_order() || (matches!(self.change, Change::Insert) && self.table.has_row_numbers())
+    }
+
     pub(super) fn new(table: KeyedTable, change: Change, query: LogicalPlan, commits: Commits) -> Self {
         Self { table, change, query, commits: Arc::new(commits), returned: None }
     }

@@ -14,6 +14,7 @@ use datafusion::common::{Result, exec_err, internal_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 use lath_table::{IndexInfo, Key, KeyValue, MergeWhen, Transaction, WhenMatched};
 use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use super::returning::{ChangeAnswer, ReturnedRows};
 use super::touched::KeySet;
@@ -130,7 +131,7 @@ impl<'t> Writer<'t> {
         let ignores_keys = matches!(&change, Change::InsertNew(Conflicts::All | Conflicts::Key));
         let inserted = nullable(table.schema().fields().iter());
         let shown = table.clone().with_row_column();
-        let columns = nullable(shown.schema().fields().iter());
+        let columns = nullable(shown.stored_schema().fields().iter());
         let row_numbers = match table.has_row_numbers() {
             true => Some(RowNumbers {
                 next: changes.get()?.next_number().map_err(table_error)?,
@@ -177,7 +178,7 @@ impl<'t> Writer<'t> {
                 Some(Message::Rows(batch)) if batch.num_rows() == 0 => {}
                 Some(Message::Rows(batch)) => self.apply(&batch)?,
                 Some(Message::End) => break,
-                None => return exec_err!("the statement was stopped, so nothing was changed"),
+                None => return stopped(),
             }
         }
         if let Change::DeleteWhere(predicate) = &self.change {
@@ -186,6 +187,11 @@ impl<'t> Writer<'t> {
         self.put_staged()?;
         if let Some(returned) = &mut self.returned {
             returned.replace(answer)?;
+        }
+        // Before the last look whether the statement was stopped, because it may take long.
+        self.changes.get()?.write_buffered().map_err(table_error)?;
+        if matches!(rows.try_recv(), Err(TryRecvError::Disconnected)) {
+            return stopped();
         }
         self.changes.finish()?;
         Ok(ChangeAnswer { count: self.count, rows: self.returned })
@@ -370,6 +376,10 @@ impl<'t> Writer<'t> {
     fn keys(&self, batch: &RecordBatch, from: usize) -> Result<RecordBatch> {
         columns_at(batch, from, &self.keys)
     }
+}
+
+fn stopped<T>() -> Result<T> {
+    exec_err!("the statement was stopped, so nothing was changed")
 }
 
 fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<RecordBatch> {

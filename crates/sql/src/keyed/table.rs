@@ -38,6 +38,9 @@ pub(crate) const ROW_COLUMN: &str = "_row";
 /// The metadata key of the column with the numbers of rows.
 const ROW_NUMBER: &str = "lath:row_number";
 
+/// The name of this column in statements that change rows, which no statement has.
+const SHOWN_ROW_COLUMN: &str = "\u{1f}row";
+
 /// Follows the name of a table without a primary key where its numbers of rows are a column. No name of a table ends with white space.
 pub(crate) const WITH_ROW_COLUMN: &str = " ";
 
@@ -187,6 +190,15 @@ impl KeyedTable {
         self.hidden > 0
     }
 
+    /// The columns of the table as it stores them.
+    pub(crate) fn stored_schema(&self) -> SchemaRef {
+        match (self.has_row_numbers, self.hidden) {
+            (false, _) => Arc::clone(&self.schema),
+            (true, 0) => with_first_named(&self.schema, ROW_COLUMN),
+            (true, _) => self.clone().with_row_column().stored_schema(),
+        }
+    }
+
     /// Whether the table has no primary key.
     pub(crate) fn has_row_numbers(&self) -> bool {
         self.has_row_numbers
@@ -197,7 +209,7 @@ impl KeyedTable {
         if self.hidden == 0 {
             return self;
         }
-        let row = row_column().with_metadata(HashMap::new());
+        let row = row_column().with_metadata(HashMap::new()).with_name(SHOWN_ROW_COLUMN);
         let fields = std::iter::once(Arc::new(row)).chain(self.schema.fields().iter().cloned());
         let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata().clone());
         let constraints = Constraints::new_unverified(vec![Constraint::PrimaryKey(vec![0])]);
@@ -235,7 +247,11 @@ impl KeyedTable {
     /// Returns an error if the commit has other columns.
     pub(crate) fn check_columns(&self, snapshot: &Snapshot) -> Result<()> {
         let schema = plain_schema(snapshot.schema());
-        let schema = if self.hidden > 0 { without_first(&schema) } else { schema };
+        let schema = match (self.has_row_numbers, self.hidden) {
+            (false, _) => schema,
+            (true, 0) => with_first_named(&schema, SHOWN_ROW_COLUMN),
+            (true, _) => without_first(&schema),
+        };
         if self.contents != Contents::Rows || schema == self.schema {
             return Ok(());
         }
@@ -298,6 +314,14 @@ impl KeyedTable {
 fn default_texts(schema: &Schema) -> Vec<(String, String)> {
     let text = |field: &Arc<Field>| Some((field.name().clone(), field.metadata().get(COLUMN_DEFAULT)?.clone()));
     schema.fields().iter().filter_map(text).collect()
+}
+
+fn with_first_named(schema: &SchemaRef, name: &str) -> SchemaRef {
+    let mut fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
+    if let Some(first) = fields.first_mut() {
+        first.set_name(name);
+    }
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 fn without_first(schema: &SchemaRef) -> SchemaRef {

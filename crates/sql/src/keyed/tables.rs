@@ -113,10 +113,12 @@ impl SessionTables {
 
     /// The statement that created a view of the database.
     pub(crate) fn view_text(&self, name: &str) -> Result<Option<String>> {
-        match &self.database {
-            Some(database) => database.view(name).map_err(table_error),
-            None => Ok(None),
-        }
+        let text = match (self.transaction.view(), &self.database) {
+            (Some(view), _) => view.snapshot.view(name),
+            (None, Some(database)) => database.view(name),
+            (None, None) => Ok(None),
+        };
+        text.map_err(table_error)
     }
 
     /// Returns an error for a view that reads itself, directly or through other views.
@@ -220,7 +222,11 @@ impl SessionTables {
     /// The database's table with this name, and the database.
     fn in_database(&self, name: &str) -> Result<Option<(Table, &Database)>> {
         let Some(database) = &self.database else { return Ok(None) };
-        match database.table(name) {
+        let found = match self.transaction.view() {
+            Some(view) => view.snapshot.handle(name),
+            None => database.table(name),
+        };
+        match found {
             Ok(table) => Ok(Some((table, database))),
             Err(Error::NoSuchTable { .. }) => Ok(None),
             Err(error) => Err(table_error(error)),
@@ -240,7 +246,12 @@ impl SchemaProvider for SessionTables {
     fn table_names(&self) -> Vec<String> {
         let in_database = self.database_names().unwrap_or_default();
         let others = self.others.table_names();
-        let views = self.database.as_ref().and_then(|database| database.view_names().ok()).unwrap_or_default();
+        let views = match (self.transaction.view(), &self.database) {
+            (Some(view), _) => view.snapshot.view_names(),
+            (None, Some(database)) => database.view_names(),
+            (None, None) => Ok(Vec::new()),
+        };
+        let views = views.unwrap_or_default();
         // A table of the session shadows a view of the same name.
         let views = views.into_iter().filter(|view| !others.contains(view)).collect::<Vec<_>>();
         others.into_iter().chain(in_database).chain(views).collect()

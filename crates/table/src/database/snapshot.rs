@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::open_tables::{OpenTables, list_names};
+use super::view_text::{view_names, view_text};
 use crate::error::{Error, Result};
 use crate::read::Snapshot;
 use crate::records::snapshot_named;
@@ -65,6 +66,31 @@ impl DatabaseSnapshot {
         let pinned = Commit::find(&engine, Arc::clone(&self.snapshot))?;
         let pinned = pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })?;
         Ok(Snapshot::new(engine, pinned))
+    }
+
+    /// The handle of a table that this has under a name. It reads and changes the table's newest commit; a table that was dropped since cannot
+    /// be changed.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable).
+    pub fn handle(&self, name: &str) -> Result<Table> {
+        self.tables.open_table(&self.snapshot, name)
+    }
+
+    /// The names of the views, in ascending order.
+    ///
+    /// # Errors
+    /// [`Error::Store`](crate::Error::Store), [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn view_names(&self) -> Result<Vec<String>> {
+        view_names(&self.snapshot)
+    }
+
+    /// The SQL text of the view with this name; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Store`](crate::Error::Store), [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn view(&self, name: &str) -> Result<Option<String>> {
+        view_text(&self.snapshot, name)
     }
 
     /// The names of the snapshots that were kept by name when this commit was made.

@@ -3,7 +3,7 @@
 use lath_store::Durability;
 
 use super::open_tables::find_number;
-use super::view_text::view_text;
+use super::view_text::{view_names, view_text};
 use super::{Database, check_name};
 use crate::error::{Error, Result};
 use crate::records::VIEWS;
@@ -14,12 +14,7 @@ impl Database {
     /// # Errors
     /// [`Error::Store`], [`Error::Corrupt`].
     pub fn view_names(&self) -> Result<Vec<String>> {
-        let snapshot = self.store().snapshot()?;
-        let Some(views) = snapshot.tree(VIEWS)? else { return Ok(Vec::new()) };
-        let name = |entry: lath_store::Result<lath_store::Entry<'_>>| {
-            String::from_utf8(entry?.0).map_err(|_| Error::corrupt("the name of a view is not UTF-8"))
-        };
-        views.iter().map(name).collect()
+        view_names(&self.store().snapshot()?)
     }
 
     /// The SQL text of the view with this name; `None` if there is none.

@@ -310,6 +310,14 @@ impl Transaction {
         self.scan().count()
     }
 
+    /// Writes rows that are buffered, which reading and committing do, too.
+    ///
+    /// # Errors
+    /// As [`upsert`](Self::upsert), for rows that were put before.
+    pub fn write_buffered(&mut self) -> Result<()> {
+        self.changing.view().map(drop)
+    }
+
     /// The number after the greatest key that rows have or had lately, for a table whose key is a column of 64-bit integers: no row has it
     /// or a greater one. 1 for a table without rows.
     ///

@@ -4,32 +4,23 @@
 //! table's own name as its alias.
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, plan_err};
+use datafusion::common::Result;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, FromTable, Ident, Merge, MergeAction, ObjectName, ObjectNamePart,
-    Statement as SqlStatement, TableAlias, TableFactor,
+    FromTable, Ident, Merge, MergeAction, ObjectName, ObjectNamePart, Statement as SqlStatement, TableAlias,
+    TableFactor,
 };
 
 use crate::dialect::normal;
-use crate::keyed::{KeyedTable, ROW_COLUMN, SessionTables, WITH_ROW_COLUMN};
+use crate::keyed::{KeyedTable, SessionTables, WITH_ROW_COLUMN};
 use crate::statement::explained;
 
 /// Renames the target of an UPDATE, a DELETE or a MERGE, if it is a table without a primary key.
 pub(crate) fn adapt_row_target(statement: &mut Statement, tables: &SessionTables) -> Result<()> {
     let Statement::Statement(inner) = explained(statement) else { return Ok(()) };
     match inner.as_mut() {
-        SqlStatement::Update(update) => {
-            let has_row_numbers = rename(&mut update.table.relation, tables)?.is_some();
-            let is_row_column = |assignment: &Assignment| match &assignment.target {
-                AssignmentTarget::ColumnName(name) => last(name).is_some_and(|ident| normal(ident) == ROW_COLUMN),
-                AssignmentTarget::Tuple(_) => false,
-            };
-            if has_row_numbers && update.assignments.iter().any(is_row_column) {
-                return plan_err!("column {ROW_COLUMN} cannot be changed; it has the numbers of rows");
-            }
-        }
+        SqlStatement::Update(update) => drop(rename(&mut update.table.relation, tables)?),
         SqlStatement::Delete(delete) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &mut delete.from;
             if let Some(target) = from.first_mut() {
@@ -68,8 +59,4 @@ fn name_inserted_columns(merge: &mut Merge, table: &KeyedTable) {
             insert.columns = schema.fields().iter().map(|field| column(field.name())).collect();
         }
     }
-}
-
-fn last(name: &ObjectName) -> Option<&Ident> {
-    name.0.last().and_then(ObjectNamePart::as_ident)
 }
