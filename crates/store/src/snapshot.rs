@@ -18,7 +18,7 @@ use crate::tree::Tree;
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) root: Root,
-    /// Of a transaction: the view that holds its nodes.
+    /// The view that holds the nodes of a transaction.
     view: Option<Arc<OpenView>>,
     /// Whether this reads the trees of the view.
     is_view: bool,

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::{DFSchemaRef, Result, internal_datafusion_err, internal_err};
-use datafusion::execution::SessionState;
+use datafusion::common::{DFSchemaRef, Result, internal_err};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore};
 use datafusion::physical_plan::ExecutionPlan;
@@ -103,9 +102,7 @@ impl ExtensionPlanner for ChangePlanner {
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(rows) = node.as_any().downcast_ref::<ChangedRows>() else { return Ok(None) };
         let [input] = inputs else { return internal_err!("a change has one input") };
-        let state = session.as_any().downcast_ref::<SessionState>();
-        let state = state.ok_or_else(|| internal_datafusion_err!("a session without state"))?.clone();
         let target = ChangeTarget::clone(&rows.target);
-        Ok(Some(Arc::new(ChangeExec::new(Arc::clone(input), target, state))))
+        Ok(Some(Arc::new(ChangeExec::new(Arc::clone(input), target, session)?)))
     }
 }

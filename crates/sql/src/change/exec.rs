@@ -51,14 +51,16 @@ pub(crate) fn is_change(plan: &Arc<dyn ExecutionPlan>) -> bool {
 }
 
 impl ChangeExec {
-    pub(super) fn new(input: Arc<dyn ExecutionPlan>, target: ChangeTarget, state: SessionState) -> Self {
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, target: ChangeTarget, session: &dyn Session) -> Result<Self> {
+        let state = session.as_any().downcast_ref::<SessionState>();
+        let state = state.ok_or_else(|| internal_datafusion_err!("a session without state"))?.clone();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(returned_schema(&target)),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
         );
-        Self { input, target, state, properties: Arc::new(properties) }
+        Ok(Self { input, target, state, properties: Arc::new(properties) })
     }
 
     /// Makes the change and returns the number of rows, or the rows.
@@ -210,9 +212,7 @@ impl ChangeTarget {
         input: Arc<dyn ExecutionPlan>,
         _: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let state = session.as_any().downcast_ref::<SessionState>();
-        let state = state.ok_or_else(|| internal_datafusion_err!("a session without state"))?.clone();
-        Ok(Arc::new(ChangeExec::new(input, self.clone(), state)))
+        Ok(Arc::new(ChangeExec::new(input, self.clone(), session)?))
     }
 }
 

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 use futures_util::FutureExt;
-use lath_table::{Database, Error, Table};
+use lath_table::{Database, DatabaseSnapshot, Error, Table};
 
 use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
@@ -113,12 +113,8 @@ impl SessionTables {
 
     /// The statement that created a view of the database.
     pub(crate) fn view_text(&self, name: &str) -> Result<Option<String>> {
-        let text = match (self.transaction.view(), &self.database) {
-            (Some(view), _) => view.snapshot.view(name),
-            (None, Some(database)) => database.view(name),
-            (None, None) => Ok(None),
-        };
-        text.map_err(table_error)
+        let Some(commit) = self.commit()? else { return Ok(None) };
+        commit.view(name).map_err(table_error)
     }
 
     /// Returns an error for a view that reads itself, directly or through other views.
@@ -209,24 +205,24 @@ impl SessionTables {
         found.map(keyed).transpose()
     }
 
-    /// The names of the database's tables, in the commit that an open transaction reads.
+    /// The names of the database's tables.
     fn database_names(&self) -> Result<Vec<String>> {
-        let names = match (self.transaction.view(), &self.database) {
-            (Some(view), _) => view.snapshot.table_names(),
-            (None, Some(database)) => database.table_names(),
-            (None, None) => Ok(Vec::new()),
-        };
-        names.map_err(table_error)
+        let Some(commit) = self.commit()? else { return Ok(Vec::new()) };
+        commit.table_names().map_err(table_error)
+    }
+
+    /// The commit in which names are looked up: what an open transaction reads, or the database's last one.
+    fn commit(&self) -> Result<Option<DatabaseSnapshot>> {
+        if let Some(view) = self.transaction.view() {
+            return Ok(Some(view.snapshot));
+        }
+        self.database.as_ref().map(Database::snapshot).transpose().map_err(table_error)
     }
 
     /// The database's table with this name, and the database.
     fn in_database(&self, name: &str) -> Result<Option<(Table, &Database)>> {
-        let Some(database) = &self.database else { return Ok(None) };
-        let found = match self.transaction.view() {
-            Some(view) => view.snapshot.handle(name),
-            None => database.table(name),
-        };
-        match found {
+        let (Some(database), Some(commit)) = (&self.database, self.commit()?) else { return Ok(None) };
+        match commit.handle(name) {
             Ok(table) => Ok(Some((table, database))),
             Err(Error::NoSuchTable { .. }) => Ok(None),
             Err(error) => Err(table_error(error)),
@@ -246,12 +242,8 @@ impl SchemaProvider for SessionTables {
     fn table_names(&self) -> Vec<String> {
         let in_database = self.database_names().unwrap_or_default();
         let others = self.others.table_names();
-        let views = match (self.transaction.view(), &self.database) {
-            (Some(view), _) => view.snapshot.view_names(),
-            (None, Some(database)) => database.view_names(),
-            (None, None) => Ok(Vec::new()),
-        };
-        let views = views.unwrap_or_default();
+        let commit = self.commit().ok().flatten();
+        let views = commit.and_then(|commit| commit.view_names().ok()).unwrap_or_default();
         // A table of the session shadows a view of the same name.
         let views = views.into_iter().filter(|view| !others.contains(view)).collect::<Vec<_>>();
         others.into_iter().chain(in_database).chain(views).collect()

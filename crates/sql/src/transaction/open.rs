@@ -71,7 +71,7 @@ impl CurrentTransaction {
         self.open().map(|open| lock(&open.view).clone())
     }
 
-    /// Opens a transaction, unless nobody waits for it any more. Waits this long for another one of the database to end.
+    /// Opens a transaction, unless the statement was stopped meanwhile. Waits this long for another transaction of the database to end.
     pub(super) fn begin(
         &self,
         database: &Database,

@@ -17,7 +17,7 @@ use crate::view::Commit;
 pub struct DatabaseSnapshot {
     tables: Arc<OpenTables>,
     snapshot: Arc<lath_store::Snapshot>,
-    /// Of a transaction: the tables that it has changed, by their names.
+    /// The tables that a transaction has changed, by their names; none in a commit.
     changed: Arc<BTreeMap<String, Arc<Commit>>>,
 }
 
