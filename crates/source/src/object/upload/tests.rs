@@ -1,5 +1,7 @@
 mod named;
 
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::stream::BoxStream;
@@ -13,10 +15,19 @@ use super::*;
 use crate::StoreOptions;
 use crate::object::runtime::RequestThreads;
 
+/// Objects in memory, and the parts of those that processes send. (`InMemory` panics, or loses parts, unless parts
+/// arrive in order.)
+#[derive(Debug, Default)]
+struct Objects {
+    objects: InMemory,
+    ids: AtomicUsize,
+    sent: Mutex<HashMap<String, BTreeMap<usize, PutPayload>>>,
+}
+
 /// A store in memory whose answers are lost as `fault` says.
 #[derive(Debug)]
 struct Faulty {
-    store: Arc<InMemory>,
+    store: Arc<Objects>,
     fault: Fault,
     aborted: Arc<AtomicUsize>,
     puts: AtomicUsize,
@@ -78,33 +89,33 @@ impl ObjectStore for Faulty {
         if matches!(self.fault, Fault::Conflict(count) if self.puts.fetch_add(1, Ordering::Relaxed) < count) {
             return Err(Error::AlreadyExists { path: path.to_string(), source: "a conflict".into() });
         }
-        let put = self.store.put_opts(path, payload, options).await?;
+        let put = self.store.objects.put_opts(path, payload, options).await?;
         if self.fault == Fault::AfterWriting { Err(lost()) } else { Ok(put) }
     }
 
     async fn put_multipart_opts(&self, path: &Path, options: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
-        let parts = self.store.put_multipart_opts(path, options).await?;
+        let parts = self.store.objects.put_multipart_opts(path, options).await?;
         Ok(Box::new(FaultyParts { parts, fault: self.fault, count: 0, aborted: Arc::clone(&self.aborted) }))
     }
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        self.store.get_opts(path, options).await
+        self.store.objects.get_opts(path, options).await
     }
 
     fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.store.delete_stream(paths)
+        self.store.objects.delete_stream(paths)
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list(prefix)
+        self.store.objects.list(prefix)
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.store.list_with_delimiter(prefix).await
+        self.store.objects.list_with_delimiter(prefix).await
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.store.copy_opts(from, to, options).await
+        self.store.objects.copy_opts(from, to, options).await
     }
 }
 
@@ -121,7 +132,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn new(store: &Arc<InMemory>, fault: Fault) -> Self {
+    fn new(store: &Arc<Objects>, fault: Fault) -> Self {
         let aborted = Arc::new(AtomicUsize::new(0));
         let store =
             Faulty { store: Arc::clone(store), fault, aborted: Arc::clone(&aborted), puts: AtomicUsize::new(0) };

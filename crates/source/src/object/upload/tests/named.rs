@@ -1,37 +1,49 @@
 //! Objects that one process sends and another makes visible.
 
-use object_store::MultipartId;
 use object_store::multipart::{MultipartStore, PartId};
+use object_store::{MultipartId, ObjectStoreExt};
 
 use super::*;
 use crate::SentObject;
 
 #[async_trait::async_trait]
 impl MultipartStore for Faulty {
-    async fn create_multipart(&self, path: &Path) -> Result<MultipartId> {
-        self.store.create_multipart(path).await
+    async fn create_multipart(&self, _: &Path) -> Result<MultipartId> {
+        let mut sent = self.store.sent.lock().unwrap();
+        let id = self.store.ids.fetch_add(1, Ordering::Relaxed).to_string();
+        sent.insert(id.clone(), BTreeMap::new());
+        Ok(id)
     }
 
     async fn put_part(&self, path: &Path, id: &MultipartId, index: usize, payload: PutPayload) -> Result<PartId> {
         if self.fault == Fault::Part && index == 1 {
-            Err(lost())
-        } else {
-            self.store.put_part(path, id, index, payload).await
+            return Err(lost());
         }
+        let mut sent = self.store.sent.lock().unwrap();
+        sent.get_mut(id).ok_or_else(|| not_found(path))?.insert(index, payload);
+        Ok(PartId { content_id: index.to_string() })
     }
 
     async fn complete_multipart(&self, path: &Path, id: &MultipartId, parts: Vec<PartId>) -> Result<PutResult> {
         if self.fault == Fault::BeforeWriting {
             return Err(lost());
         }
-        let completed = self.store.complete_multipart(path, id, parts).await?;
+        let sent = self.store.sent.lock().unwrap().remove(id).ok_or_else(|| not_found(path))?;
+        assert!(
+            parts.iter().map(|part| &part.content_id).eq(sent.keys().map(usize::to_string).collect::<Vec<_>>().iter())
+        );
+        let completed = self.store.objects.put(path, sent.into_values().flatten().collect()).await?;
         if self.fault == Fault::AfterWriting { Err(lost()) } else { Ok(completed) }
     }
 
     async fn abort_multipart(&self, path: &Path, id: &MultipartId) -> Result<()> {
         self.aborted.fetch_add(1, Ordering::Relaxed);
-        self.store.abort_multipart(path, id).await
+        self.store.sent.lock().unwrap().remove(id).map(|_| ()).ok_or_else(|| not_found(path))
     }
+}
+
+fn not_found(path: &Path) -> Error {
+    Error::NotFound { path: path.to_string(), source: "no such upload".into() }
 }
 
 impl Bucket {
