@@ -1,11 +1,13 @@
 """Measures queries on workers: two workers of one thread each against one process of two threads, what workers cost a small query, files
-behind a slow server, and the same queries by Ballista; prints a record in Markdown.
+behind a slow server, and the same queries by Ballista and by
+datafusion-distributed over DataFusion's own reader; prints a record in Markdown.
 
     cluster.py LATH FOLDER [--quick] [--scale=N]
 
 LATH is the command, and FOLDER is where the tables of TPC-H are, or are made: at scale 10, 1 with --quick, or N. Everything runs on this machine.
 The systems take turns. The time of Lath is that of a whole process for each query; the time of Ballista begins when its session is connected. The
 answers of all systems are compared, numbers to nine digits. Ballista is left out if it cannot be loaded: its wheels need glibc 2.39.
+datafusion-distributed is left out if it is not built.
 """
 
 import contextlib
@@ -33,6 +35,7 @@ TABLES = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "regio
 NUMBERS = "orderkey partkey suppkey linenumber quantity extendedprice discount tax"
 DATES = "shipdate commitdate receiptdate"
 TEXTS = "returnflag linestatus shipinstruct shipmode comment"
+DISTRIBUTED = pathlib.Path(__file__).parents[2] / "distributed/target/release/distributed-peer"
 QUERIES = pathlib.Path(__file__).parents[4] / "crates/sql/tests/tpch"
 FILES = 200
 LATENCY = 0.02
@@ -207,20 +210,52 @@ def ask_ballista(session, sql):
     return seconds, [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
+@contextlib.contextmanager
+def distributed_workers():
+    """The addresses of two workers of datafusion-distributed, or None where it is not built."""
+    if not DISTRIBUTED.exists():
+        yield None
+        return
+    processes = [subprocess.Popen([DISTRIBUTED, "worker"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(2)]
+    try:
+        yield ",".join(process.stdout.readline().strip() for process in processes)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def ask_distributed(folder, addresses, sql):
+    """Seconds and rows of datafusion-distributed, with its filters in the reader or not, whichever is faster."""
+    answers = []
+    for pushdown in ["false", "true"]:
+        process = subprocess.run([DISTRIBUTED, "ask", folder, addresses, "2", pushdown, sql], capture_output=True, text=True)
+        if process.returncode != 0:
+            raise RuntimeError(process.stderr.strip().splitlines()[-1])
+        answers.append((float(process.stderr.strip().splitlines()[-1]), list(csv.reader(io.StringIO(process.stdout)))[1:]))
+    return min(answers, key=lambda answer: answer[0])
+
+
 def question(path, scale):
     """A query as it is for a scale: Q11 asks for a share of all that shrinks with it."""
     return path.read_text().replace("0.0001", f"{0.0001 / float(scale):.10f}")
 
 
 def tpch(lath, folder, views, tables, scale):
-    print("## TPC-H\n\nOne process of two threads, two workers of one thread, and Ballista with an executor of two tasks.\n")
-    print("| query | one process | two workers | one process / workers | Ballista | Ballista / workers |\n| --- | --- | --- | --- | --- | --- |", flush=True)
-    totals, ratios, ahead = {}, [], []
-    with workers(lath, 2, str(folder)) as addresses, ballista_session(tables) as (session, what):
+    print("## TPC-H\n\nOne process of two threads, two workers of one thread, and peers: Ballista with an executor of two tasks, and two workers of")
+    print("datafusion-distributed of one thread, over DataFusion's own reader, with filters in the reader or not, whichever is faster.\n")
+    print("| query | one process | two workers | one process / workers | Ballista | Ballista / workers | datafusion-distributed | it / workers |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    totals, ratios = {}, {"one": [], "ballista": [], "distributed": []}
+    with workers(lath, 2, str(folder)) as addresses, ballista_session(tables) as (session, what), distributed_workers() as distributed:
+        peers = {}
+        if session is not None:
+            peers["ballista"] = lambda sql: ask_ballista(session, sql)
+        if distributed is not None:
+            peers["distributed"] = lambda sql: ask_distributed(folder, distributed, sql)
         for path in sorted(QUERIES.glob("q*.sql")):
             sql = question(path, scale)
-            figures = {"one": [], "workers": [], "ballista": []}
-            problem = None
+            figures, problems = {"one": [], "workers": [], "ballista": [], "distributed": []}, {}
             for _ in range(ROUNDS):
                 seconds, expected = run(lath, views + sql, "--threads", "2")
                 figures["one"].append(seconds)
@@ -228,25 +263,31 @@ def tpch(lath, folder, views, tables, scale):
                 figures["workers"].append(seconds)
                 if rows_of(rows) != rows_of(expected):
                     sys.exit(f"{path.name}: workers answer otherwise than one process")
-                if session is not None and problem is None:
+                for name, ask in peers.items():
+                    if name in problems:
+                        continue
                     try:
-                        seconds, rows = ask_ballista(session, sql)
-                        figures["ballista"].append(seconds)
+                        seconds, rows = ask(sql)
+                        figures[name].append(seconds)
                         if rows_of(rows) != rows_of(expected):
-                            problem = "other rows"
+                            problems[name] = "other rows"
                     except Exception as error:
-                        problem = str(error).splitlines()[0][:60]
+                        problems[name] = str(error).splitlines()[0][:60]
             median = {name: statistics.median(seconds) for name, seconds in figures.items() if seconds}
             for name, seconds in median.items():
                 totals[name] = totals.get(name, 0) + seconds
-            ratios.append(median["one"] / median["workers"])
-            if "ballista" in median and problem is None:
-                ahead.append(median["ballista"] / median["workers"])
-            peer = f"{median['ballista']:.2f} s | {median['ballista'] / median['workers']:.2f}" if "ballista" in median and problem is None else f"{problem or '–'} |"
-            print(f"| {path.stem} | {median['one']:.2f} s | {median['workers']:.2f} s | {ratios[-1]:.2f} | {peer} |", flush=True)
-    print(f"| sum | {totals['one']:.2f} s | {totals['workers']:.2f} s | {totals['one'] / totals['workers']:.2f} | {totals.get('ballista', 0):.2f} s | |")
-    geometric = lambda values: math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
-    print(f"\nGeometric means: one process / workers {geometric(ratios):.2f}; Ballista / workers {geometric(ahead):.2f} over {len(ahead)} queries ({what}).\n", flush=True)
+            cells = [f"{median['one']:.2f} s", f"{median['workers']:.2f} s"]
+            for name, found in ratios.items():
+                ratio = median[name] / median["workers"] if name in median and name not in problems else None
+                if ratio:
+                    found.append(ratio)
+                if name != "one":
+                    cells.append(f"{median[name]:.2f} s" if ratio else problems.get(name, "–"))
+                cells.append(f"{ratio:.2f}" if ratio else "")
+            print(f"| {path.stem} | {' | '.join(cells)} |", flush=True)
+    print(f"| sum | {totals['one']:.2f} s | {totals['workers']:.2f} s | {totals['one'] / totals['workers']:.2f} | {totals.get('ballista', 0):.2f} s | | {totals.get('distributed', 0):.2f} s | |")
+    geometric = lambda values: f"{math.exp(statistics.fmean(map(math.log, values))):.2f} over {len(values)} queries" if values else "not run"
+    print(f"\nGeometric means: one process / workers {geometric(ratios['one'])}; Ballista / workers {geometric(ratios['ballista'])} ({what}); datafusion-distributed / workers {geometric(ratios['distributed'])}.\n", flush=True)
 
 
 def small(lath, folder, views):
