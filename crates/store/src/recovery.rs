@@ -218,9 +218,15 @@ fn make(write_arena: &mut WriteArena) -> Result<()> {
 fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> Result<Box<State>> {
     let arena = &Arc::clone(write_arena.shared());
     let root = header.root;
-    let named = root.named(arena)?;
-    let named: Vec<NamedSnapshot> =
-        named.into_iter().map(|(_, root)| NamedSnapshot { root, created: root.generation, dropped: None }).collect();
+    let mut roots: Vec<Root> = root.named(arena)?.into_iter().map(|(_, root)| root).collect();
+    roots.sort_unstable_by_key(|root| root.generation);
+    let named = roots.chunk_by(|a, b| a.generation == b.generation).map(|same| NamedSnapshot {
+        root: same[0],
+        names: same.len(),
+        created: same[0].generation,
+        dropped: None,
+    });
+    let named: Vec<NamedSnapshot> = named.collect();
     // Readers of other processes may hold commits of a writer that has ended.
     readers.take_over()?;
     let mut held = Vec::new();

@@ -80,6 +80,11 @@ impl Root {
         Ok(snapshots)
     }
 
+    /// The root that a named snapshot holds.
+    pub(crate) fn named_root(&self, arena: &Arena, name: &str) -> Result<Option<Self>> {
+        find::get(arena, self.snapshots, name.as_bytes())?.map(Self::from_snapshot).transpose()
+    }
+
     /// The value under which a named snapshot of this root is stored.
     pub(crate) fn to_snapshot(self) -> [u8; 24] {
         let mut bytes = [0; 24];

@@ -82,13 +82,19 @@ impl Snapshot {
     /// # Errors
     /// The same as [`tree`](Self::tree).
     pub fn snapshot(&self, name: &str) -> Result<Option<Self>> {
-        let named = self.root.named(&self.engine.arena)?;
-        let root = named.into_iter().find(|(other, _)| other == name);
+        let root = self.root.named_root(&self.engine.arena, name)?;
         // The pin of this commit keeps its named snapshots, too.
-        Ok(root.map(|(_, root)| {
+        Ok(root.map(|root| {
             let (engine, pin) = (Arc::clone(&self.engine), Arc::clone(&self.pin));
             Self { view: self.view.clone(), ..Self::new(engine, pin, root) }
         }))
+    }
+
+    /// Returns the commit before the transaction whose changes this has; a snapshot of a commit returns itself.
+    #[must_use]
+    pub fn committed(&self) -> Self {
+        let (engine, pin) = (Arc::clone(&self.engine), Arc::clone(&self.pin));
+        Self { view: self.view.clone(), ..Self::new(engine, pin, self.root) }
     }
 
     /// Returns the number of the commit, or of the commit before the transaction. Commits are counted from 1; 0 is the store as it was

@@ -6,10 +6,11 @@ use std::sync::PoisonError;
 use crate::arena::FIRST_LEN;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::extent::{Extent, UNIT};
-use crate::node::{Kind, value};
+use crate::extent::{Extent, Generation, UNIT};
+use crate::node::{Kind, Word, value};
 use crate::records::{Header, VERSION};
 use crate::root::Root;
+use crate::trie::walk::walk;
 use crate::trie::{Writer, len_with_reserve};
 use crate::writer::{NamedSnapshot, PublishedCommit, State, sorted, walk_root};
 
@@ -141,21 +142,27 @@ impl Engine {
     /// contain them.
     fn seal(&self, root: &Root, durable: &Root) -> Result<PieceSet> {
         let mut sealed = PieceSet::default();
-        let mut seal_young = |node: Extent| {
-            let is_young = self.arena.birth(node.start)? > durable.generation;
+        let mut seal_after = |generation: Generation, node: Extent| {
+            let is_young = self.arena.birth(node.start)? > generation;
             if is_young {
                 self.arena.seal(node.start)?;
                 sealed.add(node);
             }
             Ok(is_young)
         };
-        let since = durable.generation + 1;
-        walk_root(&self.arena, root, since, &mut seal_young)?;
-        for (_, named) in root.named(&self.arena)? {
-            if named.generation > durable.generation {
-                walk_root(&self.arena, &named, since, &mut seal_young)?;
-            }
+        let mut roots: Vec<Root> = root.named(&self.arena)?.into_iter().map(|(_, named)| named).collect();
+        roots.push(Root { snapshots: Word::NONE, ..*root });
+        roots.sort_unstable_by_key(|root| root.generation);
+        // Nodes that are older than the commit before are part of that commit, too.
+        let mut before = durable.generation;
+        for root in roots.iter().filter(|root| root.generation > durable.generation) {
+            walk_root(&self.arena, root, before + 1, &mut |node| seal_after(before, node))?;
+            before = root.generation;
         }
+        // Named snapshots have none.
+        walk(&self.arena, root.snapshots, durable.generation + 1, &mut |reference, _| {
+            seal_after(durable.generation, self.arena.extent(reference)?)
+        })?;
         Ok(sealed)
     }
 

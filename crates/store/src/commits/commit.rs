@@ -2,14 +2,14 @@
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::extent::UNIT;
+use crate::extent::{Generation, UNIT};
 use crate::log::Position;
 use crate::node::Word;
 use crate::options::Durability;
 use crate::records::Operations;
 use crate::root::Root;
 use crate::trie::Mode;
-use crate::writer::{NamedSnapshot, PublishedCommit, State, write_record};
+use crate::writer::{NamedChange, NamedSnapshot, PublishedCommit, State, write_record};
 
 /// A tree that a transaction uses.
 #[derive(Debug, Clone)]
@@ -43,6 +43,7 @@ impl Engine {
         state: &mut State,
         trees: &[OpenTree],
         snapshots: Word,
+        named: &[NamedChange],
         operations: &Operations,
         durability: Durability,
     ) -> Result<UnfinishedCommit> {
@@ -63,7 +64,7 @@ impl Engine {
         }
         // From here on nothing fails: the commit exists.
         let has_removed = !state.writer.removed_subtrees.is_empty();
-        self.make_newest(state, root, record);
+        self.make_newest(state, root, record, named);
         if self.is_checkpoint_due(state) {
             self.is_due.raise();
         }
@@ -80,25 +81,26 @@ impl Engine {
         state: &mut State,
         trees: &[OpenTree],
         snapshots: Word,
+        named: &[NamedChange],
         sequence: u64,
     ) -> Result<()> {
         let (root, record) = new_root(state, trees, snapshots, sequence)?;
-        self.make_newest(state, root, record);
+        self.make_newest(state, root, record, named);
         Ok(())
     }
 
-    pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64) {
-        let snapshots_differ = root.snapshots != state.root.snapshots;
+    pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64, named: &[NamedChange]) {
         (state.root, state.record) = (root, record);
         let value = PublishedCommit::table_value(record, root.sequence);
         state.published.push(PublishedCommit { value, root });
         self.readers.publish(value, state.writer.space.end() * UNIT);
-        let mut updated = Ok(());
-        if snapshots_differ {
-            updated = update_named(state);
-        }
+        update_named(&mut state.named, named, root.generation);
+        debug_assert!(
+            named.is_empty() || state.named.len() > 64 || is_as_named(state),
+            "the list of named snapshots differs from their tree"
+        );
         // The commit exists. If damage keeps space from being freed, nothing more is written.
-        if updated.and_then(|()| state.reclaim(&self.readers)).is_err() {
+        if state.reclaim(&self.readers).is_err() {
             self.poison();
         }
     }
@@ -149,21 +151,32 @@ fn new_root(state: &mut State, trees: &[OpenTree], snapshots: Word, sequence: u6
     Ok((root, record))
 }
 
-/// Updates the list of named snapshots from the newest commit.
-fn update_named(state: &mut State) -> Result<()> {
-    let newest = state.root.generation;
-    let named = state.root.named(state.writer.shared())?;
-    let is_named = |generation| named.iter().any(|(_, root)| root.generation == generation);
-    for old in &mut state.named {
-        if old.dropped.is_none() && !is_named(old.root.generation) {
-            old.dropped = Some(newest);
+/// Updates the list of named snapshots by the changes of the newest commit, whose generation is `newest`.
+fn update_named(all: &mut Vec<NamedSnapshot>, changes: &[NamedChange], newest: Generation) {
+    for change in changes {
+        match *change {
+            // Most often the newest.
+            NamedChange::Kept(root) => match all.iter_mut().rev().find(|old| old.is_kept(root.generation)) {
+                Some(known) => known.names += 1,
+                None => all.push(NamedSnapshot { root, names: 1, created: newest, dropped: None }),
+            },
+            NamedChange::Dropped(generation) => {
+                if let Some(known) = all.iter_mut().find(|old| old.is_kept(generation)) {
+                    known.names -= 1;
+                    known.dropped = (known.names == 0).then_some(newest);
+                }
+            }
         }
     }
-    for (_, root) in &named {
-        let is_known = |old: &NamedSnapshot| old.dropped.is_none() && old.root.generation == root.generation;
-        if !state.named.iter().any(is_known) {
-            state.named.push(NamedSnapshot { root: *root, created: newest, dropped: None });
-        }
-    }
-    Ok(())
+}
+
+/// Whether the list of named snapshots is as the newest commit has them.
+fn is_as_named(state: &State) -> bool {
+    let Ok(named) = state.root.named(state.writer.shared()) else { return true };
+    let mut expected: Vec<Generation> = named.iter().map(|(_, root)| root.generation).collect();
+    let kept = state.named.iter().filter(|old| old.dropped.is_none());
+    let mut kept: Vec<Generation> = kept.flat_map(|old| vec![old.root.generation; old.names]).collect();
+    expected.sort_unstable();
+    kept.sort_unstable();
+    kept == expected
 }

@@ -283,7 +283,7 @@ impl Engine {
                 known.root = *now;
             }
         }
-        self.make_newest(state, root, new_record);
+        self.make_newest(state, root, new_record, &[]);
         Ok(Step { moved, is_full })
     }
 

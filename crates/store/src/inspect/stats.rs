@@ -1,7 +1,10 @@
 //! Space usage of a store, and the holders that keep space from becoming free.
 
+use std::collections::{BTreeMap, HashMap};
+
 use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
+use crate::root::Root;
 use crate::store::Store;
 use crate::writer::State;
 
@@ -80,18 +83,16 @@ impl Store {
         let readers = older.filter(|published| pinned.contains(&published.value));
         let oldest_reader = readers.map(|published| published.root.sequence).min();
         let names = state.root.named(&self.engine.arena)?;
-        let mut held: Vec<(Generation, HeldSpace)> = Vec::new();
+        let names: HashMap<Generation, &(String, Root)> =
+            names.iter().rev().map(|named| (named.1.generation, named)).collect();
+        let mut held: BTreeMap<Generation, HeldSpace> = BTreeMap::new();
         for parked in state.reclaimer.parked().chain(state.records.parked()) {
-            let bytes = parked.units * UNIT;
-            match held.iter_mut().find(|(pin, _)| *pin == parked.pin) {
-                Some((_, held)) => held.bytes += bytes,
-                None => {
-                    let (by, sequence) = holder(state, &names, parked.pin);
-                    held.push((parked.pin, HeldSpace { by, sequence, bytes }));
-                }
-            }
+            let held = held.entry(parked.pin).or_insert_with(|| {
+                let (by, sequence) = holder(state, &names, parked.pin);
+                HeldSpace { by, sequence, bytes: 0 }
+            });
+            held.bytes += parked.units * UNIT;
         }
-        held.sort_unstable_by_key(|(pin, _)| *pin);
         let dead = state.reclaimer.unneeded(&[]).chain(state.records.unneeded(&[]));
         let dead_units: u64 = dead.map(|extent| u64::from(extent.units)).sum();
         let space = &mut state.writer.space;
@@ -105,14 +106,14 @@ impl Store {
             log_file_bytes: self.engine.log.file_bytes(),
             sequence: state.root.sequence,
             oldest_reader,
-            held: held.into_iter().map(|(_, held)| held).collect(),
+            held: held.into_values().collect(),
         })
     }
 }
 
 /// Returns the holder of the commit of this generation, and the commit's number.
-fn holder(state: &State, names: &[(String, crate::root::Root)], pin: Generation) -> (Holder, u64) {
-    if let Some((name, root)) = names.iter().find(|(_, root)| root.generation == pin) {
+fn holder(state: &State, names: &HashMap<Generation, &(String, Root)>, pin: Generation) -> (Holder, u64) {
+    if let Some((name, root)) = names.get(&pin) {
         return (Holder::Snapshot(name.clone()), root.sequence);
     }
     if let Some(root) = [state.durable].into_iter().chain(state.checkpointing).find(|root| root.generation == pin) {

@@ -19,7 +19,7 @@ use crate::snapshot::Snapshot;
 use crate::space::reclaim::RetiredNode;
 use crate::trie::walk::walk;
 use crate::trie::{Mode, Purpose, RetiredLengths, Writer, find};
-use crate::writer::{State, walk_since};
+use crate::writer::{NamedChange, State, walk_since};
 
 /// A state of a transaction that [`Transaction::rollback`] returns to.
 #[derive(Debug)]
@@ -36,6 +36,7 @@ struct Mark {
     since: Generation,
     trees: Vec<OpenTree>,
     snapshots: Word,
+    named: usize,
     retired: RetiredLengths,
     operations: OperationsMark,
 }
@@ -65,6 +66,7 @@ pub struct Transaction {
     first: Generation,
     trees: Vec<OpenTree>,
     snapshots: Word,
+    named: Vec<NamedChange>,
     operations: Operations,
     pending: Pending,
     durability: Durability,
@@ -82,6 +84,7 @@ impl Transaction {
             first: state.writer.generation,
             trees: Vec::new(),
             snapshots: state.root.snapshots,
+            named: Vec::new(),
             operations: Operations::new(durability != Durability::Off),
             pending: Pending::default(),
             durability,
@@ -168,13 +171,16 @@ impl Transaction {
         if find::get(state.writer.shared(), self.snapshots, name.as_bytes())?.is_some() {
             return Err(Error::Exists(name.to_owned()));
         }
-        let kept = state.root.to_snapshot();
+        let root = state.root;
+        let kept = root.to_snapshot();
         let mut snapshots = self.snapshots;
         self.change(Purpose::Other, |state| {
             let put = |writer: &mut Writer| writer.put(&mut snapshots, name.as_bytes(), &kept, Mode::Replace);
             state.writer.retiring_records(put).map(drop)
         })?;
         self.snapshots = snapshots;
+        // As it is read from the tree.
+        self.named.push(NamedChange::Kept(Root { snapshots: Word::NONE, ..root }));
         self.operations.keep_snapshot(name);
         Ok(())
     }
@@ -185,17 +191,16 @@ impl Transaction {
     /// The same as [`tree`](Self::tree).
     pub fn drop_snapshot(&mut self, name: &str) -> Result<bool> {
         let mut snapshots = self.snapshots;
-        let mut was_there = false;
+        let dropped = find::get(self.state()?.writer.shared(), snapshots, name.as_bytes())?;
+        let Some(dropped) = dropped.map(Root::from_snapshot).transpose()? else { return Ok(false) };
         self.change(Purpose::Removal, |state| {
             let remove = |writer: &mut Writer| writer.remove(&mut snapshots, name.as_bytes());
-            was_there = state.writer.retiring_records(remove)?;
-            Ok(())
+            state.writer.retiring_records(remove).map(drop)
         })?;
         self.snapshots = snapshots;
-        if was_there {
-            self.operations.drop_snapshot(name);
-        }
-        Ok(was_there)
+        self.named.push(NamedChange::Dropped(dropped.generation));
+        self.operations.drop_snapshot(name);
+        Ok(true)
     }
 
     /// Marks the current state, for [`rollback`](Self::rollback).
@@ -212,7 +217,8 @@ impl Transaction {
         let retired = state.writer.retired_lengths();
         let id = self.next_mark;
         self.next_mark += 1;
-        self.marks.push(Mark { id, since, trees, snapshots, retired, operations });
+        let named = self.named.len();
+        self.marks.push(Mark { id, since, trees, snapshots, named, retired, operations });
         Ok(Savepoint { transaction: self.first, index: self.marks.len() - 1, id })
     }
 
@@ -230,6 +236,7 @@ impl Transaction {
         let (since, retired) = (mark.since, mark.retired);
         self.trees = mark.trees.clone();
         self.snapshots = mark.snapshots;
+        self.named.truncate(mark.named);
         self.operations.truncate(mark.operations);
         self.change(Purpose::Other, |state| {
             release_since(state, &words, since)?;
@@ -312,7 +319,7 @@ impl Transaction {
             return Ok(());
         }
         let Some(mut state) = self.state.take() else { return Err(ended()) };
-        match self.engine.commit(&mut state, &self.trees, self.snapshots, &self.operations, durability) {
+        match self.engine.commit(&mut state, &self.trees, self.snapshots, &self.named, &self.operations, durability) {
             Ok(committed) => {
                 self.engine.unlock_state(state);
                 self.engine.finish_commit(committed)
@@ -342,7 +349,7 @@ impl Transaction {
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
         self.flush()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
-        self.engine.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
+        self.engine.commit_replayed(&mut state, &self.trees, self.snapshots, &self.named, sequence)?;
         Ok(state)
     }
 

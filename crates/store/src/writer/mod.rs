@@ -8,6 +8,6 @@ mod writer_lock;
 pub(crate) use self::removed_subtrees::RemovedSubtrees;
 pub(crate) use self::signal::{DueWork, Signal};
 pub(crate) use self::state::{
-    NamedSnapshot, PublishedCommit, State, sorted, walk_root, walk_since, write_record, write_record_at,
+    NamedChange, NamedSnapshot, PublishedCommit, State, sorted, walk_root, walk_since, write_record, write_record_at,
 };
 pub(crate) use self::writer_lock::WriterLock;

@@ -51,8 +51,26 @@ impl PublishedCommit {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NamedSnapshot {
     pub(crate) root: Root,
+    /// The number of names under which it is kept.
+    pub(crate) names: usize,
     pub(crate) created: Generation,
     pub(crate) dropped: Option<Generation>,
+}
+
+impl NamedSnapshot {
+    /// Whether this is the commit of a generation, which a name keeps.
+    pub(crate) fn is_kept(&self, generation: Generation) -> bool {
+        self.dropped.is_none() && self.root.generation == generation
+    }
+}
+
+/// A change of a transaction to the named snapshots.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NamedChange {
+    /// A commit was kept under one more name.
+    Kept(Root),
+    /// One of the names of the commit of this generation was dropped.
+    Dropped(Generation),
 }
 
 /// The state that one writer at a time owns.
@@ -131,10 +149,11 @@ impl State {
         self.visit_removed(VISITS_MIN + VISITS_PER_NODE * retired);
         self.records.retire(&mut self.writer.retired_records, newest);
 
-        let all = std::mem::take(&mut self.named);
-        let (named, gone): (Vec<NamedSnapshot>, Vec<NamedSnapshot>) =
-            all.into_iter().partition(|named| self.is_visible(named));
-        self.named = named;
+        let mut gone = Vec::new();
+        if self.named.iter().any(|named| named.dropped.is_some()) {
+            let all = std::mem::take(&mut self.named);
+            (self.named, gone) = all.into_iter().partition(|named| self.is_visible(named));
+        }
         let roots = self.pinned_roots().map(|root| root.generation);
         let roots = roots.filter(|pin| *pin != newest || has_older_record);
         let mut pins = sorted(roots.collect());
