@@ -30,7 +30,7 @@ pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 pub(crate) use keyed_table::{
-    ChangesArgs, CreateArgs, FileArgs, ImportArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, PublishArgs,
+    ChangesArgs, CreateArgs, FileArgs, HistoryArgs, ImportArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, PublishArgs,
     PublishFormat, RowArgs, SnapshotArgs, TableAlterArgs, TableCopyArgs, TableCountArgs, TableDeleteArgs,
     TableExportArgs, TableGetArgs, TableReadArgs, TableRestoreArgs, TableScanArgs, TableStatsArgs, UpsertArgs,
 };

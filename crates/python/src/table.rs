@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
 use lath::table::{
-    ChangeRetention, Changes, ImportOptions, ImportReport, Key, MappedColumn, PublishOptions, PublishedCommit,
-    Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
+    ChangeRetention, Changes, HistoryRetention, ImportOptions, ImportReport, Key, MappedColumn, PublishOptions,
+    PublishedCommit, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
 };
 use lath::{Cancel, Dataset, DatasetOptions, Error, is_store};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -275,17 +276,44 @@ impl PyTable {
         self.newest()?.count(py, r#where)
     }
 
-    /// A snapshot of the last commit, or the kept snapshot with this name.
-    #[pyo3(signature = (name = None))]
-    fn snapshot(&self, name: Option<&str>) -> PyResult<PyTableSnapshot> {
+    /// A snapshot of the last commit, the kept snapshot with this name, or the state after a commit or at a time.
+    #[pyo3(signature = (name = None, *, version = None, time = None))]
+    fn snapshot(
+        &self,
+        name: Option<&str>,
+        version: Option<u64>,
+        time: Option<SystemTime>,
+    ) -> PyResult<PyTableSnapshot> {
         let newest = self.newest()?;
-        match name {
-            Some(name) => {
-                let snapshot = newest.snapshot()?.snapshot_named(name).map_err(Failure::from)?;
-                Ok(PyTableSnapshot::new(snapshot))
-            }
-            None => Ok(newest),
-        }
+        let snapshot = match (name, version, time) {
+            (None, None, None) => return Ok(newest),
+            (Some(name), None, None) => newest.snapshot()?.snapshot_named(name),
+            (None, Some(version), None) => newest.snapshot()?.at_version(version),
+            (None, None, Some(time)) => newest.snapshot()?.at_time(time),
+            _ => return Err(PyTypeError::new_err("give one of name, version and time")),
+        };
+        Ok(PyTableSnapshot::new(snapshot.map_err(Failure::from)?))
+    }
+
+    /// Keeps the states after later commits readable.
+    #[pyo3(signature = (*, age = None, commits = None))]
+    fn keep_history(&self, py: Python<'_>, age: Option<f64>, commits: Option<u64>) -> PyResult<()> {
+        let retention = HistoryRetention::new();
+        let age = age.map(|age| duration("age", age)).transpose()?;
+        let retention = age.into_iter().fold(retention, HistoryRetention::age);
+        let retention = commits.into_iter().fold(retention, HistoryRetention::commits);
+        self.run(py, move |table| Ok(table.keep_history(retention)?))
+    }
+
+    /// Drops all earlier states, and keeps none from now on.
+    fn drop_history(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |table| Ok(table.drop_history()?))
+    }
+
+    /// The versions whose states can be read, each with the time since which it was the state.
+    fn history(&self) -> PyResult<Vec<(u64, SystemTime)>> {
+        let commits = self.newest()?.snapshot()?.history().map_err(Failure::from)?;
+        Ok(commits.into_iter().map(|commit| (commit.version, commit.time)).collect())
     }
 
     /// Keeps the last commit as a snapshot with this name.

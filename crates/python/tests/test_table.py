@@ -97,6 +97,27 @@ def test_snapshots_and_changes(tmp_path: Path) -> None:
     table.drop_snapshot("early")
 
 
+def test_history(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    assert table.history() == []
+    table.keep_history(age=3600, commits=10)
+    table.upsert(rows(1, 2))
+    version = table.snapshot().version
+    table.delete([1])
+    history = table.history()
+    assert [kept for kept, _ in history] == [version - 1, version, version + 1]
+    assert all(time.tzinfo is not None for _, time in history)
+    assert [table.snapshot(version=kept).count() for kept, _ in history] == [0, 2, 1]
+    assert [table.snapshot(time=time).count() for _, time in history] == [0, 2, 1]
+    with pytest.raises(lath.InvalidError, match="is the newest"):
+        table.snapshot(version=version + 2)
+    with pytest.raises(TypeError, match="give one of name, version and time"):
+        table.snapshot("x", version=version)
+    table.drop_history()
+    with pytest.raises(lath.InvalidError, match="earlier states can be read once the history is kept"):
+        table.snapshot(version=version)
+
+
 def test_a_table_is_published_for_readers_of_iceberg(tmp_path: Path) -> None:
     table = new_table(tmp_path)
     assert table.publication() is None

@@ -80,12 +80,10 @@ impl Commits {
                         commit
                     }
                 };
-                match table.snapshot_name() {
-                    // The table may have had another name then.
-                    Some(name) => commit.snapshot_named(name).and_then(|commit| commit.contents(table.table())),
-                    None => commit.table(table.name()),
+                match table.earlier_state() {
+                    Some(earlier) => earlier.read(&commit.contents(table.table()).map_err(table_error)?)?,
+                    None => commit.table(table.name()).map_err(table_error)?,
                 }
-                .map_err(table_error)?
             }
             None => {
                 let known = self.newest.iter().find(|(known, _)| known.folder() == table.table().folder());
@@ -93,15 +91,15 @@ impl Commits {
                     Some((_, snapshot)) => snapshot.clone(),
                     None => table.table().snapshot().map_err(table_error)?,
                 };
-                match table.snapshot_name() {
-                    Some(name) => return newest.snapshot_named(name).map_err(table_error),
+                match table.earlier_state() {
+                    Some(earlier) => return earlier.read(&newest),
                     None => newest,
                 }
             }
         };
         let is_in_view =
             self.transaction.as_ref().is_some_and(|(_, number)| number.is_some()) && table.transaction().is_some();
-        if table.snapshot_name().is_none() && !is_in_view {
+        if table.earlier_state().is_none() && !is_in_view {
             self.newest.push((table.table().clone(), snapshot.clone()));
         }
         Ok(snapshot)

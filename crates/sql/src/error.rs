@@ -57,10 +57,14 @@ pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
         | Table::NoSuchTable { .. }
         | Table::NoSuchIndex { .. }
         | Table::IndexExists { .. }
-        | Table::NoSuchSnapshot { .. } => DataFusionError::Plan(error.to_string()),
+        | Table::NoSuchSnapshot { .. }
+        | Table::SnapshotName { .. } => DataFusionError::Plan(error.to_string()),
         Table::NoChanges { since, kept_since: None } => DataFusionError::Plan(format!(
             "the table keeps no changes, so there are none since {since}; CALL keep_changes('table', 1000000) keeps the changes of later commits"
         )),
+        Table::NotKept { what } => {
+            DataFusionError::Plan(format!("{what}; CALL keep_history() keeps the states after later commits"))
+        }
         Table::Parquet { source } => match Arc::try_unwrap(source) {
             Ok(source) => external(source),
             Err(source) => DataFusionError::External(Box::new(Table::Parquet { source })),

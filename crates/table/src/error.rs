@@ -197,6 +197,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// No snapshot can be kept under this name.
+    SnapshotName {
+        /// The name.
+        name: String,
+    },
+    /// The state of a table at an earlier commit is not kept.
+    NotKept {
+        /// The problem, and how to solve it.
+        what: String,
+    },
     /// Rows of files cannot become a table. There is none.
     Import {
         /// The problem, and how to solve it.
@@ -388,6 +398,13 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),
+            Self::SnapshotName { name } => {
+                write!(
+                    f,
+                    "no snapshot can be called {name:?}: names that begin with \"history/\" are kept for the history"
+                )
+            }
+            Self::NotKept { what } => f.write_str(what),
             Self::Corrupt { what } => write!(f, "the table is damaged: {what}"),
             Self::Format { found, oldest, known } => {
                 write!(

@@ -106,12 +106,25 @@ pub(crate) enum KeyedTable {
     /// Show the change feed, or turn it on or off
     #[command(after_help = CHANGES_HELP)]
     Changes(ChangesArgs),
+    /// List the earlier versions that can be read, or set how long they are kept
+    #[command(after_help = HISTORY_HELP)]
+    History(HistoryArgs),
     /// Keep the last commit as a named snapshot, for --at, or drop one; without a name, list the snapshots
     #[command(
         after_help = "A snapshot keeps the files that it needs.\n\nExamples:\n  lath table snapshot orders monday\n  lath table snapshot orders monday --drop\n  lath table snapshot orders"
     )]
     Snapshot(SnapshotArgs),
 }
+
+const HISTORY_HELP: &str = "\
+Each line has the number of a version and the time (UTC) since which it was the state. The history has all tables of a
+database. The files that earlier versions need stay.
+
+Examples:
+  lath table history shop --table orders --keep 7d
+  lath table history shop --table orders
+  lath table scan shop --table orders --at 2026-11-28T12:00
+  lath table get shop --table orders 4711 --at 17";
 
 const CREATE_HELP: &str = "\
 FILES are Parquet, CSV, JSON lines or Arrow IPC. If a key repeats, the last row wins. If the command fails, there is no
@@ -207,13 +220,28 @@ pub(super) fn parse_wait(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
+/// A length of time with its unit.
+pub(super) fn parse_age(text: &str) -> Result<Duration, String> {
+    let unit = match text.as_bytes().last() {
+        Some(b's') => 1,
+        Some(b'm') => 60,
+        Some(b'h') => 3_600,
+        Some(b'd') => 86_400,
+        _ => return Err("expected a number with s, m, h or d, such as 12h".to_owned()),
+    };
+    let number = text.get(..text.len() - 1).unwrap_or_default();
+    let number: u32 = number.parse().map_err(|_| format!("{number:?} is not a number"))?;
+    Ok(Duration::from_secs(u64::from(number) * unit))
+}
+
 /// A table, and what is read of it.
 #[derive(Debug, Args)]
 pub(crate) struct TableReadArgs {
     #[command(flatten)]
     pub(crate) table: KeyedTableArgs,
-    /// Read the snapshot that was kept under this name instead of the last commit
-    #[arg(long, value_name = "SNAPSHOT")]
+    /// Read this state instead of the last commit: the name of a snapshot, or a version or a time (of UTC, unless it has an
+    /// offset) of which the history has the state
+    #[arg(long, value_name = "STATE")]
     pub(crate) at: Option<String>,
 }
 
@@ -478,6 +506,25 @@ pub(crate) enum PublishFormat {
     Iceberg,
     /// Delta Lake, with deletion vectors
     Delta,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// Keep the versions of the last seconds, minutes, hours or days from now on (30s, 5m, 12h, 7d) [default with
+    /// --commits: 1d]
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "stop")]
+    pub(crate) keep: Option<Duration>,
+    /// Keep at most this number of earlier versions [default with --keep: 10000]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "stop")]
+    pub(crate) commits: Option<u64>,
+    /// Drop all earlier versions, and keep none from now on
+    #[arg(long)]
+    pub(crate) stop: bool,
+    /// Print a JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

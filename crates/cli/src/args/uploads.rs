@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::keyed_table::parse_age;
+
 pub(super) const HELP: &str = "\
 A process that is killed while it writes a large object leaves the parts that it has sent. They are no object, but their owner pays for them. This
 command lists them, of every program, in S3 and compatible stores: a line for each upload with its age, the URL of the object and the store's name of
@@ -33,17 +35,4 @@ pub(crate) struct UploadsArgs {
     /// Write JSON lines
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-fn parse_age(text: &str) -> Result<Duration, String> {
-    let unit = match text.as_bytes().last() {
-        Some(b's') => 1,
-        Some(b'm') => 60,
-        Some(b'h') => 3_600,
-        Some(b'd') => 86_400,
-        _ => return Err("expected a number with s, m, h or d, such as 12h".to_owned()),
-    };
-    let number = text.get(..text.len() - 1).unwrap_or_default();
-    let number: u32 = number.parse().map_err(|_| format!("{number:?} is not a number"))?;
-    Ok(Duration::from_secs(u64::from(number) * unit))
 }

@@ -182,6 +182,42 @@ fn a_table_is_compacted_explained_kept_copied_and_exported() {
 }
 
 #[test]
+fn earlier_versions_are_kept_listed_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = path_in(&folder, "trips");
+    let trips = sample("trips");
+    assert_eq!(lath(["table", "create", &table, "--key", "trip", &trips]).code, 0);
+    assert_eq!(lath(["table", "history", &table]).text(0), "");
+    let run = lath(["table", "count", &table, "--at", "1"]);
+    assert!(run.code == 2 && run.stderr.contains("once the history is kept"), "{run:?}");
+    assert_eq!(lath(["table", "history", &table, "--keep", "7d"]).text(0), "");
+    for minutes in ["45", "40"] {
+        assert_eq!(lath(["table", "delete", &table, "--where", &format!("minutes > {minutes}")]).code, 0);
+    }
+    let kept = lath(["table", "history", &table, "--json"]).json_lines(0);
+    let lines = lath(["table", "history", &table]);
+    let lines: Vec<(&str, &str)> = lines.text(0).lines().map(|line| line.split_once("  ").unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    let mut counts = Vec::new();
+    for (kept, (version, time)) in kept.iter().zip(lines) {
+        assert_eq!((kept["version"].to_string().as_str(), &kept["time"]), (version, &json!(time)));
+        let [by_version, by_time] =
+            [version, time].map(|at| lath(["table", "count", &table, "--at", at]).text(0).to_owned());
+        assert_eq!(by_version, by_time);
+        counts.push(by_version);
+    }
+    assert_eq!(counts[0], lath(["count", &trips]).text(0));
+    assert_eq!(counts[2], lath(["table", "count", &table]).text(0));
+    assert_ne!(counts[0], counts[1]);
+    let run = lath(["table", "count", &table, "--at", "1970-01-01"]);
+    assert!(run.code == 2 && run.stderr.contains("is not kept: version"), "{run:?}");
+    assert!(lath(["table", "count", &table, "--at", "tuesday"]).stderr.contains("no snapshot named \"tuesday\""));
+    assert!(lath(["table", "history", &table, "--keep", "7"]).stderr.contains("expected a number with s, m, h or d"));
+    assert_eq!(lath(["table", "history", &table, "--stop"]).text(0), "");
+    assert_eq!(lath(["table", "history", &table]).text(0), "");
+}
+
+#[test]
 fn a_damaged_table_is_reported_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let table = cities(&folder);

@@ -574,8 +574,18 @@ class Table:
     ) -> TableScan:
         """Rows and columns to read, in no particular order."""
     def count(self, where: Where | None = None) -> int: ...
-    def snapshot(self, name: str | None = None) -> TableSnapshot:
-        """A snapshot of the last commit, or the kept snapshot with this name."""
+    def snapshot(
+        self, name: str | None = None, *, version: int | None = None, time: datetime | None = None
+    ) -> TableSnapshot:
+        """A snapshot of the last commit, or the kept snapshot with this name. With ``version`` or ``time``, which has a time zone, the state
+        after that commit or at that time, if ``keep_history`` keeps it."""
+    def keep_history(self, *, age: float | None = None, commits: int | None = None) -> None:
+        """Keeps the states after later commits, of all tables of a database: the states of the last ``age`` seconds (a day), and at most
+        ``commits`` (10,000)."""
+    def drop_history(self) -> None:
+        """Drops all earlier states, and keeps none from now on. Snapshots that were kept by name stay."""
+    def history(self) -> list[tuple[int, datetime]]:
+        """The versions whose states can be read, the oldest first, each with the time since which it was the state."""
     def keep_snapshot(self, name: str) -> None:
         """Keeps the last commit as a snapshot with this name."""
     def drop_snapshot(self, name: str) -> None:

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
 };
-use lath_table::{ChangeRetention, PublishOptions, Table};
+use lath_table::{ChangeRetention, HistoryRetention, PublishOptions, Table};
 
 use super::{Definitions, last_part};
 use crate::dialect::normal;
 use crate::error::table_work;
 
 /// The supported calls, for messages.
-const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
+const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_history(age => '7 days', commits => number), drop_history(), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
                      max_age => seconds, map_types => true, formats => 'iceberg,delta'), publish_now('table'), stop_publishing('table'), flush('table'), compact('table'), \
                      vacuum('table'), import('table', 'folder', key => 'column,column', at => version, copy => true); for a snapshot of an attached table, give the name of the table first";
 
@@ -38,8 +39,18 @@ impl Definitions<'_> {
                 table_work(move || table.publish(options).map(drop)).await
             }
             ("import", [Text(table), Text(source)]) => self.import(table, source, &named).await,
+            ("keep_history", []) => {
+                let (database, retention) = (self.database()?.clone(), history_retention(&named)?);
+                table_work(move || database.keep_history(retention)).await
+            }
+            ("keep_history", [Text(table)]) => {
+                let (table, retention) = (self.handle(table)?, history_retention(&named)?);
+                table_work(move || table.keep_history(retention)).await
+            }
             _ if !named.is_empty() => {
-                plan_err!("{function} has arguments by name, which only publish and import take; the calls are {CALLS}")
+                plan_err!(
+                    "{function} has arguments by name, which only keep_history, publish and import take; the calls are {CALLS}"
+                )
             }
             ("publish_now", [Text(table)]) => {
                 let table = self.handle(table)?;
@@ -64,6 +75,14 @@ impl Definitions<'_> {
             ("drop_snapshot", [Text(table), Text(name)]) => {
                 let (table, name) = (self.handle(table)?, name.clone());
                 table_work(move || table.drop_snapshot(&name)).await
+            }
+            ("drop_history", []) => {
+                let database = self.database()?.clone();
+                table_work(move || database.drop_history()).await
+            }
+            ("drop_history", [Text(table)]) => {
+                let table = self.handle(table)?;
+                table_work(move || table.drop_history()).await
             }
             ("keep_changes", [Text(table), Number(rows)]) => {
                 let (table, retention) = (self.handle(table)?, ChangeRetention::new().rows(*rows));
@@ -91,6 +110,35 @@ impl Definitions<'_> {
 
     fn handle(&self, name: &str) -> Result<Table> {
         Ok(self.tables.keyed(name)?.table().clone())
+    }
+}
+
+/// The retention that arguments of `keep_history` set.
+fn history_retention(named: &[NamedArgument]) -> Result<HistoryRetention> {
+    let mut retention = HistoryRetention::new();
+    for (name, value) in named {
+        retention = match (name.as_str(), value) {
+            ("age", Argument::Number(seconds)) => retention.age(Duration::from_secs(*seconds)),
+            ("age", Argument::Text(age)) => retention.age(duration(age)?),
+            ("commits", Argument::Number(commits)) => retention.commits(*commits),
+            _ => {
+                return plan_err!(
+                    "keep_history has the options age, a number of seconds or a text such as '7 days', and commits, a number; {name} is none of them, or \
+                     has another value"
+                );
+            }
+        };
+    }
+    Ok(retention)
+}
+
+/// The length of an interval without months, such as `7 days`.
+fn duration(text: &str) -> Result<Duration> {
+    let interval = parse_interval_month_day_nano(text)?;
+    let seconds = i64::from(interval.days).checked_mul(86_400);
+    match (interval.months, seconds.map(u64::try_from), u64::try_from(interval.nanoseconds)) {
+        (0, Some(Ok(seconds)), Ok(nanoseconds)) => Ok(Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)),
+        _ => plan_err!("{text:?} is no length of time without months and above zero"),
     }
 }
 

@@ -66,7 +66,7 @@ fn keyword(token: &TokenWithSpan) -> Option<Keyword> {
     }
 }
 
-fn is_word(token: &TokenWithSpan, text: &str) -> bool {
+pub(super) fn is_word(token: &TokenWithSpan, text: &str) -> bool {
     match &token.token {
         Token::Word(word) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text),
         _ => false,

@@ -1,6 +1,7 @@
 //! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`, `INSERT INTO t BY NAME
-//! SELECT …`, `SHOW ALL TABLES`.
+//! SELECT …`, `SHOW ALL TABLES`, `FROM t AT (VERSION => 3)`.
 
+mod at;
 mod by_name;
 
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ use crate::refusal::refuse_ignored;
 use crate::rewrite::rewrite;
 use crate::statement::explained;
 
+pub(crate) use at::AT_PREFIX;
 pub(crate) use by_name::is_by_name;
 
 /// The query of `SHOW ALL TABLES`.
@@ -30,7 +32,8 @@ const ALL_TABLES: &str = "SELECT * FROM information_schema.tables";
 /// Parses statements separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(ParserError::from)?;
-    let mut parser = DFParserBuilder::new(by_name::with_names(tokens)).with_dialect(&LathDialect).build()?;
+    let mut parser =
+        DFParserBuilder::new(by_name::with_names(at::with_states(tokens))).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {
         while parser.parser.consume_token(&Token::SemiColon) {}

@@ -1,8 +1,9 @@
-//! The table functions `snapshot('orders', 'monday')`, `changes('orders', 17)`, `snapshots()` and `constraints('orders')`.
+//! The table functions `snapshot('orders', 'monday')`, `changes('orders', 17)`, `snapshots()`, `history()` and `constraints('orders')`.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{Result, TableReference, plan_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
@@ -10,8 +11,9 @@ use datafusion::prelude::col;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor, Value, ValueWithSpan};
 
-use lath_table::Constraint;
+use lath_table::{Constraint, KeptCommit, KeptSnapshot};
 
+use super::earlier::EarlierState;
 use super::table::KeyedTable;
 use super::tables::SessionTables;
 use crate::error::table_error;
@@ -23,15 +25,23 @@ pub(crate) struct TableFunctions {
 }
 
 impl RelationPlanner for TableFunctions {
-    fn plan_relation(&self, relation: TableFactor, _: &mut dyn RelationPlannerContext) -> Result<RelationPlanning> {
+    fn plan_relation(
+        &self,
+        relation: TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
         let TableFactor::Table { name, args: Some(arguments), alias, .. } = &relation else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
+        if let Some(state) = EarlierState::from_arguments(&arguments.args, context)? {
+            let table = self.at(context.object_name_to_table_reference(name.clone())?, state)?;
+            return Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(scan(table)?, alias.clone()))));
+        }
         let name = name.to_string().to_ascii_lowercase();
         let values: Vec<Option<&Value>> = arguments.args.iter().map(value).collect();
         let plan = match (name.as_str(), values.as_slice()) {
             ("snapshot", [Some(Value::SingleQuotedString(table)), Some(Value::SingleQuotedString(snapshot))]) => {
-                scan(self.tables.keyed(table)?.at_snapshot(snapshot)?)?
+                scan(self.tables.keyed(table)?.at(EarlierState::Snapshot(snapshot.clone()))?)?
             }
             ("snapshot", _) => {
                 return plan_err!("snapshot takes the names of a table and of a snapshot: snapshot('t', 's')");
@@ -50,8 +60,15 @@ impl RelationPlanner for TableFunctions {
             }
             ("snapshots", []) => self.snapshots()?,
             ("snapshots", [Some(Value::SingleQuotedString(table))]) => {
-                names(self.tables.keyed(table)?.table().snapshot_names().map_err(table_error)?)?
+                let newest = self.tables.keyed(table)?.table().snapshot();
+                snapshots(newest.and_then(|newest| newest.kept_snapshots()).map_err(table_error)?)?
             }
+            ("history", []) => self.history()?,
+            ("history", [Some(Value::SingleQuotedString(table))]) => {
+                let newest = self.tables.keyed(table)?.table().snapshot();
+                commits(newest.and_then(|newest| newest.history()).map_err(table_error)?)?
+            }
+            ("history", _) => return plan_err!("history takes no argument, or the name of a table"),
             ("constraints", [Some(Value::SingleQuotedString(table))]) => constraints(&self.tables.keyed(table)?)?,
             ("constraints", _) => return plan_err!("constraints takes the name of a table"),
             ("snapshots", _) => return plan_err!("snapshots takes no argument, or the name of a table"),
@@ -62,11 +79,31 @@ impl RelationPlanner for TableFunctions {
 }
 
 impl TableFunctions {
-    /// Plans a table with the names of the database's snapshots.
+    /// A table of the database in an earlier state.
+    fn at(&self, name: TableReference, state: EarlierState) -> Result<KeyedTable> {
+        let is_local = matches!(name.schema(), None | Some("public"));
+        match self.tables.keyed(name.table()) {
+            Ok(table) if is_local => table.at(state),
+            _ => plan_err!(
+                "AT reads an earlier state of a table of the database, and {name} is none; a lake's table is read by delta('folder', version => 3) or \
+                 iceberg('folder', snapshot => 3)"
+            ),
+        }
+    }
+
+    /// Plans a table of the commits whose states can be read.
+    fn history(&self) -> Result<LogicalPlan> {
+        let Some(database) = self.tables.database() else {
+            return plan_err!("the session has no database; history('table') lists the versions of an attached table");
+        };
+        commits(database.snapshot().and_then(|newest| newest.history()).map_err(table_error)?)
+    }
+
+    /// Plans a table of the database's snapshots.
     fn snapshots(&self) -> Result<LogicalPlan> {
         match self.tables.database() {
             Some(database) => {
-                names(database.snapshot().and_then(|newest| newest.snapshot_names()).map_err(table_error)?)
+                snapshots(database.snapshot().and_then(|newest| newest.kept_snapshots()).map_err(table_error)?)
             }
             None => {
                 plan_err!("the session has no database; snapshots('table') lists the snapshots of an attached table")
@@ -84,13 +121,33 @@ fn value(argument: &FunctionArg) -> Option<&Value> {
 
 fn scan(table: KeyedTable) -> Result<LogicalPlan> {
     let name = table.name().to_owned();
-    LogicalPlanBuilder::scan(datafusion::common::TableReference::bare(name), provider_as_source(Arc::new(table)), None)?
-        .build()
+    LogicalPlanBuilder::scan(TableReference::bare(name), provider_as_source(Arc::new(table)), None)?.build()
 }
 
-/// A table with one column of names.
-fn names(names: Vec<String>) -> Result<LogicalPlan> {
-    texts(["name"], names.into_iter().map(|name| [Some(name)]).collect())
+fn timestamp(time: SystemTime) -> ScalarValue {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let microseconds = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+    ScalarValue::TimestampMicrosecond(Some(microseconds), Some("+00:00".into()))
+}
+
+fn commits(commits: Vec<KeptCommit>) -> Result<LogicalPlan> {
+    let row = |commit: KeptCommit| [ScalarValue::UInt64(Some(commit.version)), timestamp(commit.time)];
+    let none = [ScalarValue::UInt64(None), timestamp(UNIX_EPOCH)];
+    rows(["version", "time"], commits.into_iter().map(row).collect(), none)
+}
+
+fn snapshots(snapshots: Vec<KeptSnapshot>) -> Result<LogicalPlan> {
+    let null = || ScalarValue::TimestampMicrosecond(None, Some("+00:00".into()));
+    let row = |snapshot: KeptSnapshot| {
+        [
+            ScalarValue::Utf8(Some(snapshot.name)),
+            ScalarValue::UInt64(Some(snapshot.version)),
+            snapshot.time.map_or_else(null, timestamp),
+            ScalarValue::UInt64(Some(snapshot.bytes)),
+        ]
+    };
+    let none = [ScalarValue::Utf8(None), ScalarValue::UInt64(None), null(), ScalarValue::UInt64(None)];
+    rows(["name", "version", "time", "bytes"], snapshots.into_iter().map(row).collect(), none)
 }
 
 /// The constraints of a table, besides its keys.
@@ -108,11 +165,17 @@ fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
 }
 
 /// A table of texts.
-fn texts<const N: usize>(names: [&str; N], rows: Vec<[Option<String>; N]>) -> Result<LogicalPlan> {
+fn texts<const N: usize>(names: [&str; N], texts: Vec<[Option<String>; N]>) -> Result<LogicalPlan> {
+    let row = |row: [Option<String>; N]| row.map(ScalarValue::Utf8);
+    rows(names, texts.into_iter().map(row).collect(), std::array::from_fn(|_| ScalarValue::Utf8(None)))
+}
+
+/// A table of values. `none` has the types of its columns.
+fn rows<const N: usize>(names: [&str; N], rows: Vec<[ScalarValue; N]>, none: [ScalarValue; N]) -> Result<LogicalPlan> {
     use datafusion::logical_expr::Expr;
     let is_empty = rows.is_empty();
-    let rows = if is_empty { vec![std::array::from_fn(|_| Some(String::new()))] } else { rows };
-    let value = |text: Option<String>| Expr::Literal(ScalarValue::Utf8(text), None);
+    let rows = if is_empty { vec![none] } else { rows };
+    let value = |value: ScalarValue| Expr::Literal(value, None);
     let rows: Vec<Vec<Expr>> = rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();
     let columns = (1..).zip(names).map(|(number, name)| col(format!("column{number}")).alias(name));
     let named = LogicalPlanBuilder::values(rows)?.project(columns)?;

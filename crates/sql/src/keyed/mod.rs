@@ -1,6 +1,7 @@
 //! Tables with a primary key: in the session's database, or attached by their folder.
 
 mod attach;
+mod earlier;
 mod functions;
 mod lookup;
 mod source;

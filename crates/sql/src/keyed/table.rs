@@ -18,6 +18,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::Predicate;
 use lath_table::{Database, Snapshot, Table};
 
+use super::earlier::EarlierState;
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
 use crate::error::{table_error, table_work};
@@ -60,7 +61,7 @@ pub(crate) struct KeyedTable {
     /// The transaction of the session whose database has the table.
     transaction: Option<Arc<CurrentTransaction>>,
     /// The name of the snapshot to read; `None` reads the newest commit.
-    snapshot_name: Option<String>,
+    earlier: Option<EarlierState>,
     contents: Contents,
     /// The columns that queries see.
     schema: SchemaRef,
@@ -125,7 +126,7 @@ impl KeyedTable {
             table,
             database,
             transaction: None,
-            snapshot_name: None,
+            earlier: None,
             contents: Contents::Rows,
             schema,
             hidden,
@@ -144,11 +145,11 @@ impl KeyedTable {
         Self { condition, ..self }
     }
 
-    /// The table as of the named snapshot.
-    pub(crate) fn at_snapshot(self, snapshot_name: &str) -> Result<Self> {
-        let named = self.newest()?.snapshot_named(snapshot_name).map_err(table_error)?;
-        let table = Self::new(&self.name, self.table, self.database, &named);
-        Ok(Self { snapshot_name: Some(snapshot_name.to_owned()), transaction: self.transaction, ..table })
+    /// The table in an earlier state.
+    pub(crate) fn at(self, earlier: EarlierState) -> Result<Self> {
+        let then = earlier.read(&self.newest()?)?;
+        let table = Self::new(&self.name, self.table, self.database, &then);
+        Ok(Self { earlier: Some(earlier), transaction: self.transaction, ..table })
     }
 
     /// The changes of commits after this one.
@@ -224,8 +225,8 @@ impl KeyedTable {
         self.database.as_ref()
     }
 
-    pub(crate) fn snapshot_name(&self) -> Option<&str> {
-        self.snapshot_name.as_deref()
+    pub(crate) fn earlier_state(&self) -> Option<&EarlierState> {
+        self.earlier.as_ref()
     }
 
     /// The indices of the key columns.
@@ -233,9 +234,9 @@ impl KeyedTable {
         &self.key_columns
     }
 
-    /// Whether rows can be changed. Kept snapshots and change feeds are read-only.
+    /// Whether rows can be changed. Earlier states and change feeds are read-only.
     pub(crate) fn is_changeable(&self) -> bool {
-        self.snapshot_name.is_none() && self.contents == Contents::Rows
+        self.earlier.is_none() && self.contents == Contents::Rows
     }
 
     /// Binds the table to a commit, which must have the columns that the statement was planned for.
@@ -279,9 +280,9 @@ impl KeyedTable {
 
     /// The commit that the statement is bound to, or else the newest.
     fn settled(&self) -> Result<Snapshot> {
-        match (&self.snapshot, &self.snapshot_name) {
+        match (&self.snapshot, &self.earlier) {
             (Some(snapshot), _) => Ok(snapshot.clone()),
-            (None, Some(name)) => self.newest()?.snapshot_named(name).map_err(table_error),
+            (None, Some(earlier)) => earlier.read(&self.newest()?),
             (None, None) => self.newest(),
         }
     }
@@ -456,7 +457,7 @@ fn not_here(name: &str) -> datafusion::error::DataFusionError {
 impl fmt::Debug for KeyedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("KeyedTable");
-        text.field("name", &self.name).field("snapshot_name", &self.snapshot_name).field("contents", &self.contents);
+        text.field("name", &self.name).field("earlier", &self.earlier).field("contents", &self.contents);
         text.finish_non_exhaustive()
     }
 }

@@ -1,11 +1,12 @@
 //! INSERT, UPDATE, DELETE and MERGE.
 
 use datafusion::sql::sqlparser::ast::{
-    Delete, FromTable, Insert, Merge, MergeAction, MergeClause, MergeInsertExpr, MergeUpdateExpr, OutputClause,
-    Spanned, SqliteOnConflict, Update, UpdateTableFromKind,
+    Delete, FromTable, FunctionArg, Insert, Merge, MergeAction, MergeClause, MergeInsertExpr, MergeUpdateExpr,
+    OutputClause, Spanned, SqliteOnConflict, TableFactor, Update, UpdateTableFromKind,
 };
 
 use super::{CheckResult, Clauses};
+use crate::grammar::AT_PREFIX;
 
 const OUTPUT: &str = "write RETURNING behind the statement";
 const ONE_TABLE: &str = "choose the rows by WHERE, perhaps with a subquery that has ORDER BY and LIMIT";
@@ -79,6 +80,7 @@ impl Clauses<'_> {
         } = update;
         let after = update_token.0.span;
         self.joins(table)?;
+        self.changed_table(&table.relation)?;
         if let Some(UpdateTableFromKind::BeforeSet(sources) | UpdateTableFromKind::AfterSet(sources)) = from {
             sources.iter().try_for_each(|source| self.joins(source))?;
         }
@@ -88,6 +90,14 @@ impl Clauses<'_> {
         self.refuse_if(or.is_some(), "OR", after, "leave it out; a key that is there already is an error")?;
         self.refuse_if(from.is_some() && !order_by.is_empty(), "ORDER BY", after, ONE_TABLE)?;
         self.refuse_if(from.is_some() && limit.is_some(), "LIMIT", after, ONE_TABLE)
+    }
+
+    fn changed_table(&self, table: &TableFactor) -> CheckResult {
+        let TableFactor::Table { name, args: Some(arguments), .. } = table else { return Ok(()) };
+        let is_at = |argument: &FunctionArg| matches!(argument, FunctionArg::Named { name, .. } if name.value.starts_with(AT_PREFIX));
+        let advice = "only the newest rows of a table can be changed";
+        let words = if arguments.args.iter().any(is_at) { "AT" } else { "(…) behind a table that is changed" };
+        self.refuse(words, name.span(), advice)
     }
 
     pub(super) fn delete(&self, delete: &Delete) -> CheckResult {
@@ -108,6 +118,7 @@ impl Clauses<'_> {
         let one = "DELETE takes one table; select the rows with WHERE, for example by EXISTS and a subquery";
         self.refuse_if(!tables.is_empty() || from.len() > 1, "DELETE", after, one)?;
         for table in from {
+            self.changed_table(&table.relation)?;
             self.refuse_if(!table.joins.is_empty(), "JOIN", after, one)?;
         }
         using.iter().flatten().try_for_each(|source| self.joins(source))?;
@@ -115,7 +126,8 @@ impl Clauses<'_> {
     }
 
     pub(super) fn merge(&self, merge: &Merge) -> CheckResult {
-        let Merge { merge_token, optimizer_hints: _, into: _, table: _, source: _, on, clauses, output } = merge;
+        let Merge { merge_token, optimizer_hints: _, into: _, table, source: _, on, clauses, output } = merge;
+        self.changed_table(table)?;
         let is_output = matches!(output, Some(OutputClause::Output { .. }));
         self.refuse_if(is_output, "OUTPUT", on.span(), OUTPUT)?;
         for MergeClause { when_token, clause_kind: _, predicate: _, action } in clauses {

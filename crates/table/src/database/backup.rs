@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::{UnfinishedCopy, create_folder, sync_folder};
 use crate::records::{
     DroppedFile, DroppedTable, FILE_PLACES, FileEntry, Manifest, STATE_KEY, State, TABLES_DROPPED, TableOptions,
-    TreeName, TreeNames, all_trees, file_number, file_place, named_snapshots, table_number,
+    TreeName, TreeNames, all_trees, file_number, file_place, history, named_snapshots, table_number,
 };
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
@@ -229,6 +229,7 @@ fn settle_dropped(path: &Path) -> Result<()> {
     let snapshot = store.snapshot()?;
     let named = named_snapshots(&snapshot)?;
     let mut transaction = store.begin()?;
+    history::forget(&mut transaction, &snapshot)?;
     for trees in all_trees(&snapshot)? {
         settle_files(&mut transaction, &trees, &named)?;
         settle_place(&mut transaction, &trees)?;
@@ -250,7 +251,7 @@ fn settle_files(transaction: &mut Transaction, trees: &TreeNames, named: &[Snaps
         if !needed.contains(&file_number(&key)?) {
             dropped.remove(&key)?;
         } else if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
-            dropped.put(&key, &DroppedFile { stamp: 0, ..file }.to_bytes())?;
+            dropped.put(&key, &DroppedFile { stamp: 0, dropped: 0, ..file }.to_bytes())?;
         }
     }
     Ok(())
@@ -275,7 +276,7 @@ fn settle_tables(transaction: &mut Transaction, named: &[Snapshot]) -> Result<()
     let Some(mut dropped) = transaction.existing_tree(TABLES_DROPPED)? else { return Ok(()) };
     for key in tree_keys(&mut dropped)? {
         if needed.contains(&file_number(&key)?) {
-            dropped.put(&key, &DroppedTable { stamp: 0 }.to_bytes())?;
+            dropped.put(&key, &DroppedTable { stamp: 0, dropped: 0 }.to_bytes())?;
         } else {
             dropped.remove(&key)?;
         }

@@ -9,6 +9,7 @@ use super::open_tables::OpenTables;
 use crate::error::{Error, Result};
 use crate::file::entries;
 use crate::publish::remove_objects;
+use crate::records::history::History;
 use crate::records::{
     DroppedTable, FILE_PLACES, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, named_snapshots,
 };
@@ -20,12 +21,17 @@ pub(crate) fn remove(tables: &OpenTables) -> Result<usize> {
     let unneeded = {
         let snapshot = store.snapshot()?;
         let named = named_snapshots(&snapshot)?;
+        let history = History::new(&snapshot)?;
         let mut unneeded = Vec::new();
         for (number, dropped) in dropped_tables(&snapshot)? {
             // A snapshot of commit `stamp` or a later one does not have the table. Those taken since `stats` are later.
             let is_passed =
                 dropped.stamp <= stats.sequence && stats.oldest_reader.is_none_or(|reader| dropped.stamp <= reader);
-            if is_passed && !is_in_any(number, &named)? {
+            let is_in_history = || match history.last_before(dropped.dropped)? {
+                Some(kept) => is_in_any(number, &[history.open(kept)?]),
+                None => Ok(false),
+            };
+            if is_passed && !is_in_any(number, &named)? && !is_in_history()? {
                 unneeded.push(number);
             }
         }

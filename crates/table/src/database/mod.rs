@@ -26,7 +26,7 @@ use crate::constraint::with_constraints;
 use crate::error::{Error, Result};
 use crate::file::create_folders;
 use crate::import::{ImportOptions, ImportProgress, ImportReport, Watch, import_into_database, imported_schema};
-use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, named_snapshots};
+use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, history, named_snapshots};
 use crate::row::{Constraint, TableSchema, cluster_ids};
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
@@ -332,6 +332,7 @@ impl Database {
         let number = number.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
         transaction.tree(TABLES)?.remove(name.as_bytes())?;
         rename::drop_trees(&mut transaction, &table, number, newest.sequence() + 1)?;
+        history::keep_commit_before(&mut transaction, &newest)?;
         drop(newest);
         transaction.commit_with(lath_store::Durability::Sync)?;
         self.tables.lock().remove(&number);

@@ -6,7 +6,7 @@ use super::open_tables::{UNFINISHED, find_number};
 use super::view_text::view_text;
 use super::{Database, check_name, dropped_tables};
 use crate::error::{Error, Result};
-use crate::records::{DroppedTable, TABLES, TABLES_DROPPED, TableEntry, file_key};
+use crate::records::{DroppedTable, TABLES, TABLES_DROPPED, TableEntry, file_key, history};
 use crate::table::Table;
 
 impl Database {
@@ -34,6 +34,7 @@ impl Database {
         let mut tables = transaction.tree(TABLES)?;
         tables.remove(name.as_bytes())?;
         tables.put(new_name.as_bytes(), &TableEntry { number }.to_bytes())?;
+        history::keep_commit_before(&mut transaction, &newest)?;
         Ok(transaction.commit_with(Durability::Sync)?)
     }
 
@@ -56,6 +57,7 @@ impl Database {
         tables.remove(by.as_bytes())?;
         tables.put(name.as_bytes(), &TableEntry { number: new_number }.to_bytes())?;
         drop_trees(&mut transaction, &old, number, newest.sequence() + 1)?;
+        history::keep_commit_before(&mut transaction, &newest)?;
         drop(newest);
         transaction.commit_with(Durability::Sync)?;
         self.tables().lock().remove(&number);
@@ -76,6 +78,6 @@ pub(super) fn drop_trees(
     for tree in transaction.tree_names()?.iter().filter(|tree| tree.starts_with(prefix)) {
         transaction.drop_tree(tree)?;
     }
-    transaction.tree(TABLES_DROPPED)?.put(&file_key(number), &DroppedTable { stamp }.to_bytes())?;
+    transaction.tree(TABLES_DROPPED)?.put(&file_key(number), &DroppedTable { stamp, dropped: stamp }.to_bytes())?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::open_tables::{OpenTables, list_names};
 use super::view_text::{view_names, view_text};
 use crate::error::{Error, Result};
 use crate::read::Snapshot;
-use crate::records::snapshot_named;
+use crate::records::{snapshot_named, snapshot_names};
 use crate::table::Table;
 use crate::view::Commit;
 
@@ -33,6 +33,15 @@ impl DatabaseSnapshot {
         changed: BTreeMap<String, Arc<Commit>>,
     ) -> Self {
         Self { tables, snapshot, changed: Arc::new(changed) }
+    }
+
+    pub(crate) fn store_snapshot(&self) -> &lath_store::Snapshot {
+        &self.snapshot
+    }
+
+    /// An earlier commit.
+    pub(crate) fn at_commit(&self, snapshot: lath_store::Snapshot) -> Self {
+        Self::new(Arc::clone(&self.tables), snapshot)
     }
 
     /// The names of the tables, in ascending order.
@@ -98,7 +107,7 @@ impl DatabaseSnapshot {
     /// # Errors
     /// [`Error::Store`](crate::Error::Store).
     pub fn snapshot_names(&self) -> Result<Vec<String>> {
-        Ok(self.snapshot.snapshot_names()?)
+        snapshot_names(&self.snapshot)
     }
 
     /// The snapshot that was kept under this name.

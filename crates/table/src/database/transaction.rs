@@ -8,6 +8,7 @@ use lath_store::Durability;
 use super::open_tables::OpenTables;
 use super::snapshot::DatabaseSnapshot;
 use crate::error::{Error, Result};
+use crate::records::history;
 use crate::view::Engine;
 use crate::write::{Transaction, WriteMark};
 
@@ -196,9 +197,10 @@ impl DatabaseTransaction {
             }
             has_changed |= changing.has_changed();
         }
-        let store = self.take_store()?;
+        let mut store = self.take_store()?;
         self.parts.values_mut().for_each(|part| part.transaction.changing.keep_files());
         if has_changed {
+            history::keep_commit_before(&mut store, &self.tables.store.snapshot()?)?;
             store.commit_with(durability)?;
         }
         due.iter().for_each(|engine| engine.signal.notify());

@@ -6,7 +6,7 @@ use super::open_tables::find_number;
 use super::view_text::{view_names, view_text};
 use super::{Database, check_name};
 use crate::error::{Error, Result};
-use crate::records::VIEWS;
+use crate::records::{VIEWS, history};
 
 impl Database {
     /// The names of the views of the last commit, in ascending order.
@@ -47,10 +47,12 @@ impl Database {
     pub fn put_view(&self, name: &str, text: &str) -> Result<()> {
         check_name(name)?;
         let mut transaction = self.store().begin()?;
-        if find_number(&self.store().snapshot()?, name)?.is_some() {
+        let newest = self.store().snapshot()?;
+        if find_number(&newest, name)?.is_some() {
             return Err(Error::TableExists { name: name.to_owned() });
         }
         transaction.tree(VIEWS)?.put(name.as_bytes(), text.as_bytes())?;
+        history::keep_commit_before(&mut transaction, &newest)?;
         Ok(transaction.commit_with(Durability::Sync)?)
     }
 
@@ -60,10 +62,12 @@ impl Database {
     /// [`Error::Store`].
     pub fn drop_view(&self, name: &str) -> Result<bool> {
         let mut transaction = self.store().begin()?;
-        if view_text(&self.store().snapshot()?, name)?.is_none() {
+        let newest = self.store().snapshot()?;
+        if view_text(&newest, name)?.is_none() {
             return Ok(false);
         }
         transaction.tree(VIEWS)?.remove(name.as_bytes())?;
+        history::keep_commit_before(&mut transaction, &newest)?;
         transaction.commit_with(Durability::Sync)?;
         Ok(true)
     }

@@ -11,6 +11,7 @@ use super::vacuum::orphans;
 use crate::error::Result;
 use crate::read::scan::{RowMerge, RowSource};
 use crate::read::{Changes, count_by_files, entries_of_rows};
+use crate::records::history::History;
 use crate::records::{Index, TreeName, named_snapshots};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, TableSchema};
@@ -111,6 +112,12 @@ pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     for named in named_snapshots(newest.snapshot())? {
         if let Some(named) = Commit::find(engine, named)? {
             check_view(engine, named, &mut checked, &mut report.problems)?;
+        }
+    }
+    let history = History::new(newest.snapshot())?;
+    for kept in history.commits()? {
+        if let Some(kept) = Commit::find(engine, history.open(kept)?)? {
+            check_view(engine, kept, &mut checked, &mut report.problems)?;
         }
     }
     report.files = checked.len();

@@ -1,6 +1,7 @@
 //! Files that no reader needs are removed.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use lath_store::{HeldSpace, Holder, Snapshot, Stats};
 
 use crate::error::Result;
 use crate::publish::oldest_commit;
+use crate::records::history::History;
 use crate::records::{DroppedFile, Manifest, TreeName, file_key, file_number, named_snapshots};
 use crate::view::Engine;
 use crate::write::OpenWrite;
@@ -99,7 +101,8 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
             && published.is_none_or(|commit| file.stamp <= commit)
             && !needed.contains(number)
     };
-    let unneeded: Vec<(u64, DroppedFile)> = dropped.into_iter().filter(is_unneeded).collect();
+    let mut unneeded: Vec<(u64, DroppedFile)> = dropped.into_iter().filter(is_unneeded).collect();
+    remove_those_in_history(engine, &snapshot, &mut unneeded)?;
     if unneeded.is_empty() {
         return Ok(0);
     }
@@ -117,6 +120,28 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
     engine.forget(&unneeded.iter().map(|(_, file)| file.name.clone()).collect::<Vec<_>>());
     engine.dead.retain(|file| !unneeded.iter().any(|(number, _)| *number == file));
     Ok(unneeded.len())
+}
+
+/// Removes from `files` those that a commit of the history has.
+fn remove_those_in_history(engine: &Engine, snapshot: &Snapshot, files: &mut Vec<(u64, DroppedFile)>) -> Result<()> {
+    let history = History::new(snapshot)?;
+    let mut manifests: BTreeMap<u64, Manifest> = BTreeMap::new();
+    let mut unneeded = Vec::new();
+    for (number, file) in files.drain(..) {
+        let Some(kept) = history.last_before(file.dropped)? else {
+            unneeded.push((number, file));
+            continue;
+        };
+        let manifest = match manifests.entry(kept.commit) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(read_manifest(engine, &history.open(kept)?)?),
+        };
+        if !manifest.files().iter().any(|kept| kept.number == number) {
+            unneeded.push((number, file));
+        }
+    }
+    *files = unneeded;
+    Ok(())
 }
 
 /// Removes files that neither the newest commit nor a snapshot names: what a process that was killed has written and not committed. Files
@@ -158,7 +183,7 @@ fn last_part(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// The names of the files that a commit has, has dropped, or has in a named snapshot.
+/// The names of the files that a commit has, has dropped, or has in a named snapshot. Those in the history are among them.
 fn known_names(engine: &Engine, snapshot: &Snapshot) -> Result<BTreeSet<String>> {
     let mut names: BTreeSet<String> = dropped_files(engine, snapshot)?.into_iter().map(|(_, file)| file.name).collect();
     names.extend(read_manifest(engine, snapshot)?.files().iter().map(|file| file.name.clone()));

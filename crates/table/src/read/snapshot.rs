@@ -11,7 +11,7 @@ use super::range::RangeScan;
 use super::{get, reading};
 use crate::error::{Error, Result};
 use crate::read::scan::TableScan;
-use crate::records::snapshot_named;
+use crate::records::{snapshot_named, snapshot_names};
 use crate::row::key::{Key, Keys, key_range};
 use crate::view::{Commit, Engine, View};
 
@@ -93,7 +93,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Store`].
     pub fn snapshot_names(&self) -> Result<Vec<String>> {
-        Ok(self.pinned.snapshot().snapshot_names()?)
+        snapshot_names(self.pinned.snapshot())
     }
 
     /// The snapshot that was kept under this name.

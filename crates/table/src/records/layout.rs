@@ -359,19 +359,36 @@ impl FileEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
     pub(crate) name: String,
-    /// The store's commits with this number and later ones do not need it, unless a named snapshot does.
+    /// The store's commits with this number and later ones do not need it, unless a snapshot that they keep does.
     pub(crate) stamp: u64,
+    /// The number of the commit that dropped it.
+    pub(crate) dropped: u64,
 }
 
 impl DroppedFile {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        RecordWriter::default().bytes(self.name.as_bytes()).u64(self.stamp).finish()
+        let mut record = RecordWriter::default();
+        record.bytes(self.name.as_bytes()).u64(self.stamp);
+        put_dropped(&mut record, self.stamp, self.dropped);
+        record.finish()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the entry of a dropped file", bytes)?;
-        Ok(Self { name: record.text()?.to_owned(), stamp: record.u64()? })
+        let (name, stamp) = (record.text()?.to_owned(), record.u64()?);
+        Ok(Self { name, stamp, dropped: read_dropped(&mut record, stamp)? })
     }
+}
+
+/// Writes the number of the commit that has dropped something, unless it is the stamp.
+fn put_dropped(record: &mut RecordWriter, stamp: u64, dropped: u64) {
+    if dropped != stamp {
+        record.u64(dropped);
+    }
+}
+
+fn read_dropped(record: &mut RecordReader<'_>, stamp: u64) -> Result<u64> {
+    Ok(if record.is_at_end() { stamp } else { record.u64()? })
 }
 
 /// The state of a database.
@@ -413,16 +430,23 @@ impl TableEntry {
 /// A table that was dropped, and whose files snapshots may still need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DroppedTable {
-    /// Commits with this number and later ones do not have it, unless a named snapshot does.
+    /// Commits with this number and later ones do not have it, unless a snapshot that they keep does.
     pub(crate) stamp: u64,
+    /// The number of the commit that dropped it.
+    pub(crate) dropped: u64,
 }
 
 impl DroppedTable {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        RecordWriter::default().u64(self.stamp).finish()
+        let mut record = RecordWriter::default();
+        record.u64(self.stamp);
+        put_dropped(&mut record, self.stamp, self.dropped);
+        record.finish()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Ok(Self { stamp: RecordReader::new("the entry of a dropped table", bytes)?.u64()? })
+        let mut record = RecordReader::new("the entry of a dropped table", bytes)?;
+        let stamp = record.u64()?;
+        Ok(Self { stamp, dropped: read_dropped(&mut record, stamp)? })
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::records::{
     DroppedFile, Feed, FileEntry, Index, MASK_ROWS, Manifest, PUBLISHING_KEY, Publishing, STATE_KEY, State, TreeName,
-    file_key, mask_key, put_file_place, schema_key,
+    file_key, history, mask_key, put_file_place, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
 use crate::view::{Catalog, Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask, read_mask};
@@ -458,7 +458,7 @@ impl OpenWrite {
         self.transaction.tree(self.engine.trees.get(TreeName::Checksums))?.remove(&key)?;
         let next = file_key(entry.number + 1);
         self.transaction.tree(self.engine.trees.get(TreeName::Masks))?.remove_range(&key, Some(&next))?;
-        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.commit };
+        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.commit, dropped: self.commit };
         self.transaction.tree(self.engine.trees.get(TreeName::Dropped))?.put(&key, &dropped.to_bytes())?;
         Arc::make_mut(&mut self.manifest).remove(entry.number);
         self.files_changed();
@@ -488,11 +488,13 @@ impl OpenWrite {
     /// Makes the changes visible to others.
     pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
         let has_work = self.write_state()?;
-        let Self { transaction: StoreTransaction::Own(transaction), engine, has_changed, mut files, .. } = self else {
+        let Self { transaction: StoreTransaction::Own(mut transaction), engine, has_changed, mut files, .. } = self
+        else {
             return Err(Error::PartOfTransaction);
         };
         files.iter_mut().for_each(NewFiles::keep);
         if has_changed {
+            history::keep_commit_before(&mut transaction, &engine.store.snapshot()?)?;
             transaction.commit_with(durability)?;
         }
         if has_work {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use lath_table::{Database, DatabaseSnapshot, Durability, Error, Snapshot, Table, TableOptions};
+use lath_table::{Database, DatabaseSnapshot, Durability, Error, HistoryRetention, Snapshot, Table, TableOptions};
 use lath_testkit::Seeded;
 
 use crate::rows::id_values as batch;
@@ -68,6 +68,8 @@ struct History {
     model: Tables,
     kept: BTreeMap<String, Tables>,
     held: Vec<(DatabaseSnapshot, Tables)>,
+    /// The contents at versions while the history is kept, and the smallest and the last maximum number of earlier commits.
+    past: Option<(BTreeMap<u64, Tables>, (u64, u64))>,
     steps: Vec<String>,
     /// The number of rows that become files at once.
     bulk_rows: u64,
@@ -89,7 +91,7 @@ fn databases_match_maps_of_maps() {
         let (model, kept) = (Tables::new(), BTreeMap::new());
         let bulk_rows = if case % 2 == 0 { MANY } else { 300 };
         let mut history =
-            History { random, database: None, model, kept, held: Vec::new(), steps: Vec::new(), bulk_rows };
+            History { random, database: None, model, kept, held: Vec::new(), past: None, steps: Vec::new(), bulk_rows };
         history.database = Some(Database::create(folder.path().join("database"), history.options()).unwrap());
         history.run();
     }
@@ -104,6 +106,10 @@ impl History {
         for step in 0..60 {
             let what = self.step();
             self.steps.push(what);
+            if let Some((past, _)) = &mut self.past {
+                let newest = self.database.as_ref().unwrap().snapshot().unwrap();
+                past.insert(newest.history().unwrap().last().unwrap().version, self.model.clone());
+            }
             if step % 5 == 4 {
                 self.compare();
             }
@@ -114,6 +120,7 @@ impl History {
         for name in self.kept.keys() {
             database.drop_snapshot(name).unwrap();
         }
+        database.drop_history().unwrap();
         database.vacuum().unwrap();
         let mut files = 0;
         for name in self.model.keys() {
@@ -131,9 +138,46 @@ impl History {
         for (name, model) in &self.kept {
             assert_eq!(read_tables(&newest.snapshot_named(name).unwrap()), *model, "{name} after {:?}", self.steps);
         }
+        self.compare_history(&newest);
         for (snapshot, model) in &self.held {
             assert_eq!(read_tables(snapshot), *model, "a snapshot that is held after {:?}", self.steps);
         }
+    }
+
+    /// Compares the versions that can be read with what they had.
+    fn compare_history(&self, newest: &DatabaseSnapshot) {
+        let kept = newest.history().unwrap();
+        let Some((past, commits)) = &self.past else {
+            assert_eq!(kept, []);
+            assert!(newest.at_time(SystemTime::now()).is_err());
+            return;
+        };
+        let count = kept.len() as u64 - 1;
+        assert!(count <= commits.1 + commits.1 / 4, "{kept:?}, {commits:?}");
+        assert!(count >= commits.0 || newest.at_version(*past.keys().next().unwrap()).is_ok(), "{kept:?}, {commits:?}");
+        for (version, tables) in past {
+            let then = newest.at_version(*version);
+            if matches!(then, Err(Error::NotKept { .. })) && *version < kept[0].version {
+                continue;
+            }
+            assert_eq!(read_tables(&then.unwrap()), *tables, "version {version} after {:?}", self.steps);
+            for (name, rows) in tables.iter().filter(|(name, _)| newest.table_names().unwrap().contains(name)) {
+                // A table that was created later under this name is another one.
+                match newest.table(name).unwrap().at_version(*version) {
+                    Ok(table) if newest.table(name).unwrap().version() <= *version => {
+                        assert_eq!(read_rows(&table), *rows, "{name}");
+                    }
+                    then => drop(then.map(|then| read_rows(&then))),
+                }
+            }
+        }
+        for commit in &kept {
+            let [by_time, by_version] =
+                [newest.at_time(commit.time), newest.at_version(commit.version)].map(|at| read_tables(&at.unwrap()));
+            assert_eq!(by_time, by_version, "{commit:?} after {:?}", self.steps);
+        }
+        let before = newest.at_time(kept[0].time - Duration::from_micros(1));
+        assert!(matches!(before, Err(Error::NotKept { .. })));
     }
 
     fn random_name(&mut self) -> String {
@@ -150,7 +194,7 @@ impl History {
         let name = self.random_name();
         let table = database.table(&name);
         assert_eq!(table.is_ok(), self.model.contains_key(&name), "{name} after {:?}", self.steps);
-        match self.random.u8(..16) {
+        match self.random.u8(..19) {
             0..=2 => {
                 let created = database.create_table(&name, &batch([]).schema(), &["id"]);
                 match self.model.contains_key(&name) {
@@ -202,6 +246,30 @@ impl History {
                 }
                 self.held.push((database.snapshot().unwrap(), self.model.clone()));
                 "hold a snapshot".to_owned()
+            }
+            15 => {
+                let commits = self.random.u64(1..30);
+                database.keep_history(HistoryRetention::new().commits(commits)).unwrap();
+                let (past, (least, _)) = self.past.take().unwrap_or_else(|| (BTreeMap::new(), (commits, 0)));
+                self.past = Some((past, (least.min(commits), commits)));
+                format!("keep {commits} commits")
+            }
+            16 if self.random.bool() => {
+                database.drop_history().unwrap();
+                self.past = None;
+                "drop the history".to_owned()
+            }
+            17 => {
+                let Some((past, _)) = &self.past else { return "nothing".to_owned() };
+                let newest = database.snapshot().unwrap();
+                let kept: Vec<_> = past
+                    .iter()
+                    .filter_map(|(version, tables)| Some((newest.at_version(*version).ok()?, tables)))
+                    .collect();
+                if let Some((snapshot, tables)) = kept.first() {
+                    self.held.push((snapshot.clone(), (*tables).clone()));
+                }
+                "hold an earlier commit".to_owned()
             }
             _ => {
                 self.held.clear();

@@ -2,6 +2,7 @@
 
 mod alter;
 mod changes;
+mod history;
 mod import;
 mod keys;
 mod load;
@@ -37,6 +38,7 @@ pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
         KeyedTable::Stats(args) => maintenance::stats(args),
         KeyedTable::Publish(args) => publish::run(args),
         KeyedTable::Changes(args) => changes::run(args),
+        KeyedTable::History(args) => history::run(args),
         KeyedTable::Snapshot(args) => maintenance::run_snapshot(args),
     }
 }

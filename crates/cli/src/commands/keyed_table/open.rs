@@ -2,6 +2,7 @@
 
 use lath_table::{Database, Error, Snapshot, Table, TableOptions};
 
+use super::history;
 use crate::args::{KeyedTableArgs, TableReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::table_failure::table_failure;
@@ -31,11 +32,11 @@ pub(super) fn open_for_reading(args: &KeyedTableArgs) -> Result<Table> {
     opened.map_err(|error| explain(args, error))
 }
 
-/// The requested snapshot, or the last commit.
+/// The requested state, or the last commit.
 pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
     let table = open_for_reading(&args.table)?;
     let snapshot = match &args.at {
-        Some(name) => table.snapshot_named(name),
+        Some(at) => history::state(&table, at),
         None => table.snapshot(),
     };
     snapshot.map_err(table_failure)

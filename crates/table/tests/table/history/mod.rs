@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use fastrand::Rng;
-use lath_table::{Durability, Predicate, Result, Table, TableOptions};
+use lath_table::{Durability, HistoryRetention, Predicate, Result, Table, TableOptions};
 
 use self::contents::{Column, Contents};
 
@@ -25,6 +25,8 @@ pub(crate) struct Version {
     has_index: bool,
     is_clustered: bool,
     named: BTreeMap<String, Arc<Contents>>,
+    /// The states of the kept history, equal ones after each other once; none if no history is kept.
+    past: Vec<Arc<Contents>>,
 }
 
 /// The outcome of one operation.
@@ -58,7 +60,14 @@ impl Version {
             let of = Contents::of(&snapshot.snapshot_named(&name).unwrap(), &format!("{what}, {name}"));
             named.insert(name, Arc::new(of));
         }
+        let mut past = Vec::new();
+        for kept in snapshot.history().unwrap() {
+            let then = snapshot.at_version(kept.version).unwrap_or_else(|error| panic!("{what}: {error}"));
+            past.push(Arc::new(Contents::of(&then, &format!("{what}, version {}", kept.version))));
+        }
+        past.dedup();
         Self {
+            past,
             contents: Arc::new(contents),
             has_index: !snapshot.indexes().is_empty(),
             is_clustered: !snapshot.cluster_columns().is_empty(),
@@ -105,6 +114,14 @@ pub(crate) fn step(table: &mut Option<Table>, version: &Version, options: &Table
         26 => ("sync", open.sync().map(|()| true)),
         27 => index(&open, &mut next),
         28..=30 => keep_or_drop(&open, &mut next, random),
+        32 if next.past.is_empty() => {
+            next.past.push(Arc::clone(&next.contents));
+            ("keep the history", open.keep_history(HistoryRetention::new()).map(|()| true))
+        }
+        32 => {
+            next.past.clear();
+            ("drop the history", open.drop_history().map(|()| true))
+        }
         31 => {
             let folder = open.folder().to_owned();
             drop((table.take(), open));
@@ -121,6 +138,9 @@ pub(crate) fn step(table: &mut Option<Table>, version: &Version, options: &Table
         36 | 37 => cluster(&open, &mut next),
         _ => change_schema(&open, &mut next, random),
     };
+    if next.past.last().is_some_and(|last| *last != next.contents) {
+        next.past.push(Arc::clone(&next.contents));
+    }
     // A commit that changes nothing makes nothing durable; one that may have changed nothing counts as such.
     let is_durable = |durable: bool| durable || (next != *version && !what.ends_with("d transaction") && what != OFF);
     Step { what: what.to_owned(), result: result.map(is_durable), next }

@@ -1,0 +1,69 @@
+//! `table history`: the earlier states of tables that can be read.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arrow_array::temporal_conversions::as_datetime;
+use arrow_array::timezone::Tz;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_cast::parse::string_to_datetime;
+use lath_table::{Error, HistoryRetention, KeptCommit, Snapshot, Table};
+use serde_json::json;
+
+use super::open::{open, open_for_reading};
+use crate::args::HistoryArgs;
+use crate::commands::print;
+use crate::failure::{Outcome, Result};
+use crate::input::table_failure::table_failure;
+
+pub(super) fn run(args: &HistoryArgs) -> Result<Outcome> {
+    if args.stop {
+        open(&args.table)?.drop_history().map_err(table_failure)?;
+        return Ok(Outcome::Done);
+    }
+    if args.keep.is_some() || args.commits.is_some() {
+        let retention = HistoryRetention::new();
+        let retention = args.keep.into_iter().fold(retention, HistoryRetention::age);
+        let retention = args.commits.into_iter().fold(retention, HistoryRetention::commits);
+        open(&args.table)?.keep_history(retention).map_err(table_failure)?;
+        return Ok(Outcome::Done);
+    }
+    let table = open_for_reading(&args.table)?;
+    let commits = table.snapshot().and_then(|newest| newest.history()).map_err(table_failure)?;
+    print(&commits.iter().map(|commit| line(commit, args.json)).collect::<String>())
+}
+
+fn line(commit: &KeptCommit, is_json: bool) -> String {
+    let time = text(commit.time);
+    match is_json {
+        true => format!("{}\n", json!({"version": commit.version, "time": time})),
+        false => format!("{}  {time}\n", commit.version),
+    }
+}
+
+/// A time in UTC, to the microsecond.
+fn text(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+    as_datetime::<TimestampMicrosecondType>(since)
+        .map_or_else(String::new, |time| time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string())
+}
+
+/// The state of a table that `--at` names: a snapshot, the number of a version, or a time of UTC.
+pub(super) fn state(table: &Table, at: &str) -> Result<Snapshot, Error> {
+    let newest = table.snapshot()?;
+    match newest.snapshot_named(at) {
+        Err(Error::NoSuchSnapshot { .. }) => {}
+        named => return named,
+    }
+    if let Ok(version) = at.parse() {
+        return newest.at_version(version);
+    }
+    let utc: Tz = "+00:00".parse().map_err(|_| no_snapshot(at))?;
+    let time = string_to_datetime(&utc, at).map_err(|_| no_snapshot(at))?;
+    let since = u64::try_from(time.timestamp_micros()).unwrap_or(0);
+    newest.at_time(UNIX_EPOCH + Duration::from_micros(since))
+}
+
+fn no_snapshot(at: &str) -> Error {
+    Error::NoSuchSnapshot { name: at.to_owned() }
+}
