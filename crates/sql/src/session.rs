@@ -33,7 +33,7 @@ use lath_writer::{UncommittedFiles, WriteOptions};
 
 use crate::change::{
     ChangePlanner, adapt_assignments, adapt_conflict, adapt_row_target, name_columns, plan_change, plan_chosen_rows,
-    plan_insertion, take_returning,
+    plan_copy_from, plan_insertion, take_returning,
 };
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
@@ -350,6 +350,9 @@ impl Session {
             && let Some(format) = CopyFormat::from_statement(copy)
         {
             return self.plan_copy(copy.clone(), format).await.map(Some);
+        }
+        if let Some(plan) = plan_copy_from(&state, &self.settings.runtime, statement).await? {
+            return Ok(Some(plan));
         }
         if let Some(shown) = ShownTables::new(statement) {
             let names = &state.config_options().catalog;

@@ -44,6 +44,7 @@ pub use error::{Error, Result};
 pub use export::ExportReport;
 pub use export::ExportedWithDeletes;
 pub use history::{KeptCommit, KeptSnapshot};
+pub use export::ROW_NUMBERS_KEY;
 pub use import::{ImportOptions, ImportProgress, ImportReport, RewrittenFile};
 pub use indexes::IndexInfo;
 pub use lath_parquet::Predicate;

@@ -51,7 +51,7 @@ fn has_names(insert: &Insert) -> bool {
 }
 
 /// The table's column with this name, or with one that differs in case only.
-fn matching_name<'s>(schema: &'s Schema, name: &str) -> Result<&'s str> {
+pub(super) fn matching_name<'s>(schema: &'s Schema, name: &str) -> Result<&'s str> {
     if let Some((_, field)) = schema.column_with_name(name) {
         return Ok(field.name());
     }

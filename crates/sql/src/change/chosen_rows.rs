@@ -11,11 +11,11 @@ use datafusion::logical_expr::{DmlStatement, LogicalPlan, Projection, WriteOp};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    Delete, Expr, FromTable, LimitClause, OrderBy, OrderByExpr, OrderByKind, SetExpr, Statement as SqlStatement,
-    TableFactor, TableWithJoins, Update,
+    Delete, Expr, FromTable, LimitClause, OrderBy, OrderByExpr, OrderByKind, Statement as SqlStatement, TableFactor,
+    TableWithJoins, Update,
 };
 
-use crate::grammar::parse;
+use crate::grammar::select_from_table;
 use crate::keyed::SessionTables;
 
 /// Plans a change of a table with a primary key whose rows a query has to choose; `None` for other statements.
@@ -107,13 +107,9 @@ struct ChosenRows<'s> {
 impl ChosenRows<'_> {
     /// Plans the query that returns them.
     async fn plan(self, state: &SessionState) -> Result<LogicalPlan> {
-        let text = "SELECT * FROM the_table";
-        let Some(Statement::Statement(mut query)) = parse(text)?.pop_front() else { return plan_err!("{text}") };
-        if let SqlStatement::Query(query) = query.as_mut() {
-            if let SetExpr::Select(select) = query.body.as_mut() {
-                select.from = vec![self.target.clone()];
-                select.selection = self.condition.cloned();
-            }
+        let query = select_from_table(|query, select| {
+            select.from = vec![self.target.clone()];
+            select.selection = self.condition.cloned();
             if !self.order_by.is_empty() {
                 let kind = OrderByKind::Expressions(self.order_by.to_vec());
                 query.order_by = Some(OrderBy { kind, interpolate: None });
@@ -123,8 +119,8 @@ impl ChosenRows<'_> {
                 offset: None,
                 limit_by: Vec::new(),
             });
-        }
-        state.statement_to_plan(Statement::Statement(query)).await
+        })?;
+        state.statement_to_plan(query).await
     }
 }
 

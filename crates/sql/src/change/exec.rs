@@ -113,7 +113,7 @@ impl ChangeExec {
     /// Returns the query's plan for the commit that the transaction begins with. It is planned again if there were commits since, or if its
     /// rows have to come in source order.
     async fn newest_input(&self) -> Result<Arc<dyn ExecutionPlan>> {
-        if self.target.depends_on_order() && !is_in_order(&self.target.query, &self.input)? {
+        if self.target.depends_on_order()? && !is_in_order(&self.target.query, &self.input)? {
             let (query, _) = bind(self.target.query.clone())?;
             return with_pauses(plan_in_order(&self.state, &query).await?);
         }

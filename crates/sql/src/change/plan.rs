@@ -18,6 +18,7 @@ use super::returning::ReturnedColumns;
 use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
 use crate::bind::bind;
+use crate::error::table_error;
 use crate::keyed::{KeyedTable, matching_keys};
 use crate::scan::test;
 use crate::transaction::CurrentTransaction;
@@ -109,12 +110,8 @@ fn plan_statement(
     if !table.is_changeable() {
         return plan_err!("{} is read-only", statement.table_name);
     }
-    let may_replace = *on_conflict != OnConflict::Refuse || matches!(statement.op, WriteOp::Insert(InsertOp::Replace));
-    if may_replace && table.has_row_numbers() {
-        return plan_err!(
-            "{} has no primary key; leave out OR REPLACE, OR IGNORE and ON CONFLICT DO NOTHING",
-            statement.table_name
-        );
+    if table.has_row_numbers() {
+        check_without_key(&table, &statement, on_conflict)?;
     }
     let DmlStatement { table_name, target, op, input, .. } = statement;
     let input = Arc::unwrap_or_clone(input);
@@ -136,6 +133,23 @@ fn plan_statement(
         other => return not_impl_err!("{} of a table with a primary key", other.name()),
     };
     change_plan(table, table_name, change, query, returned)
+}
+
+/// Returns an error for an insertion into a table without a key that asks about keys.
+fn check_without_key(table: &KeyedTable, statement: &DmlStatement, on_conflict: &OnConflict) -> Result<()> {
+    let name = &statement.table_name;
+    if matches!(statement.op, WriteOp::Insert(InsertOp::Replace)) {
+        return plan_err!(
+            "{name} has no primary key; leave out OR REPLACE, or write ON CONFLICT (columns of a unique index) DO UPDATE SET …"
+        );
+    }
+    let indexes = table.table().snapshot().map_err(table_error)?.indexes();
+    if *on_conflict != OnConflict::Refuse && !indexes.iter().any(|index| index.is_unique) {
+        return plan_err!(
+            "{name} has no primary key and no unique index, so no rows can conflict; leave out OR IGNORE and ON CONFLICT DO NOTHING"
+        );
+    }
+    Ok(())
 }
 
 /// Plans a change by the rows of a query.

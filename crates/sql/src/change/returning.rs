@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
     FromTable, OutputClause, SelectItem, SetExpr, Statement as SqlStatement, TableFactor, TableObject,
 };
 
-use crate::grammar::parse;
+use crate::grammar::{parse, select_from_table};
 use crate::rewrite::{name_answer, with_output_names};
 use crate::statement::explained;
 
@@ -80,18 +80,18 @@ fn from_clause(text: &str) -> Result<Option<TableFactor>> {
 impl Returning {
     /// Plans the clause as a query of the table.
     pub(crate) async fn plan(self, state: &SessionState) -> Result<ReturnedColumns> {
-        let text = "SELECT * FROM the_table";
-        let Some(Statement::Statement(mut statement)) = parse(text)?.pop_front() else { return plan_err!("{text}") };
-        if let SqlStatement::Query(query) = statement.as_mut() {
-            if let SetExpr::Select(select) = query.body.as_mut()
-                && let Some(from) = select.from.first_mut()
-            {
+        let mut statement = select_from_table(|_, select| {
+            if let Some(from) = select.from.first_mut() {
                 from.relation = self.table;
                 select.projection = self.items;
             }
+        })?;
+        if let Statement::Statement(inner) = &mut statement
+            && let SqlStatement::Query(query) = inner.as_mut()
+        {
             name_answer(query);
         }
-        let plan = state.statement_to_plan(Statement::Statement(statement)).await?;
+        let plan = state.statement_to_plan(statement).await?;
         let is_row_by_row = !plan.exists(|node| {
             let is_simple =
                 matches!(node, LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::TableScan(_));

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::LogicalPlan;
 
 use super::Change;
@@ -24,9 +26,13 @@ pub(super) struct ChangeTarget {
 }
 
 impl ChangeTarget {
-    /// Whether the order of rows matters: of two rows with the same key, and of rows that get numbers in their order.
-    pub(super) fn depends_on_order(&self) -> bool {
-        self.change.depends_on_order() || (matches!(self.change, Change::Insert) && self.table.has_row_numbers())
+    /// Whether the order of rows matters: of two rows with the same key, of rows that get numbers in their order, and of rows that the
+    /// statement returns in the order of its ORDER BY.
+    pub(super) fn depends_on_order(&self) -> Result<bool> {
+        if self.change.depends_on_order() || (matches!(self.change, Change::Insert) && self.table.has_row_numbers()) {
+            return Ok(true);
+        }
+        Ok(self.returned.is_some() && self.query.exists(|node| Ok(matches!(node, LogicalPlan::Sort(_))))?)
     }
 
     pub(super) fn new(table: KeyedTable, change: Change, query: LogicalPlan, commits: Commits) -> Self {

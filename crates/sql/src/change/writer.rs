@@ -128,7 +128,8 @@ impl<'t> Writer<'t> {
             _ => false,
         };
         let ignored = snapshot.indexes().into_iter().filter(ignores).collect();
-        let ignores_keys = matches!(&change, Change::InsertNew(Conflicts::All | Conflicts::Key));
+        let ignores_keys =
+            !table.has_row_numbers() && matches!(&change, Change::InsertNew(Conflicts::All | Conflicts::Key));
         let inserted = nullable(table.schema().fields().iter());
         let shown = table.clone().with_row_column();
         let columns = nullable(shown.stored_schema().fields().iter());
@@ -208,7 +209,7 @@ impl<'t> Writer<'t> {
             }
             Change::Replace => self.update(self.rows(batch, 0)?, None)?,
             Change::InsertNew(_) => {
-                self.count += self.insert_new(&self.rows(batch, 0)?)?;
+                self.count += self.insert_new(&columns_at(batch, 0, &self.inserted)?)?;
                 return Ok(());
             }
             Change::Delete => {
@@ -264,6 +265,13 @@ impl<'t> Writer<'t> {
 
     /// Inserts the rows without conflicts. Returns their number.
     fn insert_new(&mut self, rows: &RecordBatch) -> Result<u64> {
+        if self.row_numbers.is_some() {
+            let rows = filter_record_batch(rows, &self.without_conflicts(rows, None)?)?;
+            let rows = self.numbered(rows)?;
+            self.changes.get()?.insert(&rows).map_err(table_error)?;
+            self.return_rows(&rows)?;
+            return Ok(rows.num_rows() as u64);
+        }
         let places = self.keys.fields().iter().map(|field| self.columns.index_of(field.name()));
         let keys = rows.project(&places.collect::<Result<Vec<_>, _>>()?)?;
         if self.returned.is_none() && self.ignored.is_empty() {
@@ -272,22 +280,22 @@ impl<'t> Writer<'t> {
             let when = MergeWhen::new().matched(WhenMatched::Keep);
             return Ok(self.changes.get()?.merge(&rows, &when).map_err(table_error)?.inserted);
         }
-        let rows = filter_record_batch(rows, &self.without_conflicts(rows, &keys)?)?;
+        let rows = filter_record_batch(rows, &self.without_conflicts(rows, Some(&keys))?)?;
         self.changes.get()?.insert(&rows).map_err(table_error)?;
         self.return_rows(&rows)?;
         Ok(rows.num_rows() as u64)
     }
 
     /// Whether each row conflicts neither with a row of the table nor with one before it that is inserted.
-    fn without_conflicts(&mut self, rows: &RecordBatch, keys: &RecordBatch) -> Result<BooleanArray> {
+    fn without_conflicts(&mut self, rows: &RecordBatch, keys: Option<&RecordBatch>) -> Result<BooleanArray> {
         let mut taken = Vec::new();
-        if self.ignores_keys {
+        if let Some(keys) = keys.filter(|_| self.ignores_keys) {
             let found = self.changes.get()?.get_many(keys.clone()).map_err(table_error)?;
             let is_there = found.places().iter().map(Option::is_some).collect();
             taken.push(TakenValues::new(keys, is_there)?);
         }
         for index in self.ignored.clone() {
-            let places = index.columns.iter().map(|name| self.columns.index_of(name));
+            let places = index.columns.iter().map(|name| rows.schema_ref().index_of(name));
             let values = rows.project(&places.collect::<Result<Vec<_>, _>>()?)?;
             let mut is_there = Vec::with_capacity(values.num_rows());
             for row in 0..values.num_rows() {

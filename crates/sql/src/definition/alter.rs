@@ -14,7 +14,7 @@ use lath_table::KeyValue;
 
 use super::Definitions;
 use super::constraint::{take_constraints, take_length};
-use super::create::cluster_columns;
+use super::create::{check_are_no_numbers, cluster_columns};
 use super::default::default_text;
 use crate::dialect::normal;
 use crate::error::table_work;
@@ -117,6 +117,9 @@ impl Definitions<'_> {
             }
             AlterTableOperation::ClusterBy { exprs } => {
                 let columns = cluster_columns(exprs)?;
+                if table.has_row_numbers() {
+                    check_are_no_numbers(columns.iter())?;
+                }
                 table_work(move || handle.cluster_by(&columns)).await
             }
             AlterTableOperation::RenameTable {

@@ -21,6 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{Constraint, Predicate};
 
 use super::Definitions;
+use super::create::check_are_no_numbers;
 use super::index::column_name;
 use crate::dialect::normal;
 use crate::error::{table_error, table_work};
@@ -179,6 +180,9 @@ impl Definitions<'_> {
             }
             TableConstraint::Unique(unique) => {
                 let columns = unique.columns.iter().map(column_name).collect::<Result<Vec<_>>>()?;
+                if table.has_row_numbers() {
+                    check_are_no_numbers(columns.iter())?;
+                }
                 let name = unique.name.as_ref().map_or_else(|| format!("{}_key", columns.join("_")), normal);
                 table_work(move || handle.create_index(&name, &columns, true)).await
             }

@@ -237,7 +237,9 @@ impl Definitions<'_> {
             replaced = Some(name.clone());
         }
         let mut table = NewTable::new(name, create, files, defaults)?;
-        table.constraints = constraints.plan(self.state, &table.name, &table.schema, BTreeSet::new())?;
+        // The numbers of rows are hidden from conditions, too.
+        table.constraints =
+            constraints.plan(self.state, &table.name, create.input.schema().inner(), BTreeSet::new())?;
         if let Some(replaced) = &replaced {
             table.name = Database::replacement_name(replaced);
         }
@@ -274,6 +276,14 @@ impl Definitions<'_> {
     }
 }
 
+/// Returns an error if columns of an index or of CLUSTER BY include the numbers of the rows of a table without a key.
+pub(super) fn check_are_no_numbers<'c>(mut columns: impl Iterator<Item = &'c String>) -> Result<()> {
+    match columns.any(|column| column == ROW_COLUMN) {
+        true => plan_err!("the numbers of rows, {ROW_COLUMN}, are hidden from statements; name other columns"),
+        false => Ok(()),
+    }
+}
+
 impl NewTable {
     fn new(
         name: String,
@@ -303,6 +313,7 @@ impl NewTable {
                     "a table without PRIMARY KEY has the numbers of its rows in a column {ROW_COLUMN}; give your column another name"
                 );
             }
+            check_are_no_numbers(files.cluster.iter())?;
             key.push(ROW_COLUMN.to_owned());
             fields.insert(0, row_column());
         }

@@ -3,6 +3,7 @@
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexColumn, ObjectName};
 
+use super::create::check_are_no_numbers;
 use super::{Definitions, last_part};
 use crate::dialect::normal;
 use crate::error::{table_error, table_work};
@@ -32,6 +33,9 @@ impl Definitions<'_> {
             return Ok(());
         }
         let columns = create.columns.iter().map(column_name).collect::<Result<Vec<_>>>()?;
+        if table.has_row_numbers() {
+            check_are_no_numbers(columns.iter())?;
+        }
         let (handle, is_unique) = (table.table().clone(), create.unique);
         table_work(move || handle.create_index(&name, &columns, is_unique)).await
     }

@@ -2,6 +2,7 @@
 
 mod catalog_table;
 mod catalogs;
+mod copied;
 mod external;
 mod external_lake;
 mod lake_table;
@@ -18,6 +19,7 @@ mod text_table;
 
 pub use self::catalog_table::{CatalogTable, keyed_table};
 pub(crate) use self::catalogs::Catalogs;
+pub(crate) use self::copied::{CopiedColumns, open_copied};
 pub(crate) use self::external::ExternalTables;
 pub(crate) use self::external_lake::{ExternalLake, LakePlace, LakeTables};
 pub(crate) use self::lake_table::LakeTable;

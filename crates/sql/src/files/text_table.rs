@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
@@ -20,6 +20,7 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use lath_parquet::{DatasetFile, DatasetOptions, Partitions};
 use lath_text::{Error, InferRows, Setting, TextFile, TextFormat, TextOptions, TextRows};
 
+use super::copied::CopiedColumns;
 use super::external::{column_name, has_no_files};
 use super::table::{no_change, with_distinct_names};
 use super::text_options::FileOptions;
@@ -105,6 +106,46 @@ impl TextTable {
             may_be_none: false,
         };
         Box::pin(async { Ok(Arc::new(blocking(|| Self::new(files, None, &[])).await?) as Arc<dyn TableProvider>) })
+    }
+
+    /// The files of COPY FROM, read as the types of the table's columns, and whether they have names of their columns.
+    pub(super) fn copied(
+        location: String,
+        format: TextFormat,
+        options: &HashMap<String, String>,
+        columns: &CopiedColumns,
+    ) -> Result<(Self, bool)> {
+        let mut files = TextFiles {
+            locations: vec![location],
+            format,
+            options: FileOptions::parse(format, options)?,
+            partitions: DatasetOptions::new(),
+            may_be_none: false,
+        };
+        let has_names = format == TextFormat::JsonLines || files.options.text.header;
+        let is_placed = !has_names || columns.are_listed;
+        let found = match format {
+            TextFormat::JsonLines => Self::new(files.clone(), None, &[])?,
+            TextFormat::Csv => {
+                let mut names_only = files.clone();
+                names_only.options.text.infer_rows = Some(InferRows::First(0));
+                Self::new(names_only, None, &[])?
+            }
+        };
+        let mut types: Vec<Field> = Vec::new();
+        let fields = found.schema.fields().iter().enumerate();
+        for (place, field) in fields.filter(|(_, field)| !found.partition_by.contains(field.name())) {
+            let target = match is_placed {
+                true => columns.fields.get(place),
+                false => {
+                    columns.fields.iter().find(|target| target.name().to_lowercase() == field.name().to_lowercase())
+                }
+            };
+            let target = target.filter(|target| format == TextFormat::JsonLines || !target.data_type().is_nested());
+            types.extend(target.map(|target| target.as_ref().clone().with_name(field.name()).with_nullable(true)));
+        }
+        files.options.text.types_of = Some(("the table".to_owned(), Arc::new(Schema::new(types))));
+        Ok((Self::new(files, None, &[])?, has_names))
     }
 
     fn new(files: TextFiles, declared: Option<&SchemaRef>, partition_by: &[String]) -> Result<Self> {

@@ -1,8 +1,11 @@
 //! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`, `INSERT INTO t BY NAME
 //! SELECT …`, `SHOW ALL TABLES`, `FROM t AT (VERSION => 3)`.
+//! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`, `COPY t FROM 'x.csv'`,
+//! `INSERT INTO t BY NAME SELECT …`, `SHOW ALL TABLES`.
 
 mod at;
 mod by_name;
+mod copy_from;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -11,7 +14,7 @@ use datafusion::common::format::ExplainStatementOptions;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, DFParserBuilder, ExplainStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Ident, Select, SelectFlavor, SelectItem, Statement as SqlStatement, Value, VisitMut, VisitorMut,
+    Ident, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement as SqlStatement, Value, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -25,6 +28,7 @@ use crate::statement::explained;
 
 pub(crate) use at::AT_PREFIX;
 pub(crate) use by_name::is_by_name;
+pub(crate) use copy_from::CopyFrom;
 
 /// The query of `SHOW ALL TABLES`.
 const ALL_TABLES: &str = "SELECT * FROM information_schema.tables";
@@ -54,6 +58,20 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     }
 }
 
+/// Parses `SELECT * FROM` a table, and lets `change` replace parts of the query.
+pub(crate) fn select_from_table(change: impl FnOnce(&mut Query, &mut Select)) -> Result<Statement> {
+    let text = "SELECT * FROM the_table";
+    let Some(Statement::Statement(mut statement)) = parse(text)?.pop_front() else { return plan_err!("{text}") };
+    if let SqlStatement::Query(query) = statement.as_mut()
+        && let SetExpr::Select(select) = query.body.as_mut()
+    {
+        let mut changed = (**select).clone();
+        change(query, &mut changed);
+        *query.body = SetExpr::Select(Box::new(changed));
+    }
+    Ok(Statement::Statement(statement))
+}
+
 fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
     let keyword = |parser: &DFParser<'_>, at| match parser.parser.peek_nth_token(at).token {
         Token::Word(word) => word.keyword,
@@ -79,7 +97,7 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
     for _ in 0..=before.len() {
         parser.parser.next_token();
     }
-    let copy = Statement::CopyTo(copy(parser)?);
+    let copy = copy(parser)?;
     if !is_explained {
         return Ok(copy);
     }
@@ -129,13 +147,17 @@ impl VisitorMut for SelectAll {
 }
 
 /// Parses a statement after the word `COPY`.
-fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
+fn copy(parser: &mut DFParser<'_>) -> Result<Statement> {
     let source = if parser.parser.consume_token(&Token::LParen) {
         let query = parser.parser.parse_query()?;
         parser.parser.expect_token(&Token::RParen)?;
         CopyToSource::Query(query)
     } else {
-        CopyToSource::Relation(parser.parser.parse_object_name(true)?)
+        let name = parser.parser.parse_object_name(true)?;
+        if parser.parser.peek_token() == Token::LParen || parser.parser.peek_keyword(Keyword::FROM) {
+            return copy_from::parse(parser, name);
+        }
+        CopyToSource::Relation(name)
     };
     let mut copy = CopyToStatement {
         source,
@@ -171,7 +193,7 @@ fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
         }
         copy.stored_as = Some(format);
     }
-    Ok(copy)
+    Ok(Statement::CopyTo(copy))
 }
 
 /// Parses a statement after the word `ATTACH`: `[DATABASE] [IF NOT EXISTS] 'rest://HOST' AS name [(TYPE iceberg, READ_ONLY)]`.

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::Predicate;
-use lath_table::{Database, Snapshot, Table};
+use lath_table::{Database, ROW_NUMBERS_KEY, Snapshot, Table};
 
 use super::earlier::EarlierState;
 use super::lookup::lookup;
@@ -36,9 +36,6 @@ pub(crate) const COLUMN_DEFAULT: &str = "lath:default";
 /// The column with the numbers of rows in a table without a primary key, which is its first one.
 pub(crate) const ROW_COLUMN: &str = "_row";
 
-/// The metadata key of the column with the numbers of rows.
-const ROW_NUMBER: &str = "lath:row_number";
-
 /// The name of this column in statements that change rows, which no statement has.
 const SHOWN_ROW_COLUMN: &str = "\u{1f}row";
 
@@ -47,7 +44,7 @@ pub(crate) const WITH_ROW_COLUMN: &str = " ";
 
 /// The column with the numbers of rows.
 pub(crate) fn row_column() -> Field {
-    let metadata = HashMap::from([(ROW_NUMBER.to_owned(), String::new())]);
+    let metadata = HashMap::from([(ROW_NUMBERS_KEY.to_owned(), String::new())]);
     Field::new(ROW_COLUMN, DataType::Int64, false).with_metadata(metadata)
 }
 
@@ -114,7 +111,7 @@ impl KeyedTable {
     fn new(name: &str, table: Table, database: Option<Database>, snapshot: &Snapshot) -> Self {
         let schema = plain_schema(snapshot.schema());
         let has_row_numbers =
-            snapshot.schema().fields().first().is_some_and(|first| first.metadata().contains_key(ROW_NUMBER));
+            snapshot.schema().fields().first().is_some_and(|first| first.metadata().contains_key(ROW_NUMBERS_KEY));
         let (schema, hidden) = match has_row_numbers {
             true => (without_first(&schema), 1),
             false => (schema, 0),
@@ -184,6 +181,11 @@ impl KeyedTable {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The text of a column's default.
+    pub(crate) fn default_text(&self, column: &str) -> Option<&str> {
+        self.default_texts.iter().find(|(name, _)| name == column).map(|(_, text)| text.as_str())
     }
 
     /// Whether the table has no primary key, and the keys of its rows are numbers that queries do not see.
@@ -337,7 +339,7 @@ fn plain_schema(schema: &Schema) -> SchemaRef {
         let mut metadata = field.metadata().clone();
         metadata.remove(FIELD_ID);
         metadata.remove(COLUMN_DEFAULT);
-        metadata.remove(ROW_NUMBER);
+        metadata.remove(ROW_NUMBERS_KEY);
         Field::clone(field).with_metadata(metadata)
     };
     Arc::new(Schema::new_with_metadata(

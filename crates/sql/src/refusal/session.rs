@@ -37,6 +37,8 @@ impl Clauses<'_> {
             }
             Statement::ShowFunctions { filter: _ }
             | Statement::ShowVariable { variable: _ }
+            // COPY FROM, whose options are checked once the format is known.
+            | Statement::Copy { source: _, to: _, target: _, options: _, legacy_options: _, values: _ }
             | Statement::ShowCreate { obj_type: _, obj_name: _ }
             | Statement::Deallocate { name: _, prepare: _ } => Ok(()),
             Statement::Prepare { name: _, data_types: _, statement: _ } => Ok(()),

@@ -5,6 +5,7 @@ mod files;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_schema::{Schema, SchemaRef};
 use lath_writer::{AtomicFiles, ParquetWriter, UncommittedFiles};
 
 use crate::error::{Error, Result};
@@ -13,6 +14,19 @@ use crate::read::{RangeScan, Snapshot};
 use crate::row::key::KeyRange;
 
 pub use self::files::ExportedWithDeletes;
+
+/// The metadata key of the column with the numbers of rows, in a table without a primary key. Exports leave the column out: the numbers have a
+/// meaning within the table only.
+pub const ROW_NUMBERS_KEY: &str = "lath:row_number";
+
+/// The places of the columns that are exported, and these columns.
+fn exported_columns(schema: &SchemaRef) -> Result<(Vec<usize>, SchemaRef)> {
+    let fields = schema.fields().iter().enumerate();
+    let places: Vec<usize> =
+        fields.filter(|(_, field)| !field.metadata().contains_key(ROW_NUMBERS_KEY)).map(|(place, _)| place).collect();
+    let Schema { fields, metadata } = schema.project(&places)?;
+    Ok((places, Arc::new(Schema::new_with_metadata(fields, metadata))))
+}
 
 /// Counts of [`Snapshot::export`].
 #[non_exhaustive]
@@ -27,7 +41,7 @@ pub struct ExportReport {
 impl Snapshot {
     /// Writes all rows in key order to plain Parquet files in `folder`, which is created if it does not exist. The files are named
     /// `part-00000.parquet` and so on, have at most as many rows as files of the table, and appear together. A table without rows becomes
-    /// one file without rows. [`export_with_deletes`](Self::export_with_deletes) exports the table's own files instead.
+    /// one file without rows. The numbers of rows of a table without a primary key are left out. [`export_with_deletes`](Self::export_with_deletes) exports the table's own files instead.
     ///
     /// # Errors
     /// [`Error::NotEmpty`] if the folder has anything in it, because its rows would be taken for rows of the table; and any error of
@@ -42,7 +56,8 @@ impl Snapshot {
         let mut room = 0;
         let scan = RangeScan::new(Arc::clone(engine), Ok(Box::new(Arc::clone(pinned))), KeyRange::default());
         // Other libraries look for it in the footer: pandas's index is there.
-        let mut metadata: Vec<_> = self.schema().metadata().iter().collect();
+        let (places, schema) = exported_columns(self.schema())?;
+        let mut metadata: Vec<_> = schema.metadata().iter().collect();
         metadata.sort_unstable();
         let options = metadata
             .into_iter()
@@ -50,10 +65,10 @@ impl Snapshot {
         let mut start = |exported: &mut ExportReport| {
             let path = files.path(format!("part-{:05}.parquet", exported.files))?;
             exported.files += 1;
-            ParquetWriter::create(path, self.schema(), options.clone())
+            ParquetWriter::create(path, &schema, options.clone())
         };
         for batch in scan.build()? {
-            let batch = batch?;
+            let batch = batch?.project(&places)?;
             let mut at = 0;
             while at < batch.num_rows() {
                 if room == 0 {

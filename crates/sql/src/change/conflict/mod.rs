@@ -1,5 +1,7 @@
 //! Rewrites `INSERT … ON CONFLICT` to a MERGE or to an insertion that ignores rows.
 
+mod excluded;
+
 use std::ops::ControlFlow;
 
 use datafusion::catalog::TableProvider;
@@ -13,6 +15,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use lath_table::IndexInfo;
 
+use self::excluded::Defaults;
 use crate::dialect::normal;
 use crate::error::table_error;
 use crate::grammar::parse;
@@ -135,10 +138,12 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique
         );
     }
     let schema = table.schema();
-    let columns: Vec<String> = match insert.columns.as_slice() {
+    let defaults = Defaults::new(insert, &update, table);
+    let mut columns: Vec<String> = match insert.columns.as_slice() {
         [] => schema.fields().iter().map(|field| quoted(field.name())).collect(),
         columns => columns.iter().map(ToString::to_string).collect(),
     };
+    columns.extend(defaults.names());
     let TableObject::TableName(name) = &insert.table else { return plan_err!("{} is not a table", insert.table) };
     // Joins distinguish the zeros of floats and different NaNs; keys do not.
     let equal = |key: &String| {
@@ -164,7 +169,7 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique
     let mut names = TableColumns { target: name, table, depth: 0 };
     let _ = update.assignments.iter_mut().try_for_each(|assignment| assignment.value.visit(&mut names));
     let _ = update.selection.visit(&mut names);
-    fill(&mut merge, source, update);
+    fill(&mut merge, defaults.add_to(source)?, update);
     Ok(SqlStatement::Merge(merge))
 }
 

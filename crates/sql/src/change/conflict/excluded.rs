@@ -1,0 +1,100 @@
+//! Columns of `excluded`, the row that was to be inserted, which the INSERT does not name: they have their defaults.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::str::FromStr;
+
+use arrow_schema::DataType;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    DoUpdate, Expr, Insert, Query, SetExpr, Statement as SqlStatement, TableFactor, Visit, Visitor,
+};
+
+use super::quoted;
+use crate::dialect::normal;
+use crate::grammar::parse;
+use crate::keyed::KeyedTable;
+
+const EXCLUDED: &str = "excluded";
+
+/// Columns of the rows to insert with their defaults.
+pub(super) struct Defaults {
+    /// Quoted names of columns that the INSERT names.
+    given: Vec<String>,
+    /// Quoted names of other columns, and expressions for them.
+    others: Vec<(String, String)>,
+}
+
+impl Defaults {
+    /// The columns that the update reads and the INSERT does not name.
+    pub(super) fn new(insert: &Insert, update: &DoUpdate, table: &KeyedTable) -> Self {
+        let named: Vec<String> = insert
+            .columns
+            .iter()
+            .filter_map(|name| name.0.last().and_then(|part| part.as_ident()).map(normal))
+            .collect();
+        let mut read = ExcludedColumns::default();
+        let _ = update.assignments.visit(&mut read);
+        let _ = update.selection.visit(&mut read);
+        let schema = table.schema();
+        let others = read.0.into_iter().filter(|column| !named.is_empty() && !named.contains(column));
+        let others = others.filter_map(|column| {
+            let field = schema.field_with_name(&column).ok()?;
+            let value = typed(table.default_text(&column).unwrap_or("NULL"), field.data_type());
+            Some((quoted(&column), value))
+        });
+        Self { given: named.iter().map(|name| quoted(name)).collect(), others: others.collect() }
+    }
+
+    /// The names of the columns that are not given.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.others.iter().map(|(name, _)| name.clone())
+    }
+
+    /// Adds the columns to a query for the given ones.
+    pub(super) fn add_to(&self, source: Box<Query>) -> Result<Box<Query>> {
+        if self.others.is_empty() {
+            return Ok(source);
+        }
+        let values = self.others.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ");
+        let text = format!("SELECT *, {values} FROM (SELECT 1) AS {EXCLUDED}({})", self.given.join(", "));
+        let Some(Statement::Statement(statement)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
+        let SqlStatement::Query(mut query) = *statement else { return plan_err!("{text}") };
+        if let SetExpr::Select(select) = query.body.as_mut()
+            && let Some(from) = select.from.first_mut()
+            && let TableFactor::Derived { subquery, .. } = &mut from.relation
+        {
+            *subquery = source;
+        }
+        Ok(query)
+    }
+}
+
+/// An expression as one of a type, if the type has a name that can be written.
+fn typed(value: &str, data_type: &DataType) -> String {
+    let name = data_type.to_string();
+    match DataType::from_str(&name) {
+        Ok(parsed) if parsed == *data_type => format!("arrow_cast({value}, '{}')", name.replace('\'', "''")),
+        _ => value.to_owned(),
+    }
+}
+
+/// The columns of `excluded` that expressions read.
+#[derive(Default)]
+struct ExcludedColumns(BTreeSet<String>);
+
+impl Visitor for ExcludedColumns {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let [row, column] = parts.as_slice()
+            && normal(row) == EXCLUDED
+        {
+            self.0.insert(normal(column));
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,145 @@
+//! `COPY t FROM 'files'`: inserts the rows of files.
+//!
+//! Columns of files with names go to the table's columns of these names. Files without names, and statements with a list of columns, go by
+//! position. Texts are parsed as the types of the table's columns, so that nothing is lost to types that are inferred.
+
+use std::sync::Arc;
+
+use arrow_schema::{FieldRef, Schema, SchemaRef};
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, plan_err};
+use datafusion::datasource::provider_as_source;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::planner::object_name_to_table_reference;
+use lath_parquet::Runtime;
+
+use super::by_name::matching_name;
+use crate::dialect::normal;
+use crate::files::{CopiedColumns, open_copied};
+use crate::grammar::CopyFrom;
+
+/// Plans the insertion; `None` for other statements.
+pub(crate) async fn plan_copy_from(
+    state: &SessionState,
+    runtime: &Runtime,
+    statement: &Statement,
+) -> Result<Option<LogicalPlan>> {
+    let Some(copy) = CopyFrom::from_statement(statement) else { return Ok(None) };
+    let reference = object_name_to_table_reference(copy.table.clone(), true)?;
+    let Some(table) = state.schema_for_ref(reference.clone())?.table(reference.table()).await? else {
+        return plan_err!(
+            "there is no table {reference}; CREATE TABLE {reference} AS SELECT * FROM '{}' makes one",
+            copy.location
+        );
+    };
+    let schema = table.schema();
+    let listed = listed_columns(&copy, &schema)?;
+    let columns = match listed.is_empty() {
+        true => CopiedColumns { fields: schema.fields().to_vec(), are_listed: false },
+        false => CopiedColumns { fields: listed, are_listed: true },
+    };
+    let opened = open_copied(&copy, &columns, runtime).await?;
+    let target = match opened.has_names && !columns.are_listed {
+        true => named_targets(&copy, &opened.table.schema(), &schema)?,
+        false => placed_targets(&copy, &opened.table.schema(), &columns)?,
+    };
+    let rows = LogicalPlanBuilder::scan("copied", provider_as_source(opened.table), None)?.build()?;
+    let exprs = values(&schema, table.as_ref(), &rows, &target)?;
+    let rows = LogicalPlanBuilder::from(rows).project(exprs)?.build()?;
+    LogicalPlanBuilder::insert_into(rows, reference, provider_as_source(table), InsertOp::Append)?.build().map(Some)
+}
+
+/// The columns that the statement names.
+fn listed_columns(copy: &CopyFrom<'_>, schema: &Schema) -> Result<Vec<FieldRef>> {
+    let mut listed: Vec<FieldRef> = Vec::new();
+    for ident in copy.columns {
+        let name = normal(ident);
+        let Some((_, field)) = schema.fields().find(&name) else {
+            return plan_err!("table {} has no column {name:?}", copy.table);
+        };
+        if listed.iter().any(|other| *other.name() == name) {
+            return plan_err!("column {name:?} is named twice; name it once");
+        }
+        listed.push(Arc::clone(field));
+    }
+    Ok(listed)
+}
+
+/// The name of the table's column for each column of the files, by its name.
+fn named_targets(copy: &CopyFrom<'_>, found: &Schema, schema: &SchemaRef) -> Result<Vec<String>> {
+    let mut targets: Vec<String> = Vec::new();
+    for field in found.fields() {
+        let Ok(target) = matching_name(schema, field.name()) else {
+            let (name, columns) = (field.name(), names(schema.fields()));
+            return plan_err!(
+                "{} has a column {name:?}, and table {} has none of this name: its columns are {columns}; write COPY {} (columns in the order of the file) FROM …, or INSERT INTO {} SELECT … FROM '{}'",
+                copy.location,
+                copy.table,
+                copy.table,
+                copy.table,
+                copy.location
+            );
+        };
+        if targets.iter().any(|other| other == target) {
+            return plan_err!(
+                "{}: two columns are called {target:?}; INSERT INTO {} SELECT … chooses one",
+                copy.location,
+                copy.table
+            );
+        }
+        targets.push(target.to_owned());
+    }
+    Ok(targets)
+}
+
+/// The name of the table's column for each column of the files, by its position.
+fn placed_targets(copy: &CopyFrom<'_>, found: &Schema, columns: &CopiedColumns) -> Result<Vec<String>> {
+    let (expected, found) = (&columns.fields, found.fields());
+    if expected.len() != found.len() {
+        return plan_err!(
+            "{} has {} columns, and {} are expected: {}; name the columns of the file in their order: COPY {} (a, b) FROM …",
+            copy.location,
+            found.len(),
+            expected.len(),
+            names(expected),
+            copy.table
+        );
+    }
+    let sorted = |fields: &[FieldRef]| {
+        let mut sorted: Vec<String> = fields.iter().map(|field| field.name().to_lowercase()).collect();
+        sorted.sort_unstable();
+        sorted
+    };
+    let is_same = expected.iter().zip(found).all(|(one, other)| one.name().eq_ignore_ascii_case(other.name()));
+    if !is_same && sorted(expected) == sorted(found) {
+        return plan_err!(
+            "{} has the columns in another order: {}; leave out the list of columns, and they go by their names",
+            copy.location,
+            names(found)
+        );
+    }
+    Ok(expected.iter().map(|field| field.name().clone()).collect())
+}
+
+/// The values of the table's columns: columns of the files, and defaults of the others.
+fn values(schema: &Schema, table: &dyn TableProvider, rows: &LogicalPlan, targets: &[String]) -> Result<Vec<Expr>> {
+    let (none, empty) = (lit(ScalarValue::Null), DFSchema::empty());
+    let value = |field: &FieldRef| {
+        let value = match targets.iter().position(|target| target == field.name()) {
+            Some(at) => Expr::Column(Column::from(rows.schema().qualified_field(at)))
+                .cast_to(field.data_type(), rows.schema())?,
+            None => {
+                table.get_column_default(field.name()).unwrap_or(&none).clone().cast_to(field.data_type(), &empty)?
+            }
+        };
+        Ok(value.alias(field.name()))
+    };
+    schema.fields().iter().map(value).collect()
+}
+
+fn names(fields: &[FieldRef]) -> String {
+    fields.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ")
+}
