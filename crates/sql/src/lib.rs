@@ -19,6 +19,7 @@
 mod bind;
 mod blocking;
 mod change;
+mod computed;
 mod definition;
 mod dialect;
 mod effect;

@@ -35,6 +35,7 @@ use crate::change::{
     ChangePlanner, adapt_assignments, adapt_conflict, adapt_row_target, name_columns, plan_change, plan_chosen_rows,
     plan_copy_from, plan_insertion, take_returning,
 };
+use crate::computed::{SequenceValues, adapt_computed, sequence_functions};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
 use crate::files::{
@@ -186,6 +187,7 @@ impl Session {
         let spilled = DiskManagerMode::Custom(Arc::new(SpillFiles::new(&settings.uncommitted)));
         let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
+        let sequences = SequenceValues::new(tables.database().cloned(), Arc::clone(tables.transaction()));
         let map_access = Arc::new(MapAccess::new());
         let planner: Arc<dyn QueryPlanner + Send + Sync> =
             Arc::new(SharingPlanner { others: vec![Arc::new(ChangePlanner)] });
@@ -222,6 +224,9 @@ impl Session {
         state.register_expr_planner(Arc::new(ExactDivision))?;
         state.register_udf(Arc::new(at_time_zone_function()))?;
         for function in whole_number_functions() {
+            state.register_udf(Arc::new(function))?;
+        }
+        for function in sequence_functions(&Arc::new(sequences)) {
             state.register_udf(Arc::new(function))?;
         }
         state.register_udf(Arc::new(uuid_function()))?;
@@ -296,6 +301,7 @@ impl Session {
                 name_columns(&self.context.state(), &mut statement).await?;
                 let returning = take_returning(&mut statement)?;
                 adapt_assignments(&mut statement)?;
+                adapt_computed(&mut statement, &self.tables)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
                 adapt_row_target(&mut statement, &self.tables)?;
                 let is_temporary = take_temporary(&mut statement);

@@ -46,7 +46,7 @@ impl Table {
         Arc::make_mut(&mut parts.constraints).add_check(name, condition.clone())?;
         let schema = changing.schema().next(parts)?;
         changing.set_schema(schema)?;
-        let mut transaction = Transaction { changing };
+        let mut transaction = Transaction::new(changing);
         transaction.check_rows(name, condition)?;
         transaction.changing.commit(Durability::Sync)
     }
@@ -90,7 +90,7 @@ impl Table {
         }
         let schema = changing.schema().next(parts)?;
         changing.set_schema(schema)?;
-        let mut transaction = Transaction { changing };
+        let mut transaction = Transaction::new(changing);
         if let Some(chars) = chars
             && before.is_none_or(|before| before > chars)
         {
@@ -124,7 +124,7 @@ impl Table {
         }
         let schema = changing.schema().next(parts)?;
         changing.set_schema(schema)?;
-        let mut transaction = Transaction { changing };
+        let mut transaction = Transaction::new(changing);
         for constraint in constraints {
             match constraint {
                 Constraint::Check { name, condition } => transaction.check_rows(name, condition)?,

@@ -15,6 +15,7 @@
 
 mod change_retention;
 mod cluster;
+mod computed;
 mod constraint;
 mod database;
 mod error;
@@ -31,11 +32,13 @@ mod records;
 mod repair;
 mod row;
 mod schema_change;
+mod sequence;
 mod table;
 mod view;
 mod write;
 
 pub use change_retention::ChangeRetention;
+pub use computed::{GENERATED_KEY, IDENTITY_KEY};
 pub use database::Database;
 pub use database::DatabaseSnapshot;
 pub use database::{BackedUp, BackupFile};
@@ -65,6 +68,7 @@ pub use repair::RepairReport;
 pub use row::Constraint;
 pub use row::conform_batch;
 pub use row::key::{Key, KeyColumns, KeyValue, Keys};
+pub use sequence::SequenceOptions;
 pub use table::Table;
 pub use write::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
 pub use write::{Transaction, UpdateCounts};

@@ -20,6 +20,7 @@ use super::by_name::matching_name;
 use crate::dialect::normal;
 use crate::files::{CopiedColumns, open_copied};
 use crate::grammar::CopyFrom;
+use crate::keyed::KeyedTable;
 
 /// Plans the insertion; `None` for other statements.
 pub(crate) async fn plan_copy_from(
@@ -36,9 +37,15 @@ pub(crate) async fn plan_copy_from(
         );
     };
     let schema = table.schema();
+    let computed = table.downcast_ref::<KeyedTable>().map(KeyedTable::computed).unwrap_or_default();
+    let is_generated = |name: &str| computed.iter().any(|column| column.name == name && column.is_generated());
     let listed = listed_columns(&copy, &schema)?;
+    if let Some(field) = listed.iter().find(|field| is_generated(field.name())) {
+        return plan_err!("column {:?} is generated from others; leave it out, also of the file", field.name());
+    }
+    let given = schema.fields().iter().filter(|field| !is_generated(field.name()));
     let columns = match listed.is_empty() {
-        true => CopiedColumns { fields: schema.fields().to_vec(), are_listed: false },
+        true => CopiedColumns { fields: given.cloned().collect(), are_listed: false },
         false => CopiedColumns { fields: listed, are_listed: true },
     };
     let opened = open_copied(&copy, &columns, runtime).await?;

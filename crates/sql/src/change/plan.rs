@@ -18,6 +18,7 @@ use super::returning::ReturnedColumns;
 use super::target::ChangeTarget;
 use super::{Change, OnConflict, key_name};
 use crate::bind::bind;
+use crate::computed::generated_values;
 use crate::error::table_error;
 use crate::keyed::{KeyedTable, matching_keys};
 use crate::scan::test;
@@ -131,6 +132,14 @@ fn plan_statement(
         WriteOp::Update => plan_update(&table, input)?,
         WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input, returned.is_some())?,
         other => return not_impl_err!("{} of a table with a primary key", other.name()),
+    };
+    let query = match change {
+        Change::Insert | Change::Replace | Change::InsertNew(_) | Change::Update { .. } => {
+            generated_values(state, &table.schema(), table.computed(), query, 0)?
+        }
+        // The first column is the number of the clause.
+        Change::Merge { .. } => generated_values(state, &table.schema(), table.computed(), query, 1)?,
+        Change::Delete | Change::DeleteWhere(_) => query,
     };
     change_plan(table, table_name, change, query, returned)
 }

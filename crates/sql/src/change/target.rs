@@ -10,6 +10,7 @@ use datafusion::logical_expr::LogicalPlan;
 use super::Change;
 use super::returning::ReturnedColumns;
 use crate::bind::Commits;
+use crate::computed::calls_sequence;
 use crate::keyed::KeyedTable;
 
 /// A table to change, and the query whose rows it takes.
@@ -30,6 +31,12 @@ impl ChangeTarget {
     /// statement returns in the order of its ORDER BY.
     pub(super) fn depends_on_order(&self) -> Result<bool> {
         if self.change.depends_on_order() || (matches!(self.change, Change::Insert) && self.table.has_row_numbers()) {
+            return Ok(true);
+        }
+        let takes_numbers = |node: &LogicalPlan| {
+            Ok(node.expressions().iter().map(calls_sequence).collect::<Result<Vec<_>>>()?.contains(&true))
+        };
+        if matches!(self.change, Change::Insert) && self.query.exists(takes_numbers)? {
             return Ok(true);
         }
         Ok(self.returned.is_some() && self.query.exists(|node| Ok(matches!(node, LogicalPlan::Sort(_))))?)

@@ -112,6 +112,7 @@ impl<'t> Writer<'t> {
                 (Changes::Own(Box::new(transaction)), table.table().snapshot())
             }
         };
+        changes.get()?.computes_generated_columns();
         let snapshot = snapshot.map_err(table_error)?;
         table.check_columns(&snapshot)?;
         let is_unique = snapshot.indexes().iter().any(|index| index.is_unique);

@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{Constraint as TableRule, Database, Table};
 
 use super::Definitions;
+use super::computed::{DeclaredComputed, take_computed};
 use super::constraint::{DeclaredConstraints, take_constraints};
 use super::default::default_text;
 use super::index::column_name;
@@ -31,6 +32,9 @@ pub(super) fn primary_key(constraints: &Constraints) -> Option<&[usize]> {
         Constraint::Unique(_) => None,
     })
 }
+
+/// The name of a column, and a key and value of its metadata.
+type Metadata = (String, &'static str, String);
 
 /// A table to create.
 struct NewTable {
@@ -103,6 +107,19 @@ impl Definitions<'_> {
         let cold = cold_files(&create.table_options)?;
         let mut create = create.clone();
         let declared = take_constraints(&mut create.columns, &mut create.constraints);
+        let computed = take_computed(&mut create.columns)?;
+        let has_computed = !computed.is_empty();
+        if has_computed && (self.is_temporary || self.tables.database().is_none()) {
+            return plan_err!(
+                "identity and generated columns need a table of a database; open the session with one (lath sql --database FOLDER), and leave out TEMPORARY"
+            );
+        }
+        if has_computed && create.query.is_some() {
+            return plan_err!(
+                "a table with identity or generated columns is not created AS a query; create it without, and INSERT INTO {} (columns) SELECT …",
+                create.name
+            );
+        }
         let has_constraints = !declared.is_empty();
         if self.is_temporary && has_constraints {
             return plan_err!(
@@ -127,7 +144,7 @@ impl Definitions<'_> {
         let files = FileOptions { cluster, cold };
         let is_created = match create.query.is_some() && create.columns.is_empty() {
             true => self.create_by_query(&create, &files, declared).await?,
-            false => self.create_declared(&create, &files, declared).await?,
+            false => self.create_declared(&create, &files, declared, &computed).await?,
         };
         if !is_created && has_constraints {
             return plan_err!(
@@ -149,6 +166,7 @@ impl Definitions<'_> {
         create: &CreateTable,
         files: &FileOptions,
         constraints: DeclaredConstraints,
+        computed: &DeclaredComputed,
     ) -> Result<bool> {
         let plan = async |create: CreateTable| {
             let statement = Statement::Statement(Box::new(SqlStatement::CreateTable(create)));
@@ -161,10 +179,10 @@ impl Definitions<'_> {
         }
         for (column, expr) in &declared.column_defaults {
             let field = declared.input.schema().field_with_unqualified_name(column)?;
-            self.default_value(expr.clone(), field).await?;
+            self.check_default(expr.clone(), field).await?;
         }
-        let default = |def| default_text(def).map(|text| (normal(&def.name), text));
-        let defaults: Vec<(String, String)> = create.columns.iter().filter_map(default).collect();
+        let default = |def| default_text(def).map(|text| (normal(&def.name), COLUMN_DEFAULT, text));
+        let defaults: Vec<Metadata> = create.columns.iter().filter_map(default).chain(computed.metadata()).collect();
         let query = match create.query {
             None => None,
             Some(_) => match plan(create.clone()).await? {
@@ -172,7 +190,7 @@ impl Definitions<'_> {
                 _ => return Ok(false),
             },
         };
-        self.create_filled(&declared, files, &defaults, constraints, query).await?;
+        self.create_filled(&declared, files, &defaults, constraints, computed, query).await?;
         Ok(true)
     }
 
@@ -207,7 +225,8 @@ impl Definitions<'_> {
         };
         let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
         let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
-        self.create_filled(&planned, files, &[], declared, Some(Arc::clone(&query))).await?;
+        let computed = DeclaredComputed::default();
+        self.create_filled(&planned, files, &[], declared, &computed, Some(Arc::clone(&query))).await?;
         Ok(true)
     }
 
@@ -215,8 +234,9 @@ impl Definitions<'_> {
         &self,
         create: &CreateMemoryTable,
         files: &FileOptions,
-        defaults: &[(String, String)],
+        metadata: &[Metadata],
         constraints: DeclaredConstraints,
+        computed: &DeclaredComputed,
         query: Option<Arc<LogicalPlan>>,
     ) -> Result<()> {
         let database = self.database()?.clone();
@@ -236,7 +256,8 @@ impl Definitions<'_> {
             }
             replaced = Some(name.clone());
         }
-        let mut table = NewTable::new(name, create, files, defaults)?;
+        let mut table = NewTable::new(name, create, files, metadata)?;
+        self.check_generated(computed, create.input.schema().inner(), &table.key)?;
         // The numbers of rows are hidden from conditions, too.
         table.constraints =
             constraints.plan(self.state, &table.name, create.input.schema().inner(), BTreeSet::new())?;
@@ -249,7 +270,8 @@ impl Definitions<'_> {
         let table = table_work(move || table.create(&created)).await?;
         let filled = match query {
             Some(query) => self.fill(&name, table, query).await,
-            None => Ok(()),
+            None if computed.is_empty() => Ok(()),
+            None => self.create_identities(computed, &table).await,
         };
         let done = match (filled, replaced) {
             (Ok(()), Some(replaced)) => {
@@ -285,12 +307,7 @@ pub(super) fn check_are_no_numbers<'c>(mut columns: impl Iterator<Item = &'c Str
 }
 
 impl NewTable {
-    fn new(
-        name: String,
-        create: &CreateMemoryTable,
-        files: &FileOptions,
-        defaults: &[(String, String)],
-    ) -> Result<Self> {
+    fn new(name: String, create: &CreateMemoryTable, files: &FileOptions, metadata: &[Metadata]) -> Result<Self> {
         let schema = Arc::clone(create.input.schema().inner());
         let names = |places: &[usize]| -> Vec<String> {
             places.iter().map(|&place| schema.field(place).name().clone()).collect()
@@ -302,9 +319,9 @@ impl NewTable {
         let (unique, mut key) = (unique.collect(), names(primary_key(&create.constraints).unwrap_or_default()));
         // Metadata of a query's columns does not become the table's.
         let plain = |field: &arrow_schema::FieldRef| {
-            let default = defaults.iter().find(|(column, _)| column == field.name());
-            let metadata = default.map(|(_, text)| (COLUMN_DEFAULT.to_owned(), text.clone()));
-            field.as_ref().clone().with_metadata(metadata.into_iter().collect())
+            let own = metadata.iter().filter(|(column, ..)| column == field.name());
+            let own = own.map(|(_, key, text)| ((*key).to_owned(), text.clone()));
+            field.as_ref().clone().with_metadata(own.collect())
         };
         let mut fields: Vec<Field> = schema.fields().iter().map(plain).collect();
         if key.is_empty() {

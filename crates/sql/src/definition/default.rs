@@ -10,6 +10,7 @@ use datafusion::physical_plan::collect;
 use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption};
 
 use super::Definitions;
+use crate::computed::calls_sequence;
 
 /// The text of a column's default.
 pub(super) fn default_text(def: &ColumnDef) -> Option<String> {
@@ -20,6 +21,20 @@ pub(super) fn default_text(def: &ColumnDef) -> Option<String> {
 }
 
 impl Definitions<'_> {
+    /// Checks a default of a new table's column, whose value a sequence may give.
+    pub(super) async fn check_default(&self, expr: Expr, field: &Field) -> Result<()> {
+        match calls_sequence(&expr)? {
+            // Evaluated, it would take a number.
+            true if field.data_type().is_integer() => Ok(()),
+            true => plan_err!(
+                "the default of column {:?} is a number of a sequence, and the column is {}; write BIGINT",
+                field.name(),
+                field.data_type()
+            ),
+            false => self.default_value(expr, field).await.map(drop),
+        }
+    }
+
     /// Evaluates a default. The column's type must represent the value exactly. Returns `None` for null.
     pub(super) async fn default_value(&self, expr: Expr, field: &Field) -> Result<Option<ArrayRef>> {
         let name = field.name();

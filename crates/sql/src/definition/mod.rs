@@ -5,11 +5,13 @@
 mod alter;
 mod attach;
 mod call;
+mod computed;
 mod constraint;
 mod create;
 mod default;
 mod import;
 mod index;
+mod sequence;
 mod view;
 
 use std::sync::Arc;
@@ -25,7 +27,7 @@ use lath_writer::UncommittedFiles;
 
 use crate::bind::bind;
 use crate::dialect::normal;
-use crate::error::table_work;
+use crate::error::{table_error, table_work};
 use crate::files::Catalogs;
 use crate::keyed::{KeyedTable, SessionTables};
 
@@ -73,6 +75,19 @@ impl Definitions<'_> {
             SqlStatement::CreateIndex(create) => self.create_index(create).await?,
             SqlStatement::Drop { object_type: ObjectType::Index, names, if_exists, table, .. } => {
                 self.drop_index(names, table.as_ref(), *if_exists).await?;
+            }
+            SqlStatement::CreateSequence {
+                temporary: false,
+                if_not_exists,
+                name,
+                data_type,
+                sequence_options,
+                owned_by: None,
+            } => {
+                self.create_sequence(name, *if_not_exists, data_type.as_ref(), sequence_options).await?;
+            }
+            SqlStatement::Drop { object_type: ObjectType::Sequence, names, if_exists, .. } => {
+                self.drop_sequence(names, *if_exists).await?;
             }
             SqlStatement::Call(function) => self.call(function).await?,
             SqlStatement::CreateSchema { .. } if self.tables.database().is_some() => {
@@ -123,7 +138,9 @@ impl Definitions<'_> {
 
     async fn drop_table(&self, name: String) -> Result<()> {
         let database = self.database()?.clone();
-        table_work(move || database.drop_table(&name)).await
+        let table = database.table(&name).map_err(table_error)?;
+        table_work(move || database.drop_table(&name)).await?;
+        self.drop_identities(&table).await
     }
 
     fn database(&self) -> Result<&lath_table::Database> {

@@ -1,11 +1,14 @@
 //! `INSERT INTO t BY NAME SELECT …`, which the parser does not know.
 
-use datafusion::sql::sqlparser::ast::Ident;
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The list of columns that stands for `BY NAME` has this name alone. A name in a text would be in quotes.
 const BY_NAME: &str = "*";
+
+/// The last column in the list stands for `OVERRIDING SYSTEM VALUE` if it has this name.
+const OVERRIDING: &str = "*overriding";
 
 /// Whether a column of an insertion stands for `BY NAME`.
 pub(crate) fn is_by_name(column: &Ident) -> bool {
@@ -32,10 +35,54 @@ pub(super) fn with_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             place = Place::Elsewhere;
             continue;
         }
+        if is_word(&token, "OVERRIDING") && place != Place::BeforeName {
+            let mut words = Vec::new();
+            while words.len() < 2
+                && let Some(next) = rest.find(|token| !matches!(token.token, Token::Whitespace(_)))
+            {
+                words.push(next);
+            }
+            match words.as_slice() {
+                [kind, value] if is_word(kind, "SYSTEM") && is_word(value, "VALUE") => {
+                    mark_overriding(&mut parsed, &token)
+                }
+                _ => parsed.extend([token].into_iter().chain(words)),
+            }
+            place = Place::Elsewhere;
+            continue;
+        }
         place = place.after(&token);
         parsed.push(token);
     }
     parsed
+}
+
+/// Appends the mark of `OVERRIDING SYSTEM VALUE` to the list of columns.
+fn mark_overriding(parsed: &mut Vec<TokenWithSpan>, at: &TokenWithSpan) {
+    let token = |token| TokenWithSpan { token, span: at.span };
+    let mark =
+        token(Token::Word(Word { value: OVERRIDING.to_owned(), quote_style: None, keyword: Keyword::NoKeyword }));
+    let last = parsed.iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)));
+    match last.filter(|&last| parsed[last].token == Token::RParen) {
+        Some(last) => {
+            parsed.truncate(last);
+            parsed.extend([token(Token::Comma), mark, token(Token::RParen)]);
+        }
+        None => parsed.extend([token(Token::LParen), mark, token(Token::RParen)]),
+    }
+}
+
+/// Removes the mark of `OVERRIDING SYSTEM VALUE` from the columns of an insertion, and returns whether it was there.
+pub(crate) fn take_overriding(columns: &mut Vec<ObjectName>) -> bool {
+    let is_mark = |name: &ObjectName| {
+        let ident = name.0.last().and_then(|part| part.as_ident());
+        ident.is_some_and(|ident| ident.quote_style.is_none() && ident.value == OVERRIDING)
+    };
+    let is_there = columns.last().is_some_and(is_mark);
+    if is_there {
+        columns.pop();
+    }
+    is_there
 }
 
 /// A place in a statement.

@@ -6,6 +6,7 @@
 mod at;
 mod by_name;
 mod copy_from;
+mod sequence_options;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -28,6 +29,7 @@ use crate::statement::explained;
 
 pub(crate) use at::AT_PREFIX;
 pub(crate) use by_name::is_by_name;
+pub(crate) use by_name::{is_by_name, take_overriding};
 pub(crate) use copy_from::CopyFrom;
 
 /// The query of `SHOW ALL TABLES`.
@@ -38,6 +40,9 @@ pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(ParserError::from)?;
     let mut parser =
         DFParserBuilder::new(by_name::with_names(at::with_states(tokens))).with_dialect(&LathDialect).build()?;
+    let mut parser = DFParserBuilder::new(sequence_options::in_order(by_name::with_names(tokens)))
+        .with_dialect(&LathDialect)
+        .build()?;
     let mut statements = VecDeque::new();
     loop {
         while parser.parser.consume_token(&Token::SemiColon) {}

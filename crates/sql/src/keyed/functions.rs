@@ -1,4 +1,5 @@
-//! The table functions `snapshot('orders', 'monday')`, `changes('orders', 17)`, `snapshots()`, `history()` and `constraints('orders')`.
+//! The table functions `snapshot('orders', 'monday')`, `changes('orders', 17)`, `snapshots()`, `history()`, `sequences()`, `comments()` and
+//! `constraints('orders')`.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,11 +12,12 @@ use datafusion::prelude::col;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor, Value, ValueWithSpan};
 
-use lath_table::{Constraint, KeptCommit, KeptSnapshot};
+use lath_table::{Constraint, KeptCommit, KeptSnapshot, SequenceOptions};
 
 use super::earlier::EarlierState;
 use super::table::KeyedTable;
 use super::tables::SessionTables;
+use crate::computed::OWN_SEQUENCE;
 use crate::error::table_error;
 
 /// Plans calls of the functions.
@@ -69,6 +71,8 @@ impl RelationPlanner for TableFunctions {
                 commits(newest.and_then(|newest| newest.history()).map_err(table_error)?)?
             }
             ("history", _) => return plan_err!("history takes no argument, or the name of a table"),
+            ("sequences", []) => self.sequences()?,
+            ("sequences", _) => return plan_err!("sequences takes no argument"),
             ("constraints", [Some(Value::SingleQuotedString(table))]) => constraints(&self.tables.keyed(table)?)?,
             ("constraints", _) => return plan_err!("constraints takes the name of a table"),
             ("snapshots", _) => return plan_err!("snapshots takes no argument, or the name of a table"),
@@ -109,6 +113,25 @@ impl TableFunctions {
                 plan_err!("the session has no database; snapshots('table') lists the snapshots of an attached table")
             }
         }
+    }
+}
+
+impl TableFunctions {
+    /// Plans a table with the sequences of the database, without the ones of columns.
+    fn sequences(&self) -> Result<LogicalPlan> {
+        let Some(database) = self.tables.database() else {
+            return plan_err!("the session has no database, and so no sequences");
+        };
+        let sequences = database.sequences().map_err(table_error)?;
+        let row = |(name, options): (String, SequenceOptions)| {
+            let SequenceOptions { start, increment, min, max, cycle } = options;
+            let numbers = [start, increment, min, max].map(|number| Some(number.to_string()));
+            let [start, increment, min, max] = numbers;
+            [Some(name), start, increment, min, max, Some(cycle.to_string())]
+        };
+        let own = |(name, _): &(String, SequenceOptions)| !name.starts_with(OWN_SEQUENCE);
+        let names = ["name", "start", "increment", "min", "max", "cycle"];
+        texts(names, sequences.into_iter().filter(own).map(row).collect())
     }
 }
 

@@ -16,11 +16,12 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::Predicate;
-use lath_table::{Database, ROW_NUMBERS_KEY, Snapshot, Table};
+use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, ROW_NUMBERS_KEY, Snapshot, Table};
 
 use super::earlier::EarlierState;
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
+use crate::computed::{ComputedColumn, computed_columns};
 use crate::error::{table_error, table_work};
 use crate::scan::{
     Pushdown, changes_refused_by, insert_by, physical, scan_by, selectivity, support, with_condition_columns, with_rest,
@@ -67,6 +68,8 @@ pub(crate) struct KeyedTable {
     has_row_numbers: bool,
     key_columns: Vec<usize>,
     constraints: Constraints,
+    /// The columns whose values the table gives.
+    computed: Arc<[ComputedColumn]>,
     /// Columns with a default, and its text.
     default_texts: Vec<(String, String)>,
     /// The defaults as expressions, once a session has planned them.
@@ -116,6 +119,7 @@ impl KeyedTable {
             true => (without_first(&schema), 1),
             false => (schema, 0),
         };
+        let computed = computed_columns(snapshot.schema(), table.folder());
         let key_columns = if has_row_numbers { Vec::new() } else { snapshot.key_columns().to_vec() };
         let keys = (!has_row_numbers).then(|| Constraint::PrimaryKey(key_columns.clone()));
         Self {
@@ -130,7 +134,8 @@ impl KeyedTable {
             has_row_numbers,
             constraints: Constraints::new_unverified(keys.into_iter().collect()),
             key_columns,
-            default_texts: default_texts(snapshot.schema()),
+            default_texts: default_texts(snapshot.schema(), &computed),
+            computed: computed.into(),
             defaults: HashMap::new(),
             snapshot: None,
             condition: None,
@@ -181,6 +186,20 @@ impl KeyedTable {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The columns whose values the table gives.
+    pub(crate) fn computed(&self) -> &[ComputedColumn] {
+        &self.computed
+    }
+
+    /// The column whose default takes numbers of a sequence.
+    pub(crate) fn uses_sequence(&self, name: &str) -> Option<&str> {
+        let text = |(_, text): &&(String, String)| {
+            text.to_lowercase().contains("nextval")
+                && (text.contains(&format!("'{name}'")) || text.contains(&format!("\"{name}\"")))
+        };
+        self.default_texts.iter().find(text).map(|(column, _)| column.as_str())
     }
 
     /// The text of a column's default.
@@ -314,9 +333,10 @@ impl KeyedTable {
     }
 }
 
-fn default_texts(schema: &Schema) -> Vec<(String, String)> {
+fn default_texts(schema: &Schema, computed: &[ComputedColumn]) -> Vec<(String, String)> {
+    let identities = computed.iter().filter_map(|column| Some((column.name.clone(), column.default_text()?)));
     let text = |field: &Arc<Field>| Some((field.name().clone(), field.metadata().get(COLUMN_DEFAULT)?.clone()));
-    schema.fields().iter().filter_map(text).collect()
+    schema.fields().iter().filter_map(text).chain(identities).collect()
 }
 
 fn with_first_named(schema: &SchemaRef, name: &str) -> SchemaRef {
@@ -339,6 +359,8 @@ fn plain_schema(schema: &Schema) -> SchemaRef {
         let mut metadata = field.metadata().clone();
         metadata.remove(FIELD_ID);
         metadata.remove(COLUMN_DEFAULT);
+        metadata.remove(GENERATED_KEY);
+        metadata.remove(IDENTITY_KEY);
         metadata.remove(ROW_NUMBERS_KEY);
         Field::clone(field).with_metadata(metadata)
     };

@@ -12,6 +12,8 @@ mod query;
 mod relation;
 mod session;
 
+pub(crate) use self::column::is_auto_increment;
+
 use std::ops::ControlFlow;
 
 use datafusion::common::Result;

@@ -194,6 +194,13 @@ impl Clauses<'_> {
                 self.refuse_if(has_length, &column.data_type.to_string(), column.name.span, checked)?;
                 let has_check = column.options.iter().any(|option| matches!(option.option, ColumnOption::Check(_)));
                 self.refuse_if(has_check, "CHECK", column.name.span, checked)?;
+                let gives_values = |option: &ColumnOptionDef| {
+                    matches!(option.option, ColumnOption::Generated { .. } | ColumnOption::DialectSpecific(_))
+                };
+                if let Some(option) = column.options.iter().find(|option| gives_values(option)) {
+                    let words = first_words(&option.option.to_string());
+                    self.refuse(&words, column.name.span, "create the table in a database, by CREATE TABLE")?;
+                }
             }
             let has_check = constraints.iter().any(|constraint| matches!(constraint, TableConstraint::Check(_)));
             self.refuse_if(has_check, "CHECK", after, "create the table in a database")?;

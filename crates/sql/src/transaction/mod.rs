@@ -96,6 +96,7 @@ fn check(statement: &Statement, current: &CurrentTransaction) -> Result<bool> {
             SqlStatement::CreateSchema { .. } => Some("CREATE SCHEMA"),
             SqlStatement::CreateTable(_) => Some("CREATE TABLE"),
             SqlStatement::CreateView(_) => Some("CREATE VIEW"),
+            SqlStatement::CreateSequence { .. } => Some("CREATE SEQUENCE"),
             SqlStatement::CreateFunction(_) => Some("CREATE FUNCTION"),
             SqlStatement::Drop { .. } => Some("DROP"),
             SqlStatement::DropFunction(_) => Some("DROP FUNCTION"),

@@ -164,6 +164,10 @@ impl CurrentTransaction {
 }
 
 impl OpenTransaction {
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.changes.is_none()
+    }
+
     fn changes(&self, savepoint: &str) -> Result<MutexGuard<'_, Changes>> {
         match &self.changes {
             Some(changes) => Ok(lock(changes)),

@@ -1,6 +1,8 @@
 //! Copies a table or database to another folder, even while it is written to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use crate::records::{
     DroppedFile, DroppedTable, FILE_PLACES, FileEntry, Manifest, STATE_KEY, State, TABLES_DROPPED, TableOptions,
     TreeName, TreeNames, all_trees, file_number, file_place, history, named_snapshots, table_number,
 };
+use crate::sequence::FILE_NAME;
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
 
@@ -106,7 +109,8 @@ impl Database {
     pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackedUp> {
         let snapshot = self.store().snapshot()?;
         let OpenTables { folder: source, store, options, .. } = self.tables();
-        Backup { source, target: folder.as_ref(), store, options }.make(&snapshot, &database_path(folder.as_ref()))
+        let backup = Backup { source, target: folder.as_ref(), store, options };
+        backup.make(&snapshot, &database_path(folder.as_ref()))
     }
 
     /// Passes the files of the last commit to `copy`, like [`Table::backup_files`].
@@ -141,6 +145,7 @@ impl Backup<'_> {
             self.copy_files(&self.engine(snapshot, *number)?, entries, &mut made)?;
         }
         sync_folder(self.target)?;
+        self.copy_sequences()?;
         // Last, since there is no table without a store.
         let copy = unfinished.store();
         snapshot.backup(&copy)?;
@@ -164,11 +169,25 @@ impl Backup<'_> {
                 files.push(BackupFile { path, name: with_slashes(&name) });
             }
         }
+        // Later than the snapshot, so that no number that it has is given again.
+        let sequences = self.source.join(FILE_NAME);
+        if sequences.is_file() {
+            files.push(BackupFile { name: FILE_NAME.to_owned(), path: sequences });
+        }
         snapshot.backup(store)?;
         settle_dropped(store)?;
         let name = store.strip_prefix(self.target).map_or_else(|_| with_slashes(store), with_slashes);
         files.push(BackupFile { name, path: store.to_owned() });
         Ok(copy(&files))
+    }
+
+    /// Copies the sequences of a database. They are later than the snapshot, so that no number that it has is given again.
+    fn copy_sequences(&self) -> Result<()> {
+        let (from, to) = (self.source.join(FILE_NAME), self.target.join(FILE_NAME));
+        match fs::copy(&from, &to).and_then(|_| fs::File::open(&to)?.sync_all()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("copy", &from)(error)),
+            _ => sync_folder(self.target),
+        }
     }
 
     /// The files of a table.

@@ -11,6 +11,7 @@ use crate::maintenance::vacuum;
 use crate::records::{
     DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, TreeNames, file_place, store_file,
 };
+use crate::sequence::Sequences;
 use crate::table::Table;
 use crate::view::{Engine, database_path};
 
@@ -25,6 +26,7 @@ pub(crate) struct OpenTables {
     /// Handles of the open tables.
     pub(crate) options: TableOptions,
     pub(crate) read_only: bool,
+    pub(crate) sequences: Sequences,
     /// The tables by their numbers: all of them, if the database is open for writing.
     tables: Mutex<HashMap<u64, Table>>,
 }
@@ -35,7 +37,8 @@ impl OpenTables {
         if read_state(&snapshot)?.is_none() {
             return Err(Error::NoDatabase { folder });
         }
-        let database = Self { folder, store, options, read_only, tables: Mutex::default() };
+        let sequences = Sequences::new(&folder, read_only);
+        let database = Self { folder, store, options, read_only, sequences, tables: Mutex::default() };
         if !read_only {
             // Now, as no thread writes files yet.
             for (_, number) in list_tables(&snapshot)? {

@@ -5,9 +5,10 @@ mod files;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use lath_writer::{AtomicFiles, ParquetWriter, UncommittedFiles};
 
+use crate::computed::{GENERATED_KEY, IDENTITY_KEY};
 use crate::error::{Error, Result};
 use crate::file::entries;
 use crate::read::{RangeScan, Snapshot};
@@ -25,6 +26,12 @@ fn exported_columns(schema: &SchemaRef) -> Result<(Vec<usize>, SchemaRef)> {
     let places: Vec<usize> =
         fields.filter(|(_, field)| !field.metadata().contains_key(ROW_NUMBERS_KEY)).map(|(place, _)| place).collect();
     let Schema { fields, metadata } = schema.project(&places)?;
+    let plain = |field: &FieldRef| {
+        let mut metadata = field.metadata().clone();
+        metadata.retain(|key, _| key != GENERATED_KEY && key != IDENTITY_KEY);
+        field.as_ref().clone().with_metadata(metadata)
+    };
+    let fields = fields.iter().map(plain).collect::<Vec<_>>();
     Ok((places, Arc::new(Schema::new_with_metadata(fields, metadata))))
 }
 
@@ -68,7 +75,7 @@ impl Snapshot {
             ParquetWriter::create(path, &schema, options.clone())
         };
         for batch in scan.build()? {
-            let batch = batch?.project(&places)?;
+            let batch = batch?.project(&places)?.with_schema(Arc::clone(&schema))?;
             let mut at = 0;
             while at < batch.num_rows() {
                 if room == 0 {

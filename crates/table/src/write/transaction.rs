@@ -50,6 +50,8 @@ use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) changing: OpenWrite,
+    /// Whether the caller computes the values of generated columns.
+    pub(crate) computes_generated: bool,
 }
 
 /// Counts of [`Transaction::update`].
@@ -62,13 +64,17 @@ pub struct UpdateCounts {
 }
 
 impl Transaction {
+    pub(crate) fn new(changing: OpenWrite) -> Self {
+        Self { changing, computes_generated: false }
+    }
+
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        Ok(Self { changing: OpenWrite::begin(engine)? })
+        Ok(Self::new(OpenWrite::begin(engine)?))
     }
 
     /// A table's part of a transaction over several tables.
     pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
-        Ok(Self { changing: OpenWrite::part(engine)? })
+        Ok(Self::new(OpenWrite::part(engine)?))
     }
 
     /// Puts rows, which replace existing rows with the same keys. If the batch repeats a key, the last row wins. Files are read only if the
@@ -226,6 +232,7 @@ impl Transaction {
     pub(crate) fn put_rows(&mut self, rows: ConformedRows) -> Result<()> {
         let ConformedRows { columns, categories } = rows;
         let schema = Arc::clone(self.changing.schema());
+        self.check_generated(&schema)?;
         schema.check_constraints(&columns)?;
         let row_count = columns.first().map_or(0, Array::len);
         // Indexes and the change feed have to see all of the rows or none.

@@ -26,6 +26,7 @@ mod faults;
 mod float_keys;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod full_disk;
+mod generated;
 mod gets;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod history;
@@ -42,6 +43,7 @@ mod publish;
 mod repair;
 mod rows;
 mod schema;
+mod sequences;
 mod soak;
 mod types;
 mod verified_files;

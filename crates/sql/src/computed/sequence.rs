@@ -1,0 +1,140 @@
+//! `nextval('s')` and `currval('s')`.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_schema::DataType;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use lath_table::Database;
+
+use crate::error::table_error;
+use crate::transaction::CurrentTransaction;
+
+const NEXT: &str = "nextval";
+const CURRENT: &str = "currval";
+
+/// The sequences of a session's database, and the last numbers that the session was given.
+pub(crate) struct SequenceValues {
+    database: Option<Database>,
+    transaction: Arc<CurrentTransaction>,
+    last: Mutex<HashMap<String, i64>>,
+}
+
+impl SequenceValues {
+    pub(crate) fn new(database: Option<Database>, transaction: Arc<CurrentTransaction>) -> Self {
+        Self { database, transaction, last: Mutex::default() }
+    }
+
+    fn next(&self, name: &str, count: usize) -> Result<Vec<i64>> {
+        let Some(database) = &self.database else {
+            return plan_err!("sequences need a database; open the session with one: lath sql --database FOLDER");
+        };
+        if self.transaction.open().is_some_and(|open| open.is_read_only()) {
+            return plan_err!("nextval changes a sequence, and the transaction is read-only; ROLLBACK ends it");
+        }
+        let numbers = database.next_numbers(name, count).map_err(table_error)?;
+        if let Some(&last) = numbers.last() {
+            self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), last);
+        }
+        Ok(numbers)
+    }
+
+    fn current(&self, name: &str) -> Result<i64> {
+        match self.last.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
+            Some(&last) => Ok(last),
+            None => plan_err!("this session was given no number of sequence {name:?}; nextval('{name}') gives one"),
+        }
+    }
+}
+
+impl fmt::Debug for SequenceValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SequenceValues")
+    }
+}
+
+/// The functions of a session.
+pub(crate) fn sequence_functions(values: &Arc<SequenceValues>) -> [ScalarUDF; 2] {
+    [NEXT, CURRENT].map(|name| {
+        let signature = Signature::string(1, Volatility::Volatile);
+        ScalarUDF::from(SequenceFunction { name, values: Arc::clone(values), signature })
+    })
+}
+
+/// Whether an expression takes numbers of a sequence.
+pub(crate) fn calls_sequence(expr: &Expr) -> Result<bool> {
+    expr.exists(|expr| Ok(matches!(expr, Expr::ScalarFunction(function) if [NEXT, CURRENT].contains(&function.name()))))
+}
+
+#[derive(Debug)]
+struct SequenceFunction {
+    name: &'static str,
+    values: Arc<SequenceValues>,
+    signature: Signature,
+}
+
+impl PartialEq for SequenceFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && Arc::ptr_eq(&self.values, &other.values)
+    }
+}
+
+impl Eq for SequenceFunction {}
+
+impl Hash for SequenceFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for SequenceFunction {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let Some(names) = args.args.first() else { return exec_err!("{} takes the name of a sequence", self.name) };
+        let is_scalar = matches!(names, ColumnarValue::Scalar(_));
+        let names = names.to_array(if is_scalar { 1 } else { rows })?;
+        let names = arrow_cast::cast(&names, &DataType::Utf8)?;
+        let names = names.as_string::<i32>();
+        let numbers: Int64Array = match (is_scalar, self.name) {
+            (true, _) if names.is_null(0) => std::iter::repeat_n(None, rows).collect(),
+            (true, NEXT) => self.values.next(&sequence_name(names.value(0)), rows)?.into(),
+            (true, _) => Int64Array::from_value(self.values.current(&sequence_name(names.value(0)))?, rows),
+            (false, _) => {
+                let number = |name: &str| match self.name {
+                    NEXT => Ok(self.values.next(&sequence_name(name), 1)?.first().copied()),
+                    _ => self.values.current(&sequence_name(name)).map(Some),
+                };
+                names.iter().map(|name| name.map_or(Ok(None), number)).collect::<Result<_>>()?
+            }
+        };
+        Ok(ColumnarValue::Array(Arc::new(numbers) as ArrayRef))
+    }
+}
+
+/// The name of a sequence, written as an identifier.
+fn sequence_name(text: &str) -> String {
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => text.to_lowercase(),
+    }
+}

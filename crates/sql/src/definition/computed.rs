@@ -1,0 +1,183 @@
+//! Columns whose values the table gives, in `CREATE TABLE`: `GENERATED … AS IDENTITY`, `SERIAL`, `AUTOINCREMENT`, and `GENERATED ALWAYS AS (…)
+//! STORED`.
+
+use std::collections::BTreeMap;
+
+use arrow_schema::Schema;
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::sqlparser::ast::{
+    ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, GeneratedAs, GeneratedExpressionMode,
+    SequenceOptions as WrittenOptions,
+};
+use lath_table::{GENERATED_KEY, IDENTITY_KEY, SequenceOptions, Table};
+
+use super::Definitions;
+use super::sequence::{integer_range, sequence_options};
+use crate::computed::{ALWAYS, BY_DEFAULT, Computation, computed_columns, own_sequences, plan_generated};
+use crate::dialect::normal;
+use crate::error::{table_error, table_work};
+use crate::refusal::is_auto_increment;
+
+/// The columns of a statement whose values the table gives.
+#[derive(Debug, Default)]
+pub(super) struct DeclaredComputed {
+    identities: BTreeMap<String, Identity>,
+    generated: BTreeMap<String, Expr>,
+}
+
+#[derive(Debug)]
+struct Identity {
+    always: bool,
+    options: SequenceOptions,
+}
+
+/// Takes the declarations out of the definitions of columns, which DataFusion does not plan.
+pub(super) fn take_computed(columns: &mut [ColumnDef]) -> Result<DeclaredComputed> {
+    let mut declared = DeclaredComputed::default();
+    for column in columns {
+        let name = normal(&column.name);
+        let mut identity: Option<(bool, Vec<WrittenOptions>)> = None;
+        if let Some(integer) = serial_type(&column.data_type) {
+            column.data_type = integer;
+            identity = Some((false, Vec::new()));
+        }
+        let mut generated = None;
+        let mut given = Vec::new();
+        for option in std::mem::take(&mut column.options) {
+            match &option.option {
+                ColumnOption::Generated { generation_expr: Some(expr), generation_expr_mode, .. } => {
+                    if *generation_expr_mode != Some(GeneratedExpressionMode::Stored) {
+                        return plan_err!(
+                            "column {name:?}: write GENERATED ALWAYS AS ({expr}) STORED; a view has columns that are computed when they are read"
+                        );
+                    }
+                    generated = Some(expr.clone());
+                }
+                ColumnOption::Generated { generated_as, sequence_options, .. } => {
+                    let always = *generated_as == GeneratedAs::Always;
+                    if identity.replace((always, sequence_options.clone().unwrap_or_default())).is_some() {
+                        return plan_err!("column {name:?} is an identity column twice; write it once");
+                    }
+                }
+                ColumnOption::DialectSpecific(tokens) if is_auto_increment(tokens) => {
+                    if identity.replace((false, Vec::new())).is_some() {
+                        return plan_err!("column {name:?} is an identity column twice; write it once");
+                    }
+                }
+                _ => given.push(option),
+            }
+        }
+        column.options = given;
+        if identity.is_none() && generated.is_none() {
+            continue;
+        }
+        let has = |is: fn(&ColumnOption) -> bool| column.options.iter().any(|option| is(&option.option));
+        if identity.is_some() && generated.is_some() || has(|option| matches!(option, ColumnOption::Default(_))) {
+            return plan_err!("column {name:?} has its values in two ways; leave out the DEFAULT or the other one");
+        }
+        if let Some(expr) = generated {
+            if has(|option| matches!(option, ColumnOption::PrimaryKey(_))) {
+                return in_key(&name);
+            }
+            if column.data_type == DataType::Unspecified {
+                return plan_err!("column {name:?} has no type; write it between the name and GENERATED");
+            }
+            declared.generated.insert(name.clone(), expr);
+        }
+        if let Some((always, written)) = identity {
+            if has(|option| matches!(option, ColumnOption::Null)) {
+                return plan_err!("column {name:?} is an identity column, and has no nulls; leave out NULL");
+            }
+            let Some(range) = integer_range(&column.data_type) else {
+                return plan_err!(
+                    "column {name:?} is {}; identity columns are SMALLINT, INTEGER or BIGINT",
+                    column.data_type
+                );
+            };
+            if !has(|option| matches!(option, ColumnOption::NotNull)) {
+                column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
+            }
+            let options = sequence_options(&written, range)?;
+            declared.identities.insert(name, Identity { always, options });
+        }
+    }
+    Ok(declared)
+}
+
+fn in_key<T>(name: &str) -> Result<T> {
+    plan_err!(
+        "column {name:?} is generated, and cannot be part of the primary key; CREATE UNIQUE INDEX finds rows by it"
+    )
+}
+
+/// The type of the integers of `SERIAL` and its kin.
+fn serial_type(data_type: &DataType) -> Option<DataType> {
+    let DataType::Custom(name, modifiers) = data_type else { return None };
+    if !modifiers.is_empty() {
+        return None;
+    }
+    match name.to_string().to_ascii_lowercase().as_str() {
+        "serial" | "serial4" => Some(DataType::Integer(None)),
+        "bigserial" | "serial8" => Some(DataType::BigInt(None)),
+        "smallserial" | "serial2" => Some(DataType::SmallInt(None)),
+        _ => None,
+    }
+}
+
+impl DeclaredComputed {
+    pub(super) fn is_empty(&self) -> bool {
+        self.identities.is_empty() && self.generated.is_empty()
+    }
+
+    /// The metadata of the columns: name, key and value.
+    pub(super) fn metadata(&self) -> impl Iterator<Item = (String, &'static str, String)> {
+        let identity = |(name, identity): (&String, &Identity)| {
+            let kind = if identity.always { ALWAYS } else { BY_DEFAULT };
+            (name.clone(), IDENTITY_KEY, kind.to_owned())
+        };
+        let generated = |(name, expr): (&String, &Expr)| (name.clone(), GENERATED_KEY, expr.to_string());
+        self.identities.iter().map(identity).chain(self.generated.iter().map(generated))
+    }
+}
+
+impl Definitions<'_> {
+    /// Checks the expressions of generated columns.
+    pub(super) fn check_generated(&self, declared: &DeclaredComputed, schema: &Schema, key: &[String]) -> Result<()> {
+        let names: Vec<String> = declared.generated.keys().cloned().collect();
+        for (name, expr) in &declared.generated {
+            if key.contains(name) {
+                return in_key(name);
+            }
+            plan_generated(self.state, schema, &names, name, &expr.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Creates the sequences of the identity columns of a new table.
+    pub(super) async fn create_identities(&self, declared: &DeclaredComputed, table: &Table) -> Result<()> {
+        let database = self.database()?.clone();
+        let schema = table.schema().map_err(table_error)?;
+        let mut sequences = Vec::new();
+        for column in computed_columns(&schema, table.folder()) {
+            if let (Computation::Identity { sequence, .. }, Some(identity)) =
+                (column.computation, declared.identities.get(&column.name))
+            {
+                sequences.push((sequence, identity.options));
+            }
+        }
+        table_work(move || sequences.iter().try_for_each(|(name, options)| database.create_sequence(name, options)))
+            .await
+    }
+
+    /// Drops the sequences of a dropped table's columns.
+    pub(super) async fn drop_identities(&self, table: &Table) -> Result<()> {
+        let (database, own) = (self.database()?.clone(), own_sequences(table.folder()));
+        table_work(move || {
+            for name in database.sequences()?.into_keys().filter(|name| name.starts_with(&own)) {
+                database.drop_sequence(&name)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
