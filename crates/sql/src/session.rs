@@ -44,7 +44,7 @@ use crate::files::{
 };
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
-use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
+use crate::keyed::{AttachedTables, SessionTables, TableFunctions, plan_described};
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
@@ -358,6 +358,9 @@ impl Session {
             return self.plan_copy(copy.clone(), format).await.map(Some);
         }
         if let Some(plan) = plan_copy_from(&state, &self.settings.runtime, statement).await? {
+            return Ok(Some(plan));
+        }
+        if let Some(plan) = plan_described(&state, &self.tables, statement).await? {
             return Ok(Some(plan));
         }
         if let Some(shown) = ShownTables::new(statement) {

@@ -183,6 +183,21 @@ impl Table {
         })
     }
 
+    /// Sets or removes a key in the metadata of the table's schema, as [`set_column_metadata`](Self::set_column_metadata) does for a column.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn set_metadata(&self, key: &str, value: Option<&str>) -> Result<()> {
+        self.change_schema(|changing| {
+            let mut parts = changing.schema().parts();
+            let before = match value {
+                Some(value) => parts.metadata.insert(key.to_owned(), value.to_owned()),
+                None => parts.metadata.remove(key),
+            };
+            Ok((before.as_deref() != value).then_some(parts))
+        })
+    }
+
     /// One commit of the schema that `change` makes, unless it makes none.
     pub(crate) fn change_schema(&self, change: impl FnOnce(&OpenWrite) -> Result<Option<SchemaParts>>) -> Result<()> {
         let mut changing = OpenWrite::begin(self.engine())?;

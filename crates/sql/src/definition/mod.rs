@@ -5,6 +5,7 @@
 mod alter;
 mod attach;
 mod call;
+mod comment;
 mod computed;
 mod constraint;
 mod create;
@@ -75,6 +76,9 @@ impl Definitions<'_> {
             SqlStatement::CreateIndex(create) => self.create_index(create).await?,
             SqlStatement::Drop { object_type: ObjectType::Index, names, if_exists, table, .. } => {
                 self.drop_index(names, table.as_ref(), *if_exists).await?;
+            }
+            SqlStatement::Comment { object_type, object_name, comment, if_exists } => {
+                self.comment(object_type, object_name, comment.as_deref(), *if_exists).await?;
             }
             SqlStatement::CreateSequence {
                 temporary: false,

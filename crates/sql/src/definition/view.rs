@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 
 use super::Definitions;
 use crate::error::table_work;
+use crate::keyed::with_view_comment;
 
 impl Definitions<'_> {
     /// Stores a view, after planning it once.
@@ -42,6 +43,7 @@ impl Definitions<'_> {
         }
         let text = self.text.trim().trim_end_matches(';').to_owned();
         self.tables.check_view(self.state, &name, &text)?;
+        let text = with_view_comment(self.tables.view_comment(&name)?.as_deref(), &text);
         table_work(move || database.put_view(&name, &text)).await
     }
 

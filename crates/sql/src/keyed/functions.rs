@@ -15,6 +15,7 @@ use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableF
 use lath_table::{Constraint, KeptCommit, KeptSnapshot, SequenceOptions};
 
 use super::earlier::EarlierState;
+use super::comments::all_comments;
 use super::table::KeyedTable;
 use super::tables::SessionTables;
 use crate::computed::OWN_SEQUENCE;
@@ -71,6 +72,8 @@ impl RelationPlanner for TableFunctions {
                 commits(newest.and_then(|newest| newest.history()).map_err(table_error)?)?
             }
             ("history", _) => return plan_err!("history takes no argument, or the name of a table"),
+            ("comments", []) => all_comments(&self.tables)?,
+            ("comments", _) => return plan_err!("comments takes no argument"),
             ("sequences", []) => self.sequences()?,
             ("sequences", _) => return plan_err!("sequences takes no argument"),
             ("constraints", [Some(Value::SingleQuotedString(table))]) => constraints(&self.tables.keyed(table)?)?,
@@ -188,7 +191,7 @@ fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
 }
 
 /// A table of texts.
-fn texts<const N: usize>(names: [&str; N], texts: Vec<[Option<String>; N]>) -> Result<LogicalPlan> {
+pub(super) fn texts<const N: usize>(names: [&str; N], texts: Vec<[Option<String>; N]>) -> Result<LogicalPlan> {
     let row = |row: [Option<String>; N]| row.map(ScalarValue::Utf8);
     rows(names, texts.into_iter().map(row).collect(), std::array::from_fn(|_| ScalarValue::Utf8(None)))
 }

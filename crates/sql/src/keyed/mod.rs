@@ -2,6 +2,7 @@
 
 mod attach;
 mod earlier;
+mod comments;
 mod functions;
 mod lookup;
 mod source;
@@ -9,6 +10,7 @@ mod table;
 mod tables;
 
 pub(crate) use attach::AttachedTables;
+pub(crate) use comments::{COMMENT, plan_described, with_view_comment};
 pub(crate) use functions::TableFunctions;
 pub(crate) use lookup::matching_keys;
 #[cfg(feature = "remote")]

@@ -19,6 +19,7 @@ use lath_parquet::Predicate;
 use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, ROW_NUMBERS_KEY, Snapshot, Table};
 
 use super::earlier::EarlierState;
+use super::comments::COMMENT;
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
 use crate::computed::{ComputedColumn, computed_columns};
@@ -352,7 +353,7 @@ fn without_first(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Removes the numbers and defaults of columns from a schema: if rows of several tables are written to one file, numbers would not be
+/// Removes the numbers, defaults and comments of columns from a schema: if rows of several tables are written to one file, numbers would not be
 /// unique.
 fn plain_schema(schema: &Schema) -> SchemaRef {
     let plain = |field: &Arc<Field>| {
@@ -360,14 +361,14 @@ fn plain_schema(schema: &Schema) -> SchemaRef {
         metadata.remove(FIELD_ID);
         metadata.remove(COLUMN_DEFAULT);
         metadata.remove(GENERATED_KEY);
+        metadata.remove(COMMENT);
         metadata.remove(IDENTITY_KEY);
         metadata.remove(ROW_NUMBERS_KEY);
         Field::clone(field).with_metadata(metadata)
     };
-    Arc::new(Schema::new_with_metadata(
-        schema.fields().iter().map(plain).collect::<Vec<_>>(),
-        schema.metadata().clone(),
-    ))
+    let mut metadata = schema.metadata().clone();
+    metadata.remove(COMMENT);
+    Arc::new(Schema::new_with_metadata(schema.fields().iter().map(plain).collect::<Vec<_>>(), metadata))
 }
 
 impl KeyedTable {

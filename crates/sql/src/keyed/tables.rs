@@ -15,6 +15,7 @@ use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 use futures_util::FutureExt;
 use lath_table::{Database, DatabaseSnapshot, Error, Table};
 
+use super::comments::split_view_comment;
 use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
 use crate::grammar::parse;
@@ -114,7 +115,25 @@ impl SessionTables {
     /// The statement that created a view of the database.
     pub(crate) fn view_text(&self, name: &str) -> Result<Option<String>> {
         let Some(commit) = self.commit()? else { return Ok(None) };
-        commit.view(name).map_err(table_error)
+        let text = commit.view(name).map_err(table_error)?;
+        Ok(text.map(|text| split_view_comment(&text).1.to_owned()))
+    }
+
+    /// The comment on a view.
+    pub(crate) fn view_comment(&self, name: &str) -> Result<Option<String>> {
+        let Some(commit) = self.commit()? else { return Ok(None) };
+        let text = commit.view(name).map_err(table_error)?;
+        Ok(text.and_then(|text| split_view_comment(&text).0))
+    }
+
+    /// The views that have comments.
+    pub(super) fn view_comments(&self) -> Result<Vec<(String, String)>> {
+        let Some(commit) = self.commit()? else { return Ok(Vec::new()) };
+        let mut comments = Vec::new();
+        for view in commit.view_names().map_err(table_error)? {
+            comments.extend(self.view_comment(&view)?.map(|comment| (view, comment)));
+        }
+        Ok(comments)
     }
 
     /// Returns an error for a view that reads itself, directly or through other views.

@@ -55,7 +55,9 @@ impl Clauses<'_> {
                     let word = tokens.first().map_or_else(|| name.to_string(), ToString::to_string);
                     self.refuse(&word, after, NOT_COMPUTED)?;
                 }
-                ColumnOption::Comment(_) => self.refuse("COMMENT", after, "tables keep no comments; leave it out")?,
+                ColumnOption::Comment(_) => {
+                    self.refuse("COMMENT", after, "write COMMENT ON COLUMN t.c IS '…' afterwards")?
+                }
                 ColumnOption::OnConflict(_) => self.refuse("ON CONFLICT", after, "write it in each INSERT")?,
                 ColumnOption::Options(_) => self.refuse("OPTIONS", after, PLAIN)?,
                 ColumnOption::Policy(_) => self.refuse("POLICY", after, PLAIN)?,

@@ -5,6 +5,7 @@ mod files;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use lath_writer::{AtomicFiles, ParquetWriter, UncommittedFiles};
 
@@ -75,7 +76,9 @@ impl Snapshot {
             ParquetWriter::create(path, &schema, options.clone())
         };
         for batch in scan.build()? {
-            let batch = batch?.project(&places)?.with_schema(Arc::clone(&schema))?;
+            let batch = batch?;
+            let columns = places.iter().map(|&place| Arc::clone(batch.column(place))).collect();
+            let batch = RecordBatch::try_new(Arc::clone(&schema), columns)?;
             let mut at = 0;
             while at < batch.num_rows() {
                 if room == 0 {

@@ -36,6 +36,7 @@ fn a_backup_gives_no_number_again_that_its_source_has_given() {
     database.create_sequence("s", &SequenceOptions::default()).unwrap();
     database.next_numbers("s", 5).unwrap();
     database.backup(folder.path().join("backup")).unwrap();
+    std::fs::create_dir(folder.path().join("scratch")).unwrap();
     let names = database.backup_files(folder.path().join("scratch"), |files| {
         files.iter().map(|file| file.name.clone()).collect::<Vec<_>>()
     });

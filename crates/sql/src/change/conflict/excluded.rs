@@ -28,14 +28,14 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
-    /// The columns that the update reads and the INSERT does not name.
-    pub(super) fn new(insert: &Insert, update: &DoUpdate, table: &KeyedTable) -> Self {
+    /// The columns that the update reads or that conflict, and the INSERT does not name.
+    pub(super) fn new(insert: &Insert, update: &DoUpdate, unique: &[String], table: &KeyedTable) -> Self {
         let named: Vec<String> = insert
             .columns
             .iter()
             .filter_map(|name| name.0.last().and_then(|part| part.as_ident()).map(normal))
             .collect();
-        let mut read = ExcludedColumns::default();
+        let mut read = ExcludedColumns(unique.iter().cloned().collect());
         let _ = update.assignments.visit(&mut read);
         let _ = update.selection.visit(&mut read);
         let schema = table.schema();
@@ -82,7 +82,6 @@ fn typed(value: &str, data_type: &DataType) -> String {
 }
 
 /// The columns of `excluded` that expressions read.
-#[derive(Default)]
 struct ExcludedColumns(BTreeSet<String>);
 
 impl Visitor for ExcludedColumns {

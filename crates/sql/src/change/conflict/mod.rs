@@ -138,7 +138,7 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique
         );
     }
     let schema = table.schema();
-    let defaults = Defaults::new(insert, &update, table);
+    let defaults = Defaults::new(insert, &update, unique, table);
     let mut columns: Vec<String> = match insert.columns.as_slice() {
         [] => schema.fields().iter().map(|field| quoted(field.name())).collect(),
         columns => columns.iter().map(ToString::to_string).collect(),

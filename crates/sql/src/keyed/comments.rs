@@ -1,0 +1,89 @@
+//! Comments on tables, columns and views. Tables have them in the metadata of their schema; the text of a view begins with a line that has its
+//! comment.
+
+use arrow_schema::DataType;
+use datafusion::catalog::TableProvider;
+use datafusion::common::Result;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+
+use super::functions::texts;
+use super::table::KeyedTable;
+use super::tables::SessionTables;
+use crate::error::table_error;
+
+/// The metadata key of comments.
+pub(crate) const COMMENT: &str = "comment";
+
+/// Begins the line with the comment of a view, which is a JSON string.
+const VIEW_COMMENT: &str = "-- comment: ";
+
+/// The text of a view with this comment.
+pub(crate) fn with_view_comment(comment: Option<&str>, text: &str) -> String {
+    match comment {
+        Some(comment) => format!("{VIEW_COMMENT}{}\n{text}", serde_json::Value::from(comment)),
+        None => text.to_owned(),
+    }
+}
+
+/// The comment of a view and the statement that created it.
+pub(super) fn split_view_comment(text: &str) -> (Option<String>, &str) {
+    let Some((line, statement)) = text.strip_prefix(VIEW_COMMENT).and_then(|rest| rest.split_once('\n')) else {
+        return (None, text);
+    };
+    match serde_json::from_str(line) {
+        Ok(comment) => (Some(comment), statement),
+        Err(_) => (None, text),
+    }
+}
+
+/// The comment on a table, and the ones on its columns.
+fn table_comments(table: &KeyedTable) -> Result<(Option<String>, Vec<(String, String)>)> {
+    let schema = table.table().schema().map_err(table_error)?;
+    let column = |field: &arrow_schema::FieldRef| Some((field.name().clone(), field.metadata().get(COMMENT)?.clone()));
+    Ok((schema.metadata().get(COMMENT).cloned(), schema.fields().iter().filter_map(column).collect()))
+}
+
+/// Plans a table with all comments.
+pub(super) fn all_comments(tables: &SessionTables) -> Result<LogicalPlan> {
+    let mut rows = Vec::new();
+    for table in tables.all_keyed()? {
+        let (comment, columns) = table_comments(&table)?;
+        let name = || Some(table.name().to_owned());
+        rows.extend(comment.map(|comment| [name(), None, Some(comment)]));
+        rows.extend(columns.into_iter().map(|(column, comment)| [name(), Some(column), Some(comment)]));
+    }
+    for (view, comment) in tables.view_comments()? {
+        rows.push([Some(view), None, Some(comment)]);
+    }
+    texts(["table_name", "column_name", "comment"], rows)
+}
+
+/// Plans `DESCRIBE t` of a table whose columns have comments; `None` for others.
+pub(crate) async fn plan_described(
+    state: &SessionState,
+    tables: &SessionTables,
+    statement: &Statement,
+) -> Result<Option<LogicalPlan>> {
+    let Statement::Statement(statement) = statement else { return Ok(None) };
+    let SqlStatement::ExplainTable { table_name, .. } = statement.as_ref() else { return Ok(None) };
+    let reference = object_name_to_table_reference(table_name.clone(), true)?;
+    let Some(table) = state.schema_for_ref(reference.clone())?.table(reference.table()).await? else { return Ok(None) };
+    let Some(table) = table.downcast_ref::<KeyedTable>() else { return Ok(None) };
+    let (_, comments) = table_comments(tables.keyed(table.name()).as_ref().unwrap_or(table))?;
+    if comments.is_empty() {
+        return Ok(None);
+    }
+    let schema = table.schema();
+    let row = |field: &arrow_schema::FieldRef| {
+        let comment = comments.iter().find(|(name, _)| name == field.name()).map(|(_, comment)| comment.clone());
+        let data_type: &DataType = field.data_type();
+        let is_nullable = if field.is_nullable() { "YES" } else { "NO" };
+        [Some(field.name().clone()), Some(data_type.to_string()), Some(is_nullable.to_owned()), comment]
+    };
+    let rows = schema.fields().iter().map(row).collect();
+    texts(["column_name", "data_type", "is_nullable", "comment"], rows).map(Some)
+}
