@@ -28,6 +28,7 @@ mod explain;
 mod files;
 mod grammar;
 mod join_order;
+mod json;
 mod keyed;
 mod local_path;
 mod memory;

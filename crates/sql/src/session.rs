@@ -44,6 +44,7 @@ use crate::files::{
 };
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
+use crate::json::{JsonOperators, json_functions};
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions, plan_described};
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
 use crate::refusal::refuse_clauses_of_scalars;
@@ -220,6 +221,10 @@ impl Session {
             ])
             .build();
         state.register_expr_planner(Arc::new(DateArithmetic))?;
+        state.register_expr_planner(Arc::new(JsonOperators))?;
+        for function in json_functions() {
+            state.register_udf(Arc::new(function))?;
+        }
         state.register_udaf(checked_sum())?;
         state.register_expr_planner(Arc::new(ExactDivision))?;
         state.register_udf(Arc::new(at_time_zone_function()))?;

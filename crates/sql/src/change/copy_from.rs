@@ -107,7 +107,7 @@ fn placed_targets(copy: &CopyFrom<'_>, found: &Schema, columns: &CopiedColumns) 
     let (expected, found) = (&columns.fields, found.fields());
     if expected.len() != found.len() {
         return plan_err!(
-            "{} has {} columns, and {} are expected: {}; name the columns of the file in their order: COPY {} (a, b) FROM …",
+            "{} has {} columns, and the statement {} ({}); name the columns of the file in their order: COPY {} (a, b) FROM …",
             copy.location,
             found.len(),
             expected.len(),
