@@ -365,7 +365,7 @@ impl Session {
         if let Some(plan) = plan_copy_from(&state, &self.settings.runtime, statement).await? {
             return Ok(Some(plan));
         }
-        if let Some(plan) = plan_described(&state, &self.tables, statement).await? {
+        if let Some(plan) = plan_described(&state, statement).await? {
             return Ok(Some(plan));
         }
         if let Some(shown) = ShownTables::new(statement) {

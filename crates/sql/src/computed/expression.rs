@@ -62,7 +62,7 @@ pub(crate) fn plan_generated(
     let columns = DFSchema::try_from(schema.clone())?;
     let expr = state.create_logical_expr(text, &columns)?;
     for used in expr.column_refs() {
-        if generated.iter().any(|name| *name == used.name) {
+        if generated.contains(&used.name) {
             return plan_err!(
                 "column {column:?} is generated from {:?}, which is generated itself; write the expression of that column",
                 used.name

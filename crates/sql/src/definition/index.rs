@@ -32,7 +32,7 @@ impl Definitions<'_> {
         if create.if_not_exists && has_index(&table, &name)? {
             return Ok(());
         }
-        let columns = create.columns.iter().map(column_name).collect::<Result<Vec<_>>>()?;
+        let columns = create.columns.iter().map(indexed_column).collect::<Result<Vec<_>>>()?;
         if table.has_row_numbers() {
             check_are_no_numbers(columns.iter())?;
         }
@@ -79,6 +79,20 @@ impl Definitions<'_> {
 
 fn has_index(table: &KeyedTable, name: &str) -> Result<bool> {
     Ok(table.table().snapshot().map_err(table_error)?.indexes().iter().any(|index| index.name == name))
+}
+
+/// A column of an index. Indexes find equal values, so the order of their entries makes no difference.
+fn indexed_column(column: &IndexColumn) -> Result<String> {
+    if !matches!(column.column.expr, Expr::Identifier(_)) {
+        return plan_err!(
+            "{column}: indexes take columns; create the table with a column GENERATED ALWAYS AS ({}) STORED, and an index on it",
+            column.column.expr
+        );
+    }
+    let mut ascending = column.clone();
+    ascending.column.options.asc = None;
+    ascending.column.options.nulls_first = None;
+    column_name(&ascending)
 }
 
 pub(super) fn column_name(column: &IndexColumn) -> Result<String> {

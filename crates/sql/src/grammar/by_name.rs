@@ -44,7 +44,7 @@ pub(super) fn with_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             }
             match words.as_slice() {
                 [kind, value] if is_word(kind, "SYSTEM") && is_word(value, "VALUE") => {
-                    mark_overriding(&mut parsed, &token)
+                    mark_overriding(&mut parsed, &token);
                 }
                 _ => parsed.extend([token].into_iter().chain(words)),
             }

@@ -1,5 +1,5 @@
-//! The functions `json_extract`, `json_extract_string`, `json_type`, `json_typeof`, `json_array_length`, `json_keys` and `json_valid`, and the
-//! operators `->` and `->>`.
+//! The functions `json_extract`, `json_extract_string`, `json_type`, `json_typeof`, `json_array_length`, `json_keys`, `json_valid` and
+//! `json`, and the operators `->` and `->>`.
 
 use std::sync::Arc;
 
@@ -20,8 +20,11 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 use super::path::Path;
 use super::value::{JsonValue, Kind};
 
+/// The function that replaces casts.
+pub(crate) const JSON: &str = "json";
+
 /// The functions, each with whether it needs a path.
-const FUNCTIONS: [(Answer, &str, &[&str], bool); 7] = [
+const FUNCTIONS: [(Answer, &str, &[&str], bool); 8] = [
     (Answer::Json, "json_extract", &[], true),
     (Answer::Text, "json_extract_string", &["json_extract_text"], true),
     (Answer::Type, "json_type", &[], false),
@@ -29,6 +32,7 @@ const FUNCTIONS: [(Answer, &str, &[&str], bool); 7] = [
     (Answer::Length, "json_array_length", &[], false),
     (Answer::Keys, "json_keys", &[], false),
     (Answer::IsValid, "json_valid", &[], false),
+    (Answer::Whole, JSON, &[], false),
 ];
 
 /// The answer of a function about a value.
@@ -45,6 +49,8 @@ enum Answer {
     Length,
     Keys,
     IsValid,
+    /// The text itself, if it is JSON.
+    Whole,
 }
 
 /// The functions of a session.
@@ -86,7 +92,7 @@ impl JsonFunction {
 
     fn data_type(&self) -> DataType {
         match self.answer {
-            Answer::Json | Answer::Text | Answer::Type | Answer::PlainType => DataType::Utf8,
+            Answer::Json | Answer::Whole | Answer::Text | Answer::Type | Answer::PlainType => DataType::Utf8,
             Answer::Length => DataType::Int64,
             Answer::Keys => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
             Answer::IsValid => DataType::Boolean,
@@ -114,7 +120,7 @@ impl ScalarUDFImpl for JsonFunction {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let counts = match (self.needs_path, self.answer) {
             (true, _) => 2..=2,
-            (false, Answer::IsValid) => 1..=1,
+            (false, Answer::IsValid | Answer::Whole) => 1..=1,
             (false, _) => 1..=2,
         };
         if !counts.contains(&types.len()) {
@@ -123,7 +129,7 @@ impl ScalarUDFImpl for JsonFunction {
                 false => plan_err!(
                     "{} takes JSON{}",
                     self.name,
-                    if self.answer == Answer::IsValid { "" } else { ", and perhaps a path" }
+                    if *counts.end() == 1 { "" } else { ", and perhaps a path" }
                 ),
             };
         }
@@ -242,7 +248,7 @@ enum Answers {
 impl Answers {
     fn new(answer: Answer, rows: usize) -> Self {
         match answer {
-            Answer::Json | Answer::Text | Answer::Type | Answer::PlainType => {
+            Answer::Json | Answer::Whole | Answer::Text | Answer::Type | Answer::PlainType => {
                 Self::Texts(answer, StringBuilder::with_capacity(rows, rows * 8))
             }
             Answer::Length => Self::Lengths(Int64Builder::with_capacity(rows)),
@@ -259,7 +265,7 @@ impl Answers {
 
     fn push(&mut self, value: Option<JsonValue<'_>>) {
         match self {
-            Self::Texts(Answer::Json, texts) => texts.append_option(value.map(JsonValue::text)),
+            Self::Texts(Answer::Json | Answer::Whole, texts) => texts.append_option(value.map(JsonValue::text)),
             Self::Texts(Answer::Text, texts) => texts.append_option(value.and_then(JsonValue::plain)),
             Self::Texts(answer, texts) => {
                 texts.append_option(value.map(|value| type_name(value.kind(), *answer == Answer::PlainType)));

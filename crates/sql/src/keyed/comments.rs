@@ -40,18 +40,28 @@ pub(super) fn split_view_comment(text: &str) -> (Option<String>, &str) {
     }
 }
 
-/// The comment on a table, and the ones on its columns.
-fn table_comments(table: &KeyedTable) -> Result<(Option<String>, Vec<(String, String)>)> {
-    let schema = table.table().schema().map_err(table_error)?;
-    let column = |field: &arrow_schema::FieldRef| Some((field.name().clone(), field.metadata().get(COMMENT)?.clone()));
-    Ok((schema.metadata().get(COMMENT).cloned(), schema.fields().iter().filter_map(column).collect()))
+/// The comments of a table.
+struct TableComments {
+    table: Option<String>,
+    /// Columns that have one, and their comments.
+    columns: Vec<(String, String)>,
+}
+
+impl TableComments {
+    fn new(table: &KeyedTable) -> Result<Self> {
+        let schema = table.table().schema().map_err(table_error)?;
+        let column =
+            |field: &arrow_schema::FieldRef| Some((field.name().clone(), field.metadata().get(COMMENT)?.clone()));
+        let columns = schema.fields().iter().filter_map(column).collect();
+        Ok(Self { table: schema.metadata().get(COMMENT).cloned(), columns })
+    }
 }
 
 /// Plans a table with all comments.
 pub(super) fn all_comments(tables: &SessionTables) -> Result<LogicalPlan> {
     let mut rows = Vec::new();
     for table in tables.all_keyed()? {
-        let (comment, columns) = table_comments(&table)?;
+        let TableComments { table: comment, columns } = TableComments::new(&table)?;
         let name = || Some(table.name().to_owned());
         rows.extend(comment.map(|comment| [name(), None, Some(comment)]));
         rows.extend(columns.into_iter().map(|(column, comment)| [name(), Some(column), Some(comment)]));
@@ -63,17 +73,13 @@ pub(super) fn all_comments(tables: &SessionTables) -> Result<LogicalPlan> {
 }
 
 /// Plans `DESCRIBE t` of a table whose columns have comments; `None` for others.
-pub(crate) async fn plan_described(
-    state: &SessionState,
-    tables: &SessionTables,
-    statement: &Statement,
-) -> Result<Option<LogicalPlan>> {
+pub(crate) async fn plan_described(state: &SessionState, statement: &Statement) -> Result<Option<LogicalPlan>> {
     let Statement::Statement(statement) = statement else { return Ok(None) };
     let SqlStatement::ExplainTable { table_name, .. } = statement.as_ref() else { return Ok(None) };
     let reference = object_name_to_table_reference(table_name.clone(), true)?;
     let Some(table) = state.schema_for_ref(reference.clone())?.table(reference.table()).await? else { return Ok(None) };
     let Some(table) = table.downcast_ref::<KeyedTable>() else { return Ok(None) };
-    let (_, comments) = table_comments(tables.keyed(table.name()).as_ref().unwrap_or(table))?;
+    let comments = TableComments::new(table)?.columns;
     if comments.is_empty() {
         return Ok(None);
     }

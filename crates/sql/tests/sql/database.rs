@@ -512,3 +512,41 @@ fn files_and_versions_of_lakes_are_imported() {
         assert_eq!(folders, 3);
     });
 }
+
+#[test]
+fn columns_that_a_table_fills_and_comments_survive_reopening() {
+    wait(async {
+        let folder = tempfile::tempdir().unwrap();
+        let session = open(folder.path());
+        for statement in [
+            "CREATE SEQUENCE s START 100",
+            "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n BIGINT DEFAULT nextval('s'), \
+             name VARCHAR, upper_name VARCHAR GENERATED ALWAYS AS (upper(name)) STORED)",
+            "COMMENT ON COLUMN t.name IS 'as it is written'",
+            "INSERT INTO t (name) VALUES ('a'), ('b')",
+            "CALL flush('t')",
+        ] {
+            run(&session, statement).await.unwrap();
+        }
+        drop(session);
+        let session = open(folder.path());
+        run(&session, "UPDATE t SET name = 'changed' WHERE id = 1").await.unwrap();
+        run(&session, "INSERT INTO t (name) VALUES ('c')").await.unwrap();
+        assert_eq!(
+            rows(&session, "SELECT id, n, upper_name FROM t ORDER BY id").await,
+            [(1, (100, "CHANGED")), (2, (101, "B")), (3, (102, "C"))]
+                .map(|(id, (n, name))| (id, (Some(n), Some(name.to_owned()))))
+                .into()
+        );
+        let comments = "SELECT 1, CAST(NULL AS BIGINT), column_name || ': ' || comment FROM comments()";
+        assert_eq!(rows(&session, comments).await[&1].1.as_deref(), Some("name: as it is written"));
+        drop(session);
+        let rows = arrow_array::RecordBatch::try_from_iter([(
+            "id",
+            std::sync::Arc::new(arrow_array::Int64Array::from(vec![9])) as arrow_array::ArrayRef,
+        )])
+        .unwrap();
+        let table = lath_table::Database::open(folder.path(), TableOptions::new()).unwrap().table("t").unwrap();
+        assert!(table.upsert(&rows).is_err());
+    });
+}

@@ -102,7 +102,7 @@ impl Sequences {
         Ok(read(open.get_or_insert_default()))
     }
 
-    /// Calls `change` with the sequences. What it changes is durable, unless it returns an error.
+    /// Calls `change` with the sequences. Its changes are durable, unless it returns an error.
     fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Sequence>) -> Result<(T, bool)>) -> Result<T> {
         if self.read_only {
             return Err(Error::sequence(

@@ -9,12 +9,16 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use super::uuid::UUID;
+use crate::json::JSON;
 use crate::rewrite::times::AT_TIME_ZONE;
 
 pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
     match expr {
         Expr::TypedString(TypedString { data_type: DataType::Uuid, value, .. }) => {
             *expr = call(UUID, vec![Expr::Value(value.clone())]);
+        }
+        Expr::TypedString(TypedString { data_type: DataType::JSON | DataType::JSONB, value, .. }) => {
+            *expr = call(JSON, vec![Expr::Value(value.clone())]);
         }
         Expr::TypedString(TypedString { data_type, .. }) => rename(data_type),
         Expr::AtTimeZone { timestamp, time_zone } => {
@@ -24,6 +28,11 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
             if !matches!(kind, CastKind::TryCast | CastKind::SafeCast) =>
         {
             *expr = call(UUID, vec![(**value).clone()]);
+        }
+        Expr::Cast { kind, expr: value, data_type: DataType::JSON | DataType::JSONB, array: false, format: None }
+            if !matches!(kind, CastKind::TryCast | CastKind::SafeCast) =>
+        {
+            *expr = call(JSON, vec![(**value).clone()]);
         }
         Expr::Cast { data_type, .. } => {
             let length = text_length(data_type);
@@ -41,7 +50,7 @@ pub(crate) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
 
 /// Whether a cast to a type becomes a function call.
 pub(crate) fn is_call(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Uuid) || text_length(data_type).is_some()
+    matches!(data_type, DataType::Uuid | DataType::JSON | DataType::JSONB) || text_length(data_type).is_some()
 }
 
 /// Renames the types of declared columns.
