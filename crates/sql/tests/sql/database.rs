@@ -541,7 +541,7 @@ fn columns_that_a_table_fills_and_comments_survive_reopening() {
         let comments = "SELECT 1, CAST(NULL AS BIGINT), column_name || ': ' || comment FROM comments()";
         assert_eq!(rows(&session, comments).await[&1].1.as_deref(), Some("name: as it is written"));
         drop(session);
-        let rows = arrow_array::RecordBatch::try_from_iter([(
+        let rows = RecordBatch::try_from_iter([(
             "id",
             std::sync::Arc::new(arrow_array::Int64Array::from(vec![9])) as arrow_array::ArrayRef,
         )])
