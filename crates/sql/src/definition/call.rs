@@ -10,13 +10,14 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{ChangeRetention, HistoryRetention, PublishOptions, Table};
 
 use super::{Definitions, last_part};
+use crate::computed::Computation;
 use crate::dialect::normal;
 use crate::error::table_work;
 
 /// The supported calls, for messages.
 const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_history(age => '7 days', commits => number), drop_history(), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
                      max_age => seconds, map_types => true, formats => 'iceberg,delta'), publish_now('table'), stop_publishing('table'), flush('table'), compact('table'), \
-                     vacuum('table'), import('table', 'folder', key => 'column,column', at => version, copy => true); for a snapshot of an attached table, give the name of the table first";
+                     vacuum('table'), restart_sequence('name', number), restart_identity('table', 'column', number), import('table', 'folder', key => 'column,column', at => version, copy => true); for a snapshot of an attached table, give the name of the table first";
 
 /// An argument of a call.
 pub(super) enum Argument {
@@ -100,6 +101,18 @@ impl Definitions<'_> {
                 let table = self.handle(table)?;
                 table_work(move || table.compact().map(drop)).await
             }
+            ("restart_sequence", [Text(name), Number(next)]) => {
+                let (database, name, next) = (self.database()?.clone(), name.clone(), whole(*next)?);
+                table_work(move || database.restart_sequence(&name, next)).await
+            }
+            ("restart_identity", [Text(table), Text(column), Number(next)]) => {
+                let (table, database, next) = (self.tables.keyed(table)?, self.database()?.clone(), whole(*next)?);
+                let found = table.computed().iter().find(|computed| computed.name == *column);
+                let Some(Computation::Identity { sequence, .. }) = found.map(|found| found.computation.clone()) else {
+                    return plan_err!("table {:?} has no identity column {column:?}", table.name());
+                };
+                table_work(move || database.restart_sequence(&sequence, next)).await
+            }
             ("vacuum", [Text(table)]) => {
                 let table = self.handle(table)?;
                 table_work(move || table.vacuum().map(drop)).await
@@ -140,6 +153,10 @@ fn duration(text: &str) -> Result<Duration> {
         (0, Some(Ok(seconds)), Ok(nanoseconds)) => Ok(Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)),
         _ => plan_err!("{text:?} is no length of time without months and above zero"),
     }
+}
+
+fn whole(number: u64) -> Result<i64> {
+    i64::try_from(number).or_else(|_| plan_err!("{number} is not a 64-bit integer, which numbers of sequences are"))
 }
 
 /// The options that arguments of `publish` set.

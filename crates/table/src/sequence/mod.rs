@@ -207,6 +207,24 @@ impl Database {
         })
     }
 
+    /// Sets the next number of a sequence. Numbers that were given before may be given again.
+    ///
+    /// # Errors
+    /// [`Error::Sequence`] if there is no such sequence, or it does not have this number; [`Error::Io`].
+    pub fn restart_sequence(&self, name: &str, next: i64) -> Result<()> {
+        self.tables().sequences.change(|sequences| {
+            let Some(sequence) = sequences.get_mut(name) else { return Err(no_sequence(name)) };
+            let SequenceOptions { min, max, .. } = sequence.options;
+            if !(min..=max).contains(&next) {
+                return Err(Error::sequence(format!(
+                    "the numbers of the sequence are from {min} to {max}, without {next}"
+                )));
+            }
+            (sequence.next, sequence.reserved) = (Some(next), 0);
+            Ok(((), true))
+        })
+    }
+
     /// The sequences, by their names.
     ///
     /// # Errors

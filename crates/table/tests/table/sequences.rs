@@ -59,6 +59,10 @@ fn a_sequence_ends_or_begins_again() {
     let database = open(folder.path());
     assert_eq!(database.next_numbers("down", 1).unwrap(), [3]);
     assert!(matches!(database.next_numbers("ends", 1), Err(Error::Sequence { .. })));
+    database.restart_sequence("down", 2).unwrap();
+    assert_eq!(database.next_numbers("down", 2).unwrap(), [2, 1]);
+    assert!(matches!(database.restart_sequence("down", 4), Err(Error::Sequence { .. })));
+    assert!(matches!(database.restart_sequence("missing", 4), Err(Error::Sequence { .. })));
     assert!(database.drop_sequence("down").unwrap());
     assert!(!database.drop_sequence("down").unwrap());
     for wrong in [
