@@ -43,7 +43,7 @@ pub(super) fn parse(parser: &mut DFParser<'_>, table_name: ObjectName) -> Result
         Token::SingleQuotedString(name) => name,
         other => {
             return plan_err!(
-                "COPY {table_name} FROM is followed by the name of a file in single quotes, and not by {other}; a pipe is '/dev/stdin'"
+                "COPY {table_name} FROM is followed by the name of a file in single quotes, and not by {other}; write rows of a pipe to a file first"
             );
         }
     };
