@@ -1,7 +1,5 @@
-//! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`, `INSERT INTO t BY NAME
-//! SELECT …`, `SHOW ALL TABLES`, `FROM t AT (VERSION => 3)`.
 //! Parses statements, with Lath's additions to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`, `COPY t FROM 'x.csv'`,
-//! `INSERT INTO t BY NAME SELECT …`, `SHOW ALL TABLES`.
+//! `INSERT INTO t BY NAME SELECT …`, `SHOW ALL TABLES`, `FROM t AT (VERSION => 3)`.
 
 mod at;
 mod by_name;

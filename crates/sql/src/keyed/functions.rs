@@ -14,8 +14,8 @@ use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableF
 
 use lath_table::{Constraint, KeptCommit, KeptSnapshot, SequenceOptions};
 
-use super::earlier::EarlierState;
 use super::comments::all_comments;
+use super::earlier::EarlierState;
 use super::table::KeyedTable;
 use super::tables::SessionTables;
 use crate::computed::OWN_SEQUENCE;

@@ -1,8 +1,8 @@
 //! Tables with a primary key: in the session's database, or attached by their folder.
 
 mod attach;
-mod earlier;
 mod comments;
+mod earlier;
 mod functions;
 mod lookup;
 mod source;

@@ -18,8 +18,8 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::Predicate;
 use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, ROW_NUMBERS_KEY, Snapshot, Table};
 
-use super::earlier::EarlierState;
 use super::comments::COMMENT;
+use super::earlier::EarlierState;
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
 use crate::computed::{ComputedColumn, computed_columns};
