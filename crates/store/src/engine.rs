@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
+use crate::handover::{ProcessLock, Watcher};
 use crate::idle_view::{IdleView, WritersExcluded};
 use crate::log::Log;
 use crate::options::Options;
@@ -23,6 +24,9 @@ pub(crate) struct Engine {
     pub(crate) is_follower: bool,
     /// Set for a store that was opened read-only while no process wrote: lets writers in.
     pub(crate) idle_view: OnceLock<IdleView>,
+    /// Set if other processes may write while this one has the store open.
+    pub(crate) process_lock: Option<ProcessLock>,
+    pub(crate) watcher: OnceLock<Watcher>,
     writer_lock: WriterLock,
     is_poisoned: AtomicBool,
     /// The number of the last checkpoint. Locked while a checkpoint is made.
@@ -49,6 +53,8 @@ impl Engine {
             identity,
             is_follower: false,
             idle_view: OnceLock::new(),
+            process_lock: None,
+            watcher: OnceLock::new(),
             writer_lock: WriterLock::default(),
             is_poisoned: AtomicBool::new(false),
             checkpoints: Mutex::new(checkpoint),
@@ -111,7 +117,7 @@ impl Engine {
     /// Updates the length of the area to the one that the writing process has published.
     #[inline]
     pub(crate) fn see_length(&self) {
-        if self.is_follower {
+        if self.is_follower || self.process_lock.as_ref().is_some_and(|lock| !lock.is_held()) {
             let len = self.readers.data_len();
             if len != self.arena.len() {
                 self.arena.set_len(len);
@@ -123,7 +129,7 @@ impl Engine {
 /// A guard: no other process writes while this lives.
 #[derive(Debug)]
 pub(crate) enum NoOtherWriter<'e> {
-    /// This process has the store locked for as long as it is open.
+    /// This process has the writer lock, as long as the store is open or this is used.
     Locked,
     /// This guard keeps writers out.
     Excluded(#[expect(dead_code, reason = "ends when it is dropped")] WritersExcluded<'e>),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -37,6 +38,13 @@ pub enum Error {
     },
     /// Another process or transaction has the store open in a way that excludes this call.
     Busy,
+    /// Another process wrote to the store for longer than [`Options::busy_timeout`](crate::Options::busy_timeout).
+    BusyTimeout {
+        /// How long this process waited.
+        waited: Duration,
+        /// The number of the other process, as the operating system counts; 0 if unknown.
+        process: u32,
+    },
     /// The store was opened read-only.
     ReadOnly,
     /// An earlier write or sync failed, so the contents of the disk are unknown. Open the store again.
@@ -62,6 +70,11 @@ impl Error {
         Self::Corrupt { what: what.into(), offset: Some(offset) }
     }
 
+    /// The error of a process that did not get the writer lock, which another one holds.
+    pub(crate) fn busy(waited: Duration, process: u32) -> Self {
+        if waited.is_zero() { Self::Busy } else { Self::BusyTimeout { waited, process } }
+    }
+
     pub(crate) fn internal(what: impl Into<String>) -> Self {
         Self::Internal(what.into())
     }
@@ -80,6 +93,11 @@ impl fmt::Display for Error {
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Limit { what, limit } => write!(f, "{what} is more than {limit}"),
             Self::Busy => write!(f, "another process has the store open"),
+            Self::BusyTimeout { waited, process } => write!(
+                f,
+                "process {process} has been writing to the store for more than {waited:?}: try again, wait longer, or end \
+                 that process"
+            ),
             Self::ReadOnly => write!(f, "the store was opened read-only"),
             Self::Poisoned => {
                 write!(f, "an earlier write failed, so nothing more is written: open the store again")

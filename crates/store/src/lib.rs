@@ -30,6 +30,7 @@ mod error;
 mod extent;
 #[cfg(test)]
 mod format_document;
+mod handover;
 mod idle_view;
 mod inspect;
 mod log;

@@ -45,6 +45,7 @@ pub struct Options {
     pub(crate) background_checkpoints: bool,
     pub(crate) verify_nodes: bool,
     pub(crate) wait: Duration,
+    pub(crate) busy_timeout: Option<Duration>,
 }
 
 impl Default for Options {
@@ -59,6 +60,7 @@ impl Default for Options {
             background_checkpoints: true,
             verify_nodes: false,
             wait: Duration::ZERO,
+            busy_timeout: None,
         }
     }
 }
@@ -69,6 +71,9 @@ impl Options {
 
     /// The default for [`checkpoint_space_bytes`](Self::checkpoint_space_bytes): 64 MiB.
     pub const DEFAULT_CHECKPOINT_SPACE_BYTES: u64 = 64 << 20;
+
+    /// The usual [`busy_timeout`](Self::busy_timeout): 5 seconds.
+    pub const USUAL_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
     /// Returns the default options.
     pub fn new() -> Self {
@@ -152,6 +157,51 @@ impl Options {
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
+    }
+
+    /// Lets other processes write to the store while this one has it open, and sets how long this process waits for
+    /// them. By default, a process keeps all others from writing for as long as it has the store open.
+    ///
+    /// With this option, the processes write by turns. [`Store::begin`](crate::Store::begin) waits for the transactions of other
+    /// processes; so do [`open`](Self::open), checkpoints, checks and the like. After this time they return
+    /// [`Error::BusyTimeout`](crate::Error::BusyTimeout), and changed nothing. A process that commits without a break lets a waiting
+    /// one in after the transaction that runs, and after a checkpoint that runs. If a process is killed, the next one recovers the
+    /// store. An open [snapshot of a transaction](crate::Transaction::snapshot) keeps other processes from writing.
+    ///
+    /// A process that opens the store without this option waits for its turn too ([`wait`](Self::wait)), and then keeps it.
+    ///
+    /// ```
+    /// # fn main() -> lath_store::Result<()> {
+    /// # let folder = std::env::temp_dir().join(format!("lath-busy-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).expect("makes a folder");
+    /// # let path = folder.join("words");
+    /// use lath_store::Options;
+    ///
+    /// let options = Options::new().busy_timeout(Options::USUAL_BUSY_TIMEOUT);
+    /// // In two processes, or in one:
+    /// let (here, there) = (options.open(&path)?, options.open(&path)?);
+    /// for store in [&here, &there] {
+    ///     let mut transaction = store.begin()?;
+    ///     let mut counts = transaction.tree("counts")?;
+    ///     let visits = counts.get(b"visits")?.map_or(0, |bytes| bytes[0]);
+    ///     counts.put(b"visits", &[visits + 1])?;
+    ///     transaction.commit()?;
+    /// }
+    /// assert_eq!(here.snapshot()?.tree("counts")?.expect("it was made").get(b"visits")?, Some(&[2][..]));
+    /// # drop((here, there));
+    /// # std::fs::remove_dir_all(&folder).expect("removes it");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
+        self.busy_timeout = Some(busy_timeout);
+        self
+    }
+
+    /// How long an opening waits for other processes.
+    pub(crate) fn opening_timeout(&self) -> Duration {
+        self.wait.max(self.busy_timeout.unwrap_or_default())
     }
 
     /// Sets whether a thread makes checkpoints when they are due. The default is `true`. Without it, only

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,12 @@ use crate::arena::{Arena, FIRST_LEN, FIRST_UNIT, WriteArena};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
+use crate::handover::{Image, ProcessLock};
 use crate::idle_view::IdleView;
 use crate::log::Log;
 use crate::node::Word;
 use crate::options::{Durability, Options};
-use crate::readers::{self, Readers};
+use crate::readers::{self, LockWords, Readers};
 use crate::records::{Header, VERSION, newest_header, record};
 use crate::root::Root;
 use crate::space::Space;
@@ -56,8 +57,8 @@ impl Options {
         let started = Instant::now();
         loop {
             match self.open_storage(Arc::<FileStorage>::clone(&storage)) {
-                Err(Error::Busy) if started.elapsed() < self.wait => {
-                    thread::sleep(WAIT_INTERVAL.min(self.wait.saturating_sub(started.elapsed())));
+                Err(Error::Busy) if started.elapsed() < self.opening_timeout() => {
+                    thread::sleep(WAIT_INTERVAL.min(self.opening_timeout().saturating_sub(started.elapsed())));
                 }
                 opened => return opened,
             }
@@ -141,11 +142,23 @@ impl Store {
     /// Finds the newest commit. `has_log`: whether a log was not empty before the data area was opened.
     fn recover(storage: &dyn Storage, options: Options, has_log: bool) -> Result<Self> {
         let shared = storage.shared(readers::SHARED_LEN)?;
-        if !shared.try_lock_writer()? {
-            return Err(Error::Busy);
+        let words = Arc::new(LockWords::new(Arc::clone(&shared))?);
+        if !words.acquire(options.opening_timeout())? {
+            return Err(Error::busy(options.opening_timeout(), words.holder()));
         }
+        let taken = words.taken();
+        let image = if options.read_only { None } else { Some(shared.read_state()?) };
         let readers = Readers::new(shared)?;
         let arena = Arc::new(Arena::new(storage.data()?));
+        if !is_new(&arena)
+            && let Some(image) = image
+        {
+            let header = newest_header(&arena)?;
+            if let Some(image) = Image::parse(image, taken, header.identity) {
+                return Self::join(storage, options, words, (arena, readers, header), image);
+            }
+        }
+        let taken = words.take();
         // SAFETY: the writer lock was just taken, and `readers` keeps the shared memory, and with it the lock, until
         // the store is closed. The state gets this object, and is dropped with the store. Its free space contains
         // nothing that the newest commit, a named snapshot or a pinned commit reaches, and its generation is later than
@@ -164,22 +177,66 @@ impl Store {
             // older headers need are overwritten.
             arena.data().sync()?;
         }
-        let header = newest_header(&arena)?;
-        if header.end * UNIT > arena.len() || header.end < FIRST_UNIT {
-            let what =
-                format!("the file has {} bytes, and {} are in use", arena.len(), header.end.saturating_mul(UNIT));
-            return Err(Error::corrupt(what));
-        }
+        let header = checked_header(&arena)?;
         if options.verify_nodes {
             arena.verify_nodes(header.root.generation);
         }
         let log = Log::open(storage, header.identity, header.version)?;
         let state = first_state(write_arena, &readers, &header)?;
-        let engine = Engine::new(arena, readers, log, options, header.identity, header.number);
+        let mut engine = Engine::new(arena, readers, log, options, header.identity, header.number);
+        engine.process_lock = engine.options.busy_timeout.map(|timeout| ProcessLock::new(words, timeout, taken));
         let engine = Arc::new(engine);
         replay(&engine, state).map_err(explain_full)?;
         Ok(Self::new(engine))
     }
+
+    /// Opens a store that another process has open, with the state that the last writer has left.
+    fn join(
+        storage: &dyn Storage,
+        options: Options,
+        words: Arc<LockWords>,
+        (arena, readers, header): (Arc<Arena>, Readers, Header),
+        image: Image,
+    ) -> Result<Self> {
+        if options.verify_nodes {
+            arena.verify_nodes(header.root.generation);
+        }
+        let log = Log::open(storage, header.identity, header.version)?;
+        let taken = words.take();
+        let mut engine = Engine::new(arena, readers, log, options, header.identity, header.number);
+        engine.process_lock = engine.options.busy_timeout.map(|timeout| ProcessLock::new(words, timeout, taken));
+        let (state, checkpoint) = engine.restore_image(image)?;
+        *engine.checkpoints.get_mut().unwrap_or_else(PoisonError::into_inner) = checkpoint;
+        engine.unlock_state(state);
+        Ok(Self::new(Arc::new(engine)))
+    }
+}
+
+/// Finds the newest commit of a store that is open, after another process had the writer lock and has left no state.
+pub(crate) fn recover_again(engine: &Arc<Engine>) -> Result<()> {
+    let arena = &engine.arena;
+    // As at an opening.
+    arena.data().sync()?;
+    arena.set_len(u64::MAX);
+    let header = checked_header(arena)?;
+    if header.identity != engine.identity {
+        return Err(Error::corrupt("another store has taken the place of this one"));
+    }
+    // SAFETY: as at an opening: the writer lock was just taken, and this process has dropped the state that it had.
+    let write_arena = unsafe { WriteArena::new(Arc::clone(arena)) };
+    let state = first_state(write_arena, &engine.readers, &header)?;
+    *engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner) = header.number;
+    replay(engine, state).map_err(explain_full)
+}
+
+/// The newest header, whose commit the file is long enough for.
+fn checked_header(arena: &Arena) -> Result<Header> {
+    let header = newest_header(arena)?;
+    if header.end * UNIT > arena.len() || header.end < FIRST_UNIT {
+        let what = format!("the file has {} bytes, and {} are in use", arena.len(), header.end.saturating_mul(UNIT));
+        return Err(Error::corrupt(what));
+    }
+    Ok(header)
 }
 
 /// The error of an empty data area with a log. The data area is synced before the log gets its first record, so it was

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use crate::commits::Background;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::handover::Watcher;
 use crate::root::Root;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
@@ -43,35 +44,43 @@ pub struct Store {
 
 impl Store {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        if let Some(lock) = &engine.process_lock
+            // Without the thread, the lock is given away at the end of a transaction only.
+            && let Ok(watcher) = Watcher::start(&engine, lock.words())
+        {
+            engine.watcher.get_or_init(|| watcher);
+        }
         let has_checkpoints = engine.options.background_checkpoints && !engine.options.read_only;
         let background = has_checkpoints.then(|| Arc::new(Background::start(&engine)));
         Self { engine, _background: background }
     }
 
     /// Begins a write transaction. Waits for the previous transaction to end and, if writers are far ahead of a running
-    /// checkpoint, for that checkpoint.
+    /// checkpoint, for that checkpoint. Waits for other processes, if they may write ([`Options::busy_timeout`](crate::Options::busy_timeout)).
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::Poisoned`].
+    /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::BusyTimeout`].
     pub fn begin(&self) -> Result<Transaction> {
         self.engine.check_writable()?;
+        let writer_use = self.engine.use_writer()?;
         let mut state = self.engine.lock_state()?;
         if self.engine.is_far_ahead(&state) {
             self.engine.unlock_state(state);
             drop(self.engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner));
             state = self.engine.lock_state()?;
         }
-        Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability))
+        Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability).with_use(writer_use))
     }
 
     /// Begins a write transaction without waiting.
     ///
     /// # Errors
-    /// [`Error::Busy`] if another transaction is open; otherwise the same as [`begin`](Self::begin).
+    /// [`Error::Busy`] if another transaction is open, or another process writes; otherwise the same as [`begin`](Self::begin).
     pub fn try_begin(&self) -> Result<Transaction> {
         self.engine.check_writable()?;
+        let writer_use = self.engine.try_use_writer()?;
         let state = self.engine.try_lock_state().ok_or(Error::Busy)?;
-        Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability))
+        Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability).with_use(writer_use))
     }
 
     /// Takes a snapshot of the last commit.
@@ -91,6 +100,7 @@ impl Store {
     /// [`Error::Io`], after which the store is poisoned.
     pub fn sync(&self) -> Result<()> {
         self.engine.check_writable()?;
+        let _use = self.engine.use_writer()?;
         self.engine.sync()
     }
 
@@ -103,6 +113,7 @@ impl Store {
     /// [`Error::ReadOnly`], [`Error::Poisoned`].
     pub fn visit_removed_subtrees(&self) -> Result<()> {
         self.engine.check_writable()?;
+        let _use = self.engine.use_writer()?;
         self.engine.visit_removed_subtrees(|| false)
     }
 
@@ -114,6 +125,7 @@ impl Store {
     /// [`Error::Io`], after which the store is poisoned.
     pub fn checkpoint(&self) -> Result<()> {
         self.engine.check_writable()?;
+        let _use = self.engine.use_writer()?;
         self.engine.checkpoint()
     }
 }

@@ -29,6 +29,8 @@ impl Background {
 fn work(signal: &Signal, engine: &Weak<Engine>) {
     while let Some(due) = signal.wait() {
         let Some(engine) = engine.upgrade() else { return };
+        // After the lock was given away, another process does the work.
+        let Some(_use) = engine.use_held_writer() else { continue };
         // An error has poisoned the store, so that the next write reports it.
         let _ = match due {
             DueWork::Checkpoint => engine.checkpoint(),

@@ -172,6 +172,9 @@ impl Engine {
             return Ok(());
         }
         // If opening failed because the log could not be replayed, there is no state, and nothing is written.
+        if !self.take_to_close() {
+            return Ok(());
+        }
         let Some(state) = self.try_lock_state() else { return Ok(()) };
         self.unlock_state(state);
         self.checkpoint()?;
@@ -261,6 +264,8 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // Dropping cannot report an error. Synced commits are in the log or in the last checkpoint; a program that
         // needs to know makes a checkpoint first.
+        drop(self.watcher.take());
         let _ = self.close();
+        self.end_lock();
     }
 }

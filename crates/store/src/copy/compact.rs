@@ -103,6 +103,7 @@ impl Store {
     /// The same as [`compact`](Self::compact).
     pub fn compact_with(&self, mut progress: impl FnMut(&CompactionProgress) -> ControlFlow<()>) -> Result<Compaction> {
         self.engine.check_writable()?;
+        let _use = self.engine.use_writer()?;
         let _one_at_a_time = self.engine.compaction.lock().unwrap_or_else(PoisonError::into_inner);
         let before_bytes = self.engine.arena.data().len();
         let mut work =
@@ -111,7 +112,7 @@ impl Store {
         let lifted = self.engine.lift_ceiling();
         done.and(lifted)?;
         self.engine.log.shorten()?;
-        let stats = self.stats()?;
+        let stats = self.current_stats()?;
         Ok(Compaction {
             before_bytes,
             after_bytes: self.engine.arena.data().len(),

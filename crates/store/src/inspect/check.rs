@@ -88,6 +88,7 @@ impl Store {
     /// # Errors
     /// Returns an error only if the store cannot be checked. The report contains the problems found.
     pub fn check(&self) -> Result<CheckReport> {
+        let _use = self.engine.use_writer()?;
         let Some(_no_writer) = self.engine.exclude_writers()? else {
             let snapshot = self.snapshot()?;
             let mut checker = Checker::new(&self.engine.arena, 0);

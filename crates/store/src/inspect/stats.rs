@@ -69,6 +69,12 @@ impl Store {
     /// [`Error::ReadOnly`](crate::Error::ReadOnly), because only the writing process has these figures;
     /// [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn stats(&self) -> Result<Stats> {
+        let _use = self.engine.use_writer()?;
+        self.current_stats()
+    }
+
+    /// Like [`stats`](Self::stats), for a process that has the writer lock.
+    pub(crate) fn current_stats(&self) -> Result<Stats> {
         let _no_writer = self.engine.exclude_writers()?.ok_or(Error::ReadOnly)?;
         let mut state = self.engine.lock_state()?;
         let stats = self.collect_stats(&mut state);

@@ -121,6 +121,11 @@ impl GroupSync {
         self.synced.load(Ordering::Acquire) >= sequence
     }
 
+    /// The last record that is durable.
+    pub(super) fn synced(&self) -> u64 {
+        self.synced.load(Ordering::Acquire)
+    }
+
     /// Starts over with records that may or may not be durable.
     pub(super) fn reset(&self, current: usize, appended: [u64; 2], synced: u64) {
         let mut state = self.state();

@@ -58,6 +58,7 @@ use self::group::GroupSync;
 use self::record::{Head, Header, Past};
 use self::scan::Scan;
 use crate::error::{Error, Result};
+use crate::handover::{WordReader, WordWriter};
 use crate::storage::{LogFile, Storage};
 
 /// Records up to this long are assembled in a buffer and written by one call; longer ones are written part by part.
@@ -346,6 +347,43 @@ impl Log {
         writer.unwritten.clear();
         (writer.current, writer.stage) = (0, Stage::Read);
         self.group.reset(0, [0; 2], durable);
+        Ok(())
+    }
+
+    /// Writes all records to the files, and saves the state of the log for another process.
+    pub(crate) fn save(&self, out: &mut WordWriter) -> Result<()> {
+        self.group.check()?;
+        let mut writer = self.writer();
+        self.write_out(&mut writer)?;
+        out.put(u64::from(writer.stage == Stage::Writable));
+        out.put_len(writer.current);
+        out.put(writer.last_sequence);
+        out.put(self.group.synced());
+        for used in &writer.uses {
+            let numbers = [used.salt, used.end, used.synced_end, used.file_bytes, used.last_sequence];
+            numbers.into_iter().for_each(|number| out.put(number));
+            out.put(used.is_needed.into());
+        }
+        Ok(())
+    }
+
+    /// Goes on from the state that another process has [saved](Self::save).
+    pub(crate) fn restore(&self, from: &mut WordReader<'_>) -> Result<()> {
+        let stage = if from.next_flag()? { Stage::Writable } else { Stage::Read };
+        let (current, last_sequence, synced) = (usize::from(from.next_flag()?), from.next()?, from.next()?);
+        let mut next_use = || {
+            Ok(Use {
+                salt: from.next()?,
+                end: from.next()?,
+                synced_end: from.next()?,
+                file_bytes: from.next()?,
+                last_sequence: from.next()?,
+                is_needed: from.next_flag()?,
+            })
+        };
+        let uses = [next_use()?, next_use()?];
+        self.group.reset(current, [uses[0].last_sequence, uses[1].last_sequence], synced);
+        *self.writer() = Writer { stage, current, uses, last_sequence, ..Writer::default() };
         Ok(())
     }
 

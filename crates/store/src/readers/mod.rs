@@ -1,11 +1,16 @@
 //! The table of readers: the current root and the pinned roots, in memory that all processes with the store open share.
 //!
 //! ```text
-//! byte     0  magic         "LathRdr2"; 0 in unused memory
+//! byte     0  magic         "LathRdr3"; 0 in unused memory
 //!          8  incarnations  the number of owners so far
 //!         16  high water    slots from this number on were never owned
 //!         64  current       the published root; 0 = none yet
 //!         72  data length   bytes of the data area that readers of the published root may access
+//!        128  requests      the number of requests for the writer lock so far
+//!        136  releases      how often the writer lock was released
+//!        144  wanted        1 while a process waits for the writer lock, otherwise 0
+//!        152  taken         how often the writer lock was taken
+//!        160  holder        the process id of the process that took it last
 //!        256  slot 0
 //!        320  slot 1, and so on
 //!
@@ -33,6 +38,7 @@
 //! writer notices that they stay and the system reports that the process has ended, or when another process takes its
 //! number. Incarnations never repeat, so a pin of a dead process cannot be confused with one of the slot's next owner.
 
+mod lock_words;
 mod memory;
 #[cfg(all(test, feature = "loom"))]
 mod model;
@@ -48,6 +54,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub(crate) use self::lock_words::LockWords;
 use self::memory::Memory;
 use self::protocol::{INCARNATION_SHIFT, Table, held_slot, process_number};
 pub(crate) use self::views::{OpenView, ViewRoots, Views};
@@ -116,7 +123,7 @@ impl Readers {
         let memory = Memory::new(Arc::clone(&shared))?;
         let table = memory.table();
         if !table.is_ours() {
-            return Err(Error::Invalid("another version of this program has the store open".to_owned()));
+            return Err(other_version());
         }
         let mut process = 0;
         while !shared.lock_process(process)? {
@@ -358,6 +365,10 @@ impl Drop for Pin {
         self.part.memory.table().unpin(self.slot as usize);
         lock(&self.part.free).push(self.slot);
     }
+}
+
+fn other_version() -> Error {
+    Error::Invalid("another version of this program has the store open".to_owned())
 }
 
 /// Returns whether a pin with this value holds a checkpoint, which has no root record.

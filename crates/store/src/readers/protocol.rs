@@ -38,7 +38,7 @@
 use std::sync::atomic::Ordering;
 
 /// The magic number of tables with this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr2");
+const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr3");
 
 /// The offset of the slots, in bytes.
 pub(super) const SLOTS_AT: usize = 256;
@@ -124,6 +124,18 @@ struct Publication<W> {
 pub(super) struct Header<W> {
     identity: Identity<W>,
     published: Publication<W>,
+    writers: Writers<W>,
+}
+
+/// Read by the writer after each transaction, and written when the writer lock passes to another process.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(super) struct Writers<W> {
+    pub(super) requests: W,
+    pub(super) releases: W,
+    pub(super) is_wanted: W,
+    pub(super) taken: W,
+    pub(super) holder: W,
 }
 
 #[derive(Debug, Default)]
@@ -164,6 +176,10 @@ impl<'a, W: Word> Table<'a, W> {
     pub(super) fn new_owner(&self, process: u32) -> u64 {
         let incarnation = self.header.identity.incarnations.fetch_add(1, Ordering::Relaxed) + 1;
         incarnation << INCARNATION_SHIFT | u64::from(process)
+    }
+
+    pub(super) fn writers(&self) -> &'a Writers<W> {
+        &self.header.writers
     }
 
     pub(super) fn slot_count(&self) -> usize {

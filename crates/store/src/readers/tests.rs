@@ -63,6 +63,26 @@ unsafe impl SharedMemory for Process {
         self.shared.try_lock_writer()
     }
 
+    fn unlock_writer(&self) -> Result<()> {
+        self.shared.unlock_writer()
+    }
+
+    fn try_lock_next(&self) -> Result<bool> {
+        self.shared.try_lock_next()
+    }
+
+    fn unlock_next(&self) -> Result<()> {
+        self.shared.unlock_next()
+    }
+
+    fn write_state(&self, bytes: &[u8]) -> Result<()> {
+        self.shared.write_state(bytes)
+    }
+
+    fn read_state(&self) -> Result<Vec<u8>> {
+        self.shared.read_state()
+    }
+
     fn lock_process(&self, process: u32) -> Result<bool> {
         Ok(lock(&self.machine.killed).remove(&process) || self.shared.lock_process(process)?)
     }

@@ -10,7 +10,9 @@
 use std::collections::HashMap;
 
 use super::Space;
+use crate::error::Result;
 use crate::extent::{Extent, Generation};
+use crate::handover::{WordReader, WordWriter};
 
 /// A node that is no longer part of the newest root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,32 @@ impl Dead {
         self.deaths.clear();
         self.units = 0;
     }
+
+    fn save(&self, out: &mut WordWriter) {
+        out.put_len(self.items.len());
+        for item in &self.items {
+            out.put_extent(item.extent);
+            out.put(item.birth);
+        }
+        out.put_len(self.deaths.len());
+        for &(to, death) in &self.deaths {
+            out.put_len(to);
+            out.put(death);
+        }
+        out.put(self.units);
+    }
+
+    fn restore(from: &mut WordReader<'_>) -> Result<Self> {
+        let mut dead = Self::default();
+        for _ in 0..from.next_len()? {
+            dead.items.push(RetiredNode { extent: from.next_extent()?, birth: from.next()? });
+        }
+        for _ in 0..from.next_len()? {
+            dead.deaths.push((from.next()? as usize, from.next()?));
+        }
+        dead.units = from.next()?;
+        Ok(dead)
+    }
 }
 
 /// The largest pin that could need nodes that died in this generation.
@@ -78,6 +106,26 @@ pub(crate) struct Reclaimer {
 impl Reclaimer {
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// Saves the list for another process.
+    pub(crate) fn save(&self, out: &mut WordWriter) {
+        self.pending.save(out);
+        out.put_len(self.parked.len());
+        for (pin, dead) in &self.parked {
+            out.put(*pin);
+            dead.save(out);
+        }
+    }
+
+    /// Reads what [`save`](Self::save) has saved.
+    pub(crate) fn restore(from: &mut WordReader<'_>) -> Result<Self> {
+        let pending = Dead::restore(from)?;
+        let mut parked = Vec::new();
+        for _ in 0..from.next_len()? {
+            parked.push((from.next()?, Dead::restore(from)?));
+        }
+        Ok(Self { pending, parked })
     }
 
     /// Takes nodes that the commit of generation `death`, the newest or an earlier one, retired. Leaves `items` empty.

@@ -70,6 +70,7 @@ impl MemoryStorage {
             });
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
+        survivor.write_state(&lock(&table.state))?;
         Ok(Some(survivor))
     }
 }
@@ -245,14 +246,17 @@ impl LogFile for MemoryLog {
 struct Table {
     map: MmapRaw,
     is_writing: Mutex<bool>,
+    has_next: Mutex<bool>,
     processes: Mutex<BTreeSet<u32>>,
+    state: Mutex<Vec<u8>>,
 }
 
 impl Table {
     fn new(len: usize) -> Result<Self> {
         // A whole number of words.
         let map = MmapRaw::from(anonymous(len.next_multiple_of(size_of::<u64>()))?);
-        Ok(Self { map, is_writing: Mutex::new(false), processes: Mutex::default() })
+        let (is_writing, has_next) = (Mutex::default(), Mutex::default());
+        Ok(Self { map, is_writing, has_next, processes: Mutex::default(), state: Mutex::default() })
     }
 }
 
@@ -268,6 +272,7 @@ struct MemoryShared {
 struct Own {
     processes: BTreeSet<u32>,
     is_writing: bool,
+    is_next: bool,
 }
 
 // SAFETY: the map is page-aligned, keeps its address and its length as long as the table lives, and is not lent out
@@ -287,6 +292,37 @@ unsafe impl SharedMemory for MemoryShared {
             lock(&self.own).is_writing = true;
         }
         Ok(is_free)
+    }
+
+    fn unlock_writer(&self) -> Result<()> {
+        if std::mem::take(&mut lock(&self.own).is_writing) {
+            *lock(&self.table.is_writing) = false;
+        }
+        Ok(())
+    }
+
+    fn try_lock_next(&self) -> Result<bool> {
+        let is_free = !std::mem::replace(&mut *lock(&self.table.has_next), true);
+        if is_free {
+            lock(&self.own).is_next = true;
+        }
+        Ok(is_free)
+    }
+
+    fn unlock_next(&self) -> Result<()> {
+        if std::mem::take(&mut lock(&self.own).is_next) {
+            *lock(&self.table.has_next) = false;
+        }
+        Ok(())
+    }
+
+    fn write_state(&self, bytes: &[u8]) -> Result<()> {
+        bytes.clone_into(&mut lock(&self.table.state));
+        Ok(())
+    }
+
+    fn read_state(&self) -> Result<Vec<u8>> {
+        Ok(lock(&self.table.state).clone())
     }
 
     fn lock_process(&self, process: u32) -> Result<bool> {
@@ -310,13 +346,11 @@ unsafe impl SharedMemory for MemoryShared {
 
 impl Drop for MemoryShared {
     fn drop(&mut self) {
-        let was_writing = {
+        {
             let own = lock(&self.own);
             lock(&self.table.processes).retain(|process| !own.processes.contains(process));
-            own.is_writing
-        };
-        if was_writing {
-            *lock(&self.table.is_writing) = false;
         }
+        // Neither can fail.
+        let _ = (self.unlock_writer(), self.unlock_next());
     }
 }

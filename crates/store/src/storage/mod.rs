@@ -13,6 +13,7 @@ use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -154,6 +155,17 @@ pub unsafe trait Data: fmt::Debug + Send + Sync {
     /// grown again.
     unsafe fn set_len(&self, len: u64) -> Result<()>;
 
+    /// Excludes readers that keep writers out because they cannot register. [`Storage::data`] has done so for an area that it opened for
+    /// writing. Returns `false` if there is such a reader. Only the holder of the writer lock calls this.
+    fn try_lock_contents(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Lets such readers in, and other callers of [`Storage::data`].
+    fn unlock_contents(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Makes all writes before the call durable.
     fn sync(&self) -> Result<()>;
 
@@ -207,6 +219,36 @@ pub unsafe trait SharedMemory: fmt::Debug + Send + Sync {
     /// when this value is dropped or its process ends.
     fn try_lock_writer(&self) -> Result<bool>;
 
+    /// Releases the writer lock, which this value has.
+    fn unlock_writer(&self) -> Result<()>;
+
+    /// Takes the place of the process that gets the writer lock next, unless this or another value has it, and returns whether it did.
+    /// Ends like the writer lock.
+    fn try_lock_next(&self) -> Result<bool>;
+
+    /// Gives up the place that [`try_lock_next`](Self::try_lock_next) took.
+    fn unlock_next(&self) -> Result<()>;
+
+    /// Stores bytes for the process that gets the writer lock next. They last as long as the memory. Only the holder of
+    /// the writer lock calls this.
+    fn write_state(&self, bytes: &[u8]) -> Result<()>;
+
+    /// Returns the bytes that [`write_state`](Self::write_state) last stored. If a process ended meanwhile, they may be mixed with
+    /// older bytes. Empty if there are none.
+    fn read_state(&self) -> Result<Vec<u8>>;
+
+    /// Waits until [`wake`](Self::wake) is called for the word at `index` (in units of 64 bits), for at most `timeout`. Returns at
+    /// once if the lower half of the word is not `value`, and may return early at any time.
+    fn wait(&self, index: usize, value: u32, timeout: Duration) {
+        let _ = (index, value);
+        std::thread::sleep(timeout.min(POLL_INTERVAL));
+    }
+
+    /// Wakes all threads, in all processes, that [`wait`](Self::wait) for the word at `index`.
+    fn wake(&self, index: usize) {
+        let _ = index;
+    }
+
     /// Registers this process as alive under the number `process`, below [`MAX_PROCESSES`], until this value is dropped
     /// or the process ends. Returns `false` if another process has that number.
     fn lock_process(&self, process: u32) -> Result<bool>;
@@ -214,6 +256,9 @@ pub unsafe trait SharedMemory: fmt::Debug + Send + Sync {
     /// Returns whether a process is registered under this number.
     fn is_process_alive(&self, process: u32) -> Result<bool>;
 }
+
+/// The interval at which a word is read where the system cannot wait for a change of it.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 fn check_process(process: u32) -> Result<()> {
     if process < MAX_PROCESSES {

@@ -9,6 +9,7 @@ use crate::commits::OpenTree;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::Generation;
+use crate::handover::WriterUse;
 use crate::node::Word;
 use crate::options::Durability;
 use crate::pending::Pending;
@@ -74,6 +75,8 @@ pub struct Transaction {
     next_mark: u64,
     /// Whether an operation failed halfway, so that the transaction can only be undone.
     has_failed: bool,
+    /// Ends after the transaction.
+    writer_use: WriterUse,
 }
 
 impl Transaction {
@@ -91,9 +94,16 @@ impl Transaction {
             marks: Vec::new(),
             next_mark: 0,
             has_failed: false,
+            writer_use: WriterUse::PERMANENT,
             engine,
             state: Some(state),
         }
+    }
+
+    /// Keeps other processes from writing until the transaction has ended.
+    pub(crate) fn with_use(mut self, writer_use: WriterUse) -> Self {
+        self.writer_use = writer_use;
+        self
     }
 
     fn state(&self) -> Result<&State> {

@@ -99,6 +99,11 @@ impl Writer {
         }
     }
 
+    /// Begins to write where another process has stopped, without a replay.
+    pub(crate) fn begin(&mut self) {
+        self.purpose = Purpose::Other;
+    }
+
     /// Ends the replay, which may have used the reserve.
     pub(crate) fn end_replay(&mut self) {
         self.purpose = Purpose::Other;

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use crate::arena::Arena;
 use crate::error::Result;
 use crate::extent::{Extent, Generation, UNIT};
+use crate::handover::{WordReader, WordWriter};
 use crate::node::Word;
 use crate::space::reclaim::RetiredNode;
 use crate::trie::find::{Branch, LEAF_LINES};
@@ -50,6 +51,30 @@ impl RemovedSubtrees {
         if !roots.is_empty() {
             self.queue.push_back(Removal { roots: std::mem::take(roots), death, left: arena.len() / UNIT });
         }
+    }
+
+    /// Saves the queue for another process.
+    pub(crate) fn save(&self, out: &mut WordWriter) {
+        out.put(self.has_lost_nodes.into());
+        out.put_len(self.queue.len());
+        for removal in &self.queue {
+            out.put(removal.death);
+            out.put(removal.left);
+            out.put_len(removal.roots.len());
+            removal.roots.iter().for_each(|root| out.put(*root));
+        }
+    }
+
+    /// Reads what [`save`](Self::save) has saved.
+    pub(crate) fn restore(from: &mut WordReader<'_>) -> Result<Self> {
+        let has_lost_nodes = from.next_flag()?;
+        let mut queue = VecDeque::new();
+        for _ in 0..from.next_len()? {
+            let (death, left) = (from.next()?, from.next()?);
+            let roots = (0..from.next_len()?).map(|_| from.next()).collect::<Result<_>>()?;
+            queue.push_back(Removal { roots, death, left });
+        }
+        Ok(Self { queue, has_lost_nodes })
     }
 
     /// The generation of the first commit whose subtrees were not visited completely.

@@ -125,6 +125,26 @@ unsafe impl SharedMemory for Area {
         Ok(true)
     }
 
+    fn unlock_writer(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn try_lock_next(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn unlock_next(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn write_state(&self, _bytes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn read_state(&self) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
     fn lock_process(&self, _process: u32) -> Result<bool> {
         Ok(true)
     }

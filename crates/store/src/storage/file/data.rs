@@ -10,7 +10,8 @@ use std::ptr::NonNull;
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::lock::LockedFile;
+use super::CONTENTS_BYTE;
+use super::lock::{self, Kind, LockedFile};
 use crate::error::{Error, Result};
 use crate::extent::HUGE_PAGE;
 use crate::storage::Data;
@@ -103,6 +104,14 @@ unsafe impl Data for DataFile {
         } else {
             self.file.set_len(len).map_err(Error::io("shorten", &self.path))
         }
+    }
+
+    fn try_lock_contents(&self) -> Result<bool> {
+        lock::try_lock(&self.file, CONTENTS_BYTE, Kind::Exclusive).map_err(Error::io("lock", &self.path))
+    }
+
+    fn unlock_contents(&self) -> Result<()> {
+        lock::unlock(&self.file, CONTENTS_BYTE).map_err(Error::io("unlock", &self.path))
     }
 
     fn sync(&self) -> Result<()> {

@@ -2,6 +2,8 @@
 //! A store in files: the data file at a path, and next to it `-log0`, `-log1` and `-lock`.
 
 mod data;
+#[cfg(target_os = "linux")]
+mod futex;
 mod lock;
 mod log;
 mod private;
@@ -125,6 +127,10 @@ unsafe impl Storage for FileStorage {
     }
 
     fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>> {
+        if !self.create {
+            // A missing store gets no lock file either.
+            std::fs::metadata(&self.path).map_err(Error::io("open", &self.path))?;
+        }
         let path = self.sibling("-lock");
         let file = open_for_writing(&path, true)?;
         Ok(Arc::new(SharedFile::new(file, &path, len)?))

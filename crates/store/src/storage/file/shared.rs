@@ -7,10 +7,16 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
 
+#[cfg(target_os = "linux")]
+use super::futex;
 use super::lock::{self, Kind, LockedFile};
 use crate::error::{Error, Result};
 use crate::storage::{SharedMemory, check_process};
@@ -21,6 +27,8 @@ const SETUP_BYTE: u64 = 0;
 const USERS_BYTE: u64 = 1;
 /// Held by the writer.
 const WRITER_BYTE: u64 = 2;
+/// Held by the process that gets the writer lock next.
+const NEXT_BYTE: u64 = 3;
 /// The byte of process 0; the bytes of other processes follow.
 const PROCESS_BYTE: u64 = 1024;
 
@@ -39,6 +47,7 @@ pub(super) struct SharedFile {
 #[derive(Debug, Default)]
 struct Own {
     is_writing: bool,
+    is_next: bool,
     processes: BTreeSet<u32>,
 }
 
@@ -80,6 +89,21 @@ impl SharedFile {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn unlock(&self, byte: u64) -> Result<()> {
+        lock::unlock(&self.file, byte).map_err(Error::io("unlock", &self.path))
+    }
+
+    /// The lower half of the word at `index`.
+    #[cfg(target_os = "linux")]
+    fn word(&self, index: usize) -> &AtomicU32 {
+        let index = 2 * index + usize::from(cfg!(target_endian = "big"));
+        assert!((index + 1) * size_of::<AtomicU32>() <= self.len, "the memory has that word");
+        // SAFETY: the word is within the map, as was just checked.
+        let at = unsafe { self.map.as_mut_ptr().cast::<u32>().add(index) };
+        // SAFETY: the map is page-aligned, lives as long as `self`, and all users access it as atomics only.
+        unsafe { AtomicU32::from_ptr(at) }
+    }
+
     fn try_lock(&self, byte: u64) -> Result<bool> {
         lock::try_lock(&self.file, byte, Kind::Exclusive).map_err(Error::io("lock", &self.path))
     }
@@ -102,6 +126,57 @@ unsafe impl SharedMemory for SharedFile {
         let locked = !own.is_writing && self.try_lock(WRITER_BYTE)?;
         own.is_writing |= locked;
         Ok(locked)
+    }
+
+    fn unlock_writer(&self) -> Result<()> {
+        let mut own = self.own();
+        own.is_writing = false;
+        self.unlock(WRITER_BYTE)
+    }
+
+    fn try_lock_next(&self) -> Result<bool> {
+        let mut own = self.own();
+        let locked = !own.is_next && self.try_lock(NEXT_BYTE)?;
+        own.is_next |= locked;
+        Ok(locked)
+    }
+
+    fn unlock_next(&self) -> Result<()> {
+        let mut own = self.own();
+        own.is_next = false;
+        self.unlock(NEXT_BYTE)
+    }
+
+    fn write_state(&self, bytes: &[u8]) -> Result<()> {
+        // The length before the bytes says how many of them belong together: the file is not shortened between.
+        let len = (bytes.len() as u64).to_le_bytes();
+        let written = self.file.write_all_at(&[&len, bytes].concat(), self.len as u64);
+        written.map_err(Error::io("write to", &self.path))
+    }
+
+    fn read_state(&self) -> Result<Vec<u8>> {
+        let read = || {
+            let at = self.len as u64;
+            let room = self.file.metadata()?.len().saturating_sub(at + 8);
+            let mut len = [0; 8];
+            if room > 0 {
+                self.file.read_exact_at(&mut len, at)?;
+            }
+            let mut bytes = vec![0; u64::from_le_bytes(len).min(room) as usize];
+            self.file.read_exact_at(&mut bytes, at + 8)?;
+            Ok(bytes)
+        };
+        read().map_err(Error::io("read", &self.path))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn wait(&self, index: usize, value: u32, timeout: Duration) {
+        futex::wait(self.word(index), value, timeout);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn wake(&self, index: usize) {
+        futex::wake(self.word(index));
     }
 
     fn lock_process(&self, process: u32) -> Result<bool> {

@@ -1,0 +1,241 @@
+//! Takes the writer lock, and gives it away.
+
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::image::Image;
+use super::process_lock::{Holding, ProcessLock};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::recovery;
+
+/// The interval at which a process that has the writer lock looks whether readers that keep writers out have ended.
+const READERS_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A guard: this process has the writer lock while this lives.
+#[derive(Debug)]
+pub(crate) struct WriterUse(Option<Arc<Engine>>);
+
+impl WriterUse {
+    /// The guard of a process that has the lock for as long as the store is open.
+    pub(crate) const PERMANENT: Self = Self(None);
+}
+
+impl Drop for WriterUse {
+    fn drop(&mut self) {
+        if let Some(engine) = &self.0 {
+            engine.end_use();
+        }
+    }
+}
+
+impl Engine {
+    /// Waits for the writer lock. A thread that has a [`WriterUse`] must not call this: other processes are let in first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BusyTimeout`], or why the newest state cannot be read.
+    pub(crate) fn use_writer(self: &Arc<Self>) -> Result<WriterUse> {
+        let Some(lock) = &self.process_lock else { return Ok(WriterUse::PERMANENT) };
+        let until = Instant::now().checked_add(lock.timeout);
+        let mut holding = lock.holding();
+        while !self.begin_use(lock, &mut holding) {
+            if holding.is_held {
+                holding.sleepers += 1;
+                holding = lock.is_idle.wait(holding).unwrap_or_else(PoisonError::into_inner);
+                holding.sleepers -= 1;
+            } else {
+                let left = until.map_or(lock.timeout, |until| until.saturating_duration_since(Instant::now()));
+                self.take(lock, &mut holding, left)?;
+                // The one who waits next gets the lock after this transaction.
+                holding.users += 1;
+                break;
+            }
+        }
+        Ok(WriterUse(Some(Arc::clone(self))))
+    }
+
+    /// Takes the writer lock without waiting.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] if another process has it, or another thread waits for it.
+    pub(crate) fn try_use_writer(self: &Arc<Self>) -> Result<WriterUse> {
+        let Some(lock) = &self.process_lock else { return Ok(WriterUse::PERMANENT) };
+        let mut holding = lock.try_holding().ok_or(Error::Busy)?;
+        if !self.begin_use(lock, &mut holding) {
+            if holding.is_held {
+                return Err(Error::Busy);
+            }
+            self.take(lock, &mut holding, Duration::ZERO)?;
+            holding.users += 1;
+        }
+        Ok(WriterUse(Some(Arc::clone(self))))
+    }
+
+    /// For work that can be left to another process: a guard if this process has the lock, and no other wants it.
+    pub(crate) fn use_held_writer(self: &Arc<Self>) -> Option<WriterUse> {
+        let Some(lock) = &self.process_lock else { return Some(WriterUse::PERMANENT) };
+        let mut holding = lock.holding();
+        self.begin_use(lock, &mut holding).then(|| WriterUse(Some(Arc::clone(self))))
+    }
+
+    /// Begins a use of the lock that this process has. `false` if it does not have it, or lets another process in first.
+    fn begin_use(&self, lock: &ProcessLock, holding: &mut Holding) -> bool {
+        if holding.is_held && lock.words.is_wanted() && !holding.is_kept {
+            if holding.users > 0 {
+                return false;
+            }
+            self.give(lock, holding);
+        }
+        holding.users += usize::from(holding.is_held);
+        holding.is_held
+    }
+
+    fn end_use(&self) {
+        let Some(lock) = &self.process_lock else { return };
+        let mut holding = lock.holding();
+        holding.users -= 1;
+        if holding.users == 0 {
+            if lock.words.is_wanted() {
+                self.give(lock, &mut holding);
+            }
+            if holding.sleepers > 0 {
+                lock.is_idle.notify_all();
+            }
+        }
+    }
+
+    /// Gives the lock away if another process wants it and this one does not use it. Returns whether this process has it.
+    pub(super) fn give_if_idle(&self) -> bool {
+        let Some(lock) = &self.process_lock else { return false };
+        let mut holding = lock.holding();
+        if holding.is_held && holding.users == 0 && lock.words.is_wanted() {
+            self.give(lock, &mut holding);
+        }
+        holding.is_held
+    }
+
+    /// Gives the lock away, unless this process has to keep it.
+    fn give(&self, lock: &ProcessLock, holding: &mut Holding) {
+        holding.is_kept = true;
+        if self.is_poisoned() {
+            return;
+        }
+        let Some(mut state) = self.try_lock_state() else { return };
+        if state.views.newest().is_some() {
+            self.unlock_state(state);
+            return;
+        }
+        let checkpoint = *self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let reclaimed = state.reclaim(&self.readers);
+        let image = reclaimed.and_then(|()| self.save_image(&mut state, checkpoint, holding.taken));
+        self.unlock_state(state);
+        let saved = image.and_then(|image| lock.words.shared().write_state(&image));
+        // Without an image the next process goes on from a checkpoint, which also has the commits that are not in the log.
+        if saved.is_err() && self.checkpoint().is_err() {
+            return;
+        }
+        let released = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
+        if released.is_ok() {
+            lock.set_held(holding, false);
+            holding.is_kept = false;
+        }
+    }
+
+    /// Takes the lock from another process, and gets the newest state.
+    fn take(self: &Arc<Self>, lock: &ProcessLock, holding: &mut Holding, timeout: Duration) -> Result<()> {
+        self.acquire(lock, timeout)?;
+        let restored = self
+            .restore(lock, holding)
+            .and_then(|is_restored| if is_restored { Ok(()) } else { recovery::recover_again(self) });
+        self.end_take(lock, holding, restored)
+    }
+
+    /// Takes the lock to close the store, if it is free and the newest state is at hand. Returns whether this process has it.
+    pub(crate) fn take_to_close(&self) -> bool {
+        let Some(lock) = &self.process_lock else { return true };
+        let mut holding = lock.holding();
+        if !holding.is_held && self.acquire(lock, Duration::ZERO).is_ok() {
+            let restored = self.restore(lock, &mut holding);
+            let restored = restored.and_then(|is_restored| is_restored.then_some(()).ok_or(Error::Busy));
+            // Otherwise the next opening recovers the store.
+            let _ = self.end_take(lock, &mut holding, restored);
+        }
+        holding.is_held
+    }
+
+    fn end_take(&self, lock: &ProcessLock, holding: &mut Holding, restored: Result<()>) -> Result<()> {
+        if let Err(error) = restored {
+            holding.taken = 0;
+            drop(self.try_lock_state());
+            // Nobody writes after an error that leaves the contents of the disk unknown, until the store is opened again.
+            if !self.is_poisoned() {
+                let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
+                return Err(error);
+            }
+        }
+        holding.is_kept = false;
+        lock.set_held(holding, true);
+        if let Some(watcher) = self.watcher.get() {
+            watcher.lock_taken();
+        }
+        if self.is_poisoned() { Err(Error::Poisoned) } else { Ok(()) }
+    }
+
+    /// Locks out other writers, and then readers that keep writers out.
+    fn acquire(&self, lock: &ProcessLock, timeout: Duration) -> Result<()> {
+        let started = Instant::now();
+        if !lock.words.acquire(timeout)? {
+            return Err(Error::busy(timeout, lock.words.holder()));
+        }
+        let locked = loop {
+            let locked = self.arena.data().try_lock_contents();
+            if !matches!(locked, Ok(false)) || started.elapsed() >= timeout {
+                break locked;
+            }
+            thread::sleep(READERS_INTERVAL);
+        };
+        match locked {
+            Ok(true) => Ok(()),
+            locked => {
+                let released = lock.words.release();
+                locked.and(released).and(Err(Error::Busy))
+            }
+        }
+    }
+
+    /// Gets the newest state, unless the store has to be recovered: then returns `false`. Counts that the lock was taken.
+    fn restore(&self, lock: &ProcessLock, holding: &mut Holding) -> Result<bool> {
+        let taken = lock.words.taken();
+        let is_own = holding.taken == taken;
+        let image = if is_own { None } else { self.read_image(lock, taken)? };
+        holding.taken = lock.words.take();
+        if is_own {
+            return Ok(true);
+        }
+        // There is one state, and one right to write.
+        drop(self.try_lock_state());
+        // An image that cannot be read is as good as none.
+        let Some((state, checkpoint)) = image.and_then(|image| self.restore_image(image).ok()) else {
+            return Ok(false);
+        };
+        *self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner) = checkpoint;
+        self.unlock_state(state);
+        Ok(true)
+    }
+
+    fn read_image(&self, lock: &ProcessLock, taken: u64) -> Result<Option<Image>> {
+        Ok(Image::parse(lock.words.shared().read_state()?, taken, self.identity))
+    }
+
+    /// Releases the lock when the store is closed, and wakes the process that waits for it.
+    pub(crate) fn end_lock(&self) {
+        let Some(lock) = &self.process_lock else { return };
+        if lock.is_held() {
+            // If this fails, the locks end with the files.
+            let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
+        }
+    }
+}

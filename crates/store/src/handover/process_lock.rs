@@ -1,0 +1,66 @@
+//! The part of a process in the writer lock.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::readers::LockWords;
+
+/// The writer lock of a process that shares it with others.
+#[derive(Debug)]
+pub(crate) struct ProcessLock {
+    pub(super) words: Arc<LockWords>,
+    /// How long this process waits for others.
+    pub(super) timeout: Duration,
+    holding: Mutex<Holding>,
+    /// The last use has ended.
+    pub(super) is_idle: Condvar,
+    /// The same as in `holding`, for readers.
+    is_held: AtomicBool,
+}
+
+/// What this process does with the lock.
+#[derive(Debug)]
+pub(super) struct Holding {
+    pub(super) is_held: bool,
+    /// The number of transactions, checkpoints and the like that run.
+    pub(super) users: usize,
+    /// The number of threads that wait for `is_idle`.
+    pub(super) sleepers: usize,
+    /// How often the lock was taken when this process took it last; 0 if its state is of no use any more.
+    pub(super) taken: u64,
+    /// Whether the lock could not be given away when another process wanted it.
+    pub(super) is_kept: bool,
+}
+
+impl ProcessLock {
+    /// The lock of a process that has taken it for the time `taken`.
+    pub(crate) fn new(words: Arc<LockWords>, timeout: Duration, taken: u64) -> Self {
+        let holding = Holding { is_held: true, users: 0, sleepers: 0, taken, is_kept: false };
+        Self { words, timeout, holding: Mutex::new(holding), is_idle: Condvar::new(), is_held: AtomicBool::new(true) }
+    }
+
+    pub(crate) fn words(&self) -> Arc<LockWords> {
+        Arc::clone(&self.words)
+    }
+
+    /// Locked while this process takes the lock or gives it away.
+    pub(super) fn holding(&self) -> MutexGuard<'_, Holding> {
+        self.holding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Like [`holding`](Self::holding), unless another thread has it locked.
+    pub(super) fn try_holding(&self) -> Option<MutexGuard<'_, Holding>> {
+        self.holding.try_lock().ok()
+    }
+
+    pub(super) fn set_held(&self, holding: &mut Holding, is_held: bool) {
+        holding.is_held = is_held;
+        self.is_held.store(is_held, Ordering::Release);
+    }
+
+    /// Returns whether this process has the lock. The answer may be old.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Acquire)
+    }
+}

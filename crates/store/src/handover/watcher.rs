@@ -1,0 +1,73 @@
+//! The thread that gives the writer lock away while the process is idle.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
+
+use crate::engine::Engine;
+use crate::readers::LockWords;
+
+/// The thread is woken when another process wants the lock, so that this interval only bounds an error.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// The thread, which ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    is_over: Arc<AtomicBool>,
+    words: Arc<LockWords>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watcher {
+    pub(crate) fn start(engine: &Arc<Engine>, words: Arc<LockWords>) -> std::io::Result<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let weak = Arc::downgrade(engine);
+        let (ends, waits) = (Arc::clone(&is_over), Arc::clone(&words));
+        let work = move || watch(&weak, &waits, &ends);
+        let thread = thread::Builder::new().name("lath-writer-lock".to_owned()).spawn(work)?;
+        Ok(Self { is_over, words, thread: Some(thread) })
+    }
+
+    /// Called when this process has taken the lock.
+    pub(crate) fn lock_taken(&self) {
+        if let Some(thread) = self.thread() {
+            thread.unpark();
+        }
+    }
+
+    fn thread(&self) -> Option<&Thread> {
+        self.thread.as_ref().map(JoinHandle::thread)
+    }
+}
+
+fn watch(engine: &Weak<Engine>, words: &LockWords, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::SeqCst) {
+        let requests = words.requests();
+        let Some(engine) = engine.upgrade() else { return };
+        let is_held = engine.give_if_idle();
+        drop(engine);
+        if is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        if is_held {
+            words.wait_for_request(requests, INTERVAL);
+        } else {
+            thread::park();
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.lock_taken();
+        self.words.request();
+        let Some(thread) = self.thread.take() else { return };
+        // The thread may be the last one to use the store, which it then closes itself.
+        if thread.thread().id() != thread::current().id() {
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
