@@ -47,7 +47,10 @@ impl Engine {
                 holding.sleepers -= 1;
             } else {
                 let left = until.map_or(lock.timeout, |until| until.saturating_duration_since(Instant::now()));
-                self.take(lock, &mut holding, left)?;
+                self.take(lock, &mut holding, left).map_err(|error| match error {
+                    Error::Busy => Error::busy(lock.timeout, lock.words.holder()),
+                    error => error,
+                })?;
                 // The one who waits next gets the lock after this transaction.
                 holding.users += 1;
                 break;
@@ -188,7 +191,7 @@ impl Engine {
     fn acquire(&self, lock: &ProcessLock, timeout: Duration) -> Result<()> {
         let started = Instant::now();
         if !lock.words.acquire(timeout)? {
-            return Err(Error::busy(timeout, lock.words.holder()));
+            return Err(Error::Busy);
         }
         let locked = loop {
             let locked = self.arena.data().try_lock_contents();

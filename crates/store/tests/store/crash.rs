@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::history::{Version, assert_same, assert_sound, change_often, durability};
 use fastrand::Rng;
@@ -15,6 +15,9 @@ use lath_testkit::Seeded;
 
 /// The maximum length of a store in these tests.
 const CAPACITY_BYTES: u64 = 1 << 24;
+
+/// No handle keeps the lock for longer than a check of many images takes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The expected state of a store at a loss of power.
 #[derive(Default)]
@@ -160,15 +163,20 @@ fn go_on_from(image: &SimulatedStorage, store: Store, known: &mut ExpectedState,
 }
 
 /// Runs a history of this many commits, and returns the number of images.
-fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
+/// Each commit is made through one of `handles`, which pass the writer lock to each other like processes.
+fn run(random: &mut Rng, commits: usize, in_background: bool, handles: usize) -> usize {
     let storage = SimulatedStorage::new(CAPACITY_BYTES).unwrap();
     let witness = Witness::new(random.u64(..), 3);
     let watching = witness.clone();
     storage.watch(move |storage, moment| watching.moment(storage, &format!("{moment:?}")));
     let options = options().background_checkpoints(in_background).log_limit_bytes(1 << 12);
-    let mut store = open(&storage, &options, "a new store");
+    let options = if handles > 1 { options.busy_timeout(BUSY_TIMEOUT) } else { options };
+    let open_all = |what: &str| -> Vec<Store> { (0..handles).map(|_| open(&storage, &options, what)).collect() };
+    let mut stores = open_all("a new store");
     let mut held: Vec<(Snapshot, Arc<Version>)> = Vec::new();
     for _ in 0..commits {
+        let at = if handles > 1 { random.usize(..handles) } else { 0 };
+        let store = &stores[at];
         match random.u8(..32) {
             0..=2 if !in_background => {
                 store.checkpoint().unwrap();
@@ -180,9 +188,9 @@ fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
             }
             4 if held.is_empty() => {
                 // The last handle closes the store.
-                drop(store);
+                drop(stores);
                 settle(&witness, true);
-                store = open(&storage, &options, "a store that was closed");
+                stores = open_all("a store that was closed");
             }
             5 | 6 => held.push((store.snapshot().unwrap(), witness.known().last())),
             7..=9 if !held.is_empty() => {
@@ -199,18 +207,19 @@ fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
                 // Compaction begins with a checkpoint.
                 settle(&witness, true);
             }
-            _ => commit(random, &store, &storage, &witness),
+            11 if handles > 1 => stores[at] = open(&storage, &options, "a store that another handle has open"),
+            _ => commit(random, store, &storage, &witness),
         }
         witness.check();
     }
     storage.unwatch();
     drop(held);
     let known = witness.known();
-    compare(&store, &known, known.versions.len() - 1, "the end");
+    compare(&stores[0], &known, known.versions.len() - 1, "the end");
     let images = known.images;
     // A check waits for a running checkpoint, which may be about to lock the expected state.
     drop(known);
-    assert_sound(&store, "the end");
+    stores.iter().for_each(|store| assert_sound(store, "the end"));
     images
 }
 
@@ -267,7 +276,8 @@ fn every_crash_recovers_last_synced_or_later_commit() {
     while images < image_count() {
         let commits = 5 + random.usize(..60);
         let in_background = random.u8(..4) == 0;
-        images += run(&mut random, commits, in_background);
+        let handles = 1 + random.usize(..4).saturating_sub(2);
+        images += run(&mut random, commits, in_background, handles);
     }
     println!("{images} images in {:.1?}, seed {}", start.elapsed(), random.seed());
 }

@@ -21,3 +21,4 @@ mod remove_range;
 mod repair;
 mod stats;
 mod tiers;
+mod writers;

@@ -12,21 +12,23 @@ use lath_store::{MemoryStorage, Options, Savepoint, Snapshot, Store, Transaction
 
 const TREES: [&str; 3] = ["apples", "pears", "quinces"];
 
-struct Model {
-    random: Rng,
+pub(crate) struct Model {
+    pub(crate) random: Rng,
     /// The contents after the last commit.
-    last: Version,
+    pub(crate) last: Version,
     held: Vec<(Snapshot, Version)>,
+    /// Whether snapshots of transactions are held after the transaction.
+    pub(crate) holds_views: bool,
 }
 
 impl Model {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         println!("seed {seed}");
-        Self { random: Rng::with_seed(seed), last: Version::default(), held: Vec::new() }
+        Self { random: Rng::with_seed(seed), last: Version::default(), held: Vec::new(), holds_views: true }
     }
 
     /// Runs a transaction of some operations, which ends in any way.
-    fn transact(&mut self, store: &Store) {
+    pub(crate) fn transact(&mut self, store: &Store) {
         let mut transaction = store.begin().unwrap();
         let mut version = self.last.clone();
         let mut savepoints: Vec<(Savepoint, Version)> = Vec::new();
@@ -46,7 +48,7 @@ impl Model {
                     transaction.release(&savepoints[index].0).unwrap();
                     savepoints.truncate(index);
                 }
-                25 => self.held.push((transaction.snapshot().unwrap(), version.clone())),
+                25 if self.holds_views => self.held.push((transaction.snapshot().unwrap(), version.clone())),
                 3..=7 => self.write(&mut transaction, &mut version),
                 _ => change(&mut self.random, &mut transaction, &mut version, &self.last).unwrap(),
             }
@@ -107,7 +109,7 @@ impl Model {
     }
 
     /// Runs an operation between transactions, other than reopening.
-    fn between(&mut self, store: &Store) {
+    pub(crate) fn between(&mut self, store: &Store) {
         let snapshot = store.snapshot().unwrap();
         for (name, entries) in &self.last.trees {
             probe(&mut self.random, &snapshot.tree(name).unwrap().unwrap(), entries);
@@ -137,14 +139,14 @@ impl Model {
         }
     }
 
-    fn release_all(&mut self) {
+    pub(crate) fn release_all(&mut self) {
         for (snapshot, version) in self.held.drain(..) {
             assert_same(&snapshot, &version, "a snapshot held to the end");
         }
     }
 
     /// Removes everything, and checks that no nodes are left.
-    fn empty(&mut self, store: &Store) {
+    pub(crate) fn empty(&mut self, store: &Store) {
         self.release_all();
         assert_sound(store, "at the end");
         assert_same(&store.snapshot().unwrap(), &self.last, "the end");
@@ -302,12 +304,12 @@ fn probe_cursor(random: &mut Rng, tree: &Tree<'_>, entries: &Entries) {
     }
 }
 
-fn seeds(count: u64) -> std::ops::Range<u64> {
+pub(crate) fn seeds(count: u64) -> std::ops::Range<u64> {
     let first = lath_testkit::seed() / 2;
     first..first + count
 }
 
-fn length() -> usize {
+pub(crate) fn length() -> usize {
     if std::env::var_os("LATH_FULL").is_some() { 5000 } else { 150 }
 }
 

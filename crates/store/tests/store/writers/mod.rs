@@ -1,0 +1,7 @@
+//! Stores that several processes, or several handles of one, have open for writing.
+
+mod histories;
+#[cfg(unix)]
+mod kill;
+#[cfg(unix)]
+mod processes;
