@@ -29,18 +29,27 @@ impl Background {
 fn work(signal: &Signal, engine: &Weak<Engine>) {
     while let Some(due) = signal.wait() {
         let Some(engine) = engine.upgrade() else { return };
-        // After the lock was given away, another process does the work.
-        let Some(_use) = engine.use_held_writer() else { continue };
         // An error has poisoned the store, so that the next write reports it.
         let _ = match due {
-            DueWork::Checkpoint => engine.checkpoint(),
+            DueWork::Checkpoint => make_due_checkpoint(&engine),
             DueWork::Visits => visit(signal, &engine),
         };
     }
 }
 
+fn make_due_checkpoint(engine: &Arc<Engine>) -> Result<()> {
+    let _use = engine.use_writer_first()?;
+    let state = engine.lock_state()?;
+    // Another process may have made one.
+    let is_due = engine.is_checkpoint_due(&state);
+    engine.unlock_state(state);
+    if is_due { engine.checkpoint() } else { Ok(()) }
+}
+
 /// Visits removed subtrees. A checkpoint may be due afterwards, because their space waits for one.
-fn visit(signal: &Signal, engine: &Engine) -> Result<()> {
+fn visit(signal: &Signal, engine: &Arc<Engine>) -> Result<()> {
+    // After the lock was given away, another process visits them.
+    let Some(_use) = engine.use_held_writer() else { return Ok(()) };
     engine.visit_removed_subtrees(|| signal.interrupts_visits())?;
     let state = engine.lock_state()?;
     let is_due = engine.is_checkpoint_due(&state);

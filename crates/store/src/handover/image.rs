@@ -23,6 +23,7 @@ use crate::arena::{Arena, WriteArena};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::Extent;
+use crate::readers::{Readers, is_held};
 use crate::space::Space;
 use crate::space::reclaim::Reclaimer;
 use crate::trie::Writer;
@@ -79,7 +80,8 @@ impl Engine {
         let mut words = WordReader::new(&image.bytes[HEAD_BYTES..]);
         self.log.restore(&mut words)?;
         let checkpoint = words.next()?;
-        let state = State::restore(&mut words, Space::lazy(space)?, &self.arena)?;
+        let mut state = State::restore(&mut words, Space::lazy(space)?, &self.arena)?;
+        state.add_held(&self.readers);
         Ok((state, checkpoint))
     }
 }
@@ -108,6 +110,18 @@ impl State {
         self.reclaimer.save(out);
         self.records.save(out);
         self.removed_subtrees.save(out);
+    }
+
+    /// Adds the checkpoints that readers hold who found no writer, while no process had the lock. Each of them is the last
+    /// checkpoint, because readers keep writers out until they hold it.
+    pub(super) fn add_held(&mut self, readers: &Readers) {
+        let mut pinned = Vec::new();
+        readers.pinned(&mut pinned);
+        pinned.retain(|value| is_held(*value) && !self.published.iter().any(|published| published.value == *value));
+        let held =
+            pinned.into_iter().filter_map(|value| Some(PublishedCommit { value, root: readers.held_root(value)? }));
+        // The newest commit stays last.
+        self.published.splice(..0, held);
     }
 
     fn restore(from: &mut WordReader<'_>, space: Space, arena: &Arc<Arena>) -> Result<Box<Self>> {

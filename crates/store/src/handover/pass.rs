@@ -77,6 +77,18 @@ impl Engine {
         Ok(WriterUse(Some(Arc::clone(self))))
     }
 
+    /// Waits for the writer lock to make a checkpoint that is due. If this process has the lock, other processes have to wait:
+    /// between processes that write without a break there is no better time.
+    pub(crate) fn use_writer_first(self: &Arc<Self>) -> Result<WriterUse> {
+        let Some(lock) = &self.process_lock else { return Ok(WriterUse::PERMANENT) };
+        let mut holding = lock.holding();
+        if !holding.is_held {
+            self.take(lock, &mut holding, lock.timeout)?;
+        }
+        holding.users += 1;
+        Ok(WriterUse(Some(Arc::clone(self))))
+    }
+
     /// For work that can be left to another process: a guard if this process has the lock, and no other wants it.
     pub(crate) fn use_held_writer(self: &Arc<Self>) -> Option<WriterUse> {
         let Some(lock) = &self.process_lock else { return Some(WriterUse::PERMANENT) };
@@ -136,14 +148,21 @@ impl Engine {
         let image = reclaimed.and_then(|()| self.save_image(&mut state, checkpoint, holding.taken));
         self.unlock_state(state);
         let saved = image.and_then(|image| lock.words.shared().write_state(&image));
-        // Without an image the next process goes on from a checkpoint, which also has the commits that are not in the log.
-        if saved.is_err() && self.checkpoint().is_err() {
-            return;
+        if saved.is_err() {
+            // A part of the image may be there, or even all of it.
+            holding.taken = lock.words.take();
+            // The next process goes on from a checkpoint, which also has the commits that are not in the log.
+            if self.checkpoint().is_err() {
+                return;
+            }
         }
         let released = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
         if released.is_ok() {
             lock.set_held(holding, false);
             holding.is_kept = false;
+        } else {
+            // The image is about to become old.
+            holding.taken = lock.words.take();
         }
     }
 
@@ -216,6 +235,9 @@ impl Engine {
         let image = if is_own { None } else { self.read_image(lock, taken)? };
         holding.taken = lock.words.take();
         if is_own {
+            let Some(mut state) = self.try_lock_state() else { return Ok(false) };
+            state.add_held(&self.readers);
+            self.unlock_state(state);
             return Ok(true);
         }
         // There is one state, and one right to write.

@@ -132,6 +132,32 @@ fn threads_of_two_handles_take_turns() {
 }
 
 #[test]
+fn log_stays_short_while_handles_write_without_a_break() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let options = options().log_limit_bytes(1 << 12);
+    let stores = [0, 1].map(|_| options.open(&path).unwrap());
+    let longest = std::thread::scope(|scope| {
+        let writers = stores.each_ref().map(|store| {
+            scope.spawn(move || {
+                let mut longest = 0;
+                for round in 0..1500 {
+                    count(store).unwrap();
+                    if round % 50 == 0 {
+                        longest = longest.max(store.stats().unwrap().log_bytes);
+                    }
+                }
+                longest
+            })
+        });
+        writers.map(|writer| writer.join().unwrap()).into_iter().max().unwrap()
+    });
+    assert_eq!(count(&stores[0]).unwrap(), 3001);
+    // All records together take 30 times the limit, and twice as much were there no checkpoint.
+    assert!(longest < 1 << 16, "the log has {longest} bytes");
+}
+
+#[test]
 fn uncommitted_log_of_another_handle_is_made_durable_by_sync() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
