@@ -112,6 +112,10 @@ soak SECONDS="600":
 soak-sanitized *ARGS:
     scripts/store-soak-sanitized.sh {{ARGS}}
 
+# Processes that write to one store by turns, for so many seconds each: commits a second, and the longest wait
+shared-writers *ARGS:
+    cargo run --release -p lath-store --example shared_writers -- {{ARGS}}
+
 # A writer, flushes and merges of a keyed table, and eight readers in two processes whose snapshots must add up, for so many seconds
 table-soak SECONDS="600":
     cargo run --release -p lath-table --example soak -- {{SECONDS}}

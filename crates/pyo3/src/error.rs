@@ -134,7 +134,7 @@ impl Failure {
                 Kind::from_io(source)
             }
             store::Error::Limit { .. } => Kind::Limit,
-            store::Error::Busy => Kind::Busy,
+            store::Error::Busy | store::Error::BusyTimeout { .. } => Kind::Busy,
             store::Error::Poisoned => Kind::Io,
             store::Error::Exists(_) => Kind::Exists,
             store::Error::ReadOnly | store::Error::NoSuchSnapshot(_) | store::Error::Invalid(_) => Kind::Invalid,

@@ -93,11 +93,9 @@ impl fmt::Display for Error {
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Limit { what, limit } => write!(f, "{what} is more than {limit}"),
             Self::Busy => write!(f, "another process has the store open"),
-            Self::BusyTimeout { waited, process } => write!(
-                f,
-                "process {process} has been writing to the store for more than {waited:?}: try again, wait longer, or end \
-                 that process"
-            ),
+            Self::BusyTimeout { waited, process } => {
+                write!(f, "process {process} has been writing to the store for more than {waited:?}: try again later")
+            }
             Self::ReadOnly => write!(f, "the store was opened read-only"),
             Self::Poisoned => {
                 write!(f, "an earlier write failed, so nothing more is written: open the store again")

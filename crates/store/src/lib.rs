@@ -1,6 +1,7 @@
 //! An embedded, ordered key-value store: a persistent copy-on-write trie whose nodes are searched by SIMD.
 //!
-//! One process at a time writes to a store, and any number of processes read it meanwhile. A [`Transaction`] changes any
+//! One process at a time writes to a store, and any number of processes read it meanwhile; with
+//! [`Options::busy_timeout`] processes write by turns. A [`Transaction`] changes any
 //! number of named trees at once. By default a commit survives a loss of power once it has returned; [`Durability`] trades
 //! that for speed. A [`Snapshot`] is a view of one commit that takes no copy and never blocks the writer; it can also be
 //! kept by name.

@@ -243,7 +243,7 @@ impl From<Error> for Failure {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Status::NotFound,
             Error::Io { .. } | Error::Poisoned => Status::Io,
             Error::Limit { .. } => Status::Limit,
-            Error::Busy => Status::Busy,
+            Error::Busy | Error::BusyTimeout { .. } => Status::Busy,
             Error::Exists(_) => Status::Exists,
             Error::ReadOnly | Error::NoSuchSnapshot(_) | Error::Invalid(_) => Status::Invalid,
             Error::Cancelled => Status::Cancelled,

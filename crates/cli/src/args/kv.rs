@@ -80,7 +80,7 @@ pub(crate) struct StoreArgs {
     /// The store's file; further files lie next to it
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
-    /// Time to wait for another process that writes to the store, or, before writing, for processes that read it while none writes
+    /// Time to wait for another process that writes to the store, before each transaction, or for processes that read it while none writes
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
     pub(crate) wait: Duration,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -239,11 +240,16 @@ fn reading_commands_change_no_file_but_the_lock() {
 }
 
 #[test]
-fn reading_commands_make_nothing_of_a_store_that_is_not_there() {
+fn commands_make_nothing_of_a_store_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
     for store in [path_in(&folder, "store"), path_in(&folder, "nowhere/store")] {
         for command in reading_commands(&store) {
             let run = lath(&command);
+            assert!(run.code == 4 && run.stderr.contains("there is no store"), "{command:?}: {}", run.stderr);
+            assert!(listing(folder.path()).is_empty(), "{command:?}");
+        }
+        for command in [["kv", "del", &store, "key"].as_slice(), &["kv", "compact", &store]] {
+            let run = lath(command);
             assert!(run.code == 4 && run.stderr.contains("there is no store"), "{command:?}: {}", run.stderr);
             assert!(listing(folder.path()).is_empty(), "{command:?}");
         }
@@ -265,6 +271,55 @@ fn reading_commands_work_beside_a_writer() {
         }
     }
     drop(writer);
+}
+
+#[test]
+fn commands_in_several_processes_write_by_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path_in(&folder, "store");
+    assert_eq!(lath(["kv", "put", &store, "gone", "value"]).code, 0);
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..8 {
+                    let key = format!("{writer}/{number}");
+                    let run = lath(["kv", "put", store, &key, "value", "--wait", "600"]);
+                    assert_eq!(run.code, 0, "{}", run.stderr);
+                }
+            });
+        }
+        let run = lath(["kv", "del", &store, "gone", "--wait", "600"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    });
+    assert_eq!(lath(["kv", "count", &store]).text(0), "32\n");
+    assert_eq!(lath(["kv", "check", &store]).code, 0);
+}
+
+#[test]
+fn command_that_waits_for_input_does_not_keep_others_from_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path_in(&folder, "store");
+    let mut load = std::process::Command::new(env!("CARGO_BIN_EXE_lath"))
+        .args(["kv", "load", &store, "-", "--format", "jsonl", "--batch", "1"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = load.stdin.take().unwrap();
+    for round in 1..4 {
+        writeln!(input, "{{\"key\": \"loaded {round}\", \"value\": \"{round}\"}}").unwrap();
+        // The entry is committed once it is read.
+        while lath(["kv", "get", &store, &format!("loaded {round}")]).code != 0 {
+            assert!(load.try_wait().unwrap().is_none(), "the other command has ended");
+        }
+        let run = lath(["kv", "put", &store, &format!("put {round}"), "value", "--wait", "600"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(lath(["kv", "count", &store]).text(0), format!("{}\n", 2 * round));
+    }
+    drop(input);
+    assert!(load.wait().unwrap().success());
+    assert_eq!(lath(["kv", "count", &store]).text(0), "6\n");
+    assert_eq!(lath(["kv", "check", &store]).code, 0);
 }
 
 #[test]

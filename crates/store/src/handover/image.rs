@@ -11,7 +11,7 @@
 //!           free space      as in the free map of a clean close
 //! ```
 //!
-//! All integers are little-endian. The image is valid only if nobody has taken the lock since it was saved: a process that was killed while
+//! All integers are little-endian. The image is valid only if the lock was not taken since it was saved: a process that was killed while
 //! it had the lock has left none, and the next one then recovers the store as an opening does.
 
 use std::sync::Arc;
@@ -132,8 +132,8 @@ impl State {
         }
         let generation = from.next()?;
         // SAFETY: the caller has the writer lock, and no other state of this store: the state gets this object. The free
-        // space and the generations are the ones of the last holder of the lock, who kept these conditions, and nobody
-        // has changed the store since, as the number of times that the lock was taken says.
+        // space and the generations are the ones of the last holder of the lock, who kept these conditions, and no
+        // process has changed the store since, as the number of times that the lock was taken says.
         let arena = unsafe { WriteArena::new(Arc::clone(arena)) };
         let mut writer = Writer::new(arena, space, generation);
         writer.begin();

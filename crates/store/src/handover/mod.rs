@@ -16,7 +16,7 @@
 //! | the last holder was killed or has closed the store | recovers the store, as an opening does |
 //!
 //! While a process waits, the others begin no further transaction once they have the chance to give the lock away, and they
-//! queue behind it. Nobody gives the lock away while a snapshot of a transaction is open, because no other process
+//! queue behind it. No process gives the lock away while a snapshot of a transaction is open, because no other process
 //! knows the nodes that it reads.
 
 mod image;

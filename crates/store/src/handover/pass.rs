@@ -192,7 +192,7 @@ impl Engine {
         if let Err(error) = restored {
             holding.taken = 0;
             drop(self.try_lock_state());
-            // Nobody writes after an error that leaves the contents of the disk unknown, until the store is opened again.
+            // No process writes after an error that leaves the contents of the disk unknown, until the store is opened again.
             if !self.is_poisoned() {
                 let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
                 return Err(error);

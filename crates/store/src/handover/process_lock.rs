@@ -10,7 +10,7 @@ use crate::readers::LockWords;
 #[derive(Debug)]
 pub(crate) struct ProcessLock {
     pub(super) words: Arc<LockWords>,
-    /// How long this process waits for others.
+    /// The time that this process waits for others.
     pub(super) timeout: Duration,
     holding: Mutex<Holding>,
     /// The last use has ended.
@@ -19,7 +19,7 @@ pub(crate) struct ProcessLock {
     is_held: AtomicBool,
 }
 
-/// What this process does with the lock.
+/// The use that this process makes of the lock.
 #[derive(Debug)]
 pub(super) struct Holding {
     pub(super) is_held: bool,
@@ -27,7 +27,7 @@ pub(super) struct Holding {
     pub(super) users: usize,
     /// The number of threads that wait for `is_idle`.
     pub(super) sleepers: usize,
-    /// How often the lock was taken when this process took it last; 0 if its state is of no use any more.
+    /// The number of times that the lock was taken when this process took it last; 0 if its state is of no use any more.
     pub(super) taken: u64,
     /// Whether the lock could not be given away when another process wanted it.
     pub(super) is_kept: bool,

@@ -23,7 +23,7 @@ use crate::storage::SharedMemory;
 const REQUESTS: usize = 16;
 const RELEASES: usize = 17;
 
-/// A waiting process looks for the end of the holder, which wakes nobody, at this interval.
+/// A waiting process looks for the end of the holder, which wakes no thread, at this interval.
 const WAIT_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The writer lock as one process sees it.

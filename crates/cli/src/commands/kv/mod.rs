@@ -38,9 +38,9 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
     }
 }
 
-/// Opens a store, and creates it only if `create` is set.
+/// Opens a store to write by turns with other processes, and creates it only if `create` is set.
 fn open(args: &StoreArgs, create: bool) -> Result<Store> {
-    let options = Options::new().create(create).wait(args.wait);
+    let options = Options::new().create(create).busy_timeout(args.wait);
     if create {
         options.open(&args.store).map_err(|error| open_failure(args, error))
     } else {
@@ -64,7 +64,7 @@ fn open_existing(args: &StoreArgs, options: &Options) -> Result<Store> {
 
 fn open_failure(args: &StoreArgs, error: Error) -> Failure {
     match error {
-        Error::Busy => Failure::Io(in_use(args)),
+        Error::Busy | Error::BusyTimeout { .. } => Failure::Io(in_use(args)),
         other => store_failure(other),
     }
 }
@@ -90,6 +90,7 @@ fn store_failure(error: Error) -> Failure {
         Error::Busy => {
             Failure::Io("another process has the store open for writing; wait longer for it with --wait".to_owned())
         }
+        Error::BusyTimeout { .. } => Failure::Io(format!("{error}, or wait longer with --wait")),
         other => Failure::Usage(other.to_string()),
     }
 }

@@ -93,7 +93,7 @@ fn open_transaction_and_its_snapshot_keep_others_from_writing() {
     assert_eq!(count(&here).unwrap(), 2, "a view does not keep its own process from writing");
     assert_eq!(view.tree("counter").unwrap().unwrap().len().unwrap(), 2);
     drop(view);
-    // Whoever waits asks again and again, until the view is gone; the first waits were too short for that.
+    // A process that waits asks again and again, until the view is gone; the first waits were too short for that.
     let there = options().open(&path).unwrap();
     assert_eq!(count(&there).unwrap(), 3);
     assert_eq!(count(&here).unwrap(), 4);
