@@ -22,6 +22,8 @@
 mod image;
 mod pass;
 mod process_lock;
+#[cfg(test)]
+mod tests;
 mod watcher;
 mod words;
 
