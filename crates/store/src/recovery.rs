@@ -144,7 +144,7 @@ impl Store {
         let shared = storage.shared(readers::SHARED_LEN)?;
         let words = Arc::new(LockWords::new(Arc::clone(&shared))?);
         if !words.acquire(options.opening_timeout())? {
-            return Err(Error::busy(options.opening_timeout(), words.holder()));
+            return Err(Error::busy(options.busy_timeout.unwrap_or_default(), words.holder()));
         }
         let taken = words.taken();
         let image = if options.read_only { None } else { Some(shared.read_state()?) };

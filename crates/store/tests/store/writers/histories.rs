@@ -110,6 +110,10 @@ fn store_that_is_not_shared_keeps_others_out_until_it_is_closed() {
     let alone = Options::new().wait(TIMEOUT).open(&path).unwrap();
     assert!(matches!(shared.try_begin(), Err(Error::Busy)));
     assert!(matches!(Options::new().open(&path), Err(Error::Busy)));
+    let short = Duration::from_millis(20);
+    assert!(matches!(Options::new().wait(short).open(&path), Err(Error::Busy)));
+    let timeout = Options::new().busy_timeout(short).open(&path);
+    assert!(matches!(timeout, Err(Error::BusyTimeout { process, .. }) if process == std::process::id()));
     assert_eq!(count(&alone).unwrap(), 2);
     assert_eq!(shared.snapshot().unwrap().sequence(), 2, "a shared store is read meanwhile");
     drop(alone);
