@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
-use crate::handover::{ProcessLock, Watcher};
 use crate::idle_view::{IdleView, WritersExcluded};
 use crate::log::Log;
 use crate::options::Options;
+use crate::process_lock::{ProcessLock, Watcher};
 use crate::readers::Readers;
 use crate::writer::{Signal, State, WriterLock};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use crate::commits::Background;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::handover::Watcher;
+use crate::process_lock::Watcher;
 use crate::root::Root;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
@@ -44,11 +44,13 @@ pub struct Store {
 
 impl Store {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        if let Some(lock) = &engine.process_lock
+        if let Some(lock) = &engine.process_lock {
+            let weak = Arc::downgrade(&engine);
+            let give = move || Some(weak.upgrade()?.give_if_idle());
             // Without the thread, the lock is given away at the end of a transaction only.
-            && let Ok(watcher) = Watcher::start(&engine, lock.words())
-        {
-            engine.watcher.get_or_init(|| watcher);
+            if let Ok(watcher) = Watcher::start(lock.words(), give) {
+                engine.watcher.get_or_init(|| watcher);
+            }
         }
         let has_checkpoints = engine.options.background_checkpoints && !engine.options.read_only;
         let background = has_checkpoints.then(|| Arc::new(Background::start(&engine)));

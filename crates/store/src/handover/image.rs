@@ -18,15 +18,17 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::words::{WordReader, WordWriter};
 use crate::arena::{Arena, WriteArena};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::Extent;
+use crate::node::Word;
 use crate::readers::{Readers, is_held};
+use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::Reclaimer;
 use crate::trie::Writer;
+use crate::words::{WordReader, WordWriter};
 use crate::writer::{NamedSnapshot, PublishedCommit, RemovedSubtrees, State};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"LathWst1");
@@ -89,7 +91,7 @@ impl Engine {
 impl State {
     fn save(&self, out: &mut WordWriter) {
         out.put(self.writer.generation);
-        [self.root, self.durable].iter().for_each(|root| out.put_root(root));
+        [self.root, self.durable].iter().for_each(|root| put_root(out, root));
         out.put(self.record);
         out.put(self.opened);
         out.put(self.has_copies.into());
@@ -98,14 +100,14 @@ impl State {
         out.put(self.free_map.map_or(0, |map| map.units.into()));
         out.put_len(self.named.len());
         for named in &self.named {
-            out.put_root(&named.root);
+            put_root(out, &named.root);
             out.put(named.created);
             out.put_option(named.dropped);
         }
         out.put_len(self.published.len());
         for published in &self.published {
             out.put(published.value);
-            out.put_root(&published.root);
+            put_root(out, &published.root);
         }
         self.reclaimer.save(out);
         self.records.save(out);
@@ -114,7 +116,7 @@ impl State {
 
     /// Adds the checkpoints that readers hold who found no writer, while no process had the lock. Each of them is the last
     /// checkpoint, because readers keep writers out until they hold it.
-    pub(super) fn add_held(&mut self, readers: &Readers) {
+    pub(crate) fn add_held(&mut self, readers: &Readers) {
         let mut pinned = Vec::new();
         readers.pinned(&mut pinned);
         pinned.retain(|value| is_held(*value) && !self.published.iter().any(|published| published.value == *value));
@@ -137,19 +139,19 @@ impl State {
         let arena = unsafe { WriteArena::new(Arc::clone(arena)) };
         let mut writer = Writer::new(arena, space, generation);
         writer.begin();
-        let (root, durable) = (from.next_root()?, from.next_root()?);
+        let (root, durable) = (next_root(from)?, next_root(from)?);
         let (record, opened, has_copies, gap) = (from.next()?, from.next()?, from.next_flag()?, from.next_option()?);
         let map = from.next_option()?;
         let units = u32::try_from(from.next()?).unwrap_or(0);
         let free_map = map.map(|start| Extent { start, units });
         let mut named = Vec::new();
         for _ in 0..from.next_len()? {
-            let root = from.next_root()?;
+            let root = next_root(from)?;
             named.push(NamedSnapshot { root, created: from.next()?, dropped: from.next_option()? });
         }
         let mut published = Vec::new();
         for _ in 0..from.next_len()? {
-            published.push(PublishedCommit { value: from.next()?, root: from.next_root()? });
+            published.push(PublishedCommit { value: from.next()?, root: next_root(from)? });
         }
         Ok(Box::new(Self {
             writer,
@@ -170,4 +172,15 @@ impl State {
             views: Arc::default(),
         }))
     }
+}
+
+fn put_root(out: &mut WordWriter, root: &Root) {
+    let words = [root.generation, root.sequence, root.catalog.bits(), root.snapshots.bits()];
+    words.into_iter().for_each(|word| out.put(word));
+}
+
+fn next_root(from: &mut WordReader<'_>) -> Result<Root> {
+    let (generation, sequence) = (from.next()?, from.next()?);
+    let [catalog, snapshots] = [from.next()?, from.next()?].map(Word::from_bits);
+    Ok(Root { generation, sequence, catalog, snapshots })
 }

@@ -19,16 +19,10 @@
 //! queue behind it. No process gives the lock away while a snapshot of a transaction is open, because no other process
 //! knows the nodes that it reads.
 
+mod give;
 mod image;
-mod pass;
-mod process_lock;
 #[cfg(test)]
 mod tests;
-mod watcher;
-mod words;
 
+pub(crate) use self::give::WriterUse;
 pub(crate) use self::image::Image;
-pub(crate) use self::pass::WriterUse;
-pub(crate) use self::process_lock::ProcessLock;
-pub(crate) use self::watcher::Watcher;
-pub(crate) use self::words::{WordReader, WordWriter};

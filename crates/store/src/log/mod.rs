@@ -58,8 +58,8 @@ use self::group::GroupSync;
 use self::record::{Head, Header, Past};
 use self::scan::Scan;
 use crate::error::{Error, Result};
-use crate::handover::{WordReader, WordWriter};
 use crate::storage::{LogFile, Storage};
+use crate::words::{WordReader, WordWriter};
 
 /// Records up to this long are assembled in a buffer and written by one call; longer ones are written part by part.
 const BUFFER_BYTES: usize = 1 << 20;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use super::Space;
 use crate::error::Result;
 use crate::extent::{Extent, Generation};
-use crate::handover::{WordReader, WordWriter};
+use crate::words::{WordReader, WordWriter};
 
 /// A node that is no longer part of the newest root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,12 +17,12 @@ use std::collections::VecDeque;
 use crate::arena::Arena;
 use crate::error::Result;
 use crate::extent::{Extent, Generation, UNIT};
-use crate::handover::{WordReader, WordWriter};
 use crate::node::Word;
 use crate::space::reclaim::RetiredNode;
 use crate::trie::find::{Branch, LEAF_LINES};
 use crate::trie::remove_range::external_values;
 use crate::trie::walk::walk;
+use crate::words::{WordReader, WordWriter};
 
 /// The number of nodes that are prefetched together.
 const GROUP: usize = 16;

@@ -1,34 +1,17 @@
-//! Takes the writer lock, and gives it away.
+//! Takes the writer lock from another process, and gets the newest state.
 
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::image::Image;
-use super::process_lock::{Holding, ProcessLock};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::handover::{Image, WriterUse};
+use crate::process_lock::{Holding, ProcessLock};
 use crate::recovery;
 
 /// The interval at which a process that has the writer lock looks whether readers that keep writers out have ended.
 const READERS_INTERVAL: Duration = Duration::from_millis(5);
-
-/// A guard: this process has the writer lock while this lives.
-#[derive(Debug)]
-pub(crate) struct WriterUse(Option<Arc<Engine>>);
-
-impl WriterUse {
-    /// The guard of a process that has the lock for as long as the store is open.
-    pub(crate) const PERMANENT: Self = Self(None);
-}
-
-impl Drop for WriterUse {
-    fn drop(&mut self) {
-        if let Some(engine) = &self.0 {
-            engine.end_use();
-        }
-    }
-}
 
 impl Engine {
     /// Waits for the writer lock. A thread that has a [`WriterUse`] must not call this: other processes are let in first.
@@ -56,7 +39,7 @@ impl Engine {
                 break;
             }
         }
-        Ok(WriterUse(Some(Arc::clone(self))))
+        Ok(WriterUse::new(Arc::clone(self)))
     }
 
     /// Takes the writer lock without waiting.
@@ -74,7 +57,7 @@ impl Engine {
             self.take(lock, &mut holding, Duration::ZERO)?;
             holding.users += 1;
         }
-        Ok(WriterUse(Some(Arc::clone(self))))
+        Ok(WriterUse::new(Arc::clone(self)))
     }
 
     /// Waits for the writer lock to make a checkpoint that is due. If this process has the lock, other processes have to wait:
@@ -86,84 +69,14 @@ impl Engine {
             self.take(lock, &mut holding, lock.timeout)?;
         }
         holding.users += 1;
-        Ok(WriterUse(Some(Arc::clone(self))))
+        Ok(WriterUse::new(Arc::clone(self)))
     }
 
     /// For work that can be left to another process: a guard if this process has the lock, and no other wants it.
     pub(crate) fn use_held_writer(self: &Arc<Self>) -> Option<WriterUse> {
         let Some(lock) = &self.process_lock else { return Some(WriterUse::PERMANENT) };
         let mut holding = lock.holding();
-        self.begin_use(lock, &mut holding).then(|| WriterUse(Some(Arc::clone(self))))
-    }
-
-    /// Begins a use of the lock that this process has. `false` if it does not have it, or lets another process in first.
-    fn begin_use(&self, lock: &ProcessLock, holding: &mut Holding) -> bool {
-        if holding.is_held && lock.words.is_wanted() && !holding.is_kept {
-            if holding.users > 0 {
-                return false;
-            }
-            self.give(lock, holding);
-        }
-        holding.users += usize::from(holding.is_held);
-        holding.is_held
-    }
-
-    fn end_use(&self) {
-        let Some(lock) = &self.process_lock else { return };
-        let mut holding = lock.holding();
-        holding.users -= 1;
-        if holding.users == 0 {
-            if lock.words.is_wanted() {
-                self.give(lock, &mut holding);
-            }
-            if holding.sleepers > 0 {
-                lock.is_idle.notify_all();
-            }
-        }
-    }
-
-    /// Gives the lock away if another process wants it and this one does not use it. Returns whether this process has it.
-    pub(super) fn give_if_idle(&self) -> bool {
-        let Some(lock) = &self.process_lock else { return false };
-        let mut holding = lock.holding();
-        if holding.is_held && holding.users == 0 && lock.words.is_wanted() {
-            self.give(lock, &mut holding);
-        }
-        holding.is_held
-    }
-
-    /// Gives the lock away, unless this process has to keep it.
-    fn give(&self, lock: &ProcessLock, holding: &mut Holding) {
-        holding.is_kept = true;
-        if self.is_poisoned() {
-            return;
-        }
-        let Some(mut state) = self.try_lock_state() else { return };
-        if state.views.newest().is_some() {
-            self.unlock_state(state);
-            return;
-        }
-        let checkpoint = *self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        let reclaimed = state.reclaim(&self.readers);
-        let image = reclaimed.and_then(|()| self.save_image(&mut state, checkpoint, holding.taken));
-        self.unlock_state(state);
-        let saved = image.and_then(|image| lock.words.shared().write_state(&image));
-        if saved.is_err() {
-            // A part of the image may be there, or even all of it.
-            holding.taken = lock.words.take();
-            // The next process goes on from a checkpoint, which also has the commits that are not in the log.
-            if self.checkpoint().is_err() {
-                return;
-            }
-        }
-        let released = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
-        if released.is_ok() {
-            lock.set_held(holding, false);
-            holding.is_kept = false;
-        } else {
-            // The image is about to become old.
-            holding.taken = lock.words.take();
-        }
+        self.begin_use(lock, &mut holding).then(|| WriterUse::new(Arc::clone(self)))
     }
 
     /// Takes the lock from another process, and gets the newest state.
@@ -253,14 +166,5 @@ impl Engine {
 
     fn read_image(&self, lock: &ProcessLock, taken: u64) -> Result<Option<Image>> {
         Ok(Image::parse(lock.words.shared().read_state()?, taken, self.identity))
-    }
-
-    /// Releases the lock when the store is closed, and wakes the process that waits for it.
-    pub(crate) fn end_lock(&self) {
-        let Some(lock) = &self.process_lock else { return };
-        if lock.is_held() {
-            // If this fails, the locks end with the files.
-            let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
-        }
     }
 }

@@ -1,36 +1,39 @@
 //! The part of a process in the writer lock.
 
+mod watcher;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub(crate) use self::watcher::Watcher;
 use crate::readers::LockWords;
 
 /// The writer lock of a process that shares it with others.
 #[derive(Debug)]
 pub(crate) struct ProcessLock {
-    pub(super) words: Arc<LockWords>,
+    pub(crate) words: Arc<LockWords>,
     /// The time that this process waits for others.
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
     holding: Mutex<Holding>,
     /// The last use has ended.
-    pub(super) is_idle: Condvar,
+    pub(crate) is_idle: Condvar,
     /// The same as in `holding`, for readers.
     is_held: AtomicBool,
 }
 
 /// The use that this process makes of the lock.
 #[derive(Debug)]
-pub(super) struct Holding {
-    pub(super) is_held: bool,
+pub(crate) struct Holding {
+    pub(crate) is_held: bool,
     /// The number of transactions, checkpoints and the like that run.
-    pub(super) users: usize,
+    pub(crate) users: usize,
     /// The number of threads that wait for `is_idle`.
-    pub(super) sleepers: usize,
+    pub(crate) sleepers: usize,
     /// The number of times that the lock was taken when this process took it last; 0 if its state is of no use any more.
-    pub(super) taken: u64,
+    pub(crate) taken: u64,
     /// Whether the lock could not be given away when another process wanted it.
-    pub(super) is_kept: bool,
+    pub(crate) is_kept: bool,
 }
 
 impl ProcessLock {
@@ -45,16 +48,16 @@ impl ProcessLock {
     }
 
     /// Locked while this process takes the lock or gives it away.
-    pub(super) fn holding(&self) -> MutexGuard<'_, Holding> {
+    pub(crate) fn holding(&self) -> MutexGuard<'_, Holding> {
         self.holding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Like [`holding`](Self::holding), unless another thread has it locked.
-    pub(super) fn try_holding(&self) -> Option<MutexGuard<'_, Holding>> {
+    pub(crate) fn try_holding(&self) -> Option<MutexGuard<'_, Holding>> {
         self.holding.try_lock().ok()
     }
 
-    pub(super) fn set_held(&self, holding: &mut Holding, is_held: bool) {
+    pub(crate) fn set_held(&self, holding: &mut Holding, is_held: bool) {
         holding.is_held = is_held;
         self.is_held.store(is_held, Ordering::Release);
     }

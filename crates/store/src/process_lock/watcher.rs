@@ -1,11 +1,10 @@
 //! The thread that gives the writer lock away while the process is idle.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
-use crate::engine::Engine;
 use crate::readers::LockWords;
 
 /// The thread is woken when another process wants the lock, so that this interval only bounds an error.
@@ -20,11 +19,15 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    pub(crate) fn start(engine: &Arc<Engine>, words: Arc<LockWords>) -> std::io::Result<Self> {
+    /// Starts the thread. `give` gives the lock away if another process wants it and this one does not use it, and returns whether this
+    /// process has the lock; `None` if the store was closed.
+    pub(crate) fn start(
+        words: Arc<LockWords>,
+        give: impl Fn() -> Option<bool> + Send + 'static,
+    ) -> std::io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
-        let weak = Arc::downgrade(engine);
         let (ends, waits) = (Arc::clone(&is_over), Arc::clone(&words));
-        let work = move || watch(&weak, &waits, &ends);
+        let work = move || watch(&give, &waits, &ends);
         let thread = thread::Builder::new().name("lath-writer-lock".to_owned()).spawn(work)?;
         Ok(Self { is_over, words, thread: Some(thread) })
     }
@@ -41,12 +44,10 @@ impl Watcher {
     }
 }
 
-fn watch(engine: &Weak<Engine>, words: &LockWords, is_over: &AtomicBool) {
+fn watch(give: &dyn Fn() -> Option<bool>, words: &LockWords, is_over: &AtomicBool) {
     while !is_over.load(Ordering::SeqCst) {
         let requests = words.requests();
-        let Some(engine) = engine.upgrade() else { return };
-        let is_held = engine.give_if_idle();
-        drop(engine);
+        let Some(is_held) = give() else { return };
         if is_over.load(Ordering::SeqCst) {
             return;
         }

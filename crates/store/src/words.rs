@@ -2,8 +2,6 @@
 
 use crate::error::{Error, Result};
 use crate::extent::Extent;
-use crate::node::Word;
-use crate::root::Root;
 
 /// Numbers to save.
 #[derive(Debug, Default)]
@@ -21,10 +19,6 @@ impl WordWriter {
     pub(crate) fn put_option(&mut self, word: Option<u64>) {
         self.put(word.is_some().into());
         self.put(word.unwrap_or(0));
-    }
-
-    pub(crate) fn put_root(&mut self, root: &Root) {
-        self.0.extend([root.generation, root.sequence, root.catalog.bits(), root.snapshots.bits()]);
     }
 
     pub(crate) fn put_extent(&mut self, extent: Extent) {
@@ -65,12 +59,6 @@ impl<'a> WordReader<'a> {
     pub(crate) fn next_option(&mut self) -> Result<Option<u64>> {
         let (is_some, word) = (self.next_flag()?, self.next()?);
         Ok(is_some.then_some(word))
-    }
-
-    pub(crate) fn next_root(&mut self) -> Result<Root> {
-        let (generation, sequence) = (self.next()?, self.next()?);
-        let [catalog, snapshots] = [self.next()?, self.next()?].map(Word::from_bits);
-        Ok(Root { generation, sequence, catalog, snapshots })
     }
 
     pub(crate) fn next_extent(&mut self) -> Result<Extent> {
