@@ -45,7 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     drop((before, store));
-    let store = Options::new().create(false).open(&path)?;
+    // From now on, other processes may write to the store as well.
+    let store = Options::new().busy_timeout(Options::USUAL_BUSY_TIMEOUT).open(&path)?;
     let snapshot = store.snapshot()?;
     let readings = snapshot.tree("readings")?.ok_or("there are no readings")?;
     println!("{} readings in the minute from 600 on", readings.count(key(7, 600)..key(7, 660))?);
