@@ -26,7 +26,6 @@ use crate::rewrite::rewrite;
 use crate::statement::explained;
 
 pub(crate) use at::AT_PREFIX;
-pub(crate) use by_name::is_by_name;
 pub(crate) use by_name::{is_by_name, take_overriding};
 pub(crate) use copy_from::CopyFrom;
 
@@ -36,11 +35,8 @@ const ALL_TABLES: &str = "SELECT * FROM information_schema.tables";
 /// Parses statements separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(ParserError::from)?;
-    let mut parser =
-        DFParserBuilder::new(by_name::with_names(at::with_states(tokens))).with_dialect(&LathDialect).build()?;
-    let mut parser = DFParserBuilder::new(sequence_options::in_order(by_name::with_names(tokens)))
-        .with_dialect(&LathDialect)
-        .build()?;
+    let tokens = sequence_options::in_order(by_name::with_names(at::with_states(tokens)));
+    let mut parser = DFParserBuilder::new(tokens).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {
         while parser.parser.consume_token(&Token::SemiColon) {}

@@ -101,6 +101,7 @@ impl State {
         out.put_len(self.named.len());
         for named in &self.named {
             put_root(out, &named.root);
+            out.put(named.names as u64);
             out.put(named.created);
             out.put_option(named.dropped);
         }
@@ -146,8 +147,8 @@ impl State {
         let free_map = map.map(|start| Extent { start, units });
         let mut named = Vec::new();
         for _ in 0..from.next_len()? {
-            let root = next_root(from)?;
-            named.push(NamedSnapshot { root, created: from.next()?, dropped: from.next_option()? });
+            let (root, names) = (next_root(from)?, from.next()? as usize);
+            named.push(NamedSnapshot { root, names, created: from.next()?, dropped: from.next_option()? });
         }
         let mut published = Vec::new();
         for _ in 0..from.next_len()? {
