@@ -112,7 +112,7 @@ soak SECONDS="600":
 soak-sanitized *ARGS:
     scripts/store-soak-sanitized.sh {{ARGS}}
 
-# Processes that write to one store by turns, for so many seconds each: commits a second, and the longest wait
+# Processes that write to one store by turns, for a number of seconds each: commits a second, and the longest wait
 shared-writers *ARGS:
     cargo run --release -p lath-store --example shared_writers -- {{ARGS}}
 

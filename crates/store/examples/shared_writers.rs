@@ -1,6 +1,6 @@
 //! Measures processes that write to one store by turns: `just shared-writers SECONDS`.
 //!
-//! Each process adds 1 to a counter in a transaction of its own, as often as it can, on a store with a number of other keys.
+//! Each process adds 1 to a counter in a separate transaction, as often as it can, on a store with a number of other keys.
 //! The counter has to be the number of all commits.
 
 use std::io::{BufRead, BufReader, Write};

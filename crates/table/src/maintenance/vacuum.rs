@@ -122,7 +122,7 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
     Ok(unneeded.len())
 }
 
-/// Removes from `files` those that a commit of the history has.
+/// Removes the files of a commit of the history from `files`.
 fn remove_those_in_history(engine: &Engine, snapshot: &Snapshot, files: &mut Vec<(u64, DroppedFile)>) -> Result<()> {
     let history = History::new(snapshot)?;
     let mut manifests: BTreeMap<u64, Manifest> = BTreeMap::new();

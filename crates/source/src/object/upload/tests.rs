@@ -15,7 +15,7 @@ use super::*;
 use crate::StoreOptions;
 use crate::object::runtime::RequestThreads;
 
-/// Objects in memory, and the parts of those that processes send. (`InMemory` panics, or loses parts, unless parts
+/// Objects in memory, and the parts that processes have sent. (`InMemory` panics, or loses parts, unless parts
 /// arrive in order.)
 #[derive(Debug, Default)]
 struct Objects {
