@@ -211,6 +211,7 @@ fn earlier_versions_are_kept_listed_and_read() {
     assert_ne!(counts[0], counts[1]);
     let run = lath(["table", "count", &table, "--at", "1970-01-01"]);
     assert!(run.code == 2 && run.stderr.contains("is not kept: version"), "{run:?}");
+    assert_eq!(lath(["table", "count", &table, "--at", "2999-01-01T12:00"]).text(0), counts[2]);
     assert!(lath(["table", "count", &table, "--at", "tuesday"]).stderr.contains("no snapshot named \"tuesday\""));
     assert!(lath(["table", "history", &table, "--keep", "7"]).stderr.contains("expected a number with s, m, h or d"));
     assert_eq!(lath(["table", "history", &table, "--stop"]).text(0), "");

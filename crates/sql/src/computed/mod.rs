@@ -17,7 +17,7 @@ use lath_table::{GENERATED_KEY, IDENTITY_KEY};
 
 pub(crate) use self::expression::{generated_values, plan_generated, renamed_expression, uses_column};
 pub(crate) use self::sequence::{SequenceValues, calls_sequence, sequence_functions};
-pub(crate) use self::statement::adapt_computed;
+pub(crate) use self::statement::{adapt_computed, adapt_computed_assignments};
 
 /// The metadata key of a column's number.
 const FIELD_ID: &str = "PARQUET:field_id";

@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -65,7 +66,7 @@ impl fmt::Debug for SequenceValues {
 pub(crate) fn sequence_functions(values: &Arc<SequenceValues>) -> [ScalarUDF; 2] {
     [NEXT, CURRENT].map(|name| {
         let signature = Signature::string(1, Volatility::Volatile);
-        ScalarUDF::from(SequenceFunction { name, values: Arc::clone(values), signature })
+        ScalarUDF::from(SequenceFunction { name, values: Arc::clone(values), signature, sequence: None })
     })
 }
 
@@ -79,11 +80,13 @@ struct SequenceFunction {
     name: &'static str,
     values: Arc<SequenceValues>,
     signature: Signature,
+    /// The sequence, once it is known. Without an argument, the call is no constant for the planner, which takes a call of constants for one.
+    sequence: Option<String>,
 }
 
 impl PartialEq for SequenceFunction {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && Arc::ptr_eq(&self.values, &other.values)
+        self.name == other.name && self.sequence == other.sequence && Arc::ptr_eq(&self.values, &other.values)
     }
 }
 
@@ -108,8 +111,30 @@ impl ScalarUDFImpl for SequenceFunction {
         Ok(DataType::Int64)
     }
 
+    fn simplify(&self, args: Vec<Expr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let name = match args.as_slice() {
+            [Expr::Literal(name, _)] => name.try_as_str().flatten().map(sequence_name),
+            _ => None,
+        };
+        let Some(sequence) = name else { return Ok(ExprSimplifyResult::Original(args)) };
+        let function = Self {
+            name: self.name,
+            values: Arc::clone(&self.values),
+            signature: Signature::nullary(Volatility::Volatile),
+            sequence: Some(sequence),
+        };
+        Ok(ExprSimplifyResult::Simplified(ScalarUDF::from(function).call(Vec::new())))
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let rows = args.number_rows;
+        if let Some(sequence) = &self.sequence {
+            let numbers: Int64Array = match self.name {
+                NEXT => self.values.next(sequence, rows)?.into(),
+                _ => Int64Array::from_value(self.values.current(sequence)?, rows),
+            };
+            return Ok(ColumnarValue::Array(Arc::new(numbers) as ArrayRef));
+        }
         let Some(names) = args.args.first() else { return exec_err!("{} takes the name of a sequence", self.name) };
         let is_scalar = matches!(names, ColumnarValue::Scalar(_));
         let names = names.to_array(if is_scalar { 1 } else { rows })?;

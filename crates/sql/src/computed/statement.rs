@@ -25,14 +25,14 @@ pub(crate) fn adapt_computed(statement: &mut Statement, tables: &SessionTables) 
     match inner {
         SqlStatement::Insert(insert) => adapt_insert(insert, tables),
         SqlStatement::Update(update) => match keyed(&update.table.relation, tables)? {
-            Some(table) => adapt_assignments(&mut update.assignments, &table),
+            Some(table) => adapt_computed_assignments(&mut update.assignments, &table),
             None => Ok(()),
         },
         SqlStatement::Merge(merge) => {
             let Some(table) = keyed(&merge.table, tables)? else { return Ok(()) };
             for clause in &mut merge.clauses {
                 match &mut clause.action {
-                    MergeAction::Update(update) => adapt_assignments(&mut update.assignments, &table)?,
+                    MergeAction::Update(update) => adapt_computed_assignments(&mut update.assignments, &table)?,
                     MergeAction::Insert(insert) => {
                         if insert.columns.is_empty() && !table.computed().is_empty() {
                             insert.columns = all_given(&table);
@@ -160,7 +160,8 @@ fn check_given(columns: &[ObjectName], table: &KeyedTable, overrides: bool) -> R
     Ok(())
 }
 
-fn adapt_assignments(assignments: &mut Vec<Assignment>, table: &KeyedTable) -> Result<()> {
+/// Replaces `DEFAULT` among assigned values, and returns an error for columns that the table itself gives.
+pub(crate) fn adapt_computed_assignments(assignments: &mut Vec<Assignment>, table: &KeyedTable) -> Result<()> {
     for assignment in assignments {
         let AssignmentTarget::ColumnName(target) = &assignment.target else { continue };
         let Some(name) = column_name(target) else { continue };

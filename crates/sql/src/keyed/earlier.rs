@@ -37,11 +37,11 @@ impl EarlierState {
         let value = constant(value)?;
         let state = match kind {
             "version" => match value.cast_to(&DataType::UInt64) {
-                Ok(ScalarValue::UInt64(Some(version))) => Self::Version(version),
+                Ok(ScalarValue::UInt64(Some(version))) if value.data_type().is_integer() => Self::Version(version),
                 _ => return plan_err!("AT (VERSION => {value}): a version is the number of a commit"),
             },
-            "timestamp" => match value.cast_to(&DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()))) {
-                Ok(ScalarValue::TimestampMicrosecond(Some(time), _)) => {
+            "timestamp" => match timestamp(&value) {
+                Some(time) => {
                     let since = Duration::from_micros(time.unsigned_abs());
                     Self::Time(if time < 0 { UNIX_EPOCH - since } else { UNIX_EPOCH + since })
                 }
@@ -64,6 +64,20 @@ impl EarlierState {
         };
         state.map_err(table_error)
     }
+}
+
+/// Microseconds since 1970 of a timestamp, a date, or a text, which may leave the seconds out.
+fn timestamp(value: &ScalarValue) -> Option<i64> {
+    if value.data_type().is_numeric() {
+        return None;
+    }
+    let utc = DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()));
+    let cast = |value: &ScalarValue| match value.cast_to(&utc) {
+        Ok(ScalarValue::TimestampMicrosecond(time, _)) => time,
+        _ => None,
+    };
+    let with_seconds = || cast(&ScalarValue::from(format!("{}:00", value.try_as_str().flatten()?)));
+    cast(value).or_else(with_seconds)
 }
 
 /// The value of an expression without columns.

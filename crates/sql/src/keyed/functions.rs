@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use datafusion::common::{Result, TableReference, plan_err};
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::col;
@@ -37,7 +37,12 @@ impl RelationPlanner for TableFunctions {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
         if let Some(state) = EarlierState::from_arguments(&arguments.args, context)? {
-            let table = self.at(context.object_name_to_table_reference(name.clone())?, state)?;
+            let mut plain = relation.clone();
+            if let TableFactor::Table { args, alias, .. } = &mut plain {
+                (*args, *alias) = (None, None);
+            }
+            let plain = context.plan(plain)?;
+            let table = self.at(context.object_name_to_table_reference(name.clone())?, &plain, state)?;
             return Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(scan(table)?, alias.clone()))));
         }
         let name = name.to_string().to_ascii_lowercase();
@@ -87,10 +92,14 @@ impl RelationPlanner for TableFunctions {
 
 impl TableFunctions {
     /// A table of the database in an earlier state.
-    fn at(&self, name: TableReference, state: EarlierState) -> Result<KeyedTable> {
-        let is_local = matches!(name.schema(), None | Some("public"));
+    fn at(&self, name: TableReference, plain: &LogicalPlan, state: EarlierState) -> Result<KeyedTable> {
+        // The name may be that of a common table expression, a view or a file.
+        let is_table = match plain {
+            LogicalPlan::TableScan(scan) => source_as_provider(&scan.source)?.is::<KeyedTable>(),
+            _ => false,
+        };
         match self.tables.keyed(name.table()) {
-            Ok(table) if is_local => table.at(state),
+            Ok(table) if is_table => table.at(state),
             _ => plan_err!(
                 "AT reads an earlier state of a table of the database, and {name} is none; a lake's table is read by delta('folder', version => 3) or \
                  iceberg('folder', snapshot => 3)"

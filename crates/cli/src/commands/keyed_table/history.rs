@@ -59,7 +59,9 @@ pub(super) fn state(table: &Table, at: &str) -> Result<Snapshot, Error> {
         return newest.at_version(version);
     }
     let utc: Tz = "+00:00".parse().map_err(|_| no_snapshot(at))?;
-    let time = string_to_datetime(&utc, at).map_err(|_| no_snapshot(at))?;
+    // The seconds may be left out.
+    let time = string_to_datetime(&utc, at).or_else(|_| string_to_datetime(&utc, &format!("{at}:00")));
+    let time = time.map_err(|_| no_snapshot(at))?;
     let since = u64::try_from(time.timestamp_micros()).unwrap_or(0);
     newest.at_time(UNIX_EPOCH + Duration::from_micros(since))
 }

@@ -13,6 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::quoted;
+use crate::computed::Computation;
 use crate::dialect::normal;
 use crate::grammar::parse;
 use crate::keyed::KeyedTable;
@@ -25,6 +26,8 @@ pub(super) struct Defaults {
     given: Vec<String>,
     /// Quoted names of other columns, and expressions for them.
     others: Vec<(String, String)>,
+    /// Generated columns, with their expressions.
+    generated: Vec<(String, String)>,
 }
 
 impl Defaults {
@@ -39,13 +42,30 @@ impl Defaults {
         let _ = update.assignments.visit(&mut read);
         let _ = update.selection.visit(&mut read);
         let schema = table.schema();
+        let is_generated =
+            |name: &String| table.computed().iter().any(|column| column.name == *name && column.is_generated());
+        let generated = table.computed().iter().filter(|column| read.0.contains(&column.name));
+        let generated: Vec<(String, String)> = generated
+            .filter_map(|column| match &column.computation {
+                Computation::Generated(text) => {
+                    let field = schema.field_with_name(&column.name).ok()?;
+                    Some((quoted(&column.name), typed(&format!("({text})"), field.data_type())))
+                }
+                Computation::Identity { .. } => None,
+            })
+            .collect();
+        if !generated.is_empty() {
+            // Their expressions may read any other column.
+            read.0.extend(schema.fields().iter().map(|field| field.name().clone()));
+        }
+        read.0.retain(|name| !is_generated(name));
         let others = read.0.into_iter().filter(|column| !named.is_empty() && !named.contains(column));
         let others = others.filter_map(|column| {
             let field = schema.field_with_name(&column).ok()?;
             let value = typed(table.default_text(&column).unwrap_or("NULL"), field.data_type());
             Some((quoted(&column), value))
         });
-        Self { given: named.iter().map(|name| quoted(name)).collect(), others: others.collect() }
+        Self { given: named.iter().map(|name| quoted(name)).collect(), others: others.collect(), generated }
     }
 
     /// The names of the columns that are not given.
@@ -53,23 +73,36 @@ impl Defaults {
         self.others.iter().map(|(name, _)| name.clone())
     }
 
-    /// Adds the columns to a query for the given ones.
-    pub(super) fn add_to(&self, source: Box<Query>) -> Result<Box<Query>> {
-        if self.others.is_empty() {
-            return Ok(source);
-        }
-        let values = self.others.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ");
-        let text = format!("SELECT *, {values} FROM (SELECT 1) AS {EXCLUDED}({})", self.given.join(", "));
-        let Some(Statement::Statement(statement)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
-        let SqlStatement::Query(mut query) = *statement else { return plan_err!("{text}") };
-        if let SetExpr::Select(select) = query.body.as_mut()
-            && let Some(from) = select.from.first_mut()
-            && let TableFactor::Derived { subquery, .. } = &mut from.relation
-        {
-            *subquery = source;
-        }
-        Ok(query)
+    /// The names of the generated columns that the update reads or that conflict.
+    pub(super) fn generated_names(&self) -> impl Iterator<Item = String> {
+        self.generated.iter().map(|(name, _)| name.clone())
     }
+
+    /// Adds the columns to a query for the given ones, and then generated columns, which are computed from all of these.
+    pub(super) fn add_to(&self, source: Box<Query>) -> Result<Box<Query>> {
+        let mut names = self.given.clone();
+        let source = with_columns(source, &names, &self.others)?;
+        names.extend(self.names());
+        with_columns(source, &names, &self.generated)
+    }
+}
+
+/// Adds columns to a query whose columns have the names `given`.
+fn with_columns(source: Box<Query>, given: &[String], columns: &[(String, String)]) -> Result<Box<Query>> {
+    if columns.is_empty() {
+        return Ok(source);
+    }
+    let values = columns.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ");
+    let text = format!("SELECT *, {values} FROM (SELECT 1) AS {EXCLUDED}({})", given.join(", "));
+    let Some(Statement::Statement(statement)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
+    let SqlStatement::Query(mut query) = *statement else { return plan_err!("{text}") };
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && let Some(from) = select.from.first_mut()
+        && let TableFactor::Derived { subquery, .. } = &mut from.relation
+    {
+        *subquery = source;
+    }
+    Ok(query)
 }
 
 /// An expression as one of a type, if the type has a name that can be written.

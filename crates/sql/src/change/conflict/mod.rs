@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::IndexInfo;
 
 use self::excluded::Defaults;
+use crate::computed::adapt_computed_assignments;
 use crate::dialect::normal;
 use crate::error::table_error;
 use crate::grammar::parse;
@@ -144,6 +145,7 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique
         columns => columns.iter().map(ToString::to_string).collect(),
     };
     columns.extend(defaults.names());
+    let row: Vec<String> = columns.iter().cloned().chain(defaults.generated_names()).collect();
     let TableObject::TableName(name) = &insert.table else { return plan_err!("{} is not a table", insert.table) };
     // Joins distinguish the zeros of floats and different NaNs; keys do not.
     let equal = |key: &String| {
@@ -157,8 +159,9 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique
         }
     };
     let text = format!(
-        "MERGE INTO {name} USING (SELECT 1) AS excluded({columns}) ON {on} WHEN MATCHED THEN UPDATE SET x = 1 \
+        "MERGE INTO {name} USING (SELECT 1) AS excluded({row}) ON {on} WHEN MATCHED THEN UPDATE SET x = 1 \
          WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})",
+        row = row.join(", "),
         columns = columns.join(", "),
         on = unique.iter().map(equal).collect::<Vec<_>>().join(" AND "),
         values = columns.iter().map(|column| format!("excluded.{column}")).collect::<Vec<_>>().join(", "),
@@ -166,6 +169,7 @@ fn merge_statement(insert: &Insert, update: DoUpdate, table: &KeyedTable, unique
     let Some(Statement::Statement(merge)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
     let SqlStatement::Merge(mut merge) = *merge else { return plan_err!("{text}") };
     let mut update = update;
+    adapt_computed_assignments(&mut update.assignments, table)?;
     let mut names = TableColumns { target: name, table, depth: 0 };
     let _ = update.assignments.iter_mut().try_for_each(|assignment| assignment.value.visit(&mut names));
     let _ = update.selection.visit(&mut names);
