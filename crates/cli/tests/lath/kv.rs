@@ -271,6 +271,12 @@ fn reading_commands_work_beside_a_writer() {
         }
     }
     drop(writer);
+    // One that writes by turns, and is idle.
+    let options = lath_store::Options::new().busy_timeout(lath_store::Options::USUAL_BUSY_TIMEOUT);
+    let writer = options.open(&store).unwrap();
+    let run = lath(["kv", "stats", &store, "--wait", "600"]);
+    assert!(run.code == 0 && !run.stdout.is_empty(), "{}", run.stderr);
+    drop(writer);
 }
 
 #[test]

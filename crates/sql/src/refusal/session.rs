@@ -113,7 +113,12 @@ impl Clauses<'_> {
         let after = table_names.first().map_or(start, |table| table.name.span());
         self.refuse_if(table_names.len() > 1, "TRUNCATE", start, "write a statement for each table")?;
         self.refuse_if(partitions.is_some(), "PARTITION", after, "write DELETE FROM … WHERE")?;
-        self.refuse_if(identity.is_some(), "IDENTITY", after, "tables have no sequences; leave it out")?;
+        self.refuse_if(
+            identity.is_some(),
+            "IDENTITY",
+            after,
+            "leave it out; CALL restart_identity('table', 'column', 1) restarts the numbers",
+        )?;
         let word = if self.place("CASCADE", after).is_some() { "CASCADE" } else { "RESTRICT" };
         self.refuse_if(cascade.is_some(), word, after, "no table depends on another; leave it out")?;
         self.refuse_if(on_cluster.is_some(), "ON CLUSTER", after, "leave it out; queries run on one machine")

@@ -9,7 +9,7 @@ use std::{fs, io};
 use lath_store::{CheckReport, Error, HeldSpace, Holder};
 use tempfile::TempDir;
 
-use super::{open, open_for_reading, store_failure};
+use super::{open, open_failure, open_for_reading, store_failure};
 use crate::args::{CopyArgs, StoreArgs};
 use crate::commands::bucket_backup;
 use crate::console::progress::Progress;
@@ -57,15 +57,12 @@ fn print_check(name: &Path, report: &CheckReport) -> Result<Outcome> {
 }
 
 pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
-    let started = Instant::now();
-    let stats = loop {
-        match open_for_reading(args)?.stats() {
-            // Only the process that writes knows its free space.
-            Err(Error::ReadOnly) if waits(args, started) => {}
-            Err(Error::ReadOnly) => return Err(Failure::Io(super::in_use(args))),
-            other => break other.map_err(store_failure)?,
-        }
+    let stats = match open_for_reading(args)?.stats() {
+        // Only a process that writes knows the free space.
+        Err(Error::ReadOnly) => open(args, false)?.stats(),
+        known => known,
     };
+    let stats = stats.map_err(|error| open_failure(args, error))?;
     let mut text = String::new();
     let mut line = |what: &str, value: String| {
         // Writing to a string does not fail.
