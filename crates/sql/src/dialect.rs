@@ -29,6 +29,9 @@ mod binding {
     pub(super) const OR: u8 = 10;
 }
 
+/// Before the names of the arguments that stand for `t AT (…)`.
+pub(crate) const AT_PREFIX: &str = "at ";
+
 /// The dialect of Lath's statements.
 #[derive(Debug)]
 pub(crate) struct LathDialect;

@@ -32,10 +32,10 @@ use lath_text::TextFormat;
 use lath_writer::{UncommittedFiles, WriteOptions};
 
 use crate::change::{
-    ChangePlanner, adapt_assignments, adapt_conflict, adapt_row_target, name_columns, plan_change, plan_chosen_rows,
-    plan_copy_from, plan_insertion, take_returning,
+    ChangePlanner, adapt_assignments, adapt_computed, adapt_conflict, adapt_row_target, name_columns, plan_change,
+    plan_chosen_rows, plan_copy_from, plan_insertion, take_returning,
 };
-use crate::computed::{SequenceValues, adapt_computed, sequence_functions};
+use crate::computed::{SequenceValues, sequence_functions};
 use crate::definition::{Definitions, take_temporary};
 use crate::error::table_error;
 use crate::files::{

@@ -4,11 +4,9 @@
 //! | --- | --- |
 //! | `expression` | plans expressions of generated columns |
 //! | `sequence` | the functions `nextval` and `currval` |
-//! | `statement` | `DEFAULT` as a value, and values that statements may not give |
 
 mod expression;
 mod sequence;
-mod statement;
 
 use std::path::Path;
 
@@ -17,7 +15,6 @@ use lath_table::{GENERATED_KEY, IDENTITY_KEY};
 
 pub(crate) use self::expression::{generated_values, plan_generated, renamed_expression, uses_column};
 pub(crate) use self::sequence::{SequenceValues, calls_sequence, sequence_functions};
-pub(crate) use self::statement::{adapt_computed, adapt_computed_assignments};
 
 /// The metadata key of a column's number.
 const FIELD_ID: &str = "PARQUET:field_id";

@@ -21,8 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{Constraint, Predicate};
 
 use super::Definitions;
-use super::create::check_are_no_numbers;
-use super::index::column_name;
+use super::index::{check_are_no_numbers, column_name};
 use crate::dialect::normal;
 use crate::error::{table_error, table_work};
 use crate::keyed::KeyedTable;

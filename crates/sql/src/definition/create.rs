@@ -19,7 +19,7 @@ use super::Definitions;
 use super::computed::{DeclaredComputed, take_computed};
 use super::constraint::{DeclaredConstraints, take_constraints};
 use super::default::default_text;
-use super::index::column_name;
+use super::index::{check_are_no_numbers, column_name};
 use crate::change::insert_into;
 use crate::dialect::normal;
 use crate::error::table_work;
@@ -295,14 +295,6 @@ impl Definitions<'_> {
         let plan = self.state.create_physical_plan(&insertion).await?;
         collect(plan, self.state.task_ctx()).await?;
         Ok(())
-    }
-}
-
-/// Returns an error if columns of an index or of CLUSTER BY include the numbers of the rows of a table without a key.
-pub(super) fn check_are_no_numbers<'c>(mut columns: impl Iterator<Item = &'c String>) -> Result<()> {
-    match columns.any(|column| column == ROW_COLUMN) {
-        true => plan_err!("the numbers of rows, {ROW_COLUMN}, are hidden from statements; name other columns"),
-        false => Ok(()),
     }
 }
 

@@ -3,11 +3,10 @@
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexColumn, ObjectName};
 
-use super::create::check_are_no_numbers;
 use super::{Definitions, last_part};
 use crate::dialect::normal;
 use crate::error::{table_error, table_work};
-use crate::keyed::KeyedTable;
+use crate::keyed::{KeyedTable, ROW_COLUMN};
 
 impl Definitions<'_> {
     pub(super) async fn create_index(&self, create: &CreateIndex) -> Result<()> {
@@ -107,5 +106,13 @@ pub(super) fn column_name(column: &IndexColumn) -> Result<String> {
             Ok(normal(ident))
         }
         _ => plan_err!("{column}: keys and indexes take names of columns, in ascending order"),
+    }
+}
+
+/// Returns an error if columns of an index or of CLUSTER BY include the numbers of the rows of a table without a key.
+pub(super) fn check_are_no_numbers<'c>(mut columns: impl Iterator<Item = &'c String>) -> Result<()> {
+    match columns.any(|column| column == ROW_COLUMN) {
+        true => plan_err!("the numbers of rows, {ROW_COLUMN}, are hidden from statements; name other columns"),
+        false => Ok(()),
     }
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_schema::FieldRef;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::common::{Result, plan_err};
 use lath_parquet::{DatasetOptions, Runtime};
@@ -13,18 +12,10 @@ use lath_text::TextFormat;
 use super::catalog_table::open_locations;
 use super::location::Locations;
 use super::table::FileColumns;
-use super::text_table::TextTable;
+use super::text_table::{CopiedColumns, TextTable};
 use crate::error::blocking;
 use crate::grammar::CopyFrom;
 use crate::write::is_true;
-
-/// The columns of a table that take values of files.
-#[derive(Debug, Clone)]
-pub(crate) struct CopiedColumns {
-    pub(crate) fields: Vec<FieldRef>,
-    /// Whether the statement lists them, in the order of the files' columns.
-    pub(crate) are_listed: bool,
-}
 
 /// Files as a table.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ mod text_table;
 
 pub use self::catalog_table::{CatalogTable, keyed_table};
 pub(crate) use self::catalogs::Catalogs;
-pub(crate) use self::copied::{CopiedColumns, open_copied};
+pub(crate) use self::copied::open_copied;
 pub(crate) use self::external::ExternalTables;
 pub(crate) use self::external_lake::{ExternalLake, LakePlace, LakeTables};
 pub(crate) use self::lake_table::LakeTable;
@@ -32,4 +32,4 @@ pub(crate) use self::show_tables::ShownTables;
 pub use self::some_columns::SomeColumns;
 pub use self::table::LathTable;
 pub(crate) use self::text_options::copied_text;
-pub(crate) use self::text_table::TextTables;
+pub(crate) use self::text_table::{CopiedColumns, TextTables};

@@ -20,7 +20,6 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use lath_parquet::{DatasetFile, DatasetOptions, Partitions};
 use lath_text::{Error, InferRows, Setting, TextFile, TextFormat, TextOptions, TextRows};
 
-use super::copied::CopiedColumns;
 use super::external::{column_name, has_no_files};
 use super::table::{no_change, with_distinct_names};
 use super::text_options::FileOptions;
@@ -28,6 +27,14 @@ use crate::error::{blocking, external};
 use crate::local_path::local_path;
 use crate::scan::{TableFuture, changes_refused_by, create_by, insert_by, scan_by};
 use crate::write::{Destination, FileFormat, WriteSettings, file_schema, file_sink, written_folder};
+
+/// The columns of a table that take values of files.
+#[derive(Debug, Clone)]
+pub(crate) struct CopiedColumns {
+    pub(crate) fields: Vec<FieldRef>,
+    /// Whether the statement lists them, in the order of the files' columns.
+    pub(crate) are_listed: bool,
+}
 
 /// Batches that are read ahead.
 const AHEAD: usize = 2;

@@ -3,9 +3,7 @@
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::by_name::is_word;
-
-/// Before the names of the arguments that stand for `AT (…)`.
-pub(crate) const AT_PREFIX: &str = "at ";
+use crate::dialect::AT_PREFIX;
 
 /// The ways to choose a state of a table.
 const STATES: [&str; 3] = ["VERSION", "TIMESTAMP", "SNAPSHOT"];

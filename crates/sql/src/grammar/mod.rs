@@ -25,7 +25,6 @@ use crate::refusal::refuse_ignored;
 use crate::rewrite::rewrite;
 use crate::statement::explained;
 
-pub(crate) use at::AT_PREFIX;
 pub(crate) use by_name::{is_by_name, take_overriding};
 pub(crate) use copy_from::CopyFrom;
 

@@ -1,5 +1,4 @@
-//! Comments on tables, columns and views. Tables have them in the metadata of their schema; the text of a view begins with a line that has its
-//! comment.
+//! Lists the comments on tables, columns and views.
 
 use arrow_schema::DataType;
 use datafusion::catalog::TableProvider;
@@ -10,35 +9,11 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
-use super::functions::texts;
+use super::comment_text::COMMENT;
+use super::planned_rows::texts;
 use super::table::KeyedTable;
 use super::tables::SessionTables;
 use crate::error::table_error;
-
-/// The metadata key of comments.
-pub(crate) const COMMENT: &str = "comment";
-
-/// Begins the line with the comment of a view, which is a JSON string.
-const VIEW_COMMENT: &str = "-- comment: ";
-
-/// The text of a view with this comment.
-pub(crate) fn with_view_comment(comment: Option<&str>, text: &str) -> String {
-    match comment {
-        Some(comment) => format!("{VIEW_COMMENT}{}\n{text}", serde_json::Value::from(comment)),
-        None => text.to_owned(),
-    }
-}
-
-/// The comment of a view and the statement that created it.
-pub(super) fn split_view_comment(text: &str) -> (Option<String>, &str) {
-    let Some((line, statement)) = text.strip_prefix(VIEW_COMMENT).and_then(|rest| rest.split_once('\n')) else {
-        return (None, text);
-    };
-    match serde_json::from_str(line) {
-        Ok(comment) => (Some(comment), statement),
-        Err(_) => (None, text),
-    }
-}
 
 /// The comments of a table.
 struct TableComments {

@@ -12,8 +12,8 @@ use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{FunctionArg, FunctionArgExpr};
 use lath_table::Snapshot;
 
+use crate::dialect::AT_PREFIX;
 use crate::error::table_error;
-use crate::grammar::AT_PREFIX;
 
 /// An earlier state of a table, chosen by a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use datafusion::common::{Result, TableReference, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
-use datafusion::prelude::col;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor, Value, ValueWithSpan};
 
@@ -16,6 +15,7 @@ use lath_table::{Constraint, KeptCommit, KeptSnapshot, SequenceOptions};
 
 use super::comments::all_comments;
 use super::earlier::EarlierState;
+use super::planned_rows::{rows, texts};
 use super::table::KeyedTable;
 use super::tables::SessionTables;
 use crate::computed::OWN_SEQUENCE;
@@ -197,22 +197,4 @@ fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
         _ => None,
     };
     texts(["name", "condition"], snapshot.constraints().into_iter().filter_map(row).collect())
-}
-
-/// A table of texts.
-pub(super) fn texts<const N: usize>(names: [&str; N], texts: Vec<[Option<String>; N]>) -> Result<LogicalPlan> {
-    let row = |row: [Option<String>; N]| row.map(ScalarValue::Utf8);
-    rows(names, texts.into_iter().map(row).collect(), std::array::from_fn(|_| ScalarValue::Utf8(None)))
-}
-
-/// A table of values. `none` has the types of its columns.
-fn rows<const N: usize>(names: [&str; N], rows: Vec<[ScalarValue; N]>, none: [ScalarValue; N]) -> Result<LogicalPlan> {
-    use datafusion::logical_expr::Expr;
-    let is_empty = rows.is_empty();
-    let rows = if is_empty { vec![none] } else { rows };
-    let value = |value: ScalarValue| Expr::Literal(value, None);
-    let rows: Vec<Vec<Expr>> = rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();
-    let columns = (1..).zip(names).map(|(number, name)| col(format!("column{number}")).alias(name));
-    let named = LogicalPlanBuilder::values(rows)?.project(columns)?;
-    if is_empty { named.limit(0, Some(0))?.build() } else { named.build() }
 }

@@ -1,16 +1,19 @@
 //! Tables with a primary key: in the session's database, or attached by their folder.
 
 mod attach;
+mod comment_text;
 mod comments;
 mod earlier;
 mod functions;
 mod lookup;
+mod planned_rows;
 mod source;
 mod table;
 mod tables;
 
 pub(crate) use attach::AttachedTables;
-pub(crate) use comments::{COMMENT, plan_described, with_view_comment};
+pub(crate) use comment_text::{COMMENT, with_view_comment};
+pub(crate) use comments::plan_described;
 pub(crate) use functions::TableFunctions;
 pub(crate) use lookup::matching_keys;
 #[cfg(feature = "remote")]

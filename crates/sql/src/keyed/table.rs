@@ -18,7 +18,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::Predicate;
 use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, ROW_NUMBERS_KEY, Snapshot, Table};
 
-use super::comments::COMMENT;
+use super::comment_text::COMMENT;
 use super::earlier::EarlierState;
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 use futures_util::FutureExt;
 use lath_table::{Database, DatabaseSnapshot, Error, Table};
 
-use super::comments::split_view_comment;
+use super::comment_text::split_view_comment;
 use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
 use crate::grammar::parse;

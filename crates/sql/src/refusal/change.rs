@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::{CheckResult, Clauses};
-use crate::grammar::AT_PREFIX;
+use crate::dialect::AT_PREFIX;
 
 const OUTPUT: &str = "write RETURNING behind the statement";
 const ONE_TABLE: &str = "choose the rows by WHERE, perhaps with a subquery that has ORDER BY and LIMIT";

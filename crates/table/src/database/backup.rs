@@ -13,10 +13,9 @@ use super::open_tables::{OpenTables, folder_name};
 use crate::error::{Error, Result};
 use crate::file::{UnfinishedCopy, create_folder, sync_folder};
 use crate::records::{
-    DroppedFile, DroppedTable, FILE_PLACES, FileEntry, Manifest, STATE_KEY, State, TABLES_DROPPED, TableOptions,
-    TreeName, TreeNames, all_trees, file_number, file_place, history, named_snapshots, table_number,
+    DroppedFile, DroppedTable, FILE_PLACES, FileEntry, Manifest, SEQUENCES_FILE, STATE_KEY, State, TABLES_DROPPED,
+    TableOptions, TreeName, TreeNames, all_trees, file_number, file_place, history, named_snapshots, table_number,
 };
-use crate::sequence::FILE_NAME;
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
 
@@ -170,9 +169,9 @@ impl Backup<'_> {
             }
         }
         // Later than the snapshot, so that no number that it has is given again.
-        let sequences = self.source.join(FILE_NAME);
+        let sequences = self.source.join(SEQUENCES_FILE);
         if sequences.is_file() {
-            files.push(BackupFile { name: FILE_NAME.to_owned(), path: sequences });
+            files.push(BackupFile { name: SEQUENCES_FILE.to_owned(), path: sequences });
         }
         snapshot.backup(store)?;
         settle_dropped(store)?;
@@ -183,7 +182,7 @@ impl Backup<'_> {
 
     /// Copies the sequences of a database. They are later than the snapshot, so that no number that it has is given again.
     fn copy_sequences(&self) -> Result<()> {
-        let (from, to) = (self.source.join(FILE_NAME), self.target.join(FILE_NAME));
+        let (from, to) = (self.source.join(SEQUENCES_FILE), self.target.join(SEQUENCES_FILE));
         match fs::copy(&from, &to).and_then(|_| fs::File::open(&to)?.sync_all()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("copy", &from)(error)),
             _ => sync_folder(self.target),

@@ -4,6 +4,7 @@ mod backup;
 mod dropped_tables;
 mod open_tables;
 mod rename;
+mod sequences;
 mod snapshot;
 mod transaction;
 mod view_text;

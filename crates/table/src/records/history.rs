@@ -7,8 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lath_store::{RecordReader, RecordWriter, Snapshot, Store, Transaction, Tree, TreeMut};
 
-use super::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName};
-use super::named_snapshots::all_trees;
+use super::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, all_trees};
 use crate::error::{Error, Result};
 
 /// The tree with the [`HistoryRetention`], the times of commits, and the times of named snapshots.

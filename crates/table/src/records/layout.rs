@@ -1,6 +1,6 @@
 //! The trees of the store, and the records in them. `docs/formats/table.md` describes the bytes.
 
-use lath_store::{RecordReader, RecordWriter};
+use lath_store::{RecordReader, RecordWriter, Snapshot};
 
 use crate::error::{Error, Result};
 
@@ -136,12 +136,23 @@ pub(crate) const TABLES_DROPPED: &str = "database/dropped";
 /// The tree with the views of a database: name → the text of the statement that created the view.
 pub(crate) const VIEWS: &str = "database/views";
 
+/// The file in the folder of a database with its sequences.
+pub(crate) const SEQUENCES_FILE: &str = "sequences.json";
+
 /// The tree with the [`DatabaseState`], under [`STATE_KEY`].
 pub(crate) const DATABASE: &str = "database/meta";
 
 /// The number of the table of a database that has a tree with this name.
 pub(crate) fn table_number(tree: &str) -> Option<u64> {
     tree.strip_prefix("table/")?.strip_suffix("/meta")?.parse().ok()
+}
+
+/// The trees of each table of a commit.
+pub(crate) fn all_trees(snapshot: &Snapshot) -> Result<Vec<TreeNames>> {
+    let names = snapshot.tree_names()?;
+    let mut tables = vec![TreeNames::single_table()];
+    tables.extend(names.iter().filter_map(|name| table_number(name)).map(TreeNames::database_table));
+    Ok(tables)
 }
 
 /// Prefix of the keys of schemas in [`TreeName::Meta`].

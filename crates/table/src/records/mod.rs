@@ -20,10 +20,11 @@ pub(crate) use self::file_places::{FILE_PLACES, file_place, put_file_place};
 pub use self::history::HistoryRetention;
 pub(crate) use self::index::{Index, IndexEntry, row_key};
 pub(crate) use self::layout::{
-    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, NO_ORDER, STATE_KEY, State, TABLES,
-    TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, file_key, file_number, mask_key, schema_key, table_number,
+    DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, NO_ORDER, SEQUENCES_FILE,
+    STATE_KEY, State, TABLES, TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, all_trees, file_key, file_number,
+    mask_key, schema_key, table_number,
 };
 pub(crate) use self::manifest::Manifest;
-pub(crate) use self::named_snapshots::{all_trees, named_snapshots, snapshot_named, snapshot_names};
+pub(crate) use self::named_snapshots::{named_snapshots, snapshot_named, snapshot_names};
 pub use self::options::{Durability, TableOptions};
 pub(crate) use self::publishing::{PUBLISHING_KEY, Publishing};

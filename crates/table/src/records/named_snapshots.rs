@@ -3,7 +3,7 @@
 use lath_store::{Durability, Snapshot, Store};
 
 use super::history::{self, is_kept_name};
-use super::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_key, table_number};
+use super::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, all_trees, file_key, table_number};
 use super::manifest::Manifest;
 use crate::error::{Error, Result};
 
@@ -57,14 +57,6 @@ pub(crate) fn drop_snapshot(store: &Store, name: &str) -> Result<()> {
     }
     drop_tables_again(&mut transaction, &named, stamp)?;
     Ok(transaction.commit_with(Durability::Sync)?)
-}
-
-/// The trees of each table of a commit.
-pub(crate) fn all_trees(snapshot: &Snapshot) -> Result<Vec<TreeNames>> {
-    let names = snapshot.tree_names()?;
-    let mut tables = vec![TreeNames::single_table()];
-    tables.extend(names.iter().filter_map(|name| table_number(name)).map(TreeNames::database_table));
-    Ok(tables)
 }
 
 fn drop_tables_again(transaction: &mut lath_store::Transaction, named: &Snapshot, stamp: u64) -> Result<()> {

@@ -10,9 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{Sequence, SequenceOptions};
 use crate::error::{Error, Result};
 use crate::file::sync_folder;
-
-/// The name of the file in the database's folder.
-pub(crate) const FILE_NAME: &str = "sequences.json";
+use crate::records::SEQUENCES_FILE;
 
 const PARTIAL: &str = ".sequences.json.partial";
 
@@ -20,7 +18,7 @@ const FORMAT: u64 = 1;
 
 /// Reads the file; none if it does not exist.
 pub(super) fn load(folder: &Path) -> Result<BTreeMap<String, Sequence>> {
-    let path = folder.join(FILE_NAME);
+    let path = folder.join(SEQUENCES_FILE);
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -46,7 +44,7 @@ pub(super) fn store(folder: &Path, sequences: &BTreeMap<String, Sequence>, gives
         })
         .collect();
     let text = format!("{:#}\n", json!({"format": FORMAT, "sequences": all}));
-    let (partial, path) = (folder.join(PARTIAL), folder.join(FILE_NAME));
+    let (partial, path) = (folder.join(PARTIAL), folder.join(SEQUENCES_FILE));
     let written = fs::File::create(&partial).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()

@@ -10,10 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::database::Database;
 use crate::error::{Error, Result};
-
-pub(crate) use self::file::FILE_NAME;
 
 /// Numbers that are reserved at once, at least.
 const RESERVED: u64 = 32;
@@ -40,7 +37,7 @@ impl Default for SequenceOptions {
 }
 
 impl SequenceOptions {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.increment == 0 {
             return Err(Error::sequence("the increment of a sequence is 0: choose another"));
         }
@@ -64,12 +61,12 @@ impl SequenceOptions {
 
 /// A sequence and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Sequence {
-    options: SequenceOptions,
+pub(crate) struct Sequence {
+    pub(crate) options: SequenceOptions,
     /// The next number to give; `None` after the last one.
-    next: Option<i64>,
+    pub(crate) next: Option<i64>,
     /// The numbers from `next` on that are reserved.
-    reserved: u64,
+    pub(crate) reserved: u64,
 }
 
 /// The sequences of an open database.
@@ -91,7 +88,7 @@ impl Sequences {
     }
 
     /// Calls `read` with the sequences.
-    fn read<T>(&self, read: impl FnOnce(&BTreeMap<String, Sequence>) -> T) -> Result<T> {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&BTreeMap<String, Sequence>) -> T) -> Result<T> {
         let mut open = self.lock();
         if self.read_only {
             return Ok(read(&file::load(&self.folder)?));
@@ -103,7 +100,10 @@ impl Sequences {
     }
 
     /// Calls `change` with the sequences. Its changes are durable, unless it returns an error.
-    fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Sequence>) -> Result<(T, bool)>) -> Result<T> {
+    pub(crate) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, Sequence>) -> Result<(T, bool)>,
+    ) -> Result<T> {
         if self.read_only {
             return Err(Error::sequence(
                 "the database is open read-only, and sequences change with each number: open it for writing",
@@ -122,7 +122,7 @@ impl Sequences {
         Ok(changed)
     }
 
-    fn next_numbers(&self, name: &str, count: usize) -> Result<Vec<i64>> {
+    pub(crate) fn next_numbers(&self, name: &str, count: usize) -> Result<Vec<i64>> {
         self.change(|sequences| {
             let Some(sequence) = sequences.get_mut(name) else { return Err(no_sequence(name)) };
             let count = count as u64;
@@ -158,89 +158,6 @@ impl Drop for Sequences {
     }
 }
 
-fn no_sequence(name: &str) -> Error {
+pub(crate) fn no_sequence(name: &str) -> Error {
     Error::sequence(format!("there is no sequence {name:?}: CREATE SEQUENCE makes one"))
-}
-
-impl Database {
-    /// Creates a sequence of numbers.
-    ///
-    /// ```
-    /// use lath_table::{Database, SequenceOptions, TableOptions};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir()?;
-    /// # let folder = folder.path().join("shop");
-    /// let database = Database::create(&folder, TableOptions::new())?;
-    /// database.create_sequence("orders", &SequenceOptions { start: 100, ..SequenceOptions::default() })?;
-    /// assert_eq!(database.next_numbers("orders", 2)?, [100, 101]);
-    /// drop(database);
-    /// assert_eq!(Database::open(&folder, TableOptions::new())?.next_numbers("orders", 1)?, [102]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Sequence`] if there is one with this name, or for options that no sequence has; [`Error::Io`].
-    pub fn create_sequence(&self, name: &str, options: &SequenceOptions) -> Result<()> {
-        options.check()?;
-        self.tables().sequences.change(|sequences| {
-            if sequences.contains_key(name) {
-                return Err(Error::sequence(format!(
-                    "there is a sequence {name:?} already: drop it first, or choose another name"
-                )));
-            }
-            let sequence = Sequence { options: *options, next: Some(options.start), reserved: 0 };
-            sequences.insert(name.to_owned(), sequence);
-            Ok(((), true))
-        })
-    }
-
-    /// Drops a sequence. Returns whether there was one.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn drop_sequence(&self, name: &str) -> Result<bool> {
-        self.tables().sequences.change(|sequences| {
-            let was_there = sequences.remove(name).is_some();
-            Ok((was_there, was_there))
-        })
-    }
-
-    /// Sets the next number of a sequence. Numbers that were given before may be given again.
-    ///
-    /// # Errors
-    /// [`Error::Sequence`] if there is no such sequence, or it does not have this number; [`Error::Io`].
-    pub fn restart_sequence(&self, name: &str, next: i64) -> Result<()> {
-        self.tables().sequences.change(|sequences| {
-            let Some(sequence) = sequences.get_mut(name) else { return Err(no_sequence(name)) };
-            let SequenceOptions { min, max, .. } = sequence.options;
-            if !(min..=max).contains(&next) {
-                return Err(Error::sequence(format!(
-                    "the numbers of the sequence are from {min} to {max}, without {next}"
-                )));
-            }
-            (sequence.next, sequence.reserved) = (Some(next), 0);
-            Ok(((), true))
-        })
-    }
-
-    /// The sequences, by their names.
-    ///
-    /// # Errors
-    /// [`Error::Io`], [`Error::Corrupt`].
-    pub fn sequences(&self) -> Result<BTreeMap<String, SequenceOptions>> {
-        self.tables()
-            .sequences
-            .read(|sequences| sequences.iter().map(|(name, sequence)| (name.clone(), sequence.options)).collect())
-    }
-
-    /// The next numbers of a sequence. No number is given again, whatever happens to the transaction or process that has asked for it. Numbers
-    /// that were given and not used, and up to 31 others if the process is killed, are left out.
-    ///
-    /// # Errors
-    /// [`Error::Sequence`] if there is no such sequence, or it has too few numbers left; [`Error::Io`].
-    pub fn next_numbers(&self, name: &str, count: usize) -> Result<Vec<i64>> {
-        self.tables().sequences.next_numbers(name, count)
-    }
 }

@@ -1,12 +1,10 @@
 //! `table history`: the earlier states of tables that can be read.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::temporal_conversions::as_datetime;
-use arrow_array::timezone::Tz;
 use arrow_array::types::TimestampMicrosecondType;
-use arrow_cast::parse::string_to_datetime;
-use lath_table::{Error, HistoryRetention, KeptCommit, Snapshot, Table};
+use lath_table::{HistoryRetention, KeptCommit};
 use serde_json::json;
 
 use super::open::{open, open_for_reading};
@@ -46,26 +44,4 @@ fn text(time: SystemTime) -> String {
     let since = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
     as_datetime::<TimestampMicrosecondType>(since)
         .map_or_else(String::new, |time| time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string())
-}
-
-/// The state of a table that `--at` names: a snapshot, the number of a version, or a time of UTC.
-pub(super) fn state(table: &Table, at: &str) -> Result<Snapshot, Error> {
-    let newest = table.snapshot()?;
-    match newest.snapshot_named(at) {
-        Err(Error::NoSuchSnapshot { .. }) => {}
-        named => return named,
-    }
-    if let Ok(version) = at.parse() {
-        return newest.at_version(version);
-    }
-    let utc: Tz = "+00:00".parse().map_err(|_| no_snapshot(at))?;
-    // The seconds may be left out.
-    let time = string_to_datetime(&utc, at).or_else(|_| string_to_datetime(&utc, &format!("{at}:00")));
-    let time = time.map_err(|_| no_snapshot(at))?;
-    let since = u64::try_from(time.timestamp_micros()).unwrap_or(0);
-    newest.at_time(UNIX_EPOCH + Duration::from_micros(since))
-}
-
-fn no_snapshot(at: &str) -> Error {
-    Error::NoSuchSnapshot { name: at.to_owned() }
 }

@@ -10,6 +10,7 @@ mod maintenance;
 mod open;
 mod publish;
 pub(super) mod read;
+mod state;
 mod write;
 
 pub(super) use maintenance::describe;

@@ -2,7 +2,7 @@
 
 use lath_table::{Database, Error, Snapshot, Table, TableOptions};
 
-use super::history;
+use super::state;
 use crate::args::{KeyedTableArgs, TableReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::table_failure::table_failure;
@@ -36,7 +36,7 @@ pub(super) fn open_for_reading(args: &KeyedTableArgs) -> Result<Table> {
 pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
     let table = open_for_reading(&args.table)?;
     let snapshot = match &args.at {
-        Some(at) => history::state(&table, at),
+        Some(at) => state::state(&table, at),
         None => table.snapshot(),
     };
     snapshot.map_err(table_failure)

@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::IndexInfo;
 
 use self::excluded::Defaults;
-use crate::computed::adapt_computed_assignments;
+use super::computed_values::adapt_computed_assignments;
 use crate::dialect::normal;
 use crate::error::table_error;
 use crate::grammar::parse;

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     Statement as SqlStatement, TableFactor, TableObject, Values,
 };
 
-use super::{Computation, ComputedColumn};
+use crate::computed::{Computation, ComputedColumn};
 use crate::dialect::normal;
 use crate::grammar::{parse, take_overriding};
 use crate::keyed::{KeyedTable, SessionTables};
