@@ -29,10 +29,12 @@ pub(crate) use catalog::{
 pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
+#[cfg(feature = "sql")]
+pub(crate) use keyed_table::TableAlterArgs;
 pub(crate) use keyed_table::{
     ChangesArgs, CreateArgs, FileArgs, HistoryArgs, ImportArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, PublishArgs,
-    PublishFormat, RowArgs, SnapshotArgs, TableAlterArgs, TableCopyArgs, TableCountArgs, TableDeleteArgs,
-    TableExportArgs, TableGetArgs, TableReadArgs, TableRestoreArgs, TableScanArgs, TableStatsArgs, UpsertArgs,
+    PublishFormat, RowArgs, SnapshotArgs, TableCopyArgs, TableCountArgs, TableDeleteArgs, TableExportArgs,
+    TableGetArgs, TableReadArgs, TableRestoreArgs, TableScanArgs, TableStatsArgs, UpsertArgs,
 };
 pub(crate) use kv::{
     BytesFormat, CopyArgs, DelArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs,

@@ -63,6 +63,7 @@ pub(crate) enum KeyedTable {
     )]
     Flush(KeyedTableArgs),
     /// Change the columns of a table, as ALTER TABLE of SQL does
+    #[cfg(feature = "sql")]
     #[command(after_help = ALTER_HELP)]
     Alter(TableAlterArgs),
     /// Drop a table of a database, with its rows
@@ -137,6 +138,7 @@ Examples:
   lath table create orders --key id --cold s3://bucket/orders orders.parquet
   lath table create empty --key id orders.parquet --no-rows";
 
+#[cfg(feature = "sql")]
 const ALTER_HELP: &str = "\
 CHANGE is what follows ALTER TABLE and the name in SQL: one change, whose cost does not depend on the number of rows.
 
@@ -421,6 +423,7 @@ pub(crate) struct TableRestoreArgs {
     pub(crate) folder: PathBuf,
 }
 
+#[cfg(feature = "sql")]
 #[derive(Debug, Args)]
 pub(crate) struct TableAlterArgs {
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `table`: tables with a primary key.
 
+#[cfg(feature = "sql")]
 mod alter;
 mod changes;
 mod history;
@@ -29,6 +30,7 @@ pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
         KeyedTable::Count(args) => read::count(args),
         KeyedTable::Compact(args) => maintenance::compact(args),
         KeyedTable::Flush(args) => maintenance::flush(args),
+        #[cfg(feature = "sql")]
         KeyedTable::Alter(args) => alter::run(args),
         KeyedTable::Drop(args) => maintenance::drop_table(args),
         KeyedTable::Check(args) => maintenance::check(args),
