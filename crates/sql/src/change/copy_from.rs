@@ -6,17 +6,17 @@
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, Schema, SchemaRef};
-use datafusion::catalog::TableProvider;
-use datafusion::common::{Column, DFSchema, Result, ScalarValue, plan_err};
+use datafusion::common::{Result, plan_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use lath_parquet::Runtime;
 
 use super::by_name::matching_name;
+use super::insertion::table_values;
 use crate::dialect::normal;
 use crate::files::{CopiedColumns, open_copied};
 use crate::grammar::CopyFrom;
@@ -54,9 +54,10 @@ pub(crate) async fn plan_copy_from(
         false => placed_targets(&copy, &opened.table.schema(), &columns)?,
     };
     let rows = LogicalPlanBuilder::scan("copied", provider_as_source(opened.table), None)?.build()?;
-    let exprs = values(&schema, table.as_ref(), &rows, &target)?;
+    let table = provider_as_source(table);
+    let exprs = table_values(table.as_ref(), &rows, &target)?;
     let rows = LogicalPlanBuilder::from(rows).project(exprs)?.build()?;
-    LogicalPlanBuilder::insert_into(rows, reference, provider_as_source(table), InsertOp::Append)?.build().map(Some)
+    LogicalPlanBuilder::insert_into(rows, reference, table, InsertOp::Append)?.build().map(Some)
 }
 
 /// The columns that the statement names.
@@ -129,22 +130,6 @@ fn placed_targets(copy: &CopyFrom<'_>, found: &Schema, columns: &CopiedColumns) 
         );
     }
     Ok(expected.iter().map(|field| field.name().clone()).collect())
-}
-
-/// The values of the table's columns: columns of the files, and defaults of the others.
-fn values(schema: &Schema, table: &dyn TableProvider, rows: &LogicalPlan, targets: &[String]) -> Result<Vec<Expr>> {
-    let (none, empty) = (lit(ScalarValue::Null), DFSchema::empty());
-    let value = |field: &FieldRef| {
-        let value = match targets.iter().position(|target| target == field.name()) {
-            Some(at) => Expr::Column(Column::from(rows.schema().qualified_field(at)))
-                .cast_to(field.data_type(), rows.schema())?,
-            None => {
-                table.get_column_default(field.name()).unwrap_or(&none).clone().cast_to(field.data_type(), &empty)?
-            }
-        };
-        Ok(value.alias(field.name()))
-    };
-    schema.fields().iter().map(value).collect()
 }
 
 fn names(fields: &[FieldRef]) -> String {

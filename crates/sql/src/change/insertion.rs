@@ -79,7 +79,7 @@ fn has_values(body: &SetExpr) -> bool {
     }
 }
 
-/// The columns of the table: inserted ones cast to their types, and the defaults of the others.
+/// The values of the table's columns that an INSERT gives.
 fn columns(insert: &Insert, table: &dyn TableSource, rows: &LogicalPlan) -> Result<Vec<Expr>> {
     let schema = table.schema();
     let mut given = Vec::new();
@@ -106,6 +106,12 @@ fn columns(insert: &Insert, table: &dyn TableSource, rows: &LogicalPlan) -> Resu
             rows.schema().fields().len()
         );
     }
+    table_values(table, rows, &given)
+}
+
+/// The columns of the table: the columns of a query for the ones that are given, cast to their types, and the defaults of the others.
+pub(super) fn table_values(table: &dyn TableSource, rows: &LogicalPlan, given: &[String]) -> Result<Vec<Expr>> {
+    let schema = table.schema();
     let (none, empty) = (lit(ScalarValue::Null), DFSchema::empty());
     let value = |field: &Arc<arrow_schema::Field>| {
         let value = match given.iter().position(|column| column == field.name()) {

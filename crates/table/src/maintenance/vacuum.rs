@@ -101,8 +101,7 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
             && published.is_none_or(|commit| file.stamp <= commit)
             && !needed.contains(number)
     };
-    let mut unneeded: Vec<(u64, DroppedFile)> = dropped.into_iter().filter(is_unneeded).collect();
-    remove_those_in_history(engine, &snapshot, &mut unneeded)?;
+    let unneeded = not_in_history(engine, &snapshot, dropped.into_iter().filter(is_unneeded).collect())?;
     if unneeded.is_empty() {
         return Ok(0);
     }
@@ -122,26 +121,31 @@ fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
     Ok(unneeded.len())
 }
 
-/// Removes the files of a commit of the history from `files`.
-fn remove_those_in_history(engine: &Engine, snapshot: &Snapshot, files: &mut Vec<(u64, DroppedFile)>) -> Result<()> {
+/// The dropped files that no commit of the history has.
+fn not_in_history(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    dropped: Vec<(u64, DroppedFile)>,
+) -> Result<Vec<(u64, DroppedFile)>> {
     let history = History::new(snapshot)?;
     let mut manifests: BTreeMap<u64, Manifest> = BTreeMap::new();
     let mut unneeded = Vec::new();
-    for (number, file) in files.drain(..) {
-        let Some(kept) = history.last_before(file.dropped)? else {
-            unneeded.push((number, file));
-            continue;
+    for (number, file) in dropped {
+        let is_needed = match history.last_before(file.dropped)? {
+            None => false,
+            Some(kept) => {
+                let manifest = match manifests.entry(kept.commit) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(read_manifest(engine, &history.open(kept)?)?),
+                };
+                manifest.files().iter().any(|file| file.number == number)
+            }
         };
-        let manifest = match manifests.entry(kept.commit) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(read_manifest(engine, &history.open(kept)?)?),
-        };
-        if !manifest.files().iter().any(|kept| kept.number == number) {
+        if !is_needed {
             unneeded.push((number, file));
         }
     }
-    *files = unneeded;
-    Ok(())
+    Ok(unneeded)
 }
 
 /// Removes files that neither the newest commit nor a snapshot names: what a process that was killed has written and not committed. Files
