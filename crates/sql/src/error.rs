@@ -47,9 +47,12 @@ pub(crate) fn table_error(error: lath_table::Error) -> DataFusionError {
         Table::Null { column, .. } => DataFusionError::Execution(format!(
             "column {column:?} allows no nulls, so nothing was changed; give a value"
         )),
-        Table::NotUnique { .. } | Table::KeyTooLong { .. } | Table::Constraint { .. } | Table::TooLong { .. } => {
-            DataFusionError::Execution(error.to_string())
-        }
+        Table::NotUnique { .. }
+        | Table::KeyTooLong { .. }
+        | Table::Constraint { .. }
+        | Table::NoReferredRow { .. }
+        | Table::ReferredRow { .. }
+        | Table::TooLong { .. } => DataFusionError::Execution(error.to_string()),
         Table::Schema { .. }
         | Table::Key { .. }
         | Table::TableExists { .. }

@@ -7,11 +7,12 @@ use lath_predicate::Predicate;
 use lath_store::Durability;
 
 use crate::error::{Error, Result};
-use crate::read::Snapshot;
+use crate::read::{Snapshot, with_codec};
+use crate::records::ForeignKey;
 use crate::row::key::KeyValue;
 use crate::row::{Check, Constraint, Constraints, TableSchema, field_id, too_long};
 use crate::table::Table;
-use crate::view::View;
+use crate::view::{Commit, View};
 use crate::write::{OpenWrite, Transaction};
 
 impl Table {
@@ -150,6 +151,44 @@ impl Snapshot {
             Some(Constraint::MaxChars { column, chars })
         });
         checks.chain(limits).collect()
+    }
+}
+
+/// A foreign key of a table.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKeyInfo {
+    /// Its name.
+    pub name: String,
+    /// The columns of the table.
+    pub columns: Vec<String>,
+    /// The name of the table that they refer to.
+    pub referred_table: String,
+    /// The columns that they refer to, in the same order.
+    pub referred_columns: Vec<String>,
+}
+
+impl Snapshot {
+    /// The foreign keys of the table, in the order of their names.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Corrupt`].
+    pub fn foreign_keys(&self) -> Result<Vec<ForeignKeyInfo>> {
+        let (engine, pinned) = self.parts();
+        let Some(siblings) = &engine.siblings else { return Ok(Vec::new()) };
+        let names = |commit: &Arc<Commit>, target| {
+            with_codec(commit, target, |codec, _| Ok(codec.fields().iter().map(|field| field.name().clone()).collect()))
+        };
+        let info = |key: &ForeignKey| {
+            let referred = Commit::newest(&*siblings.engine(key.referred)?)?;
+            Ok(ForeignKeyInfo {
+                name: key.name.clone(),
+                columns: names(pinned, key.index)?,
+                referred_table: siblings.name(key.referred)?,
+                referred_columns: names(&referred, key.target)?,
+            })
+        };
+        pinned.foreign_keys().own.iter().map(info).collect()
     }
 }
 

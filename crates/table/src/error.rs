@@ -167,6 +167,24 @@ pub enum Error {
         /// The row of the batch, counted from 0.
         row: usize,
     },
+    /// A row has values in the columns of a foreign key that no row of the other table has. Nothing was changed.
+    NoReferredRow {
+        /// The name of the foreign key.
+        foreign_key: String,
+        /// The columns and their values.
+        values: String,
+        /// The other table.
+        table: String,
+    },
+    /// A row would vanish, or lose values, that rows of another table refer to by a foreign key. Nothing was changed.
+    ReferredRow {
+        /// The name of the foreign key.
+        foreign_key: String,
+        /// The columns that are referred to, and their values.
+        values: String,
+        /// The other table.
+        table: String,
+    },
     /// A text has more characters than its column allows. Nothing was changed.
     TooLong {
         /// The column.
@@ -392,6 +410,14 @@ impl fmt::Display for Error {
             Self::Constraint { name, condition, key, .. } => write!(
                 f,
                 "the row with {key} violates the constraint {name:?}, which is {condition}: nothing was changed"
+            ),
+            Self::NoReferredRow { foreign_key, values, table } => write!(
+                f,
+                "table {table:?} has no row for {values}, which the foreign key {foreign_key:?} requires: insert that row before, or in the same transaction; nothing was changed"
+            ),
+            Self::ReferredRow { foreign_key, values, table } => write!(
+                f,
+                "rows of table {table:?} refer to the row with {values} by the foreign key {foreign_key:?}: delete or change them before, or in the same transaction; nothing was changed"
             ),
             Self::TooLong { column, chars, found, key, .. } => write!(
                 f,

@@ -60,50 +60,67 @@ impl Table {
     /// none or one twice, or a name that is empty or longer than 255 bytes, [`Error::NotUnique`], [`Error::KeyTooLong`], and whatever goes
     /// wrong while reading.
     pub fn create_index<S: AsRef<str>>(&self, name: &str, columns: &[S], is_unique: bool) -> Result<()> {
-        if !(1..=NAME_LEN).contains(&name.len()) {
-            return Err(Error::schema(format!("the name of an index has 1 to {NAME_LEN} bytes: choose another")));
-        }
         let mut changing = OpenWrite::begin(self.engine())?;
-        let indexes = Arc::clone(changing.indexes());
-        if indexes.iter().any(|index| index.name() == name) {
-            return Err(Error::IndexExists { name: name.to_owned() });
-        }
-        let schema = Arc::clone(changing.schema());
-        let mut places = Vec::new();
-        for column in columns {
-            let place = schema.column(column.as_ref())?;
-            if places.contains(&place) {
-                return Err(Error::schema(format!("column {:?} is twice in the index: name it once", column.as_ref())));
-            }
-            places.push(place);
-        }
-        if places.is_empty() {
-            return Err(Error::schema("an index needs at least one column"));
-        }
-        let number = indexes.iter().map(Index::number).max().unwrap_or(0) + 1;
-        let index = Index::new(name.to_owned(), number, is_unique, places, &schema)?;
-        let entries = entries_of_rows(self.engine(), &mut changing.view()?, &index)?;
-        if let Some([_, entry]) = entries.array_windows().find(|[a, b]| b.is_bound() && a.values() == b.values()) {
-            return Err(index.not_unique(entry));
-        }
-        changing.add_index(index)?;
-        let mut tree = changing.index_tree_mut(number)?;
-        for entry in &entries {
-            tree.put(entry.bytes(), &entry.tree_value())?;
-        }
+        add_index(&mut changing, name, columns, is_unique)?;
         changing.commit(Durability::Sync)
     }
 
     /// Drops an index.
     ///
     /// # Errors
-    /// [`Error::NoSuchIndex`].
+    /// [`Error::NoSuchIndex`], and [`Error::Schema`] if a foreign key needs it.
     pub fn drop_index(&self, name: &str) -> Result<()> {
         let mut changing = OpenWrite::begin(self.engine())?;
         let index = find_index(changing.indexes(), name)?;
+        if let Some(key) = changing.foreign_keys().needs_index(index.number()) {
+            return Err(Error::schema(format!(
+                "the foreign key {:?} needs the index {name:?}: drop that constraint first",
+                key.name
+            )));
+        }
         changing.drop_index(&index)?;
         changing.commit(Durability::Sync)
     }
+}
+
+/// Adds an index of columns over all rows to an open write, and returns its number.
+pub(crate) fn add_index<S: AsRef<str>>(
+    changing: &mut OpenWrite,
+    name: &str,
+    columns: &[S],
+    is_unique: bool,
+) -> Result<u64> {
+    if !(1..=NAME_LEN).contains(&name.len()) {
+        return Err(Error::schema(format!("the name of an index has 1 to {NAME_LEN} bytes: choose another")));
+    }
+    let indexes = Arc::clone(changing.indexes());
+    if indexes.iter().any(|index| index.name() == name) {
+        return Err(Error::IndexExists { name: name.to_owned() });
+    }
+    let schema = Arc::clone(changing.schema());
+    let mut places = Vec::new();
+    for column in columns {
+        let place = schema.column(column.as_ref())?;
+        if places.contains(&place) {
+            return Err(Error::schema(format!("column {:?} is twice in the index: name it once", column.as_ref())));
+        }
+        places.push(place);
+    }
+    if places.is_empty() {
+        return Err(Error::schema("an index needs at least one column"));
+    }
+    let number = indexes.iter().map(Index::number).max().unwrap_or(0) + 1;
+    let index = Index::new(name.to_owned(), number, is_unique, places, &schema)?;
+    let entries = entries_of_rows(&Arc::clone(changing.engine()), &mut changing.view()?, &index)?;
+    if let Some([_, entry]) = entries.array_windows().find(|[a, b]| b.is_bound() && a.values() == b.values()) {
+        return Err(index.not_unique(entry));
+    }
+    changing.add_index(index)?;
+    let mut tree = changing.index_tree_mut(number)?;
+    for entry in &entries {
+        tree.put(entry.bytes(), &entry.tree_value())?;
+    }
+    Ok(number)
 }
 
 impl Snapshot {

@@ -39,6 +39,7 @@ mod write;
 
 pub use change_retention::ChangeRetention;
 pub use computed::{GENERATED_KEY, IDENTITY_KEY};
+pub use constraint::ForeignKeyInfo;
 pub use database::Database;
 pub use database::DatabaseSnapshot;
 pub use database::{BackedUp, BackupFile};

@@ -53,7 +53,11 @@ impl Definitions<'_> {
                         column_def.name
                     );
                 }
-                let declared = take_constraints(std::slice::from_mut(&mut column_def), &mut Vec::new());
+                let mut declared = take_constraints(std::slice::from_mut(&mut column_def), &mut Vec::new());
+                let foreign_keys = std::mem::take(&mut declared.foreign_keys);
+                if !foreign_keys.is_empty() {
+                    self.check_is_in_database(&table)?;
+                }
                 let (field, default) = self.column(&column_def).await?;
                 if *if_not_exists && has(field.name()) {
                     return Ok(());
@@ -64,13 +68,24 @@ impl Definitions<'_> {
                         field.name()
                     );
                 }
-                if declared.is_empty() {
-                    return table_work(move || handle.add_column(&field, default)).await;
-                }
+                let name = field.name().clone();
                 let fields =
                     table.schema().fields().iter().cloned().chain([Arc::new(field.clone())]).collect::<Vec<_>>();
                 let constraints = self.plan_constraints(&table, &Arc::new(Schema::new(fields)), declared)?;
-                table_work(move || handle.add_constrained_column(&field, default, &constraints)).await
+                let changed = handle.clone();
+                table_work(move || match constraints.is_empty() {
+                    true => changed.add_column(&field, default),
+                    false => changed.add_constrained_column(&field, default, &constraints),
+                })
+                .await?;
+                if foreign_keys.is_empty() {
+                    return Ok(());
+                }
+                let added = self.add_foreign_keys(table.name(), table.name(), foreign_keys).await;
+                if added.is_err() {
+                    table_work(move || handle.drop_column(&name)).await?;
+                }
+                added
             }
             AlterTableOperation::AddConstraint { constraint, not_valid: false } => {
                 self.add_constraint(&table, constraint).await
@@ -155,7 +170,7 @@ impl Definitions<'_> {
             AlterTableOperation::DropClusteringKey => table_work(move || handle.cluster_by::<&str>(&[])).await,
             other => {
                 plan_err!(
-                    "{other} is not supported; ALTER TABLE has RENAME TO, ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, ADD [CONSTRAINT name] CHECK (…) or UNIQUE (…), DROP CONSTRAINT, CLUSTER BY (…) and DROP \
+                    "{other} is not supported; ALTER TABLE has RENAME TO, ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, ADD [CONSTRAINT name] CHECK (…), UNIQUE (…) or FOREIGN KEY (…) REFERENCES t (…), DROP CONSTRAINT, CLUSTER BY (…) and DROP \
                      CLUSTERING KEY"
                 )
             }

@@ -1,4 +1,4 @@
-//! `CHECK (…)` and `VARCHAR(n)` in `CREATE TABLE` and `ALTER TABLE`.
+//! `CHECK (…)`, `UNIQUE (…)` and `VARCHAR(n)` in `CREATE TABLE` and `ALTER TABLE`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{Constraint, Predicate};
 
 use super::Definitions;
+use super::foreign_key::{DeclaredForeignKey, take_foreign_keys};
 use super::index::{check_are_no_numbers, column_name};
 use crate::dialect::normal;
 use crate::error::{table_error, table_work};
@@ -33,6 +34,7 @@ pub(super) struct DeclaredConstraints {
     checks: Vec<DeclaredCheck>,
     /// Columns, and the maximum numbers of characters of their texts.
     lengths: Vec<(String, u32)>,
+    pub(super) foreign_keys: Vec<DeclaredForeignKey>,
 }
 
 #[derive(Debug)]
@@ -48,7 +50,8 @@ pub(super) fn take_constraints(
     columns: &mut [ColumnDef],
     constraints: &mut Vec<TableConstraint>,
 ) -> DeclaredConstraints {
-    let mut declared = DeclaredConstraints::default();
+    let foreign_keys = take_foreign_keys(columns, constraints);
+    let mut declared = DeclaredConstraints { foreign_keys, ..DeclaredConstraints::default() };
     let label = |name: &Option<Ident>| name.as_ref().map(normal);
     for column in columns {
         let name = normal(&column.name);
@@ -87,7 +90,7 @@ pub(super) fn take_length(data_type: &mut DataType) -> Option<u32> {
 
 impl DeclaredConstraints {
     pub(super) fn is_empty(&self) -> bool {
-        self.checks.is_empty() && self.lengths.is_empty()
+        self.checks.is_empty() && self.lengths.is_empty() && self.foreign_keys.is_empty()
     }
 
     /// The constraints of a table with these columns. Constraints without a name get one that is not in `taken`.
@@ -185,7 +188,14 @@ impl Definitions<'_> {
                 let name = unique.name.as_ref().map_or_else(|| format!("{}_key", columns.join("_")), normal);
                 table_work(move || handle.create_index(&name, &columns, true)).await
             }
-            other => plan_err!("{other} is not supported; ALTER TABLE adds CHECK (…) and UNIQUE (…)"),
+            TableConstraint::ForeignKey(_) => {
+                let declared = take_foreign_keys(&mut [], &mut vec![constraint.clone()]);
+                self.check_is_in_database(table)?;
+                self.add_foreign_keys(table.name(), table.name(), declared).await
+            }
+            other => plan_err!(
+                "{other} is not supported; ALTER TABLE adds CHECK (…), UNIQUE (…) and FOREIGN KEY (…) REFERENCES t (…)"
+            ),
         }
     }
 
@@ -205,12 +215,29 @@ impl Definitions<'_> {
         if check_names(&snapshot.constraints()).contains(&name) {
             return table_work(move || handle.drop_constraint(&name)).await;
         }
+        let foreign_keys = snapshot.foreign_keys().map_err(table_error)?;
+        if foreign_keys.iter().any(|key| key.name == name) {
+            self.check_is_in_database(table)?;
+            let (database, table) = (self.database()?.clone(), table.name().to_owned());
+            return table_work(move || database.drop_foreign_key(&table, &name)).await;
+        }
         if snapshot.indexes().iter().any(|index| index.is_unique && index.name == name) {
             return table_work(move || handle.drop_index(&name)).await;
         }
         match if_exists {
             true => Ok(()),
             false => plan_err!("table {:?} has no constraint {name:?}", table.name()),
+        }
+    }
+
+    /// Returns an error for a table that is attached by its folder: foreign keys refer to tables of one database.
+    pub(super) fn check_is_in_database(&self, table: &KeyedTable) -> Result<()> {
+        match self.tables.is_in_database(table.name())? {
+            true => Ok(()),
+            false => plan_err!(
+                "table {:?} is attached by its folder; foreign keys are between tables of the session's database",
+                table.name()
+            ),
         }
     }
 

@@ -123,7 +123,7 @@ impl Definitions<'_> {
         let has_constraints = !declared.is_empty();
         if self.is_temporary && has_constraints {
             return plan_err!(
-                "table {} is in memory, where CHECK and VARCHAR(n) are not checked; leave them out, or create the table in a database, without TEMPORARY",
+                "table {} is in memory, where CHECK, REFERENCES and VARCHAR(n) are not checked; leave them out, or create the table in a database, without TEMPORARY",
                 create.name
             );
         }
@@ -148,7 +148,7 @@ impl Definitions<'_> {
         };
         if !is_created && has_constraints {
             return plan_err!(
-                "a table in memory does not check CHECK and VARCHAR(n); leave them out, or open the session with a database"
+                "a table in memory does not check CHECK, REFERENCES and VARCHAR(n); leave them out, or open the session with a database"
             );
         }
         if !is_created && !files.cluster.is_empty() {
@@ -221,7 +221,7 @@ impl Definitions<'_> {
         let constraint = |constraint: &TableConstraint| match constraint {
             TableConstraint::PrimaryKey(key) => Ok(Constraint::PrimaryKey(places(&key.columns)?)),
             TableConstraint::Unique(unique) => Ok(Constraint::Unique(places(&unique.columns)?)),
-            other => plan_err!("{other} is not supported; tables have PRIMARY KEY, UNIQUE and CHECK"),
+            other => plan_err!("{other} is not supported; tables have PRIMARY KEY, UNIQUE, CHECK and FOREIGN KEY"),
         };
         let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
         let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
@@ -235,7 +235,7 @@ impl Definitions<'_> {
         create: &CreateMemoryTable,
         files: &FileOptions,
         metadata: &[Metadata],
-        constraints: DeclaredConstraints,
+        mut constraints: DeclaredConstraints,
         computed: &DeclaredComputed,
         query: Option<Arc<LogicalPlan>>,
     ) -> Result<()> {
@@ -258,11 +258,16 @@ impl Definitions<'_> {
         }
         let mut table = NewTable::new(name, create, files, metadata)?;
         self.check_generated(computed, create.input.schema().inner(), &table.key)?;
+        let foreign_keys = std::mem::take(&mut constraints.foreign_keys);
         // The numbers of rows are hidden from conditions, too.
         table.constraints =
             constraints.plan(self.state, &table.name, create.input.schema().inner(), BTreeSet::new())?;
-        if let Some(replaced) = &replaced {
-            table.name = Database::replacement_name(replaced);
+        let own_name = table.name.clone();
+        // Made in one commit, it cannot be seen unfinished.
+        let is_made_at_once =
+            table.unique.is_empty() && foreign_keys.is_empty() && query.is_none() && computed.is_empty();
+        if replaced.is_some() || !is_made_at_once {
+            table.name = Database::replacement_name(&own_name);
         }
         let guard = CreationGuard { database: database.clone(), name: Some(table.name.clone()) };
         let name = table.name.clone();
@@ -273,12 +278,20 @@ impl Definitions<'_> {
             None if computed.is_empty() => Ok(()),
             None => self.create_identities(computed, &table).await,
         };
-        let done = match (filled, replaced) {
-            (Ok(()), Some(replaced)) => {
+        let filled = match filled {
+            Ok(()) => self.add_foreign_keys(&own_name, &name, foreign_keys).await,
+            failed => failed,
+        };
+        let done = match filled {
+            Ok(()) if name != own_name => {
                 let (database, name) = (database.clone(), name.clone());
-                table_work(move || database.replace_table(&replaced, &name)).await
+                table_work(move || match replaced {
+                    Some(replaced) => database.replace_table(&replaced, &name),
+                    None => database.rename_table(&name, &own_name),
+                })
+                .await
             }
-            (filled, _) => filled,
+            filled => filled,
         };
         if done.is_err() {
             // The next statement may create a table with this name.

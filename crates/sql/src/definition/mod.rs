@@ -10,6 +10,7 @@ mod computed;
 mod constraint;
 mod create;
 mod default;
+mod foreign_key;
 mod import;
 mod index;
 mod sequence;

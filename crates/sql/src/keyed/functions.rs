@@ -11,7 +11,7 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, TableFactor, Value, ValueWithSpan};
 
-use lath_table::{Constraint, KeptCommit, KeptSnapshot, SequenceOptions};
+use lath_table::{Constraint, ForeignKeyInfo, KeptCommit, KeptSnapshot, SequenceOptions};
 
 use super::comments::all_comments;
 use super::earlier::EarlierState;
@@ -191,10 +191,21 @@ fn constraints(table: &KeyedTable) -> Result<LogicalPlan> {
     let row = |constraint: Constraint| match constraint {
         Constraint::Check { name, condition } => Some([Some(name), Some(condition.to_string())]),
         Constraint::MaxChars { column, chars } => {
-            let column = column.replace('"', "\"\"");
-            Some([None, Some(format!("char_length(\"{column}\") <= {chars}"))])
+            Some([None, Some(format!("char_length({}) <= {chars}", quoted(&column)))])
         }
         _ => None,
     };
-    texts(["name", "condition"], snapshot.constraints().into_iter().filter_map(row).collect())
+    let mut all: Vec<_> = snapshot.constraints().into_iter().filter_map(row).collect();
+    let names = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    for key in snapshot.foreign_keys().map_err(table_error)? {
+        let ForeignKeyInfo { name, columns, referred_table, referred_columns, .. } = key;
+        let (columns, referred) = (names(&columns), names(&referred_columns));
+        let text = format!("FOREIGN KEY ({columns}) REFERENCES {} ({referred})", quoted(&referred_table));
+        all.push([Some(name), Some(text)]);
+    }
+    texts(["name", "condition"], all)
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,8 +1,9 @@
 //! Column declarations, keys and constraints.
 
 use datafusion::sql::sqlparser::ast::{
-    CharLengthUnits, CharacterLength, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr,
-    ForeignKeyConstraint, Ident, IndexColumn, NullsDistinctOption, OrderByExpr, PrimaryKeyConstraint, Spanned,
+    CharLengthUnits, CharacterLength, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef,
+    ConstraintCharacteristics, ConstraintReferenceMatchKind, DataType, DeferrableInitial, Expr, ForeignKeyConstraint,
+    Ident, IndexColumn, NullsDistinctOption, OrderByExpr, PrimaryKeyConstraint, ReferentialAction, Spanned,
     TableConstraint, UniqueConstraint,
 };
 use datafusion::sql::sqlparser::tokenizer::{Span, Token};
@@ -11,7 +12,6 @@ use super::definition::PLAIN;
 use super::{CheckResult, Clauses};
 
 const ONE_KEY: &str = "a table has one; write PRIMARY KEY (a, b) for a key of several columns, and UNIQUE for others";
-const NOT_CHECKED: &str = "nothing would check it when rows change; leave it out";
 const NOT_COMPUTED: &str = "compute the value where rows are inserted, or in a view";
 
 impl Clauses<'_> {
@@ -27,7 +27,7 @@ impl Clauses<'_> {
                     *key = Some(after);
                 }
                 ColumnOption::Unique(constraint) => self.unique(constraint, after)?,
-                ColumnOption::ForeignKey(_) => self.refuse("REFERENCES", after, NOT_CHECKED)?,
+                ColumnOption::ForeignKey(key) => self.foreign_key(key, after)?,
                 ColumnOption::Check(check) => self.check(check, after)?,
                 ColumnOption::Collation(_) => {
                     self.refuse("COLLATE", after, "texts are ordered by their bytes; leave it out")?;
@@ -117,9 +117,7 @@ impl Clauses<'_> {
                 Ok(())
             }
             TableConstraint::Unique(constraint) => self.unique(constraint, after),
-            TableConstraint::ForeignKey(ForeignKeyConstraint { .. }) => {
-                self.refuse_before("FOREIGN KEY", after, NOT_CHECKED)
-            }
+            TableConstraint::ForeignKey(key) => self.foreign_key(key, after),
             TableConstraint::Check(check) => self.check(check, after),
             TableConstraint::Index(_) => self.refuse("INDEX", after, "write CREATE INDEX"),
             TableConstraint::FulltextOrSpatial(_) => self.refuse("an index of texts", after, "write CREATE INDEX"),
@@ -171,6 +169,39 @@ impl Clauses<'_> {
             after,
             "rows with nulls are never equal; declare the columns NOT NULL",
         )
+    }
+
+    fn foreign_key(&self, key: &ForeignKeyConstraint, after: Span) -> CheckResult {
+        let ForeignKeyConstraint {
+            name: _,
+            index_name,
+            columns: _,
+            foreign_table: _,
+            referred_columns: _,
+            on_delete,
+            on_update,
+            match_kind,
+            characteristics,
+        } = key;
+        let refuse_action = |action: Option<ReferentialAction>, clause: &str, advice: &str| {
+            let is_plain = matches!(action, None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict));
+            self.refuse_if(!is_plain, clause, after, advice)
+        };
+        self.refuse_if(index_name.is_some(), "FOREIGN KEY", after, "write FOREIGN KEY (columns)")?;
+        let advice = "a row stays while others refer to it; DELETE those rows in the same transaction (BEGIN … COMMIT)";
+        refuse_action(*on_delete, "ON DELETE", advice)?;
+        let advice = "values stay while rows refer to them; UPDATE those rows in the same transaction (BEGIN … COMMIT)";
+        refuse_action(*on_update, "ON UPDATE", advice)?;
+        let is_simple = matches!(match_kind, None | Some(ConstraintReferenceMatchKind::Simple));
+        self.refuse_if(!is_simple, "MATCH", after, "rows with a null are not checked; leave it out")?;
+        let Some(ConstraintCharacteristics { deferrable, initially, enforced }) = characteristics else {
+            return Ok(());
+        };
+        self.refuse_if(*enforced == Some(false), "NOT ENFORCED", after, "constraints are enforced; leave both out")?;
+        let advice = "foreign keys are checked when a transaction commits; leave it out";
+        self.refuse_if(*deferrable == Some(false), "NOT DEFERRABLE", after, advice)?;
+        let is_immediate = matches!(initially, Some(DeferrableInitial::Immediate));
+        self.refuse_if(is_immediate, "INITIALLY IMMEDIATE", after, advice)
     }
 
     fn key_columns(&self, columns: &[IndexColumn]) -> CheckResult {

@@ -8,8 +8,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::{CheckResult, Clauses};
 
-pub(super) const PLAIN: &str =
-    "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, CHECK, WITH (cold = …), CLUSTER BY and AS query; leave it out";
+pub(super) const PLAIN: &str = "CREATE TABLE has columns, PRIMARY KEY, UNIQUE, CHECK, FOREIGN KEY, WITH (cold = …), CLUSTER BY and AS query; leave it out";
 
 impl Clauses<'_> {
     pub(super) fn create_table(&self, create: &CreateTable) -> CheckResult {

@@ -199,6 +199,8 @@ impl Clauses<'_> {
                 self.refuse_if(has_length, &column.data_type.to_string(), column.name.span, checked)?;
                 let has_check = column.options.iter().any(|option| matches!(option.option, ColumnOption::Check(_)));
                 self.refuse_if(has_check, "CHECK", column.name.span, checked)?;
+                let refers = column.options.iter().any(|option| matches!(option.option, ColumnOption::ForeignKey(_)));
+                self.refuse_if(refers, "REFERENCES", column.name.span, "create the table in a database")?;
                 let gives_values = |option: &ColumnOptionDef| {
                     matches!(option.option, ColumnOption::Generated { .. } | ColumnOption::DialectSpecific(_))
                 };
@@ -209,6 +211,8 @@ impl Clauses<'_> {
             }
             let has_check = constraints.iter().any(|constraint| matches!(constraint, TableConstraint::Check(_)));
             self.refuse_if(has_check, "CHECK", after, "create the table in a database")?;
+            let refers = constraints.iter().any(|constraint| matches!(constraint, TableConstraint::ForeignKey(_)));
+            self.refuse_if(refers, "FOREIGN KEY", after, "create the table in a database")?;
             return constraints.iter().try_for_each(|constraint| self.constraint(constraint, after, &mut key));
         }
         let unchecked = "nothing checks it in files; leave it out";

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use lath_store::{Durability, Snapshot, Store, Transaction, TreeMut};
 
 use super::Database;
-use super::open_tables::{OpenTables, folder_name};
+use super::open_tables::OpenTables;
+use super::table_list::folder_name;
 use crate::error::{Error, Result};
 use crate::file::{UnfinishedCopy, create_folder, sync_folder};
 use crate::records::{

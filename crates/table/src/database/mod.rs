@@ -2,10 +2,13 @@
 
 mod backup;
 mod dropped_tables;
+mod foreign_keys;
 mod open_tables;
 mod rename;
 mod sequences;
+mod sibling_tables;
 mod snapshot;
+mod table_list;
 mod transaction;
 mod view_text;
 mod views;
@@ -21,7 +24,8 @@ use arrow_schema::Schema;
 use lath_parquet::Dataset;
 use lath_store::Store;
 
-use self::open_tables::{OpenTables, find_number, list_names, list_unfinished, open_store, read_state, table_folder};
+use self::open_tables::{OpenTables, open_store};
+use self::table_list::{find_number, list_names, list_unfinished, read_state, table_folder};
 use self::view_text::view_text;
 use crate::constraint::with_constraints;
 use crate::error::{Error, Result};
@@ -297,7 +301,7 @@ impl Database {
         }
         let number =
             read_state(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
-        let engine = Arc::new(self.tables.new_engine(number, cold)?);
+        let engine = self.tables.new_engine(number, cold)?;
         create_folder(&self.tables.folder, &engine.folder)?;
         let state = DatabaseState { next_table: number + 1 };
         transaction.tree(DATABASE)?.put(STATE_KEY, &state.to_bytes())?;
@@ -321,7 +325,7 @@ impl Database {
     /// itself.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`].
+    /// [`Error::NoSuchTable`], and [`Error::Schema`] if a foreign key of another table refers to it.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let table = self.table(name)?;
         // So that no file is being written.
@@ -331,6 +335,7 @@ impl Database {
         let number = find_number(&newest, name)?;
         let number = number.filter(|&number| table_folder(&self.tables.folder, number) == table.folder());
         let number = number.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
+        transaction = foreign_keys::forget_foreign_keys(self.tables.siblings(), transaction, table.engine())?;
         transaction.tree(TABLES)?.remove(name.as_bytes())?;
         rename::drop_trees(&mut transaction, &table, number, newest.sequence() + 1)?;
         history::keep_commit_before(&mut transaction, &newest)?;

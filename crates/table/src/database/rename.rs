@@ -2,7 +2,8 @@
 
 use lath_store::Durability;
 
-use super::open_tables::{UNFINISHED, find_number};
+use super::foreign_keys::forget_foreign_keys;
+use super::table_list::{UNFINISHED, find_number};
 use super::view_text::view_text;
 use super::{Database, check_name, dropped_tables};
 use crate::error::{Error, Result};
@@ -41,7 +42,8 @@ impl Database {
     /// Drops a table, as [`drop_table`](Self::drop_table) does, and gives its name to another table, in one commit.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`] if one of them does not exist, [`Error::Store`].
+    /// [`Error::NoSuchTable`] if one of them does not exist, [`Error::Schema`] if a foreign key of another table refers to the dropped one,
+    /// [`Error::Store`].
     pub fn replace_table(&self, name: &str, by: &str) -> Result<()> {
         let old = self.table(name)?;
         // So that no file is being written.
@@ -53,6 +55,7 @@ impl Database {
         if Some(number) != old.engine().trees.number() || number == new_number {
             return Err(Error::NoSuchTable { name: name.to_owned() });
         }
+        transaction = forget_foreign_keys(self.tables().siblings(), transaction, old.engine())?;
         let mut tables = transaction.tree(TABLES)?;
         tables.remove(by.as_bytes())?;
         tables.put(name.as_bytes(), &TableEntry { number: new_number }.to_bytes())?;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::open_tables::{OpenTables, list_names};
+use super::open_tables::OpenTables;
+use super::table_list::list_names;
 use super::view_text::{view_names, view_text};
 use crate::error::{Error, Result};
 use crate::read::Snapshot;

@@ -10,7 +10,7 @@ use super::snapshot::DatabaseSnapshot;
 use crate::error::{Error, Result};
 use crate::records::history;
 use crate::view::Engine;
-use crate::write::{Transaction, WriteMark};
+use crate::write::{OpenWrite, Transaction, WriteMark, WriteTables, check_table};
 
 /// Changes to tables of a [`Database`](crate::Database) that become visible to others together, or not at all.
 ///
@@ -185,8 +185,14 @@ impl DatabaseTransaction {
     /// Makes the changes to all tables visible to others, with this durability.
     ///
     /// # Errors
-    /// As [`lath_store::Transaction::commit`].
+    /// As [`lath_store::Transaction::commit`], and [`Error::NoReferredRow`] and [`Error::ReferredRow`] if rows violate a foreign key; then
+    /// nothing is changed.
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
+        self.write_pending()?;
+        let numbers: Vec<u64> = self.parts.values().filter_map(|part| part.engine.trees.number()).collect();
+        for number in numbers {
+            check_table(&mut self, number)?;
+        }
         let names: Vec<String> = self.parts.keys().cloned().collect();
         let mut has_changed = false;
         let mut due = Vec::new();
@@ -205,5 +211,19 @@ impl DatabaseTransaction {
         }
         due.iter().for_each(|engine| engine.signal.notify());
         Ok(())
+    }
+}
+
+impl WriteTables for DatabaseTransaction {
+    fn with_table(&mut self, number: u64, work: &mut dyn FnMut(&mut OpenWrite) -> Result<()>) -> Result<()> {
+        let name = self.parts.iter().find(|(_, part)| part.engine.trees.number() == Some(number));
+        if let Some(name) = name.map(|(name, _)| name.clone()) {
+            return work(&mut self.table(&name)?.changing);
+        }
+        let mut other = OpenWrite::part(&self.tables.siblings().engine(number)?)?;
+        other.lend(self.take_store()?);
+        let done = work(&mut other);
+        self.store = other.give_back();
+        done
     }
 }

@@ -2,7 +2,7 @@
 
 use lath_store::Durability;
 
-use super::open_tables::find_number;
+use super::table_list::find_number;
 use super::view_text::{view_names, view_text};
 use super::{Database, check_name};
 use crate::error::{Error, Result};

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use arrow_array::Array;
 use lath_parquet::DeleteMask;
 
 use super::file_check::check_file;
 use super::vacuum::orphans;
 use crate::error::Result;
 use crate::read::scan::{RowMerge, RowSource};
-use crate::read::{Changes, count_by_files, entries_of_rows};
+use crate::read::{Changes, count_by_files, entries_of_rows, has_values, with_codec};
 use crate::records::history::History;
-use crate::records::{Index, TreeName, named_snapshots};
+use crate::records::{Index, TreeName, entry_values, named_snapshots};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, TableSchema};
 use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
@@ -62,6 +63,13 @@ pub enum Problem {
         /// Its name.
         name: String,
     },
+    /// Rows have values of a foreign key that no row of the other table has.
+    ForeignKey {
+        /// Its name.
+        name: String,
+        /// The first of these rows by its values.
+        values: String,
+    },
     /// The changes that are kept cannot be read.
     Changes {
         /// The problem.
@@ -85,6 +93,12 @@ impl fmt::Display for Problem {
             Self::Index { name } => {
                 write!(f, "the index {name:?} does not match the rows: Table::repair builds it anew")
             }
+            Self::ForeignKey { name, values } => {
+                write!(
+                    f,
+                    "no row is there for {values}, which the foreign key {name:?} requires: insert it, or change the rows that refer to it"
+                )
+            }
             Self::Changes { what } => write!(f, "the change feed: {what}"),
             Self::Rows { what } => f.write_str(what),
         }
@@ -106,6 +120,7 @@ pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     let newest = Commit::newest(engine)?;
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
+    check_foreign_keys(engine, &newest, &mut report.problems)?;
     if let Err(error) = Changes::new(Arc::clone(&newest), 0).try_for_each(|batch| batch.map(drop)) {
         report.problems.push(Problem::Changes { what: error.to_string() });
     }
@@ -178,6 +193,32 @@ fn check_index(engine: &Arc<Engine>, view: &mut Arc<Commit>, index: &Index, prob
     }
     if !is_right || expected.next().is_some() {
         problems.push(Problem::Index { name: index.name().to_owned() });
+    }
+    Ok(())
+}
+
+/// Looks for the rows to which the foreign keys of a commit refer.
+fn check_foreign_keys(engine: &Arc<Engine>, commit: &Arc<Commit>, problems: &mut Vec<Problem>) -> Result<()> {
+    let Some(siblings) = &engine.siblings else { return Ok(()) };
+    for key in &commit.foreign_keys().own {
+        let referred = siblings.engine(key.referred)?;
+        let mut other = Commit::of(&referred, Arc::clone(commit.shared_snapshot()))?;
+        let mut view = Arc::clone(commit);
+        let mut values = BTreeSet::new();
+        if let Some(tree) = view.index_tree(key.index)? {
+            for entry in tree.iter() {
+                let (entry, value) = entry?;
+                values.insert(entry_values(&entry, value)?.to_vec());
+            }
+        }
+        let values = values.iter().map(Vec::as_slice);
+        let arrays = with_codec(commit, key.index, |codec, _| codec.decode(values))?;
+        let is_there = has_values(&referred, &mut other, key.target, &arrays)?;
+        let has_null = |row: usize| arrays.iter().any(|array| array.is_null(row));
+        if let Some(row) = (0..is_there.len()).find(|&row| !is_there[row] && !has_null(row)) {
+            let values = with_codec(commit, key.index, |codec, _| Ok(codec.describe(&arrays, row)))?;
+            problems.push(Problem::ForeignKey { name: key.name.clone(), values });
+        }
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ pub(crate) mod reading;
 pub(crate) mod scan;
 mod snapshot;
 mod statistics;
+mod values;
 
 pub use self::changes::Changes;
 pub(crate) use self::changes::{KIND, SEQUENCE};
@@ -21,3 +22,4 @@ pub(crate) use self::lookup::{Place, SortedKeys, contains_many, find_places, get
 pub use self::range::{RangeBatches, RangeScan};
 pub use self::snapshot::Snapshot;
 pub use self::statistics::{FileStatistics, TableStatistics};
+pub(crate) use self::values::{has_values, with_codec};

@@ -161,6 +161,12 @@ impl IndexEntry {
     }
 }
 
+/// The encoded values of an entry of the tree.
+pub(crate) fn entry_values<'e>(entry: &'e [u8], value: &[u8]) -> Result<&'e [u8]> {
+    let key = row_key(entry, value)?;
+    Ok(&entry[..entry.len() - key.len()])
+}
+
 /// The encoded key of the row that an entry of the tree is about.
 pub(crate) fn row_key<'e>(entry: &'e [u8], value: &[u8]) -> Result<&'e [u8]> {
     let values_len = value.try_into().map(u32::from_le_bytes);

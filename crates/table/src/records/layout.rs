@@ -13,8 +13,11 @@ const BUCKET_FORMAT: u32 = 7;
 /// Added to the number of the format if the table has constraints, which versions that do not know them would not check.
 const CONSTRAINED: u32 = 2;
 
-/// The newest format that this version reads: files in a bucket, and constraints.
-const NEWEST_FORMAT: u32 = BUCKET_FORMAT + CONSTRAINED;
+/// Added to the number of the format if the table has foreign keys or is referred to by some.
+const REFERENCES: u32 = 4;
+
+/// The newest format that this version reads: files in a bucket, constraints, and foreign keys.
+const NEWEST_FORMAT: u32 = BUCKET_FORMAT + CONSTRAINED + REFERENCES;
 
 /// The oldest format that this version reads. In it, all files are in key order.
 pub(crate) const OLDEST_FORMAT: u32 = 3;
@@ -211,6 +214,8 @@ pub(crate) struct State {
     pub(crate) is_in_bucket: bool,
     /// Whether the newest schema has constraints.
     pub(crate) is_constrained: bool,
+    /// Whether the table has foreign keys or is referred to by some.
+    pub(crate) has_references: bool,
 }
 
 /// Retention of the change feed.
@@ -229,6 +234,7 @@ impl State {
         let mut record = RecordWriter::default();
         let format = if self.is_in_bucket { BUCKET_FORMAT } else { FORMAT };
         let format = if self.is_constrained { format + CONSTRAINED } else { format };
+        let format = if self.has_references { format + REFERENCES } else { format };
         record.u32(format).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
         record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes);
         // No commit has the number 0.
@@ -243,9 +249,12 @@ impl State {
         let mut record = RecordReader::new("the state", bytes)?;
         let format = record.u32()?;
         check_format(format)?;
+        // Its features beyond format 6; an older one has none.
+        let more = format.saturating_sub(FORMAT);
         Ok(Self {
-            is_in_bucket: [BUCKET_FORMAT, BUCKET_FORMAT + CONSTRAINED].contains(&format),
-            is_constrained: format > BUCKET_FORMAT,
+            is_in_bucket: more & (BUCKET_FORMAT - FORMAT) != 0,
+            is_constrained: more & CONSTRAINED != 0,
+            has_references: more & REFERENCES != 0,
             incarnation: record.u64()?,
             stamp: record.u64()?,
             hot_stamp: record.u64()?,

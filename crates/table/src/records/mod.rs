@@ -4,6 +4,7 @@ mod block_index;
 mod block_keys;
 mod change;
 mod file_places;
+mod foreign_key;
 pub(crate) mod history;
 mod index;
 mod layout;
@@ -17,8 +18,9 @@ pub(crate) use self::block_index::{BLOCK_ROWS, BlockIndex};
 pub(crate) use self::block_keys::{BlockKeys, KeyBounds};
 pub(crate) use self::change::{Change, ChangeKind};
 pub(crate) use self::file_places::{FILE_PLACES, file_place, put_file_place};
+pub(crate) use self::foreign_key::{ForeignKey, ForeignKeys, PRIMARY_KEY};
 pub use self::history::HistoryRetention;
-pub(crate) use self::index::{Index, IndexEntry, row_key};
+pub(crate) use self::index::{Index, IndexEntry, entry_values, row_key};
 pub(crate) use self::layout::{
     DATABASE, DatabaseState, DroppedFile, DroppedTable, Feed, FileEntry, MASK_ROWS, NO_ORDER, SEQUENCES_FILE,
     STATE_KEY, State, TABLES, TABLES_DROPPED, TableEntry, TreeName, TreeNames, VIEWS, all_trees, file_key, file_number,

@@ -7,7 +7,7 @@ use lath_store::{Snapshot, Tree};
 use super::View;
 use super::engine::{Catalog, Engine};
 use crate::error::{Error, Result};
-use crate::records::{Index, Manifest, State, TreeName, TreeNames};
+use crate::records::{ForeignKeys, Index, Manifest, State, TreeName, TreeNames};
 use crate::row::TableSchema;
 
 /// A commit with its state, schema, files and indexes.
@@ -19,6 +19,7 @@ pub(crate) struct Commit {
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
+    foreign_keys: Arc<ForeignKeys>,
     /// The stamp of the commit before an open transaction, or else the one of the state.
     committed_stamp: u64,
 }
@@ -40,10 +41,8 @@ impl Commit {
         let snapshot = snapshot.into();
         let Some(state) = engine.read_state(&snapshot)? else { return Ok(None) };
         let catalog = engine.catalog(&state, |name| engine.read_tree(&snapshot, name))?;
-        let (schema, manifest, indexes) = (catalog.schema, catalog.manifest, catalog.indexes);
-        let trees = Arc::clone(&engine.trees);
         let committed_stamp = state.stamp;
-        Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest, indexes, committed_stamp })))
+        Ok(Some(Self::with_catalog(engine, snapshot, state, catalog, committed_stamp)))
     }
 
     /// The changes of an open transaction so far. Another commit may get its stamp, so nothing is cached by it.
@@ -54,9 +53,23 @@ impl Commit {
         catalog: Catalog,
         committed_stamp: u64,
     ) -> Arc<Self> {
-        let Catalog { schema, manifest, indexes } = catalog;
-        let (snapshot, trees) = (Arc::clone(snapshot), Arc::clone(&engine.trees));
-        Arc::new(Self { snapshot, trees, state, schema, manifest, indexes, committed_stamp })
+        Self::with_catalog(engine, Arc::clone(snapshot), state, catalog, committed_stamp)
+    }
+
+    fn with_catalog(
+        engine: &Engine,
+        snapshot: Arc<Snapshot>,
+        state: State,
+        catalog: Catalog,
+        committed_stamp: u64,
+    ) -> Arc<Self> {
+        let Catalog { schema, manifest, indexes, foreign_keys } = catalog;
+        let trees = Arc::clone(&engine.trees);
+        Arc::new(Self { snapshot, trees, state, schema, manifest, indexes, foreign_keys, committed_stamp })
+    }
+
+    pub(crate) fn foreign_keys(&self) -> &Arc<ForeignKeys> {
+        &self.foreign_keys
     }
 
     /// The number of keys of a tree.
@@ -77,6 +90,11 @@ impl Commit {
     }
 
     pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The snapshot, to read another table in it.
+    pub(crate) fn shared_snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
 

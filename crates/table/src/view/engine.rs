@@ -1,6 +1,7 @@
 //! State that all handles, snapshots and transactions of an open table share.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ use super::signal::Signal;
 use crate::error::{Error, Result};
 use crate::file::{BlockCache, CachedObjects, DataFile, DiskCache, Files, Owner, file_name};
 use crate::records::{
-    BlockKeys, FileEntry, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key, schema_key,
+    BlockKeys, FileEntry, ForeignKeys, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key,
+    schema_key,
 };
 use crate::row::{Categories, TableSchema};
 
@@ -40,6 +42,15 @@ struct KnownCatalog {
     catalog: Catalog,
 }
 
+/// The other tables of a database.
+pub(crate) trait Siblings: fmt::Debug + Send + Sync {
+    /// The table with this number.
+    fn engine(&self, number: u64) -> Result<Arc<Engine>>;
+
+    /// The name of the table with this number in the newest commit.
+    fn name(&self, number: u64) -> Result<String>;
+}
+
 /// An open table. Other modules implement its operations.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -60,6 +71,8 @@ pub(crate) struct Engine {
     pub(crate) maintenance: Mutex<()>,
     /// Wakes the background thread.
     pub(crate) signal: Arc<Signal>,
+    /// `None` for a table outside a database.
+    pub(crate) siblings: Option<Arc<dyn Siblings>>,
     /// No file of this writer has this number or a higher one.
     next_file: AtomicU64,
     /// Names of files that are being written, and that no commit names yet.
@@ -71,12 +84,13 @@ pub(crate) struct Engine {
     open_files: Mutex<HashMap<String, Vec<Arc<DataFile>>>>,
 }
 
-/// Schema, files and indexes of a commit.
+/// Schema, files, indexes and foreign keys of a commit.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub(crate) schema: Arc<TableSchema>,
     pub(crate) manifest: Arc<Manifest>,
     pub(crate) indexes: Arc<Vec<Index>>,
+    pub(crate) foreign_keys: Arc<ForeignKeys>,
 }
 
 impl Engine {
@@ -118,6 +132,7 @@ impl Engine {
             hot_removals: AtomicU64::new(0),
             maintenance: Mutex::default(),
             signal: Arc::default(),
+            siblings: None,
             next_file: AtomicU64::new(0),
             writing: Mutex::default(),
             catalogs: Mutex::default(),
@@ -154,7 +169,8 @@ impl Engine {
         let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
         let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
         let indexes = Arc::new(Index::read_all(tree(TreeName::Meta)?, &schema)?);
-        let catalog = Catalog { schema, manifest, indexes };
+        let foreign_keys = Arc::new(ForeignKeys::read(tree(TreeName::Meta)?)?);
+        let catalog = Catalog { schema, manifest, indexes, foreign_keys };
         let mut catalogs = lock(&self.catalogs);
         if catalogs.len() == CATALOGS {
             catalogs.remove(0);

@@ -128,6 +128,7 @@ impl OpenWrite {
         if changes.removed.is_empty() && changes.added.is_empty() {
             return Ok(());
         }
+        self.touch_entries(index.number(), changes.removed.iter(), changes.added.iter());
         let mut tree = self.index_tree_mut(index.number())?;
         for entry in &changes.removed {
             tree.remove(entry.bytes())?;

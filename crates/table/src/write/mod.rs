@@ -3,15 +3,18 @@
 mod bulk;
 mod change_log;
 mod flushed_rows;
+mod foreign_keys;
 mod index_change;
 mod merge;
 mod open_write;
 mod ordered_files;
 mod pending_rows;
 mod sorted_files;
+mod touched_values;
 mod transaction;
 
 pub(crate) use self::flushed_rows::write_hot_rows;
+pub(crate) use self::foreign_keys::{WriteTables, check_table};
 pub use self::merge::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
 pub(crate) use self::open_write::{OpenWrite, WriteMark};
 pub(crate) use self::ordered_files::OrderedFiles;

@@ -8,11 +8,12 @@ use lath_store::{Durability, RecordWriter, Tree};
 
 use super::pending_rows::{PendingBatch, PendingRows};
 use super::sorted_files::{NewFile, NewFiles};
+use super::touched_values::TouchedValues;
 use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
 use crate::records::{
-    DroppedFile, Feed, FileEntry, Index, MASK_ROWS, Manifest, PUBLISHING_KEY, Publishing, STATE_KEY, State, TreeName,
-    file_key, history, mask_key, put_file_place, schema_key,
+    DroppedFile, Feed, FileEntry, ForeignKey, ForeignKeys, Index, MASK_ROWS, Manifest, PUBLISHING_KEY, Publishing,
+    STATE_KEY, State, TreeName, file_key, history, mask_key, put_file_place, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
 use crate::view::{Catalog, Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask, read_mask};
@@ -30,6 +31,9 @@ pub(crate) struct OpenWrite {
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
+    foreign_keys: Arc<ForeignKeys>,
+    /// Values that foreign keys may forbid, which are checked at the commit.
+    touched: TouchedValues,
     has_changed: bool,
     /// Rows that are not written yet.
     pending: PendingRows,
@@ -67,6 +71,8 @@ impl OpenWrite {
             schema: Arc::new(schema),
             manifest: Arc::default(),
             indexes: Arc::default(),
+            foreign_keys: Arc::default(),
+            touched: TouchedValues::default(),
             has_changed: true,
             pending: PendingRows::default(),
             files: Vec::new(),
@@ -89,6 +95,8 @@ impl OpenWrite {
             schema: Arc::clone(View::schema(&pinned)),
             manifest: Arc::clone(pinned.manifest()),
             indexes: Arc::clone(pinned.indexes()),
+            foreign_keys: Arc::clone(pinned.foreign_keys()),
+            touched: TouchedValues::default(),
             has_changed: false,
             pending: PendingRows::default(),
             files: Vec::new(),
@@ -107,6 +115,14 @@ impl OpenWrite {
 
     pub(crate) fn indexes(&self) -> &Arc<Vec<Index>> {
         &self.indexes
+    }
+
+    pub(crate) fn foreign_keys(&self) -> &Arc<ForeignKeys> {
+        &self.foreign_keys
+    }
+
+    pub(crate) fn touched_mut(&mut self) -> &mut TouchedValues {
+        &mut self.touched
     }
 
     /// The state with the stamp of this write.
@@ -159,6 +175,45 @@ impl OpenWrite {
         Arc::make_mut(&mut self.indexes).retain(|other| other.number() != index.number());
         self.files_changed();
         Ok(())
+    }
+
+    /// Adds a foreign key of this table, or one that refers to it, or both.
+    pub(crate) fn add_foreign_key(&mut self, key: &ForeignKey) -> Result<()> {
+        let number = self.engine.trees.number();
+        let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
+        let all = Arc::make_mut(&mut self.foreign_keys);
+        if number == Some(key.table) {
+            meta.put(&key.own_key(), &key.to_bytes())?;
+            all.own.push(key.clone());
+        }
+        if number == Some(key.referred) {
+            meta.put(&key.referring_key(), &key.to_bytes())?;
+            all.referring.push(key.clone());
+        }
+        self.foreign_keys_changed();
+        Ok(())
+    }
+
+    /// Drops a foreign key of this table, or one that refers to it, or both.
+    pub(crate) fn drop_foreign_key(&mut self, key: &ForeignKey) -> Result<()> {
+        let number = self.engine.trees.number();
+        let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
+        let all = Arc::make_mut(&mut self.foreign_keys);
+        if number == Some(key.table) {
+            meta.remove(&key.own_key())?;
+            all.own.retain(|other| other != key);
+        }
+        if number == Some(key.referred) {
+            meta.remove(&key.referring_key())?;
+            all.referring.retain(|other| other != key);
+        }
+        self.foreign_keys_changed();
+        Ok(())
+    }
+
+    fn foreign_keys_changed(&mut self) {
+        self.state.has_references = !self.foreign_keys.is_empty();
+        self.files_changed();
     }
 
     /// Makes this the table's schema: the version after the one that it has.
@@ -220,6 +275,7 @@ impl OpenWrite {
             schema: Arc::clone(&self.schema),
             manifest: Arc::clone(&self.manifest),
             indexes: Arc::clone(&self.indexes),
+            foreign_keys: Arc::clone(&self.foreign_keys),
         };
         let commit =
             || Commit::in_transaction(&self.engine, snapshot, self.state.clone(), catalog(), self.committed_stamp);
@@ -247,6 +303,22 @@ impl OpenWrite {
         }
         self.has_changed = true;
         Ok(())
+    }
+
+    /// Takes the store's transaction out of this, so that another table can be changed in it.
+    pub(crate) fn take_own(&mut self) -> Result<lath_store::Transaction> {
+        match std::mem::replace(&mut self.transaction, StoreTransaction::Elsewhere) {
+            StoreTransaction::Own(transaction) => Ok(transaction),
+            other => {
+                self.transaction = other;
+                Err(Error::PartOfTransaction)
+            }
+        }
+    }
+
+    /// Puts it back.
+    pub(crate) fn put_back_own(&mut self, transaction: lath_store::Transaction) {
+        self.transaction = StoreTransaction::Own(transaction);
     }
 
     /// Lends the transaction of which this is a part.
@@ -319,6 +391,7 @@ impl OpenWrite {
         self.write_pending()?;
         self.record_deletes(keys)?;
         self.unindex_keys(keys)?;
+        self.touch_keys(keys.iter());
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut has_changed = false;
         if !hot.is_empty() {
@@ -343,13 +416,15 @@ impl OpenWrite {
     /// Deletes rows of a file. Their keys are read once for the changes and all indexes.
     pub(crate) fn delete_rows(&mut self, file: u64, rows: &DeleteMask) -> Result<()> {
         self.write_pending()?;
-        if !rows.is_empty() && (self.state.feed.is_some() || !self.indexes.is_empty()) {
+        let reads_keys = self.state.feed.is_some() || !self.indexes.is_empty() || self.foreign_keys.refer_to_key();
+        if !rows.is_empty() && reads_keys {
             let entry = Arc::clone(self.manifest.file(file)?);
             let cold = Arc::clone(&self.engine).cold(&mut self.view()?, &entry)?;
             let numbers: Vec<u64> = rows.iter().collect();
             let keys = keys_of_rows(&cold, &numbers)?;
             self.record_deletes_of_rows(&keys)?;
             self.unindex_rows(&cold, &numbers, &keys)?;
+            self.touch_keys(keys.iter().map(Vec::as_slice));
         }
         self.add_to_mask(file, rows)
     }
@@ -487,6 +562,7 @@ impl OpenWrite {
 
     /// Makes the changes visible to others.
     pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
+        self.check_foreign_keys()?;
         let has_work = self.write_state()?;
         let Self { transaction: StoreTransaction::Own(mut transaction), engine, has_changed, mut files, .. } = self
         else {
@@ -546,6 +622,7 @@ pub(crate) fn put_empty_table(
         cluster,
         is_in_bucket: engine.files.url().is_some(),
         is_constrained: !schema.constraints().is_empty(),
+        has_references: false,
     };
     if let Some(url) = engine.files.url() {
         engine.files.prepare()?;

@@ -25,6 +25,7 @@ mod disk;
 mod faults;
 mod float_keys;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod foreign_keys;
 mod full_disk;
 mod generated;
 mod gets;

@@ -1,0 +1,111 @@
+//! `FOREIGN KEY (…) REFERENCES t (…)` in `CREATE TABLE` and `ALTER TABLE`.
+
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::{
+    ColumnDef, ColumnOption, ForeignKeyConstraint, Ident, ObjectName, TableConstraint,
+};
+use lath_table::Database;
+
+use super::Definitions;
+use super::index::check_are_no_numbers;
+use crate::dialect::normal;
+use crate::error::{table_error, table_work};
+use crate::keyed::KeyedTable;
+
+/// A foreign key as a statement declares it.
+#[derive(Debug)]
+pub(super) struct DeclaredForeignKey {
+    name: Option<String>,
+    columns: Vec<String>,
+    referred: ObjectName,
+    /// None stand for the primary key.
+    referred_columns: Vec<String>,
+}
+
+impl DeclaredForeignKey {
+    pub(super) fn new(key: &ForeignKeyConstraint, name: Option<&Ident>, columns: Vec<String>) -> Self {
+        Self {
+            name: name.or(key.name.as_ref()).map(normal),
+            columns,
+            referred: key.foreign_table.clone(),
+            referred_columns: key.referred_columns.iter().map(normal).collect(),
+        }
+    }
+}
+
+/// Takes the foreign keys out of definitions of columns and tables.
+pub(super) fn take_foreign_keys(
+    columns: &mut [ColumnDef],
+    constraints: &mut Vec<TableConstraint>,
+) -> Vec<DeclaredForeignKey> {
+    let mut declared = Vec::new();
+    for column in columns {
+        let own = vec![normal(&column.name)];
+        column.options.retain(|option| match &option.option {
+            ColumnOption::ForeignKey(key) => {
+                declared.push(DeclaredForeignKey::new(key, option.name.as_ref(), own.clone()));
+                false
+            }
+            _ => true,
+        });
+    }
+    constraints.retain(|constraint| match constraint {
+        TableConstraint::ForeignKey(key) => {
+            declared.push(DeclaredForeignKey::new(key, None, key.columns.iter().map(normal).collect()));
+            false
+        }
+        _ => true,
+    });
+    declared
+}
+
+impl Definitions<'_> {
+    /// Adds foreign keys to a table, which is called `stored` while it is being created.
+    pub(super) async fn add_foreign_keys(
+        &self,
+        table: &str,
+        stored: &str,
+        declared: Vec<DeclaredForeignKey>,
+    ) -> Result<()> {
+        let database = self.database()?;
+        for DeclaredForeignKey { name, columns, referred, referred_columns } in declared {
+            let reference = object_name_to_table_reference(referred, true)?;
+            let referred = match self.plain_name(&reference) {
+                Some(name) if name == table => stored.to_owned(),
+                Some(name) if self.tables.is_in_database(&name)? => name,
+                _ => {
+                    return plan_err!(
+                        "REFERENCES {reference}: the database has no table of this name; create it first"
+                    );
+                }
+            };
+            check_has_no_numbers(&self.open(database, stored)?, &columns)?;
+            let other = self.open(database, &referred)?;
+            check_has_no_numbers(&other, &referred_columns)?;
+            if other.has_row_numbers() && referred_columns.is_empty() {
+                return plan_err!(
+                    "REFERENCES {reference}: this table has no PRIMARY KEY; name columns of it that are UNIQUE"
+                );
+            }
+            let name = name.unwrap_or_else(|| format!("{table}_{}_fkey", columns.join("_")));
+            let (database, stored) = (database.clone(), stored.to_owned());
+            table_work(move || database.add_foreign_key(&stored, &name, &columns, &referred, &referred_columns))
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn open(&self, database: &Database, name: &str) -> Result<KeyedTable> {
+        let table = database.table(name).map_err(table_error)?;
+        KeyedTable::from_database(name, table, database, self.tables.transaction())
+    }
+}
+
+/// Returns an error if a table without a key has its numbers of rows among these columns.
+fn check_has_no_numbers(table: &KeyedTable, columns: &[String]) -> Result<()> {
+    match table.has_row_numbers() {
+        true => check_are_no_numbers(columns.iter()),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,165 @@
+//! Checks foreign keys when a transaction commits.
+//!
+//! While rows change, the values are remembered that foreign keys may forbid: values that were put in columns of a foreign key, and values
+//! that were removed from a key or unique index to which others refer. At the commit, a value that was put and is still there has to be in the
+//! table that is referred to, and a value that was removed and is still absent must not be in a column that refers to it. So tables may be
+//! changed in any order within a transaction.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::open_write::OpenWrite;
+use super::touched_values::TouchedValues;
+use crate::error::{Error, Result};
+use crate::read::{has_values, with_codec};
+use crate::records::{ForeignKey, ForeignKeys, IndexEntry, PRIMARY_KEY, entry_values};
+use crate::view::View;
+
+/// Number of values that are looked up at once.
+const VALUES: usize = 1 << 16;
+
+/// The tables that a transaction of the store can change.
+pub(crate) trait WriteTables {
+    /// Uses the table with this number. The changes of `work` become part of the transaction.
+    fn with_table(&mut self, number: u64, work: &mut dyn FnMut(&mut OpenWrite) -> Result<()>) -> Result<()>;
+}
+
+impl WriteTables for OpenWrite {
+    fn with_table(&mut self, number: u64, work: &mut dyn FnMut(&mut OpenWrite) -> Result<()>) -> Result<()> {
+        if self.engine().trees.number() == Some(number) {
+            return work(self);
+        }
+        let siblings = self.engine().siblings.clone();
+        let siblings = siblings.ok_or_else(|| Error::corrupt("a table outside a database has a foreign key"))?;
+        let mut other = OpenWrite::part(&siblings.engine(number)?)?;
+        other.lend(self.take_own()?);
+        let done = work(&mut other).and_then(|()| other.write_state().map(drop));
+        if let Some(transaction) = other.give_back() {
+            self.put_back_own(transaction);
+        }
+        done
+    }
+}
+
+impl OpenWrite {
+    /// Remembers the primary keys of rows that are about to be deleted.
+    pub(crate) fn touch_keys<'k>(&mut self, keys: impl Iterator<Item = &'k [u8]>) {
+        if self.foreign_keys().refer_to_key() {
+            self.touched_mut().removed.entry(PRIMARY_KEY).or_default().extend(keys.map(<[u8]>::to_vec));
+        }
+    }
+
+    /// Remembers changes to the entries of an index.
+    pub(crate) fn touch_entries<'e>(
+        &mut self,
+        index: u64,
+        removed: impl Iterator<Item = &'e IndexEntry>,
+        added: impl Iterator<Item = &'e IndexEntry>,
+    ) {
+        let keys = Arc::clone(self.foreign_keys());
+        if keys.own.iter().any(|key| key.index == index) {
+            let values = added.map(|entry| entry.values().to_vec());
+            self.touched_mut().put.entry(index).or_default().extend(values);
+        }
+        if keys.referring.iter().any(|key| key.target == index) {
+            let values = removed.map(|entry| entry.values().to_vec());
+            self.touched_mut().removed.entry(index).or_default().extend(values);
+        }
+    }
+
+    /// Remembers the values that all rows have in an index.
+    pub(crate) fn touch_index(&mut self, index: u64) -> Result<()> {
+        let mut all = BTreeSet::new();
+        if let Some(tree) = self.view()?.index_tree(index)? {
+            for entry in tree.iter() {
+                let (entry, value) = entry?;
+                all.insert(entry_values(&entry, value)?.to_vec());
+            }
+        }
+        self.touched_mut().put.entry(index).or_default().extend(all);
+        Ok(())
+    }
+
+    /// Checks the foreign keys of a transaction that changes this table alone.
+    pub(crate) fn check_foreign_keys(&mut self) -> Result<()> {
+        match self.engine().trees.number() {
+            Some(number) if !self.touched_mut().is_empty() => check_table(self, number),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks the foreign keys of a table that a transaction has changed, and all that refer to it.
+pub(crate) fn check_table(tables: &mut dyn WriteTables, number: u64) -> Result<()> {
+    let (mut keys, mut touched): (Arc<ForeignKeys>, _) = (Arc::default(), TouchedValues::default());
+    tables.with_table(number, &mut |table| {
+        keys = Arc::clone(table.foreign_keys());
+        touched = std::mem::take(table.touched_mut());
+        Ok(())
+    })?;
+    for key in &keys.own {
+        if let Some(values) = touched.put.get(&key.index) {
+            check_values(tables, key, Side::Own, values)?;
+        }
+    }
+    for key in &keys.referring {
+        if let Some(values) = touched.removed.get(&key.target) {
+            check_values(tables, key, Side::Referred, values)?;
+        }
+    }
+    Ok(())
+}
+
+/// The table of a foreign key in which values have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Own,
+    Referred,
+}
+
+fn check_values(tables: &mut dyn WriteTables, key: &ForeignKey, side: Side, values: &BTreeSet<Vec<u8>>) -> Result<()> {
+    let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+    values.chunks(VALUES).try_for_each(|values| check_some(tables, key, side, values))
+}
+
+fn check_some(tables: &mut dyn WriteTables, key: &ForeignKey, side: Side, values: &[&[u8]]) -> Result<()> {
+    let (own, referred) = ((key.table, key.index), (key.referred, key.target));
+    let ((table, target), (other, other_target)) = match side {
+        Side::Own => (own, referred),
+        Side::Referred => (referred, own),
+    };
+    let (mut arrays, mut matters) = (Vec::new(), Vec::new());
+    tables.with_table(table, &mut |table| {
+        let engine = Arc::clone(table.engine());
+        let mut view = table.view()?;
+        arrays = with_codec(&view, target, |codec, _| codec.decode(values.iter().copied()))?;
+        matters = has_values(&engine, &mut view, target, &arrays)?;
+        Ok(())
+    })?;
+    if side == Side::Referred {
+        matters.iter_mut().for_each(|is_there| *is_there = !*is_there);
+    }
+    if !matters.contains(&true) {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    tables.with_table(other, &mut |other| {
+        let engine = Arc::clone(other.engine());
+        found = has_values(&engine, &mut other.view()?, other_target, &arrays)?;
+        Ok(())
+    })?;
+    let is_violation = |(matters, found): (&bool, &bool)| *matters && (*found == (side == Side::Referred));
+    let Some(row) = matters.iter().zip(&found).position(is_violation) else { return Ok(()) };
+    let (mut values, mut other_name) = (String::new(), String::new());
+    tables.with_table(table, &mut |table| {
+        values = with_codec(&table.view()?, target, |codec, _| Ok(codec.describe(&arrays, row)))?;
+        let siblings = table.engine().siblings.clone();
+        other_name = siblings.map(|siblings| siblings.name(other)).transpose()?.unwrap_or_default();
+        Ok(())
+    })?;
+    let name = key.name.clone();
+    Err(match side {
+        Side::Own => Error::NoReferredRow { foreign_key: name, values, table: other_name },
+        Side::Referred => Error::ReferredRow { foreign_key: name, values, table: other_name },
+    })
+}
