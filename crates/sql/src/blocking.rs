@@ -231,7 +231,7 @@ impl Stream for Answer {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Self { batches, stop, runtime, .. } = &mut *self;
         let Some(stream) = batches else { return Poll::Ready(None) };
-        let is_stopped = || stop.as_ref().is_some_and(Stop::is_stopped);
+        let is_stopped = || stop.as_ref().is_some_and(Stop::has_ended);
         let _in_runtime = runtime.enter();
         let next = match is_stopped() {
             true => Poll::Ready(Some(Err(Error::Stopped))),

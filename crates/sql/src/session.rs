@@ -47,7 +47,7 @@ use crate::join_order::JoinOrder;
 use crate::json::{JsonOperators, json_functions};
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions, plan_described};
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
-use crate::refusal::refuse_clauses_of_scalars;
+use crate::refusal::refuse_meaningless;
 use crate::rewrite::{
     BooleanCases, CheckedArithmetic, CommonTypes, ComparedIntervals, DateArithmetic, DistinctLists, ExactDivision,
     FilterBounds, FloatOrder, Guards, IntervalWindows, ListNumbers, ListTypes, MapAccess, Multisets, NestedExtremes,
@@ -312,7 +312,7 @@ impl Session {
                 let is_temporary = take_temporary(&mut statement);
                 let state = self.context.state();
                 merge_join_columns(&state, &mut statement).await?;
-                refuse_clauses_of_scalars(&statement, &state)?;
+                refuse_meaningless(&statement, &state)?;
                 self.tables.check_views(&state, &statement).await?;
                 let definitions = Definitions {
                     tables: &self.tables,

@@ -1,6 +1,6 @@
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::DataFusionError;
@@ -32,6 +32,23 @@ pub struct Stop {
 struct StopState {
     is_stopped: AtomicBool,
     notify: Notify,
+    outcome: Mutex<Outcome>,
+}
+
+/// Whether a statement that is stopped has changed something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Outcome {
+    #[default]
+    Open,
+    /// It has ended without effect.
+    Stopped,
+    /// It makes its changes, or has made them, and goes on to its end.
+    Committed,
+}
+
+tokio::task_local! {
+    /// The statement that runs, if it can be stopped.
+    static CURRENT: Stop;
 }
 
 impl Stop {
@@ -40,7 +57,7 @@ impl Stop {
         Self::default()
     }
 
-    /// Stops the statement. It ends with [`Error::Stopped`].
+    /// Stops the statement. It ends with [`Error::Stopped`], unless it is already making its changes: then it goes on to its end.
     pub fn stop(&self) {
         self.state.is_stopped.store(true, Ordering::SeqCst);
         self.state.notify.notify_waiters();
@@ -60,14 +77,46 @@ impl Stop {
         tokio::pin!(stopped);
         // From here on, no call of `stop` is missed.
         stopped.as_mut().enable();
-        if self.is_stopped() {
+        if self.has_ended() {
             return Err(Error::Stopped);
         }
+        let work = CURRENT.scope(self.clone(), work);
+        tokio::pin!(work);
         tokio::select! {
             biased;
-            () = stopped => Err(Error::Stopped),
-            output = work => Ok(output),
+            () = stopped => {}
+            output = &mut work => return Ok(output),
         }
+        if self.has_ended() { Err(Error::Stopped) } else { Ok(work.await) }
+    }
+
+    /// Whether the statement was stopped before it has begun to make its changes. Then it makes none.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_stopped() && self.decide(Outcome::Stopped) == Outcome::Stopped
+    }
+
+    fn decide(&self, outcome: Outcome) -> Outcome {
+        let mut decided = self.state.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        if *decided == Outcome::Open {
+            *decided = outcome;
+        }
+        *decided
+    }
+}
+
+/// The moment from which a statement cannot be stopped any more, because it makes its changes.
+#[derive(Debug, Clone)]
+pub(crate) struct CommitPoint(Option<Stop>);
+
+impl CommitPoint {
+    /// That of the statement which this task runs.
+    pub(crate) fn current() -> Self {
+        Self(CURRENT.try_with(Clone::clone).ok())
+    }
+
+    /// Returns whether the statement may make its changes; `false` if it was stopped.
+    pub(crate) fn pass(&self) -> bool {
+        self.0.as_ref().is_none_or(|stop| stop.decide(Outcome::Committed) == Outcome::Committed)
     }
 }
 

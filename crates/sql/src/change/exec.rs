@@ -31,7 +31,7 @@ use super::target::ChangeTarget;
 use super::writer::{Message, Writer};
 use crate::bind::bind;
 use crate::scan::{insert_by, scan_by};
-use crate::stop::with_pauses;
+use crate::stop::{CommitPoint, with_pauses};
 
 /// Number of batches in the channel to the writer's thread.
 const BATCHES_IN_FLIGHT: usize = 4;
@@ -71,7 +71,7 @@ impl ChangeExec {
         let memory = memory.register(context.memory_pool());
         let (table, change) = (self.target.table.clone(), self.target.change.clone());
         let (returned, state, own_context) = (self.target.returned.clone(), self.state.clone(), Arc::clone(&context));
-        let runtime = Handle::current();
+        let (runtime, point) = (Handle::current(), CommitPoint::current());
         let writing = tokio::task::spawn_blocking(move || {
             let open = table.transaction().and_then(|transaction| transaction.open());
             let writer = Writer::begin(&table, open.as_deref(), change, memory, returned.is_some())?;
@@ -79,10 +79,11 @@ impl ChangeExec {
             if begun.send(()).is_err() {
                 return Ok(ChangeAnswer { count: 0, rows: None });
             }
-            writer.write(receiver, |rows| match &returned {
+            let answer = |rows| match &returned {
                 Some(returned) => runtime.block_on(returned.evaluate(&state, own_context, rows)),
                 None => Ok(rows),
-            })
+            };
+            writer.write(receiver, &point, answer)
         });
         let sent = match has_begun.await {
             Ok(()) => self.send_rows(&sender, context).await,

@@ -22,6 +22,7 @@ use super::without_key::RowNumbers;
 use super::{Change, Conflicts, MergeAction};
 use crate::error::table_error;
 use crate::keyed::KeyedTable;
+use crate::stop::CommitPoint;
 use crate::transaction::{OpenTransaction, StatementChanges};
 
 /// A message to the writer.
@@ -173,6 +174,7 @@ impl<'t> Writer<'t> {
     pub(super) fn write(
         mut self,
         mut rows: Receiver<Message>,
+        point: &CommitPoint,
         answer: impl FnOnce(Vec<RecordBatch>) -> Result<Vec<RecordBatch>>,
     ) -> Result<ChangeAnswer> {
         loop {
@@ -192,7 +194,7 @@ impl<'t> Writer<'t> {
         }
         // Before the last look whether the statement was stopped, because it may take long.
         self.changes.get()?.write_buffered().map_err(table_error)?;
-        if matches!(rows.try_recv(), Err(TryRecvError::Disconnected)) {
+        if matches!(rows.try_recv(), Err(TryRecvError::Disconnected)) || !point.pass() {
             return stopped();
         }
         self.changes.finish()?;

@@ -14,7 +14,7 @@ use arrow_schema::Schema;
 use lath_table::{GENERATED_KEY, IDENTITY_KEY};
 
 pub(crate) use self::expression::{generated_values, plan_generated, renamed_expression, uses_column};
-pub(crate) use self::sequence::{SequenceValues, calls_sequence, sequence_functions};
+pub(crate) use self::sequence::{SequenceValues, calls_sequence, named_sequences, sequence_functions};
 
 /// The metadata key of a column's number.
 const FIELD_ID: &str = "PARQUET:field_id";

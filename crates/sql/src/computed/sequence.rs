@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
-use datafusion::common::tree_node::TreeNode;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
@@ -73,6 +73,22 @@ pub(crate) fn sequence_functions(values: &Arc<SequenceValues>) -> [ScalarUDF; 2]
 /// Whether an expression takes numbers of a sequence.
 pub(crate) fn calls_sequence(expr: &Expr) -> Result<bool> {
     expr.exists(|expr| Ok(matches!(expr, Expr::ScalarFunction(function) if [NEXT, CURRENT].contains(&function.name()))))
+}
+
+/// The names of the sequences whose numbers an expression gives.
+pub(crate) fn named_sequences(expr: &Expr) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    expr.apply(|expr| {
+        if let Expr::ScalarFunction(function) = expr
+            && [NEXT, CURRENT].contains(&function.name())
+            && let [Expr::Literal(name, _)] = function.args.as_slice()
+            && let Some(Some(name)) = name.try_as_str()
+        {
+            names.push(name.to_owned());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(names)
 }
 
 #[derive(Debug)]

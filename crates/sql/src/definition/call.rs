@@ -5,7 +5,7 @@ use std::time::Duration;
 use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value, ValueWithSpan,
 };
 use lath_table::{ChangeRetention, HistoryRetention, PublishOptions, Table};
 
@@ -23,6 +23,8 @@ const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_history(
 pub(super) enum Argument {
     Text(String),
     Number(u64),
+    /// A number below zero.
+    Negative(i64),
     Flag(bool),
 }
 
@@ -31,7 +33,7 @@ pub(super) type NamedArgument = (String, Argument);
 
 impl Definitions<'_> {
     pub(super) async fn call(&self, function: &Function) -> Result<()> {
-        use Argument::{Number, Text};
+        use Argument::{Negative, Number, Text};
         let name = last_part(&function.name)?;
         let (arguments, named) = arguments(function)?;
         match (name.as_str(), arguments.as_slice()) {
@@ -101,12 +103,12 @@ impl Definitions<'_> {
                 let table = self.handle(table)?;
                 table_work(move || table.compact().map(drop)).await
             }
-            ("restart_sequence", [Text(name), Number(next)]) => {
-                let (database, name, next) = (self.database()?.clone(), name.clone(), whole(*next)?);
+            ("restart_sequence", [Text(name), next @ (Number(_) | Negative(_))]) => {
+                let (database, name, next) = (self.database()?.clone(), name.clone(), whole(next)?);
                 table_work(move || database.restart_sequence(&name, next)).await
             }
-            ("restart_identity", [Text(table), Text(column), Number(next)]) => {
-                let (table, database, next) = (self.tables.keyed(table)?, self.database()?.clone(), whole(*next)?);
+            ("restart_identity", [Text(table), Text(column), next @ (Number(_) | Negative(_))]) => {
+                let (table, database, next) = (self.tables.keyed(table)?, self.database()?.clone(), whole(next)?);
                 let found = table.computed().iter().find(|computed| computed.name == *column);
                 let Some(Computation::Identity { sequence, .. }) = found.map(|found| found.computation.clone()) else {
                     return plan_err!("table {:?} has no identity column {column:?}", table.name());
@@ -131,7 +133,7 @@ fn history_retention(named: &[NamedArgument]) -> Result<HistoryRetention> {
     let mut retention = HistoryRetention::new();
     for (name, value) in named {
         retention = match (name.as_str(), value) {
-            ("age", Argument::Number(seconds)) => retention.age(Duration::from_secs(*seconds)),
+            ("age", Argument::Number(seconds @ 1..)) => retention.age(Duration::from_secs(*seconds)),
             ("age", Argument::Text(age)) => retention.age(duration(age)?),
             ("commits", Argument::Number(commits)) => retention.commits(*commits),
             _ => {
@@ -150,13 +152,20 @@ fn duration(text: &str) -> Result<Duration> {
     let interval = parse_interval_month_day_nano(text)?;
     let seconds = i64::from(interval.days).checked_mul(86_400);
     match (interval.months, seconds.map(u64::try_from), u64::try_from(interval.nanoseconds)) {
-        (0, Some(Ok(seconds)), Ok(nanoseconds)) => Ok(Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)),
+        (0, Some(Ok(seconds)), Ok(nanoseconds)) if seconds > 0 || nanoseconds > 0 => {
+            Ok(Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds))
+        }
         _ => plan_err!("{text:?} is no length of time without months and above zero"),
     }
 }
 
-fn whole(number: u64) -> Result<i64> {
-    i64::try_from(number).or_else(|_| plan_err!("{number} is not a 64-bit integer, which numbers of sequences are"))
+fn whole(number: &Argument) -> Result<i64> {
+    match number {
+        Argument::Negative(number) => Ok(*number),
+        Argument::Number(number) => i64::try_from(*number)
+            .or_else(|_| plan_err!("{number} is not a 64-bit integer, which numbers of sequences are")),
+        _ => plan_err!("a number of a sequence is an integer"),
+    }
 }
 
 /// The options that arguments of `publish` set.
@@ -214,6 +223,12 @@ fn argument_value(argument: &FunctionArgExpr) -> Result<Argument> {
             Value::Boolean(value) => Ok(Argument::Flag(*value)),
             other => plan_err!("{other} is neither a string nor an integer"),
         },
+        FunctionArgExpr::Expr(Expr::UnaryOp { op: UnaryOperator::Minus, expr }) => {
+            match format!("-{expr}").parse::<i64>() {
+                Ok(number) => Ok(Argument::Negative(number)),
+                Err(_) => plan_err!("-{expr} is neither a string nor an integer"),
+            }
+        }
         other => plan_err!("{other} is neither a string nor an integer"),
     }
 }

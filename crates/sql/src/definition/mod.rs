@@ -18,7 +18,7 @@ mod view;
 
 use std::sync::Arc;
 
-use datafusion::common::{Result, TableReference, plan_err};
+use datafusion::common::{Result, TableReference, exec_err, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::sql::parser::Statement;
@@ -32,6 +32,7 @@ use crate::dialect::normal;
 use crate::error::{table_error, table_work};
 use crate::files::Catalogs;
 use crate::keyed::{KeyedTable, SessionTables};
+use crate::stop::CommitPoint;
 
 /// Runs statements that define tables.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +63,9 @@ impl Definitions<'_> {
     /// Runs a definition that DataFusion does not plan. Returns whether the statement is one.
     pub(crate) async fn run_statement(&self, statement: &Statement) -> Result<bool> {
         let Statement::Statement(statement) = statement else { return Ok(false) };
+        if changes_at_once(statement) && !CommitPoint::current().pass() {
+            return exec_err!("the statement was stopped, so nothing was changed");
+        }
         match statement.as_ref() {
             SqlStatement::AlterTable(alter) => self.alter_table(alter).await?,
             SqlStatement::AttachDuckDBDatabase {
@@ -181,6 +185,19 @@ impl Definitions<'_> {
             None => plan_err!("there is no table {reference} with a primary key"),
         }
     }
+}
+
+/// Whether a statement cannot be stopped once it runs: it takes a moment, or makes its change at the end of work that nothing interrupts.
+fn changes_at_once(statement: &SqlStatement) -> bool {
+    matches!(
+        statement,
+        SqlStatement::AlterTable(_)
+            | SqlStatement::CreateIndex(_)
+            | SqlStatement::CreateView(_)
+            | SqlStatement::CreateSequence { .. }
+            | SqlStatement::Comment { .. }
+            | SqlStatement::Drop { .. }
+    )
 }
 
 /// The last part of a name.

@@ -268,7 +268,7 @@ impl Answers {
             Self::Texts(Answer::Json | Answer::Whole, texts) => texts.append_option(value.map(JsonValue::text)),
             Self::Texts(Answer::Text, texts) => texts.append_option(value.and_then(JsonValue::plain)),
             Self::Texts(answer, texts) => {
-                texts.append_option(value.map(|value| type_name(value.kind(), *answer == Answer::PlainType)));
+                texts.append_option(value.map(|value| type_name(value, *answer == Answer::PlainType)));
             }
             Self::Lengths(lengths) => {
                 lengths.append_option(value.and_then(|value| i64::try_from(value.elements().count()).ok()));
@@ -294,12 +294,13 @@ impl Answers {
     }
 }
 
-fn type_name(kind: Kind, is_plain: bool) -> &'static str {
-    match (kind, is_plain) {
+fn type_name(value: JsonValue<'_>, is_plain: bool) -> &'static str {
+    match (value.kind(), is_plain) {
         (Kind::Null, false) => "NULL",
         (Kind::Boolean, false) => "BOOLEAN",
-        (Kind::Integer, false) => "BIGINT",
-        (Kind::Float, false) => "DOUBLE",
+        (Kind::Integer, false) if value.text().parse::<i64>().is_ok() => "BIGINT",
+        (Kind::Integer, false) if value.text().parse::<u64>().is_ok() => "UBIGINT",
+        (Kind::Integer | Kind::Float, false) => "DOUBLE",
         (Kind::Text, false) => "VARCHAR",
         (Kind::Array, false) => "ARRAY",
         (Kind::Object, false) => "OBJECT",

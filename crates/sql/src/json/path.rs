@@ -73,9 +73,11 @@ fn parse_steps(path: &str) -> Result<Vec<Step>> {
         rest = &rest[first.len_utf8()..];
         match first {
             '.' if rest.starts_with('"') => {
-                let Some(end) = rest[1..].find('"') else { return wrong("a quote is not closed") };
-                steps.push(Step::Key(rest[1..=end].to_owned()));
-                rest = &rest[end + 2..];
+                let Some(len) = quoted_len(rest) else { return wrong("a quote is not closed") };
+                // Escapes are those of JSON, and a key without any may have any characters.
+                let key = serde_json::from_str(&rest[..len]).unwrap_or_else(|_| rest[1..len - 1].to_owned());
+                steps.push(Step::Key(key));
+                rest = &rest[len..];
             }
             '.' => {
                 let key = &rest[..rest.find(['.', '[']).unwrap_or(rest.len())];
@@ -103,13 +105,27 @@ fn parse_steps(path: &str) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
+/// The length of the string in quotes at the beginning of a text.
+fn quoted_len(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn paths_find_values() {
-        let text = r#"{"a": {"b": [10, [20, 21], {"c d": "x"}], "0": 5}, "x.y": 1, "$": 2}"#;
+        let text = r#"{"a": {"b": [10, [20, 21], {"c d": "x"}], "0": 5}, "x.y": 1, "$": 2, "q\"\\": 3}"#;
         let value = JsonValue::parse(text).unwrap();
         let found = |path: &str| Path::parse(path).unwrap().find(value).map(JsonValue::text);
         for (path, expected) in [
@@ -123,6 +139,8 @@ mod tests {
             ("$.a.b.c", None),
             ("x.y", Some("1")),
             ("$.\"x.y\"", Some("1")),
+            (r#"$."q\"\\""#, Some("3")),
+            (r#"$."q\u0022\\""#, Some("3")),
             ("/a/b/1/0", Some("20")),
             ("/a/0", Some("5")),
             ("missing", None),

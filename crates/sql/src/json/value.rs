@@ -24,7 +24,23 @@ impl<'t> JsonValue<'t> {
     /// The value that a text is.
     pub(super) fn parse(text: &'t str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<IgnoredAny>(text)?;
-        Ok(Self { text: text.trim_ascii() })
+        let value = Self { text: text.trim_ascii() };
+        match text.contains("\\u") {
+            true => value.check_escapes().map(|()| value),
+            false => Ok(value),
+        }
+    }
+
+    /// Returns an error for half a pair of surrogates in a string, which stands for no character.
+    fn check_escapes(self) -> Result<(), serde_json::Error> {
+        match self.kind() {
+            Kind::Text => serde_json::from_str::<String>(self.text).map(drop),
+            Kind::Array | Kind::Object => {
+                let mut parts = Parts::new(self, self.kind());
+                parts.try_for_each(Self::check_escapes)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn text(self) -> &'t str {
@@ -166,6 +182,10 @@ mod tests {
         assert_eq!(parse(" null ").plain(), None);
         assert_eq!(parse("[1, 2]").plain().as_deref(), Some("[1, 2]"));
         assert!(JsonValue::parse("{a: 1}").is_err());
+        assert!(JsonValue::parse(r#"{"a": [1, "\ud83d\ude00 \\ud800"]}"#).is_ok());
+        for lone in [r#""\ud800""#, r#"{"a": [1, "\ude00"]}"#, r#"{"\ud83d": 1}"#, r#"["\ud83dx"]"#] {
+            assert!(JsonValue::parse(lone).is_err(), "{lone}");
+        }
         assert!(JsonValue::parse("").is_err());
     }
 }

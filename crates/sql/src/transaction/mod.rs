@@ -8,7 +8,7 @@ mod open;
 
 use std::sync::Arc;
 
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, TransactionAccessMode, TransactionMode};
 use lath_table::{Database, TableOptions};
@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 pub(crate) use self::open::{CurrentTransaction, OpenTransaction, StatementChanges, View};
 use crate::dialect::normal;
 use crate::error::blocking;
+use crate::stop::CommitPoint;
 
 /// Runs a statement about transactions. Returns whether the statement is one. Any other statement is an error if a transaction is open that
 /// could not undo it.
@@ -61,6 +62,10 @@ pub(crate) async fn run_transaction_statement(
         },
         _ => return check(statement, &current),
     };
+    let begins = matches!(statement, Statement::Statement(inner) if matches!(inner.as_ref(), SqlStatement::StartTransaction { .. }));
+    if !begins && !CommitPoint::current().pass() {
+        return exec_err!("the statement was stopped, so the transaction is as it was");
+    }
     blocking(work).await.map(|()| true)
 }
 

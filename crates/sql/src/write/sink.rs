@@ -24,6 +24,7 @@ use super::options::WriteSettings;
 use super::partitioned::{FilePlace, PartitionedFiles, new_name};
 use crate::error::external;
 use crate::local_path::{has_objects, local_path};
+use crate::stop::CommitPoint;
 
 /// Number of batches in the channel to the writer's thread.
 const BATCHES_IN_FLIGHT: usize = 4;
@@ -92,8 +93,8 @@ impl DataSink for FileSink {
     }
 
     async fn write_all(&self, data: SendableRecordBatchStream, _: &Arc<TaskContext>) -> Result<u64> {
-        let work = self.work.clone();
-        on_writer_thread(data, move |rows| work.write(rows)).await
+        let (work, point) = (self.work.clone(), CommitPoint::current());
+        on_writer_thread(data, move |rows| work.write(rows, &point)).await
     }
 }
 
@@ -180,9 +181,12 @@ impl Work {
     }
 
     /// Writes the received rows and returns their number.
-    fn write(self, mut rows: Receiver<Message>) -> lath_parquet::Result<u64> {
+    fn write(self, mut rows: Receiver<Message>, point: &CommitPoint) -> lath_parquet::Result<u64> {
         let mut files = self.begin()?;
         let count = self.write_sorted(&mut rows, |batch| files.write(batch))?;
+        if !point.pass() {
+            return Err(Error::Cancelled);
+        }
         files.finish()?;
         Ok(count)
     }

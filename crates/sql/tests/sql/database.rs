@@ -362,6 +362,69 @@ fn a_statement_that_is_stopped_changes_nothing() {
 }
 
 #[test]
+fn a_statement_is_either_stopped_or_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = BlockingSession::new(open(&folder.path().join("shop"))).unwrap();
+    session.run("CREATE TABLE t (id BIGINT PRIMARY KEY)").unwrap();
+    // Whether the statement came to its end before it was stopped.
+    let ran = |text: &str, delay: Option<u64>| -> bool {
+        let stop = Stop::new();
+        let stopper = delay.map(|delay| {
+            let stop = stop.clone();
+            if delay == 0 {
+                stop.stop();
+            }
+            std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_micros(delay));
+                stop.stop();
+            })
+        });
+        let answer = session.run_in(text, 0..text.len(), Some(&stop));
+        let rows = answer.and_then(|answer| answer.collect::<Result<Vec<_>, _>>());
+        stopper.into_iter().for_each(|stopper| stopper.join().unwrap());
+        match rows {
+            Ok(_) => true,
+            Err(Error::Stopped) => false,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let counted = |table: &str| {
+        let rows =
+            session.run(&format!("SELECT count(*) FROM {table}")).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+        number(rows[0].column(0), 0).unwrap()
+    };
+    let mut random = Seeded::new("stopped or done");
+    let mut inserted = 0;
+    for round in 0..80_i64 {
+        let delay = match round {
+            0 => None,
+            1 => Some(0),
+            _ => Some(random.u64(1..4000)),
+        };
+        let first = round * 1000;
+        let insert =
+            format!("INSERT INTO t (id) SELECT value FROM generate_series({first}, {}) RETURNING id", first + 299);
+        let is_done = ran(&insert, delay);
+        assert!(round > 1 || is_done == (round == 0));
+        inserted += if is_done { 300 } else { 0 };
+        assert_eq!(counted("t"), inserted, "round {round}");
+        let file = folder.path().join(format!("{round}.parquet"));
+        let is_done = ran(&format!("COPY (SELECT * FROM t) TO '{}'", file.display()), delay);
+        assert_eq!(file.exists(), is_done, "round {round}");
+        let is_done = ran(&format!("ALTER TABLE t ADD COLUMN c{round} BIGINT"), delay);
+        let columns = session.columns("t").unwrap();
+        assert_eq!(columns.column_with_name(&format!("c{round}")).is_some(), is_done, "round {round}");
+        session.run("BEGIN").unwrap();
+        session.run(&format!("INSERT INTO t (id) VALUES ({})", first + 500)).unwrap().for_each(drop);
+        match ran("COMMIT", delay) {
+            true => inserted += 1,
+            false => session.run("ROLLBACK").unwrap().for_each(drop),
+        }
+        assert_eq!(counted("t"), inserted, "round {round}");
+    }
+}
+
+#[test]
 fn tables_of_folders_are_attached() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("stock");

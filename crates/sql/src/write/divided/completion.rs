@@ -24,6 +24,7 @@ use lath_writer::{AtomicFiles, SentFile, UncommittedWork, abort_unfinished};
 use super::part::PartFiles;
 use super::sent_rows;
 use crate::error::{blocking, external};
+use crate::stop::CommitPoint;
 use crate::write::partitioned::{FilePlace, PartitionedFiles};
 use crate::write::sink::Destination;
 
@@ -127,7 +128,11 @@ impl CompleteFilesExec {
             ReceivedFiles::nothing(&begun).map_err(external)
         })
         .await?;
-        match receive(input, context, &mut received).await {
+        let done = match receive(input, context, &mut received).await {
+            Ok(_) if !CommitPoint::current().pass() => Err(external(Error::Cancelled)),
+            done => done,
+        };
+        match done {
             Ok((file_count, row_count)) => {
                 blocking(move || {
                     received.commit().map_err(external)?;
