@@ -37,7 +37,8 @@ use crate::change::{
 };
 use crate::computed::{SequenceValues, sequence_functions};
 use crate::definition::{Definitions, take_temporary};
-use crate::error::table_error;
+use crate::effect::changes_database;
+use crate::error::{blocking, table_error};
 use crate::files::{
     Catalogs, ExternalTables, LakeTables, LathTable, Locations, ReadLake, ReadParquet, ShownTables, TextTables,
     copied_text,
@@ -45,7 +46,7 @@ use crate::files::{
 use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::json::{JsonOperators, json_functions};
-use crate::keyed::{AttachedTables, SessionTables, TableFunctions, plan_described};
+use crate::keyed::{AttachedTables, DatabaseFolder, SessionDatabase, SessionTables, TableFunctions, plan_described};
 use crate::memory::{BudgetPool, MergeJoins, PlainSorts, SpillFiles, batch_rows};
 use crate::refusal::refuse_meaningless;
 use crate::rewrite::{
@@ -113,7 +114,7 @@ pub struct SessionBuilder {
     runtime: Runtime,
     memory_budget_bytes: Option<usize>,
     uncommitted: UncommittedFiles,
-    database: Option<DatabaseFolder>,
+    database: Option<DatabaseSetting>,
     planning: Planning,
 }
 
@@ -132,7 +133,7 @@ pub type WrapPlanner =
 
 /// The folder of a session's database.
 #[derive(Debug, Clone)]
-struct DatabaseFolder {
+struct DatabaseSetting {
     path: PathBuf,
     read_only: bool,
     wait: Option<Duration>,
@@ -155,7 +156,7 @@ impl Session {
         }
     }
 
-    fn with_settings(settings: WriteSettings, database: Option<Database>, planning: Planning) -> Result<Self> {
+    fn with_settings(settings: WriteSettings, database: Option<SessionDatabase>, planning: Planning) -> Result<Self> {
         let &WriteSettings { ref runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
             .with_target_partitions(runtime.threads().max(planning.partitions))
@@ -188,7 +189,9 @@ impl Session {
         let spilled = DiskManagerMode::Custom(Arc::new(SpillFiles::new(&settings.uncommitted)));
         let env = env.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spilled));
         let tables = Arc::new(SessionTables::new(database));
-        let sequences = SequenceValues::new(tables.database().cloned(), Arc::clone(tables.transaction()));
+        let database = tables.shared_database().cloned();
+        let database = database.map(|database| Box::new(move || database.for_writing()) as _);
+        let sequences = SequenceValues::new(database, Arc::clone(tables.transaction()));
         let map_access = Arc::new(MapAccess::new());
         let planner: Arc<dyn QueryPlanner + Send + Sync> =
             Arc::new(SharingPlanner { others: vec![Arc::new(ChangePlanner)] });
@@ -299,7 +302,9 @@ impl Session {
         match (statements.pop_front(), statements.is_empty()) {
             (Some(mut statement), true) => {
                 let current = self.tables.transaction();
-                if run_transaction_statement(&statement, self.tables.database(), current).await? {
+                // The database stays open for writing as long as this lives, or the plan that is returned.
+                let _writing = self.for_writing(&statement).await?;
+                if run_transaction_statement(&statement, self.tables.database()?, current).await? {
                     return empty_answer(self.context.state());
                 }
                 self.catalogs.join_levels(&mut statement)?;
@@ -339,6 +344,17 @@ impl Session {
             (None, _) => plan_err!("there is no statement"),
             (Some(_), false) => plan_err!("there is more than one statement"),
         }
+    }
+
+    /// Opens the session's database for writing if a statement changes it.
+    async fn for_writing(&self, statement: &Statement) -> Result<Option<Database>> {
+        let Some(database) = self.tables.shared_database() else { return Ok(None) };
+        let is_stored = |name: &str| Ok(self.tables.is_in_database(name)? || self.tables.view_text(name)?.is_some());
+        if database.is_read_only() || !changes_database(statement, is_stored)? {
+            return Ok(None);
+        }
+        let database = Arc::clone(database);
+        blocking(move || database.for_writing()).await.map(Some)
     }
 
     async fn plan(&self, statement: Statement) -> Result<LogicalPlan> {
@@ -468,8 +484,10 @@ impl SessionBuilder {
         self
     }
 
-    /// Opens the database in a folder, or creates it. Its tables can be queried by name, and `CREATE TABLE … PRIMARY KEY` adds others. One
-    /// process at a time can open a database for writing.
+    /// Opens the database in a folder, or creates it. Its tables can be queried by name, and `CREATE TABLE … PRIMARY KEY` adds others.
+    ///
+    /// One process at a time can have a database open for writing. A session has it open for reading until a statement changes something, and
+    /// lets another process write between two statements, if none of its transactions, plans and results is in use.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -486,20 +504,20 @@ impl SessionBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseFolder { path: folder.into(), read_only: false, wait: None });
+        self.database = Some(DatabaseSetting { path: folder.into(), read_only: false, wait: None });
         self
     }
 
     /// Opens the database in a folder for reading, even while another process writes to it.
     pub fn read_only_database(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.database = Some(DatabaseFolder { path: folder.into(), read_only: true, wait: None });
+        self.database = Some(DatabaseSetting { path: folder.into(), read_only: true, wait: None });
         self
     }
 
-    /// Sets how long [`build`](Self::build) waits for processes that have the database open in a way that excludes this one, instead of
+    /// Sets how long statements, and [`build`](Self::build), wait for processes that have the database open in a way that excludes this one, instead of
     /// [`TableOptions::DEFAULT_WAIT`]. It comes after the folder.
     pub fn database_wait(mut self, wait: Duration) -> Self {
-        self.database = self.database.map(|database| DatabaseFolder { wait: Some(wait), ..database });
+        self.database = self.database.map(|database| DatabaseSetting { wait: Some(wait), ..database });
         self
     }
 
@@ -527,14 +545,11 @@ impl fmt::Debug for Planning {
     }
 }
 
-impl DatabaseFolder {
-    fn open(&self, runtime: &Runtime, uncommitted: &UncommittedFiles) -> lath_table::Result<Database> {
+impl DatabaseSetting {
+    fn open(self, runtime: &Runtime, uncommitted: &UncommittedFiles) -> lath_table::Result<SessionDatabase> {
         let wait = self.wait.unwrap_or(TableOptions::DEFAULT_WAIT);
         let options = TableOptions::new().runtime(runtime).wait(wait).uncommitted(uncommitted);
-        if self.read_only {
-            return Database::open_read_only(&self.path, options);
-        }
-        Database::open_or_create(&self.path, options)
+        SessionDatabase::open(DatabaseFolder { path: self.path, is_read_only: self.read_only, options })
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct SqlArgs {
     /// The folder of a database, whose tables can be queried by name; created if it does not exist [example: shop/]
     #[arg(short = 'D', long, value_name = "FOLDER")]
     pub(crate) database: Option<PathBuf>,
-    /// Open the database read-only, even while another process writes to it
+    /// Refuse statements that change the database
     #[arg(long, requires = "database")]
     pub(crate) read_only: bool,
     /// Time to wait for another process that has the database open in a way that excludes this one [default: 5]

@@ -45,8 +45,9 @@ class Session:
 
         ``memory_limit`` limits the memory of sorting, joining and grouping, in bytes. Beyond it, sorting and grouping spill to disk, and
         joins raise :class:`lath.LimitError`. ``threads`` is one for each core by default. ``database`` is the folder of a database, whose
-        tables can be queried by name; it is created if it does not exist. One process at a time can have it open for writing, and any
-        number ``read_only``. ``wait`` is the time in seconds to wait for a process that excludes this one (5 by default).
+        tables can be queried by name; it is created if it does not exist. Several sessions and processes change it by turns, between
+        statements and transactions; ``read_only`` refuses changes. ``wait`` is the time in seconds for which a statement waits for another process
+        that writes (5 by default).
 
         ``cluster`` lists workers, as ``"10.0.0.7:9301"``, on which larger queries run: those that read at least ``cluster_min_bytes``
         compressed bytes (16 MiB by default). ``cluster_token`` is the token that they ask for, and ``cluster_ca`` the PEM file of the authority

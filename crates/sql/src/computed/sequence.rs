@@ -22,15 +22,18 @@ use crate::transaction::CurrentTransaction;
 const NEXT: &str = "nextval";
 const CURRENT: &str = "currval";
 
+/// Returns the database of a session, open for writing unless the session only reads.
+type OpenDatabase = Box<dyn Fn() -> Result<Database> + Send + Sync>;
+
 /// The sequences of a session's database, and the last numbers that the session was given.
 pub(crate) struct SequenceValues {
-    database: Option<Database>,
+    database: Option<OpenDatabase>,
     transaction: Arc<CurrentTransaction>,
     last: Mutex<HashMap<String, i64>>,
 }
 
 impl SequenceValues {
-    pub(crate) fn new(database: Option<Database>, transaction: Arc<CurrentTransaction>) -> Self {
+    pub(crate) fn new(database: Option<OpenDatabase>, transaction: Arc<CurrentTransaction>) -> Self {
         Self { database, transaction, last: Mutex::default() }
     }
 
@@ -41,7 +44,7 @@ impl SequenceValues {
         if self.transaction.open().is_some_and(|open| open.is_read_only()) {
             return plan_err!("nextval changes a sequence, and the transaction is read-only; ROLLBACK ends it");
         }
-        let numbers = database.next_numbers(name, count).map_err(table_error)?;
+        let numbers = database()?.next_numbers(name, count).map_err(table_error)?;
         if let Some(&last) = numbers.last() {
             self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), last);
         }

@@ -43,7 +43,7 @@ impl Definitions<'_> {
             }
             ("import", [Text(table), Text(source)]) => self.import(table, source, &named).await,
             ("keep_history", []) => {
-                let (database, retention) = (self.database()?.clone(), history_retention(&named)?);
+                let (database, retention) = (self.database()?, history_retention(&named)?);
                 table_work(move || database.keep_history(retention)).await
             }
             ("keep_history", [Text(table)]) => {
@@ -64,11 +64,11 @@ impl Definitions<'_> {
                 table_work(move || table.stop_publishing()).await
             }
             ("keep_snapshot", [Text(name)]) => {
-                let (database, name) = (self.database()?.clone(), name.clone());
+                let (database, name) = (self.database()?, name.clone());
                 table_work(move || database.keep_snapshot(&name)).await
             }
             ("drop_snapshot", [Text(name)]) => {
-                let (database, name) = (self.database()?.clone(), name.clone());
+                let (database, name) = (self.database()?, name.clone());
                 table_work(move || database.drop_snapshot(&name)).await
             }
             ("keep_snapshot", [Text(table), Text(name)]) => {
@@ -80,7 +80,7 @@ impl Definitions<'_> {
                 table_work(move || table.drop_snapshot(&name)).await
             }
             ("drop_history", []) => {
-                let database = self.database()?.clone();
+                let database = self.database()?;
                 table_work(move || database.drop_history()).await
             }
             ("drop_history", [Text(table)]) => {
@@ -104,11 +104,11 @@ impl Definitions<'_> {
                 table_work(move || table.compact().map(drop)).await
             }
             ("restart_sequence", [Text(name), next @ (Number(_) | Negative(_))]) => {
-                let (database, name, next) = (self.database()?.clone(), name.clone(), whole(next)?);
+                let (database, name, next) = (self.database()?, name.clone(), whole(next)?);
                 table_work(move || database.restart_sequence(&name, next)).await
             }
             ("restart_identity", [Text(table), Text(column), next @ (Number(_) | Negative(_))]) => {
-                let (table, database, next) = (self.tables.keyed(table)?, self.database()?.clone(), whole(next)?);
+                let (table, database, next) = (self.tables.keyed(table)?, self.database()?, whole(next)?);
                 let found = table.computed().iter().find(|computed| computed.name == *column);
                 let Some(Computation::Identity { sequence, .. }) = found.map(|found| found.computation.clone()) else {
                     return plan_err!("table {:?} has no identity column {column:?}", table.name());

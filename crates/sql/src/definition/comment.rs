@@ -51,7 +51,7 @@ impl Definitions<'_> {
                 let text = view.as_ref().map(|view| self.tables.view_text(view)).transpose()?.flatten();
                 match (view, text) {
                     (Some(view), Some(text)) => {
-                        let (database, text) = (self.database()?.clone(), with_view_comment(comment.as_deref(), &text));
+                        let (database, text) = (self.database()?, with_view_comment(comment.as_deref(), &text));
                         table_work(move || database.put_view(&view, &text)).await
                     }
                     _ if if_exists => Ok(()),

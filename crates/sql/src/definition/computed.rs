@@ -155,7 +155,7 @@ impl Definitions<'_> {
 
     /// Creates the sequences of the identity columns of a new table.
     pub(super) async fn create_identities(&self, declared: &DeclaredComputed, table: &Table) -> Result<()> {
-        let database = self.database()?.clone();
+        let database = self.database()?;
         let schema = table.schema().map_err(table_error)?;
         let mut sequences = Vec::new();
         for column in computed_columns(&schema, table.folder()) {
@@ -171,7 +171,7 @@ impl Definitions<'_> {
 
     /// Drops the sequences of a dropped table's columns.
     pub(super) async fn drop_identities(&self, table: &Table) -> Result<()> {
-        let (database, own) = (self.database()?.clone(), own_sequences(table.folder()));
+        let (database, own) = (self.database()?, own_sequences(table.folder()));
         table_work(move || {
             for name in database.sequences()?.into_keys().filter(|name| name.starts_with(&own)) {
                 database.drop_sequence(&name)?;

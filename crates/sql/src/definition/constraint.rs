@@ -218,7 +218,7 @@ impl Definitions<'_> {
         let foreign_keys = snapshot.foreign_keys().map_err(table_error)?;
         if foreign_keys.iter().any(|key| key.name == name) {
             self.check_is_in_database(table)?;
-            let (database, table) = (self.database()?.clone(), table.name().to_owned());
+            let (database, table) = (self.database()?, table.name().to_owned());
             return table_work(move || database.drop_foreign_key(&table, &name)).await;
         }
         if snapshot.indexes().iter().any(|index| index.is_unique && index.name == name) {

@@ -109,7 +109,7 @@ impl Definitions<'_> {
         let declared = take_constraints(&mut create.columns, &mut create.constraints);
         let computed = take_computed(&mut create.columns)?;
         let has_computed = !computed.is_empty();
-        if has_computed && (self.is_temporary || self.tables.database().is_none()) {
+        if has_computed && (self.is_temporary || !self.tables.has_database()) {
             return plan_err!(
                 "identity and generated columns need a table of a database; open the session with one (lath sql --database FOLDER), and leave out TEMPORARY"
             );
@@ -174,7 +174,7 @@ impl Definitions<'_> {
         };
         let declared = plan(CreateTable { query: None, ..create.clone() }).await?;
         let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(declared)) = declared else { return Ok(false) };
-        if primary_key(&declared.constraints).is_none() && self.tables.database().is_none() {
+        if primary_key(&declared.constraints).is_none() && !self.tables.has_database() {
             return Ok(false);
         }
         for (column, expr) in &declared.column_defaults {
@@ -203,7 +203,7 @@ impl Definitions<'_> {
         declared: DeclaredConstraints,
     ) -> Result<bool> {
         let has_key = create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_)));
-        if !has_key && self.tables.database().is_none() {
+        if !has_key && !self.tables.has_database() {
             return Ok(false);
         }
         let without = SqlStatement::CreateTable(CreateTable { constraints: Vec::new(), ..create.clone() });
@@ -239,7 +239,7 @@ impl Definitions<'_> {
         computed: &DeclaredComputed,
         query: Option<Arc<LogicalPlan>>,
     ) -> Result<()> {
-        let database = self.database()?.clone();
+        let database = self.database()?;
         let Some(name) = self.plain_name(&create.name) else {
             return plan_err!("{}: tables of the database have no schema; write the name alone", create.name);
         };
@@ -303,7 +303,7 @@ impl Definitions<'_> {
 
     /// Inserts the rows of a query into a new table.
     async fn fill(&self, name: &str, table: Table, query: Arc<LogicalPlan>) -> Result<()> {
-        let table = KeyedTable::from_database(name, table, self.database()?, self.tables.transaction())?;
+        let table = KeyedTable::from_database(name, table, &self.database()?, self.tables.transaction())?;
         let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
         let plan = self.state.create_physical_plan(&insertion).await?;
         collect(plan, self.state.task_ctx()).await?;

@@ -80,8 +80,8 @@ impl Definitions<'_> {
                     );
                 }
             };
-            check_has_no_numbers(&self.open(database, stored)?, &columns)?;
-            let other = self.open(database, &referred)?;
+            check_has_no_numbers(&self.open(&database, stored)?, &columns)?;
+            let other = self.open(&database, &referred)?;
             check_has_no_numbers(&other, &referred_columns)?;
             if other.has_row_numbers() && referred_columns.is_empty() {
                 return plan_err!(

@@ -57,7 +57,7 @@ impl Definitions<'_> {
     /// Creates a table in the database with the rows of files. If the statement or the session is stopped, no table and no file stays.
     pub(super) async fn import(&self, table: &str, source: &str, named: &[NamedArgument]) -> Result<()> {
         let Arguments { key, at, options } = Arguments::parse(named)?;
-        let (database, table, source) = (self.database()?.clone(), table.to_owned(), source.to_owned());
+        let (database, table, source) = (self.database()?, table.to_owned(), source.to_owned());
         let dataset_options = DatasetOptions::new().runtime(self.runtime).union_schemas(true);
         let cancel = Cancel::new();
         let (ended, has_ended) = sync_channel::<()>(0);

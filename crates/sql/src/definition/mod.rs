@@ -99,13 +99,13 @@ impl Definitions<'_> {
                 self.drop_sequence(names, *if_exists).await?;
             }
             SqlStatement::Call(function) => self.call(function).await?,
-            SqlStatement::CreateSchema { .. } if self.tables.database().is_some() => {
+            SqlStatement::CreateSchema { .. } if self.tables.has_database() => {
                 return plan_err!(
                     "a database has one schema, and keeps no other; leave this statement out, and create tables without the name of a schema"
                 );
             }
             SqlStatement::CreateTable(create) => return self.create(create).await,
-            SqlStatement::CreateView(create) if self.tables.database().is_some() && !self.is_temporary => {
+            SqlStatement::CreateView(create) if self.tables.has_database() && !self.is_temporary => {
                 self.create_view(create).await?;
             }
             _ => return Ok(false),
@@ -146,14 +146,14 @@ impl Definitions<'_> {
     }
 
     async fn drop_table(&self, name: String) -> Result<()> {
-        let database = self.database()?.clone();
+        let database = self.database()?;
         let table = database.table(&name).map_err(table_error)?;
         table_work(move || database.drop_table(&name)).await?;
         self.drop_identities(&table).await
     }
 
-    fn database(&self) -> Result<&lath_table::Database> {
-        match self.tables.database() {
+    fn database(&self) -> Result<lath_table::Database> {
+        match self.tables.database()? {
             Some(database) => Ok(database),
             None => plan_err!(
                 "a table with a primary key needs a database; open the session with one: lath sql --database FOLDER, or SessionBuilder::database"

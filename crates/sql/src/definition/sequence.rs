@@ -117,8 +117,8 @@ impl Definitions<'_> {
     }
 
     fn database_of_sequences(&self) -> Result<lath_table::Database> {
-        match self.tables.database() {
-            Some(database) => Ok(database.clone()),
+        match self.tables.database()? {
+            Some(database) => Ok(database),
             None => plan_err!("sequences need a database; open the session with one: lath sql --database FOLDER"),
         }
     }

@@ -14,7 +14,7 @@ use crate::keyed::with_view_comment;
 impl Definitions<'_> {
     /// Stores a view, after planning it once.
     pub(super) async fn create_view(&self, create: &CreateView) -> Result<()> {
-        let database = self.database()?.clone();
+        let database = self.database()?;
         // DataFusion does not plan IF NOT EXISTS.
         let planned = CreateView { if_not_exists: false, ..create.clone() };
         let statement = Statement::Statement(Box::new(SqlStatement::CreateView(planned)));
@@ -49,7 +49,7 @@ impl Definitions<'_> {
 
     /// Drops a view of the database. Returns whether there was one.
     pub(super) async fn drop_view(&self, drop: &DropView) -> Result<bool> {
-        let (Some(database), Some(name)) = (self.tables.database(), self.plain_name(&drop.name)) else {
+        let (Some(database), Some(name)) = (self.tables.database()?, self.plain_name(&drop.name)) else {
             return Ok(false);
         };
         if self.tables.view_text(&name)?.is_none() {

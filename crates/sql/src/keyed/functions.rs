@@ -109,7 +109,7 @@ impl TableFunctions {
 
     /// Plans a table of the commits whose states can be read.
     fn history(&self) -> Result<LogicalPlan> {
-        let Some(database) = self.tables.database() else {
+        let Some(database) = self.tables.database()? else {
             return plan_err!("the session has no database; history('table') lists the versions of an attached table");
         };
         commits(database.snapshot().and_then(|newest| newest.history()).map_err(table_error)?)
@@ -117,7 +117,7 @@ impl TableFunctions {
 
     /// Plans a table of the database's snapshots.
     fn snapshots(&self) -> Result<LogicalPlan> {
-        match self.tables.database() {
+        match self.tables.database()? {
             Some(database) => {
                 snapshots(database.snapshot().and_then(|newest| newest.kept_snapshots()).map_err(table_error)?)
             }
@@ -131,7 +131,7 @@ impl TableFunctions {
 impl TableFunctions {
     /// Plans a table with the sequences of the database, without the ones of columns.
     fn sequences(&self) -> Result<LogicalPlan> {
-        let Some(database) = self.tables.database() else {
+        let Some(database) = self.tables.database()? else {
             return plan_err!("the session has no database, and so no sequences");
         };
         let sequences = database.sequences().map_err(table_error)?;

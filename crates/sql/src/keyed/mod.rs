@@ -3,6 +3,7 @@
 mod attach;
 mod comment_text;
 mod comments;
+mod database;
 mod earlier;
 mod functions;
 mod lookup;
@@ -14,6 +15,7 @@ mod tables;
 pub(crate) use attach::AttachedTables;
 pub(crate) use comment_text::{COMMENT, with_view_comment};
 pub(crate) use comments::plan_described;
+pub(crate) use database::{DatabaseFolder, SessionDatabase};
 pub(crate) use functions::TableFunctions;
 pub(crate) use lookup::matching_keys;
 #[cfg(feature = "remote")]

@@ -16,6 +16,7 @@ use futures_util::FutureExt;
 use lath_table::{Database, DatabaseSnapshot, Error, Table};
 
 use super::comment_text::split_view_comment;
+use super::database::{SessionDatabase, SharedDatabase};
 use super::table::{KeyedTable, WITH_ROW_COLUMN};
 use crate::error::table_error;
 use crate::grammar::parse;
@@ -28,7 +29,7 @@ pub(crate) struct SessionTables {
     // Dropped before the database.
     transaction: Arc<CurrentTransaction>,
     others: MemorySchemaProvider,
-    database: Option<Database>,
+    database: Option<SessionDatabase>,
     planner: Planner,
 }
 
@@ -49,7 +50,7 @@ impl fmt::Debug for Planner {
 }
 
 impl SessionTables {
-    pub(crate) fn new(database: Option<Database>) -> Self {
+    pub(crate) fn new(database: Option<SessionDatabase>) -> Self {
         let (transaction, others) = (Arc::default(), MemorySchemaProvider::new());
         Self { transaction, others, database, planner: Planner::default() }
     }
@@ -59,8 +60,17 @@ impl SessionTables {
         let _ = self.planner.0.set(Box::new(state));
     }
 
-    pub(crate) fn database(&self) -> Option<&Database> {
-        self.database.as_ref()
+    /// The database as it is open now, if the session has one.
+    pub(crate) fn database(&self) -> Result<Option<Database>> {
+        self.shared_database().map(|database| database.get()).transpose()
+    }
+
+    pub(crate) fn shared_database(&self) -> Option<&Arc<SharedDatabase>> {
+        self.database.as_ref().map(SessionDatabase::shared)
+    }
+
+    pub(crate) fn has_database(&self) -> bool {
+        self.database.is_some()
     }
 
     /// The transaction that `BEGIN` opens.
@@ -220,7 +230,7 @@ impl SessionTables {
 
     fn database_table(&self, name: &str) -> Result<Option<KeyedTable>> {
         let found = self.in_database(name)?;
-        let keyed = |(table, database)| KeyedTable::from_database(name, table, database, &self.transaction);
+        let keyed = |(table, database)| KeyedTable::from_database(name, table, &database, &self.transaction);
         found.map(keyed).transpose()
     }
 
@@ -235,12 +245,12 @@ impl SessionTables {
         if let Some(view) = self.transaction.view() {
             return Ok(Some(view.snapshot));
         }
-        self.database.as_ref().map(Database::snapshot).transpose().map_err(table_error)
+        self.database()?.as_ref().map(Database::snapshot).transpose().map_err(table_error)
     }
 
     /// The database's table with this name, and the database.
-    fn in_database(&self, name: &str) -> Result<Option<(Table, &Database)>> {
-        let (Some(database), Some(commit)) = (&self.database, self.commit()?) else { return Ok(None) };
+    fn in_database(&self, name: &str) -> Result<Option<(Table, Database)>> {
+        let (Some(database), Some(commit)) = (self.database()?, self.commit()?) else { return Ok(None) };
         match commit.handle(name) {
             Ok(table) => Ok(Some((table, database))),
             Err(Error::NoSuchTable { .. }) => Ok(None),

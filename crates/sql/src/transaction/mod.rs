@@ -23,7 +23,7 @@ use crate::stop::CommitPoint;
 /// could not undo it.
 pub(crate) async fn run_transaction_statement(
     statement: &Statement,
-    database: Option<&Database>,
+    database: Option<Database>,
     current: &Arc<CurrentTransaction>,
 ) -> Result<bool> {
     let current = Arc::clone(current);
@@ -32,7 +32,7 @@ pub(crate) async fn run_transaction_statement(
     let work: Box<dyn FnOnce() -> Result<()> + Send> = match statement {
         Statement::Statement(inner) => match inner.as_ref() {
             SqlStatement::StartTransaction { modes, .. } => {
-                let Some(database) = database.cloned() else {
+                let Some(database) = database else {
                     return plan_err!(
                         "there is no database to change; open the session with one: lath sql --database FOLDER"
                     );

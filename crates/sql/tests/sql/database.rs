@@ -425,6 +425,77 @@ fn a_statement_is_either_stopped_or_done() {
 }
 
 #[test]
+fn sessions_change_one_database_by_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |wait: u64| {
+        let builder = Session::builder().database(folder.path()).database_wait(std::time::Duration::from_secs(wait));
+        BlockingSession::new(builder.build().unwrap()).unwrap()
+    };
+    let count = |session: &BlockingSession| {
+        let rows = session.run("SELECT count(*) FROM t").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+        number(rows[0].column(0), 0).unwrap()
+    };
+    let run = |session: &BlockingSession, text: &str| -> Result<(), Error> {
+        session.run(text)?.try_for_each(|batch| batch.map(drop))
+    };
+    let (one, other) = (open(60), open(60));
+    run(&one, "CREATE TABLE t (id BIGINT PRIMARY KEY)").unwrap();
+    run(&one, "CREATE SEQUENCE s").unwrap();
+    for round in 0..10_i64 {
+        run(&one, &format!("INSERT INTO t VALUES ({})", 2 * round)).unwrap();
+        assert_eq!(count(&other), 2 * round + 1);
+        run(&other, &format!("INSERT INTO t VALUES ({})", 2 * round + 1)).unwrap();
+        assert_eq!(count(&one), 2 * round + 2);
+        run(&one, "SELECT nextval('s')").unwrap();
+    }
+    // A definition of the other session is seen.
+    run(&other, "ALTER TABLE t ADD COLUMN a VARCHAR").unwrap();
+    run(&one, "UPDATE t SET a = 'x' WHERE id = 0").unwrap();
+    run(&other, "CREATE TABLE u AS SELECT * FROM t").unwrap();
+    run(&one, "INSERT INTO u SELECT id + 1000, a FROM t").unwrap();
+
+    // A transaction is not interrupted, and the others can be read meanwhile.
+    let hasty = open(0);
+    run(&one, "BEGIN").unwrap();
+    run(&one, "DELETE FROM t").unwrap();
+    let refused = run(&hasty, "INSERT INTO t VALUES (-1, NULL)");
+    assert!(
+        matches!(&refused, Err(Error::Table(error)) if matches!(**error, lath_table::Error::InUse { .. })),
+        "{refused:?}"
+    );
+    assert_eq!((count(&hasty), count(&one)), (20, 0));
+    run(&one, "ROLLBACK").unwrap();
+    // Plans of changes that are in use keep the turn, too.
+    let planned = one.session();
+    let frame = wait(async { planned.sql("INSERT INTO t VALUES (-2, NULL)").await.unwrap() });
+    assert!(run(&hasty, "INSERT INTO t VALUES (-1, NULL)").is_err());
+    wait(async { frame.collect().await.unwrap() });
+    run(&other, "INSERT INTO t VALUES (-1, NULL)").unwrap();
+    assert_eq!(count(&one), 22);
+
+    // Both at once.
+    std::thread::scope(|scope| {
+        for (session, first) in [(&one, 1000), (&other, 2000)] {
+            scope.spawn(move || {
+                for id in first..first + 100 {
+                    run(session, &format!("INSERT INTO t VALUES ({id}, NULL)")).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(count(&hasty), 222);
+    // What only one session has is changed without the database.
+    run(&one, "BEGIN").unwrap();
+    run(&hasty, "CREATE TEMPORARY VIEW v AS SELECT 1 AS a").unwrap();
+    run(&hasty, "DROP VIEW v").unwrap();
+    run(&one, "ROLLBACK").unwrap();
+    drop((one, other, hasty));
+    let database =
+        lath_table::Database::open(folder.path(), TableOptions::new().wait(std::time::Duration::ZERO)).unwrap();
+    assert!(database.table("t").unwrap().check().unwrap().is_intact());
+}
+
+#[test]
 fn tables_of_folders_are_attached() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("stock");

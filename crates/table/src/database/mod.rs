@@ -31,7 +31,9 @@ use crate::constraint::with_constraints;
 use crate::error::{Error, Result};
 use crate::file::create_folders;
 use crate::import::{ImportOptions, ImportProgress, ImportReport, Watch, import_into_database, imported_schema};
-use crate::records::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, history, named_snapshots};
+use crate::records::{
+    DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TableOptions, history, named_snapshots, store_file,
+};
 use crate::row::{Constraint, TableSchema, cluster_ids};
 use crate::table::Table;
 use crate::view::{Engine, database_path, store_path};
@@ -164,6 +166,17 @@ impl Database {
     /// Whether it was opened by [`open_read_only`](Self::open_read_only).
     pub fn is_read_only(&self) -> bool {
         self.tables.read_only
+    }
+
+    /// Whether another process waits to open the database for writing.
+    pub fn is_awaited(&self) -> bool {
+        store_file::is_awaited(&database_path(self.folder()))
+    }
+
+    /// Whether other handles of the database or of its tables are in use in this process, such as snapshots and open transactions.
+    pub fn is_shared(&self) -> bool {
+        let is_used = |table: &Table| Arc::strong_count(table.engine()) > 1;
+        Arc::strong_count(&self.tables) > 1 || self.tables.lock().values().any(is_used)
     }
 
     /// The names of the tables of the last commit, in ascending order.

@@ -1,7 +1,8 @@
 //! Opens the store of a table or a database.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lath_store::{Store, store_users};
 
@@ -22,7 +23,18 @@ pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, c
         .wait(options.wait)
         .read_only(read_only)
         .create(create);
-    match options.open(path) {
+    let opened = match read_only || waited.is_zero() {
+        true => options.open(path),
+        // The process that writes may let this one in when it knows that it waits.
+        false => match options.clone().wait(Duration::ZERO).open(path) {
+            Err(lath_store::Error::Busy) => {
+                let _until_opened = Waiting::begin(path);
+                options.open(path)
+            }
+            opened => opened,
+        },
+    };
+    match opened {
         Err(lath_store::Error::Corrupt { .. }) if !create && !read_only && is_alone(path)? => {
             Ok(options.create(true).open(path)?)
         }
@@ -31,6 +43,32 @@ pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, c
         }
         opened => Ok(opened?),
     }
+}
+
+/// A process that waits for the writer has a shared lock on a file for as long as it waits.
+#[derive(Debug)]
+struct Waiting {
+    _file: Option<File>,
+}
+
+impl Waiting {
+    /// Without the file, this waits like others and is not noticed.
+    fn begin(path: &Path) -> Self {
+        let file = File::options().create(true).truncate(false).write(true).open(waiting_path(path));
+        Self { _file: file.ok().filter(|file| file.lock_shared().is_ok()) }
+    }
+}
+
+/// Whether another process waits to open the store at `path` for writing.
+pub(crate) fn is_awaited(path: &Path) -> bool {
+    let Ok(file) = File::open(waiting_path(path)) else { return false };
+    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+fn waiting_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-waiting");
+    name.into()
 }
 
 /// Whether a folder has nothing but the store at `path`.

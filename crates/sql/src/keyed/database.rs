@@ -1,0 +1,142 @@
+//! The database of a session, which several processes may change by turns.
+//!
+//! A session has its database open for reading until a statement changes something, and from then on for writing, so that the next change
+//! costs nothing. It opens the database for reading again when another process waits to write, between two statements.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use datafusion::common::{Result, plan_err};
+use lath_table::{Database, TableOptions};
+
+use crate::error::table_error;
+
+/// Time between two looks for processes that wait.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Time that a process which waits is given to open the database.
+const TURN: Duration = Duration::from_millis(50);
+
+/// The folder of a session's database, and how it is opened.
+#[derive(Debug, Clone)]
+pub(crate) struct DatabaseFolder {
+    pub(crate) path: PathBuf,
+    pub(crate) is_read_only: bool,
+    pub(crate) options: TableOptions,
+}
+
+/// The database of a session, which is closed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct SessionDatabase(Arc<SharedDatabase>);
+
+/// The database of a session, for all that use it.
+#[derive(Debug)]
+pub(crate) struct SharedDatabase {
+    folder: DatabaseFolder,
+    /// `None` once the session is closed.
+    open: Mutex<Option<Database>>,
+}
+
+impl SessionDatabase {
+    /// Opens a database, or creates it unless it is only read.
+    pub(crate) fn open(folder: DatabaseFolder) -> lath_table::Result<Self> {
+        let database = match Database::open_read_only(&folder.path, folder.options.clone()) {
+            Err(lath_table::Error::NoDatabase { .. }) if !folder.is_read_only => {
+                Database::open_or_create(&folder.path, folder.options.clone())?
+            }
+            opened => opened?,
+        };
+        let is_writer = !database.is_read_only();
+        let shared = Arc::new(SharedDatabase { folder, open: Mutex::new(Some(database)) });
+        if is_writer {
+            shared.watch();
+        }
+        Ok(Self(shared))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<SharedDatabase> {
+        &self.0
+    }
+}
+
+impl Drop for SessionDatabase {
+    fn drop(&mut self) {
+        // Here and not on the thread that looks for others, so that it is closed when the session is.
+        let closed = self.0.lock().take();
+        drop(closed);
+    }
+}
+
+impl SharedDatabase {
+    fn lock(&self) -> MutexGuard<'_, Option<Database>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The database as it is open now.
+    pub(crate) fn get(&self) -> Result<Database> {
+        match &*self.lock() {
+            Some(database) => Ok(database.clone()),
+            None => closed(),
+        }
+    }
+
+    /// Whether the session cannot change it.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.folder.is_read_only
+    }
+
+    /// Opens the database for writing, unless it is. While the returned handle or one of its tables lives, it stays open so. Blocks while
+    /// another process writes.
+    pub(crate) fn for_writing(self: &Arc<Self>) -> Result<Database> {
+        let mut open = self.lock();
+        let Some(database) = &mut *open else { return closed() };
+        if self.folder.is_read_only {
+            return Ok(database.clone());
+        }
+        if !database.is_read_only() && self.let_others_write(database) {
+            // Those who wait look every few milliseconds.
+            thread::sleep(TURN);
+        }
+        if database.is_read_only() {
+            *database = Database::open(&self.folder.path, self.folder.options.clone()).map_err(table_error)?;
+            self.watch();
+        }
+        Ok(database.clone())
+    }
+
+    /// Opens the database for reading if another process waits to write and nothing here uses it. Returns whether it did.
+    fn let_others_write(&self, database: &mut Database) -> bool {
+        if database.is_shared() || !database.is_awaited() {
+            return false;
+        }
+        // If it cannot be opened again, the session keeps what it has.
+        let reading = Database::open_read_only(&self.folder.path, self.folder.options.clone());
+        reading.is_ok_and(|reading| {
+            *database = reading;
+            true
+        })
+    }
+
+    /// Looks for processes that wait to write, as long as this one can.
+    fn watch(self: &Arc<Self>) {
+        let this = Arc::clone(self);
+        let looking = thread::Builder::new().name("lath-sql-turns".to_owned());
+        // Without the thread, the database stays open for writing until a statement looks.
+        let _ = looking.spawn(move || while this.look() {});
+    }
+
+    /// Waits and looks once. Returns whether to go on.
+    fn look(&self) -> bool {
+        thread::sleep(LOOK);
+        match &mut *self.lock() {
+            Some(database) => !database.is_read_only() && !self.let_others_write(database),
+            None => false,
+        }
+    }
+}
+
+fn closed<T>() -> Result<T> {
+    plan_err!("the session is closed, and its database with it")
+}
