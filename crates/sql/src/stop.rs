@@ -109,7 +109,7 @@ impl Stop {
 pub(crate) struct CommitPoint(Option<Stop>);
 
 impl CommitPoint {
-    /// That of the statement which this task runs.
+    /// The one of the statement that this task runs.
     pub(crate) fn current() -> Self {
         Self(CURRENT.try_with(Clone::clone).ok())
     }

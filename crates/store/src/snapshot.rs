@@ -53,6 +53,47 @@ impl Snapshot {
         Ok(root.map(|root| Tree::new(&self.engine.arena, root)))
     }
 
+    /// Calls `each` with every key whose value differs between the tree with this name in this snapshot and a later state of it, in ascending
+    /// order: with the key, and its value before and now, `None` if it was or is not there. `now` is the tree with this name in a later snapshot, or
+    /// in a transaction, of the same store.
+    ///
+    /// This takes as long as what has changed since, not as long as the tree: subtrees that both states have are skipped. Entries that were
+    /// moved or put again with the same value are compared, and are no change.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let store = lath_store::Options::new().create(true).open(folder.path().join("store"))?;
+    /// let mut transaction = store.begin()?;
+    /// transaction.tree("data")?.put(b"a", b"1")?;
+    /// transaction.commit()?;
+    /// let before = store.snapshot()?;
+    /// let mut transaction = store.begin()?;
+    /// transaction.tree("data")?.put(b"b", b"2")?;
+    /// transaction.tree("data")?.remove(b"a")?;
+    /// transaction.commit()?;
+    /// let now = store.snapshot()?;
+    /// let mut changes = Vec::new();
+    /// let tree = now.tree("data")?.ok_or("no tree")?;
+    /// before.for_each_change("data", tree, |key, before, now| {
+    ///     changes.push((key.to_vec(), before.is_some(), now.is_some()));
+    ///     Ok::<_, lath_store::Error>(())
+    /// })?;
+    /// assert_eq!(changes, [(b"a".to_vec(), true, false), (b"b".to_vec(), false, true)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt), and errors of `each`, after which it is not called again.
+    pub fn for_each_change<E: From<crate::Error>>(
+        &self,
+        name: &str,
+        now: Tree<'_>,
+        each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let earlier = self.tree(name)?.unwrap_or_else(|| Tree::new(&self.engine.arena, Word::NONE));
+        now.for_each_change(earlier, self.root.generation, each)
+    }
+
     /// Returns the names of all trees, in ascending order.
     ///
     /// # Errors

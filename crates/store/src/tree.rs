@@ -1,11 +1,13 @@
 //! Reads one tree of a snapshot or a transaction.
 
+use std::cmp::Ordering;
 use std::ops::{Bound, RangeBounds};
 
 use crate::arena::Arena;
 use crate::error::Result;
+use crate::extent::Generation;
 use crate::node::Word;
-use crate::trie::{self, count, find, warm};
+use crate::trie::{self, changed, count, find, warm};
 
 /// A key and its value.
 pub type Entry<'a> = (Vec<u8>, &'a [u8]);
@@ -172,6 +174,52 @@ impl<'a> Tree<'a> {
     /// Iterates over the keys that begin with `prefix` and their values. The iterator is double-ended.
     pub fn prefix(&self, prefix: &[u8]) -> Range<'a> {
         self.range(prefix_range(prefix))
+    }
+
+    /// Calls `each` as [`Snapshot::for_each_change`](crate::Snapshot::for_each_change) does. `earlier` is the tree as it was at the commit of the
+    /// generation `since`.
+    pub(crate) fn for_each_change<E: From<crate::Error>>(
+        &self,
+        earlier: Tree<'_>,
+        since: Generation,
+        mut each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut old, mut new) = (earlier.cursor(), self.cursor());
+        for (low, high) in changed::gaps(self.arena, self.root, since)? {
+            let (mut has_old, mut has_new) = match &low {
+                Some(low) => (old.upper_bound(low)?, new.upper_bound(low)?),
+                None => {
+                    old.seek_to_start();
+                    new.seek_to_start();
+                    (old.next()?, new.next()?)
+                }
+            };
+            let is_within = |key: &[u8]| high.as_ref().is_none_or(|high| key < &high[..]);
+            loop {
+                let before = old.key().filter(|key| has_old && is_within(key));
+                let now = new.key().filter(|key| has_new && is_within(key));
+                let order = match (before, now) {
+                    (None, None) => break,
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some(before), Some(now)) => before.cmp(now),
+                };
+                let (value_before, value_now) = (old.value()?, new.value()?);
+                match (order, before, now) {
+                    (Ordering::Less, Some(key), _) => each(key, value_before, None)?,
+                    (Ordering::Greater, _, Some(key)) => each(key, None, value_now)?,
+                    (_, Some(key), _) if value_before != value_now => each(key, value_before, value_now)?,
+                    _ => {}
+                }
+                if order.is_le() {
+                    has_old = old.next()?;
+                }
+                if order.is_ge() {
+                    has_new = new.next()?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

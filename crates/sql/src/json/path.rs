@@ -74,7 +74,7 @@ fn parse_steps(path: &str) -> Result<Vec<Step>> {
         match first {
             '.' if rest.starts_with('"') => {
                 let Some(len) = quoted_len(rest) else { return wrong("a quote is not closed") };
-                // Escapes are those of JSON, and a key without any may have any characters.
+                // With the escapes of JSON; other keys may have any characters.
                 let key = serde_json::from_str(&rest[..len]).unwrap_or_else(|_| rest[1..len - 1].to_owned());
                 steps.push(Step::Key(key));
                 rest = &rest[len..];

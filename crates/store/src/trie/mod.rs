@@ -1,6 +1,7 @@
 //! The trie: operations on nodes.
 
 pub(crate) mod build;
+pub(crate) mod changed;
 pub(crate) mod count;
 pub(crate) mod cursor;
 pub(crate) mod descend;

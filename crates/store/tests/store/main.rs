@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod backup;
+mod changes;
 mod check;
 mod compact;
 mod crash;

@@ -52,7 +52,7 @@ fn put_anew(
     let manifest = Arc::clone(changing.manifest());
     manifest.files().iter().try_for_each(|entry| changing.drop_file(entry))?;
     for name in [TreeName::Hot, TreeName::Tombstones] {
-        changing.keep_since(name, None, 0)?;
+        changing.replace_hot(name, &[])?;
     }
     changing.set_hot_bytes(0);
     for index in Arc::clone(changing.indexes()).iter() {

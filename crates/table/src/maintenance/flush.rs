@@ -1,15 +1,15 @@
 //! Flushes hot rows to files.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
+use lath_parquet::DeleteMask;
 use lath_store::Durability;
 
 use crate::error::Result;
 use crate::publish::{CommitFiles, PublishedCommit, publish_if_set};
 use crate::records::FileEntry;
 use crate::view::{Commit, Engine, View, rows_replaced_by_hot};
-use crate::write::{OpenWrite, write_hot_rows};
+use crate::write::{FlushedRows, OpenWrite};
 
 /// Counts of [`Table::flush`](crate::Table::flush).
 #[non_exhaustive]
@@ -56,29 +56,28 @@ pub(crate) fn flush_if_due(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> R
 }
 
 fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<(FlushReport, Option<PublishedCommit>)> {
-    let (mut pinned, removals) = pin(engine)?;
-    let replaced = rows_replaced_by_hot(engine, &mut pinned)?;
-    let mut files = write_hot_rows(engine, &mut pinned)?;
+    let mut flushed = FlushedRows::write(engine)?;
+    let replaced = rows_replaced_by_hot(engine, &mut Arc::clone(flushed.commit()))?;
+    // So that the commit, for which others wait, has little to sync.
+    engine.store.sync()?;
 
     let mut changing = OpenWrite::begin(engine)?;
-    let has_removals = engine.hot_removals.load(Ordering::Relaxed) != removals;
-    changing.replace_flushed(&pinned, &files, &replaced, has_removals)?;
+    let with_masks: Vec<(u64, DeleteMask)> =
+        flushed.files().map(|(file, changed)| (file.entry.number, changed.clone())).collect();
+    changing.replace_flushed(&mut flushed, &replaced)?;
     changing.drop_empty_files(merged)?;
     // Whether an error means that the commit was not made is not always known.
-    files.keep();
+    flushed.keep();
     changing.commit(Durability::Sync)?;
     // Now that the store has few rows, a checkpoint writes little, and frees what the flushed ones took.
     engine.store.checkpoint()?;
-    let flushed: Vec<&FileEntry> = files.files().iter().map(|file| &file.entry).collect();
-    let report = FlushReport { rows: flushed.iter().map(|entry| entry.rows).sum(), files: flushed.len() };
+    let entries: Vec<&FileEntry> = flushed.files().map(|(file, _)| &file.entry).collect();
+    let rows = entries.iter().map(|entry| entry.rows).sum::<u64>()
+        - with_masks.iter().map(|(_, rows)| rows.len()).sum::<u64>();
+    let report = FlushReport { rows, files: entries.len() };
     // With these files, and with the masks of its time, the commit has no hot rows. The newest one may have.
-    let published = publish_if_set(engine, CommitFiles::new(pinned, &flushed, &replaced))?;
+    let replaced: Vec<(u64, DeleteMask)> = replaced.into_iter().chain(with_masks).collect();
+    let files = CommitFiles::new(Arc::clone(flushed.commit()), &entries, &replaced);
+    let published = publish_if_set(engine, files)?;
     Ok((report, published))
-}
-
-/// The newest commit, and how often hot rows were removed before it. Both are read between two transactions: what an open one has removed is
-/// counted already, but not in the newest commit.
-fn pin(engine: &Arc<Engine>) -> Result<(Arc<Commit>, u64)> {
-    let _nobody_writes = engine.store.begin()?;
-    Ok((Commit::newest(engine)?, engine.hot_removals.load(Ordering::Relaxed)))
 }

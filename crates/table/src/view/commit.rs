@@ -85,6 +85,17 @@ impl Commit {
         Ok(self.tree_len(TreeName::Hot)? + self.tree_len(TreeName::Tombstones)?)
     }
 
+    /// Calls `each` with the keys of a tree whose values have changed between this commit and a later state of the tree, and with their values
+    /// there.
+    pub(crate) fn for_each_change(
+        &self,
+        name: TreeName,
+        now: Tree<'_>,
+        mut each: impl FnMut(&[u8], Option<&[u8]>) -> Result<()>,
+    ) -> Result<()> {
+        self.snapshot.for_each_change(self.trees.get(name), now, |key, _, now| each(key, now))
+    }
+
     pub(crate) fn stamp(&self) -> u64 {
         self.state.stamp
     }

@@ -64,8 +64,6 @@ pub(crate) struct Engine {
     /// A random number that identifies this opening of the table.
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
-    /// Number of times that rows were removed from the hot tree other than by a flush, committed or not.
-    pub(crate) hot_removals: AtomicU64,
     pub(crate) blocks: BlockCache,
     /// Locked while files are written or removed.
     pub(crate) maintenance: Mutex<()>,
@@ -129,7 +127,6 @@ impl Engine {
             runtime,
             incarnation,
             dead: DeadCache::default(),
-            hot_removals: AtomicU64::new(0),
             maintenance: Mutex::default(),
             signal: Arc::default(),
             siblings: None,

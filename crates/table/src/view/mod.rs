@@ -20,7 +20,7 @@ pub(crate) use self::commit::Commit;
 pub(crate) use self::deleted::{check_mask, dead_rows, is_masked, parse_mask, read_mask, rows_replaced_by_hot};
 pub(crate) use self::engine::{Catalog, Engine, Siblings, database_path, store_path};
 pub(crate) use self::file_checksums::checksums_to_bytes;
-pub(crate) use self::hot::{HotColumns, HotCursor, HotRows, for_each_since};
+pub(crate) use self::hot::{HotColumns, HotCursor, HotRows};
 pub(crate) use self::signal::{Signal, WakeReason};
 
 /// A readable state of a table.

@@ -13,7 +13,7 @@ mod sorted_files;
 mod touched_values;
 mod transaction;
 
-pub(crate) use self::flushed_rows::write_hot_rows;
+pub(crate) use self::flushed_rows::FlushedRows;
 pub(crate) use self::foreign_keys::{WriteTables, check_table};
 pub use self::merge::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};
 pub(crate) use self::open_write::{OpenWrite, WriteMark};

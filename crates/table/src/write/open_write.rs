@@ -1,7 +1,6 @@
 //! The open write transaction of a table.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use lath_parquet::DeleteMask;
 use lath_store::{Durability, RecordWriter, Tree};
@@ -16,7 +15,7 @@ use crate::records::{
     STATE_KEY, State, TreeName, file_key, history, mask_key, put_file_place, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
-use crate::view::{Catalog, Commit, Engine, View, checksums_to_bytes, for_each_since, parse_mask, read_mask};
+use crate::view::{Catalog, Commit, Engine, View, checksums_to_bytes, parse_mask, read_mask};
 
 /// The next commit in preparation. Dropped without [`commit`](Self::commit), it changes nothing.
 #[derive(Debug)]
@@ -128,11 +127,6 @@ impl OpenWrite {
     /// The state with the stamp of this write.
     pub(crate) fn state(&self) -> &State {
         &self.state
-    }
-
-    /// The stamp of the commit before this write.
-    pub(crate) fn committed_stamp(&self) -> u64 {
-        self.committed_stamp
     }
 
     pub(crate) fn schema(&self) -> &Arc<TableSchema> {
@@ -395,7 +389,6 @@ impl OpenWrite {
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut has_changed = false;
         if !hot.is_empty() {
-            self.engine.hot_removals.fetch_add(1, Ordering::Relaxed);
             for key in keys.iter() {
                 has_changed |= hot.remove(key)?;
             }
@@ -514,9 +507,6 @@ impl OpenWrite {
 
     /// Removes keys from the hot tree or the tombstones.
     pub(crate) fn remove_keys(&mut self, name: TreeName, keys: &ByteList) -> Result<()> {
-        if name == TreeName::Hot {
-            self.engine.hot_removals.fetch_add(1, Ordering::Relaxed);
-        }
         let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
         for key in keys.iter() {
             tree.remove(key)?;
@@ -540,17 +530,14 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// Leaves in the hot tree or the tombstones only what has a stamp higher than `stamp` in `tree`, which is the same tree as it was before
-    /// this transaction. Returns the bytes of that.
-    pub(crate) fn keep_since(&mut self, name: TreeName, tree: Option<Tree<'_>>, stamp: u64) -> Result<u64> {
-        let mut kept = self.transaction.tree(self.engine.trees.get(name))?;
-        kept.remove_range(&[], None)?;
+    /// Leaves in the hot tree or the tombstones only these entries, and returns their bytes.
+    pub(crate) fn replace_hot(&mut self, name: TreeName, entries: &[(Vec<u8>, Vec<u8>)]) -> Result<u64> {
+        let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
+        tree.remove_range(&[], None)?;
         let mut bytes = 0;
-        if let Some(tree) = tree {
-            for_each_since(tree, stamp, |key, value, _| {
-                bytes += (key.len() + value.len()) as u64;
-                Ok(kept.put(key, value)?)
-            })?;
+        for (key, value) in entries {
+            bytes += (key.len() + value.len()) as u64;
+            tree.put(key, value)?;
         }
         self.hot_changed();
         Ok(bytes)
