@@ -331,6 +331,24 @@ impl PyTable {
         Ok(self.table()?.snapshot_names().map_err(Failure::from)?)
     }
 
+    /// Lets rows expire `lifetime` seconds after the time in a column.
+    #[pyo3(signature = (column, lifetime = 0.0))]
+    fn set_ttl(&self, py: Python<'_>, column: String, lifetime: f64) -> PyResult<()> {
+        let lifetime = duration("lifetime", lifetime)?;
+        self.run(py, move |table| Ok(table.set_ttl(&column, lifetime)?))
+    }
+
+    /// Ends the expiry of rows.
+    fn drop_ttl(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |table| Ok(table.drop_ttl()?))
+    }
+
+    /// The column by which rows expire, and their lifetime in seconds.
+    fn ttl(&self) -> PyResult<Option<(String, f64)>> {
+        let ttl = self.newest()?.snapshot()?.ttl();
+        Ok(ttl.map(|ttl| (ttl.column, ttl.lifetime.as_secs_f64())))
+    }
+
     /// Turns the change feed on: later commits record their changes. At most `rows` changes are kept.
     #[pyo3(signature = (rows = None))]
     fn keep_changes(&self, py: Python<'_>, rows: Option<u64>) -> PyResult<()> {

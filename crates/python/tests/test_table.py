@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import polars as pl
@@ -95,6 +96,27 @@ def test_snapshots_and_changes(tmp_path: Path) -> None:
     assert list(table.changes(changes.resume_at)) == []
     assert table.snapshot_names() == ["early"]
     table.drop_snapshot("early")
+
+
+def test_rows_expire(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("at", pa.timestamp("us"))])
+    table = lath.Table.create(tmp_path / "visits", schema, ["id"], background=False)
+    now = datetime.now(timezone.utc).replace(tzinfo=None)
+    times = [now - timedelta(days=2), now, None]
+    table.upsert(pa.table({"id": [1, 2, 3], "at": times}, schema=schema))
+    before = table.snapshot()
+    assert table.ttl() is None
+    table.set_ttl("at", 86400)
+    assert table.ttl() == ("at", 86400.0)
+    assert table.count() == 2 and table.get(1) is None and before.count() == 3
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [2, 3]
+    table.insert(pa.table({"id": [1], "at": [now]}, schema=schema))
+    table.set_ttl("at")
+    assert table.get_many([1, 2, 3]).to_arrow()["id"].to_pylist() == [3]
+    table.drop_ttl()
+    assert table.count() == 1
+    with pytest.raises(lath.Error, match="timestamps or dates"):
+        table.set_ttl("id", 60)
 
 
 def test_history(tmp_path: Path) -> None:

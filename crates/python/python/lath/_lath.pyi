@@ -592,6 +592,13 @@ class Table:
         """Drops the kept snapshot with this name."""
     def snapshot_names(self) -> list[str]:
         """The names of the kept snapshots."""
+    def set_ttl(self, column: str, lifetime: float = 0.0) -> None:
+        """Lets rows expire ``lifetime`` seconds after the time in ``column``, which has timestamps or dates; rows without a time stay. Expired rows
+        vanish from all reads at once, and are removed later."""
+    def drop_ttl(self) -> None:
+        """Ends the expiry of rows. Rows that have expired already do not come back."""
+    def ttl(self) -> tuple[str, float] | None:
+        """The column by which rows expire, and their lifetime in seconds; ``None`` if they do not."""
     def keep_changes(self, rows: int | None = None) -> None:
         """Turns the change feed on: later commits record their changes for ``changes``. At most ``rows`` changes are kept."""
     def changes(self, since: int) -> Changes:

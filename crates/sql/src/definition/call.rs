@@ -148,7 +148,7 @@ fn history_retention(named: &[NamedArgument]) -> Result<HistoryRetention> {
 }
 
 /// The length of an interval without months, such as `7 days`.
-fn duration(text: &str) -> Result<Duration> {
+pub(super) fn duration(text: &str) -> Result<Duration> {
     let interval = parse_interval_month_day_nano(text)?;
     let seconds = i64::from(interval.days).checked_mul(86_400);
     match (interval.months, seconds.map(u64::try_from), u64::try_from(interval.nanoseconds)) {

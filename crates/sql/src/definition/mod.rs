@@ -14,6 +14,7 @@ mod foreign_key;
 mod import;
 mod index;
 mod sequence;
+mod time_to_live;
 mod view;
 
 use std::sync::Arc;

@@ -13,6 +13,7 @@ use lath_store::{Snapshot, Store, Tree};
 
 use super::View;
 use super::deleted_cache::DeadCache;
+use super::expiry::TimeBounds;
 use super::signal::Signal;
 use crate::error::{Error, Result};
 use crate::file::{BlockCache, CachedObjects, DataFile, DiskCache, Files, Owner, file_name};
@@ -67,6 +68,8 @@ pub(crate) struct Engine {
     /// Number of times that rows were removed from the hot tree other than by a flush, committed or not.
     pub(crate) hot_removals: AtomicU64,
     pub(crate) blocks: BlockCache,
+    /// The times in files by which their rows expire, by the numbers of the files.
+    pub(crate) time_bounds: Mutex<HashMap<u64, TimeBounds>>,
     /// Locked while files are written or removed.
     pub(crate) maintenance: Mutex<()>,
     /// Wakes the background thread.
@@ -130,6 +133,7 @@ impl Engine {
             incarnation,
             dead: DeadCache::default(),
             hot_removals: AtomicU64::new(0),
+            time_bounds: Mutex::default(),
             maintenance: Mutex::default(),
             signal: Arc::default(),
             siblings: None,

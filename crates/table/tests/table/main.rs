@@ -46,5 +46,6 @@ mod rows;
 mod schema;
 mod sequences;
 mod soak;
+mod ttl;
 mod types;
 mod verified_files;

@@ -19,8 +19,12 @@ pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
     let flushed = table.flush().map_err(table_failure)?;
     let compacted = table.compact().map_err(table_failure)?;
     let removed = table.vacuum().map_err(table_failure)?;
+    let expired = match compacted.expired_rows {
+        0 => String::new(),
+        rows => format!("{} expired\n", plural(rows, "row")),
+    };
     print(&format!(
-        "{} moved to {}\n{} became {}\n{} removed\n",
+        "{} moved to {}\n{expired}{} became {}\n{} removed\n",
         plural(flushed.rows, "row"),
         plural(flushed.files as u64, "file"),
         plural(compacted.files_before as u64, "file"),
@@ -181,6 +185,7 @@ fn as_json(
         },
         "files": files,
         "files_below": place,
+        "ttl": statistics.ttl.as_ref().map(|ttl| json!({ "column": ttl.column, "seconds": ttl.lifetime.as_secs_f64() })),
         "changes": statistics.changes.map(|(count, since)| json!({ "count": count, "since": since })),
         "snapshots": snapshots,
         "published": publication.map(|publication| json!({
@@ -229,6 +234,9 @@ fn as_text(
     let others = files.iter().filter(|file| !file.is_in_order).count();
     if others > 0 {
         line("  in another order", grouped(others as u64));
+    }
+    if let Some(ttl) = &statistics.ttl {
+        line("time to live", ttl.to_string());
     }
     if let Some((count, since)) = statistics.changes {
         line("changes", format!("{} since {}", grouped(count), grouped(since)));
