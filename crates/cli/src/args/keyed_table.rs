@@ -176,12 +176,17 @@ Examples:
 
 const CHANGES_HELP: &str = "\
 Each row has _change (insert, update or delete), _sequence (the number of the commit) and the new row; for a deleted row, its key.
-Standard error gets the number to continue with. --follow prints changes as JSON lines as they are committed, until Ctrl-C.
+Standard error gets the number to continue with. --follow prints changes as JSON lines as they are committed, until Ctrl-C. --consumer keeps this
+number with the table instead: each change is printed at least once, and again if the output could not be written. The changes that a consumer
+needs are kept, up to 16,777,216.
 
 Examples:
   lath table changes orders --keep
   lath table changes orders --since 17 --format jsonl
   lath table changes orders --follow | jq -c 'select(._change == \"delete\")'
+  lath table changes orders --consumer copy --bootstrap -o new.parquet
+  lath table changes orders --consumer copy --follow >> changes.jsonl
+  lath table changes orders --consumers
   lath table changes orders --stop";
 
 const PUBLISH_HELP: &str = "\
@@ -464,6 +469,19 @@ pub(crate) struct ChangesArgs {
     /// Print the changes of commits after this number [default: all that are kept]
     #[arg(long, value_name = "SEQUENCE")]
     pub(crate) since: Option<u64>,
+    /// Print the rows of the table as inserts before the changes: of the last commit, or of a kept snapshot
+    #[arg(long, value_name = "SNAPSHOT", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["since", "keep", "stop"])]
+    pub(crate) bootstrap: Option<String>,
+    /// Print what this consumer has not been given yet. Its position is stored with the table once the output is written; a new name
+    /// begins with the last commit, or with --bootstrap
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["since", "keep", "stop"])]
+    pub(crate) consumer: Option<String>,
+    /// List the consumers
+    #[arg(long, conflicts_with_all = ["since", "bootstrap", "consumer", "follow", "keep", "stop"])]
+    pub(crate) consumers: bool,
+    /// Drop the consumer with this name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["since", "bootstrap", "consumer", "consumers", "follow", "keep", "stop"])]
+    pub(crate) drop_consumer: Option<String>,
     /// Go on with the changes of later commits, also of other processes
     #[arg(long, conflicts_with_all = ["keep", "stop"])]
     pub(crate) follow: bool,

@@ -360,3 +360,100 @@ fn changes_are_followed() {
     follower.kill().unwrap();
     follower.wait().unwrap();
 }
+
+/// A consumer gets the rows of the table, then changes, and goes on where its output was written.
+#[test]
+fn consumers_go_on_where_their_output_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table, out) = (path_in(&folder, "a.csv"), path_in(&folder, "table"), path_in(&folder, "out.csv"));
+    fs::write(&csv, "id,name\n1,x\n2,y\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    let run = lath(["table", "changes", &table, "--consumer", "copy"]);
+    assert!(run.code == 2 && run.stderr.contains("--keep"), "{}", run.stderr);
+    assert_eq!(lath(["table", "changes", &table, "--consumers"]).code, 1);
+    assert_eq!(lath(["table", "changes", &table, "--keep"]).code, 0);
+    assert_eq!(lath(["table", "snapshot", &table, "start"]).code, 0);
+
+    // The output cannot be written: nothing is acknowledged, and nothing is lost.
+    let consume = ["table", "changes", &table, "--consumer", "copy", "--bootstrap"];
+    let run = lath(consume.into_iter().chain(["-o", "/nothing/here/out.csv"]));
+    assert_ne!(run.code, 0);
+    let run = lath(["table", "changes", &table, "--consumers"]);
+    assert!(run.code == 1 || run.text(0).ends_with("bootstraps\n"), "{}", run.stderr);
+    let run = lath(consume.into_iter().chain(["--format", "csv"]));
+    let kinds = |text: &str| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.split(',').step_by(2).collect::<Vec<_>>().join(",")).collect()
+    };
+    assert_eq!(kinds(run.text(0)), ["insert,1", "insert,2"]);
+    assert!(lath(["table", "changes", &table, "--consumers"]).text(0).contains("is up to date"));
+    let run = lath(consume);
+    assert!(run.code == 1 && run.stdout.is_empty(), "{}", run.stderr);
+    assert_eq!(lath(["table", "delete", &table, "1"]).code, 0);
+    assert!(lath(["table", "changes", &table, "--consumers"]).text(0).contains("copy"));
+    let run = lath(["table", "changes", &table, "--consumer", "copy", "-o", &out]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(kinds(&fs::read_to_string(&out).unwrap()), ["delete,1"]);
+
+    // Without a consumer: the rows of the last commit, or of a snapshot, and the changes after it.
+    let run = lath(["table", "changes", &table, "--bootstrap", "--format", "csv"]);
+    assert_eq!(kinds(run.text(0)), ["insert,2"]);
+    let run = lath(["table", "changes", &table, "--bootstrap=start", "--format", "csv"]);
+    assert_eq!(kinds(run.text(0)), ["insert,1", "insert,2", "delete,1"]);
+    assert!(run.stderr.contains("go on with --since"), "{}", run.stderr);
+    let run = lath(["table", "changes", &table, "--bootstrap=nothing"]);
+    assert!(run.code == 2 && run.stderr.contains("nothing"), "{}", run.stderr);
+    let run = lath(["table", "changes", &table, "--consumer", "copy", "--bootstrap=start"]);
+    assert!(run.code == 2 && run.stderr.contains("last commit"), "{}", run.stderr);
+    let run = lath(["table", "changes", &table, "--consumer", "a/b"]);
+    assert!(run.code == 2 && run.stderr.contains("is no name of a consumer"), "{}", run.stderr);
+
+    let run = lath(["table", "changes", &table, "--stop"]);
+    assert!(run.code == 2 && run.stderr.contains("drop them first: copy"), "{}", run.stderr);
+    assert_eq!(lath(["table", "changes", &table, "--drop-consumer", "copy"]).code, 0);
+    let run = lath(["table", "changes", &table, "--drop-consumer", "copy"]);
+    assert!(run.code == 2 && run.stderr.contains("no consumer"), "{}", run.stderr);
+    assert_eq!(lath(["table", "changes", &table, "--stop"]).code, 0);
+}
+
+/// A consumer that is killed gets again what it may not have written, and misses nothing.
+#[test]
+fn a_following_consumer_that_is_killed_misses_nothing() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table) = (path_in(&folder, "a.csv"), path_in(&folder, "table"));
+    fs::write(&csv, "id\n0\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    assert_eq!(lath(["table", "changes", &table, "--keep"]).code, 0);
+    let mut seen = std::collections::BTreeSet::new();
+    for round in 0..4 {
+        let mut follower = Command::new(crate::invocation::BINARY)
+            .args(["table", "changes", &table, "--consumer", "copy", "--bootstrap", "--follow"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+        if round == 0 {
+            seen.insert(
+                serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["id"].as_i64().unwrap(),
+            );
+        }
+        for id in [3 * round + 1, 3 * round + 2] {
+            fs::write(&csv, format!("id\n{id}\n")).unwrap();
+            assert_eq!(lath(["table", "upsert", &table, &csv]).code, 0);
+            while !seen.contains(&id) {
+                let line = serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+                seen.insert(line["id"].as_i64().unwrap());
+            }
+        }
+        follower.kill().unwrap();
+        follower.wait().unwrap();
+        fs::write(&csv, format!("id\n{}\n", 3 * round + 3)).unwrap();
+        assert_eq!(lath(["table", "upsert", &table, &csv]).code, 0);
+    }
+    let run = lath(["table", "changes", &table, "--consumer", "copy", "--format", "jsonl"]);
+    for line in run.text(0).lines() {
+        seen.insert(serde_json::from_str::<Value>(line).unwrap()["id"].as_i64().unwrap());
+    }
+    assert_eq!(seen, (0..=12).collect());
+}

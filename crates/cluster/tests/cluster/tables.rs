@@ -175,13 +175,13 @@ fn workers_leave_expired_rows_out() {
     let several = session(&workers, &database);
     for statement in [
         "CREATE TABLE t (id bigint PRIMARY KEY, k int, at timestamp)",
-        "INSERT INTO t SELECT value, value % 13, CASE WHEN value % 2 = 0 THEN timestamp '2020-01-01' WHEN value % 3 = 0 THEN NULL ELSE timestamp '2999-01-01' END
+        "INSERT INTO t SELECT value, value % 13, CASE WHEN value % 2 = 0 THEN timestamp '2020-01-01' WHEN value % 3 = 0 THEN NULL ELSE timestamp '2199-01-01' END
             FROM generate_series(1, 20000)",
         "CALL flush('t')",
         "INSERT INTO t SELECT value, value % 13, timestamp '2020-01-01' FROM generate_series(20001, 20300)",
         "ALTER TABLE t SET TTL at + INTERVAL '30 days'",
         "ALTER TABLE t RENAME COLUMN k TO n",
-        "INSERT INTO t SELECT value, value % 13, timestamp '2999-01-01' FROM generate_series(20301, 40000)",
+        "INSERT INTO t SELECT value, value % 13, timestamp '2199-01-01' FROM generate_series(20301, 40000)",
         "CALL flush('t')",
         "INSERT INTO t VALUES (50001, 5, timestamp '2020-01-01'), (50002, 5, NULL)",
     ] {

@@ -100,6 +100,22 @@ impl Commit {
         &self.foreign_keys
     }
 
+    /// This commit with its rows in a newer schema, without the ones that have expired at `clock`.
+    pub(crate) fn in_schema(&self, schema: &Arc<TableSchema>, clock: i64) -> Arc<Self> {
+        Arc::new(Self {
+            snapshot: Arc::clone(&self.snapshot),
+            trees: Arc::clone(&self.trees),
+            state: self.state.clone(),
+            schema: Arc::clone(schema),
+            manifest: Arc::clone(&self.manifest),
+            indexes: Arc::default(),
+            foreign_keys: Arc::default(),
+            committed_stamp: self.committed_stamp,
+            clock,
+            expiry: Expiry::new(schema, clock),
+        })
+    }
+
     /// The number of keys of a tree.
     pub(crate) fn tree_len(&self, name: TreeName) -> Result<u64> {
         match self.shared_tree(name)? {

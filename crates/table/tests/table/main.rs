@@ -13,6 +13,7 @@ mod clustering;
 mod cold;
 mod concurrent;
 mod constraints;
+mod consumers;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod crash;
 mod creation;

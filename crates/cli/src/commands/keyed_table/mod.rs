@@ -3,6 +3,7 @@
 #[cfg(feature = "sql")]
 mod alter;
 mod changes;
+mod consumers;
 mod history;
 mod import;
 mod keys;
