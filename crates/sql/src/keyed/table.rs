@@ -100,6 +100,11 @@ impl KeyedTable {
         Ok(Self::new(name, table, None, &snapshot))
     }
 
+    /// As [`attached`](Self::attached), with the rows of a snapshot.
+    pub(crate) fn attached_at(name: &str, table: Table, snapshot: Snapshot) -> Result<Self> {
+        Self::attached(name, table)?.at(EarlierState::Open(Box::new(snapshot)))
+    }
+
     /// Creates a table of a session's database.
     pub(crate) fn from_database(
         name: &str,
