@@ -6,6 +6,7 @@ mod arrow;
 mod command;
 mod condition;
 mod files;
+mod follower;
 mod memory;
 mod store;
 mod table;
@@ -26,6 +27,7 @@ fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("HAS_SQL", lath_cli::HAS_SQL)?;
     module.add_class::<table::PyChanges>()?;
+    module.add_class::<follower::PyFollower>()?;
     module.add_class::<table::PyTable>()?;
     module.add_class::<table::PyTableBatches>()?;
     module.add_class::<table::PyTableScan>()?;

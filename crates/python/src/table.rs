@@ -1,5 +1,6 @@
 //! Tables with a primary key.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +21,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
 use crate::arrow::{PyBatch, PySchema};
 use crate::condition::{Condition, PyPredicate, Tester, next_tested};
 use crate::files::PyDataset;
+use crate::follower::{PyFollower, consumer_options};
 use crate::store::parse_durability;
 use crate::value::KeyFields;
 use lath_pyo3::error::Failure;
@@ -331,6 +333,24 @@ impl PyTable {
         Ok(self.table()?.snapshot_names().map_err(Failure::from)?)
     }
 
+    /// Lets rows expire `lifetime` seconds after the time in a column.
+    #[pyo3(signature = (column, lifetime = 0.0))]
+    fn set_ttl(&self, py: Python<'_>, column: String, lifetime: f64) -> PyResult<()> {
+        let lifetime = duration("lifetime", lifetime)?;
+        self.run(py, move |table| Ok(table.set_ttl(&column, lifetime)?))
+    }
+
+    /// Ends the expiry of rows.
+    fn drop_ttl(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |table| Ok(table.drop_ttl()?))
+    }
+
+    /// The column by which rows expire, and their lifetime in seconds.
+    fn ttl(&self) -> PyResult<Option<(String, f64)>> {
+        let ttl = self.newest()?.snapshot()?.ttl();
+        Ok(ttl.map(|ttl| (ttl.column, ttl.lifetime.as_secs_f64())))
+    }
+
     /// Turns the change feed on: later commits record their changes. At most `rows` changes are kept.
     #[pyo3(signature = (rows = None))]
     fn keep_changes(&self, py: Python<'_>, rows: Option<u64>) -> PyResult<()> {
@@ -341,6 +361,54 @@ impl PyTable {
     /// The changes of rows by the commits after `since`.
     fn changes(&self, since: u64) -> PyResult<PyChanges> {
         self.newest()?.changes(since)
+    }
+
+    /// Adds a consumer of the change feed.
+    #[pyo3(signature = (name, *, bootstrap = false, rows = None))]
+    fn add_consumer(&self, py: Python<'_>, name: String, bootstrap: bool, rows: Option<u64>) -> PyResult<()> {
+        let options = consumer_options(bootstrap, rows);
+        self.run(py, move |table| Ok(table.add_consumer(&name, options)?))
+    }
+
+    /// Drops a consumer.
+    fn drop_consumer(&self, py: Python<'_>, name: String) -> PyResult<()> {
+        self.run(py, move |table| Ok(table.drop_consumer(&name)?))
+    }
+
+    /// The consumers, each with the last commit that it has acknowledged.
+    fn consumers(&self) -> PyResult<BTreeMap<String, u64>> {
+        let consumers = self.table()?.consumers().map_err(Failure::from)?;
+        Ok(consumers.into_iter().map(|consumer| (consumer.name, consumer.sequence)).collect())
+    }
+
+    /// The changes that a consumer has not acknowledged.
+    fn consume(&self, name: &str) -> PyResult<PyChanges> {
+        Ok(PyChanges::new(self.table()?.consume(name).map_err(Failure::from)?))
+    }
+
+    /// Moves the position of a consumer.
+    fn acknowledge(&self, py: Python<'_>, name: String, sequence: u64) -> PyResult<()> {
+        self.run(py, move |table| Ok(table.acknowledge(&name, sequence)?))
+    }
+
+    /// Follows the changes, as a consumer or after a commit.
+    #[pyo3(signature = (consumer = None, *, since = None, bootstrap = false, rows = None, timeout = None))]
+    fn follow(
+        &self,
+        consumer: Option<&str>,
+        since: Option<u64>,
+        bootstrap: bool,
+        rows: Option<u64>,
+        timeout: Option<f64>,
+    ) -> PyResult<PyFollower> {
+        let table = self.table()?;
+        let follower = match (consumer, since) {
+            (Some(name), None) => table.follow(name, consumer_options(bootstrap, rows)).map_err(Failure::from)?,
+            (None, Some(since)) if !bootstrap && rows.is_none() => table.follow_since(since),
+            _ => return Err(PyTypeError::new_err("give consumer, with bootstrap and rows, or since")),
+        };
+        let timeout = timeout.map(|timeout| duration("timeout", timeout)).transpose()?;
+        Ok(PyFollower::new(follower, timeout))
     }
 
     /// Publishes the table as one of Iceberg, now and at each flush, and returns what is published.
@@ -653,8 +721,7 @@ impl PyTableSnapshot {
 
     fn changes(&self, since: u64) -> PyResult<PyChanges> {
         let changes = self.snapshot()?.changes(since).map_err(Failure::from)?;
-        let schema = changes.schema();
-        Ok(PyChanges { changes: Mutex::new(OfProcess::new(changes)), schema, origin: Origin::here() })
+        Ok(PyChanges::new(changes))
     }
 }
 
@@ -840,6 +907,13 @@ pub(crate) struct PyChanges {
     changes: Mutex<OfProcess<Changes>>,
     schema: SchemaRef,
     origin: Origin,
+}
+
+impl PyChanges {
+    fn new(changes: Changes) -> Self {
+        let schema = changes.schema();
+        Self { changes: Mutex::new(OfProcess::new(changes)), schema, origin: Origin::here() }
+    }
 }
 
 #[pymethods]

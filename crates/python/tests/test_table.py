@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import subprocess
+import sys
+import threading
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import polars as pl
@@ -95,6 +101,88 @@ def test_snapshots_and_changes(tmp_path: Path) -> None:
     assert list(table.changes(changes.resume_at)) == []
     assert table.snapshot_names() == ["early"]
     table.drop_snapshot("early")
+
+
+def test_rows_expire(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("at", pa.timestamp("us"))])
+    table = lath.Table.create(tmp_path / "visits", schema, ["id"], background=False)
+    now = datetime.now(timezone.utc).replace(tzinfo=None)
+    times = [now - timedelta(days=2), now, None]
+    table.upsert(pa.table({"id": [1, 2, 3], "at": times}, schema=schema))
+    before = table.snapshot()
+    assert table.ttl() is None
+    table.set_ttl("at", 86400)
+    assert table.ttl() == ("at", 86400.0)
+    assert table.count() == 2 and table.get(1) is None and before.count() == 3
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [2, 3]
+    table.insert(pa.table({"id": [1], "at": [now]}, schema=schema))
+    table.set_ttl("at")
+    assert table.get_many([1, 2, 3]).to_arrow()["id"].to_pylist() == [3]
+    table.drop_ttl()
+    assert table.count() == 1
+    with pytest.raises(lath.Error, match="timestamps or dates"):
+        table.set_ttl("id", 60)
+
+
+def test_changes_are_followed_by_a_consumer(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    table.upsert(rows(1, 2))
+    table.keep_changes()
+    with pytest.raises(TypeError):
+        table.follow()
+    copy: dict[int, str] = {}
+    for batch in table.follow("copy", bootstrap=True, timeout=0.01):
+        copy |= {row["id"]: row["name"] for row in batch.to_arrow().to_pylist()}
+    assert copy == {1: "n1", 2: "n2"}
+    assert table.consumers() == {"copy": table.snapshot().version}
+    table.delete([1])
+    changes = table.consume("copy")
+    assert changes.to_arrow()["_change"].to_pylist() == ["delete"]
+    assert len(list(table.follow("copy", timeout=0))) == 1
+    table.acknowledge("copy", changes.resume_at)
+    assert list(table.follow("copy", timeout=0)) == []
+    since = table.snapshot().version
+
+    def write() -> None:
+        for it in range(3, 8):
+            table.upsert(rows(it))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found: list[int] = []
+    for batch in table.follow(since=since):
+        found += batch.to_arrow()["id"].to_pylist()
+        if len(found) == 5:
+            break
+    writer.join()
+    assert found == [3, 4, 5, 6, 7]
+    with pytest.raises(lath.Error, match="already"):
+        table.add_consumer("copy")
+    table.drop_consumer("copy")
+    assert table.consumers() == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
+def test_following_is_interrupted(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    table.upsert(rows(1))
+    table.keep_changes()
+    table.close()
+    code = """
+import lath
+table = lath.Table.open("people")
+try:
+    for batch in table.follow("copy", bootstrap=True):
+        print(batch.num_rows, flush=True)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "1\n"
+    os.kill(child.pid, signal.SIGINT)
+    assert child.communicate(timeout=60)[0] == "interrupted\n"
+    assert child.returncode == 0
 
 
 def test_history(tmp_path: Path) -> None:

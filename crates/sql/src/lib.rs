@@ -50,7 +50,7 @@ pub use blocking::{Answer, BlockingSession};
 pub use error::{Error, Result};
 pub use files::LathTable;
 pub use files::SomeColumns;
-pub use files::{CatalogTable, keyed_table, lake_table};
+pub use files::{CatalogTable, keyed_snapshot, keyed_table, lake_table};
 pub use progress::QueryProgress;
 pub use session::{Session, SessionBuilder, WrapPlanner};
 pub use statement::split_statements;

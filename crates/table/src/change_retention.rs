@@ -13,7 +13,7 @@ use crate::write::OpenWrite;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeRetention {
     /// The maximum number of changes. The changes of the oldest commits are dropped, whole commits at a time; the newest commit's changes
-    /// are always kept. The default is 1,048,576.
+    /// are always kept, and so are the ones that a [consumer](Table::add_consumer) needs, up to a limit. The default is 1,048,576.
     pub rows: u64,
     /// The number of commits for which changes are kept. Commits of all tables of a database count, including flushes and compactions.
     /// There is no limit by default.
@@ -97,8 +97,16 @@ impl Table {
     /// Drops all changes and turns the change feed off.
     ///
     /// # Errors
-    /// [`Error::Store`].
+    /// [`Error::Consumer`] if the feed has [consumers](Self::add_consumer), which have to be dropped first; [`Error::Store`].
     pub fn drop_changes(&self) -> Result<()> {
+        let consumers = self.consumers()?;
+        if !consumers.is_empty() {
+            let names: Vec<&str> = consumers.iter().map(|consumer| consumer.name.as_str()).collect();
+            let names = names.join(", ");
+            return Err(Error::consumer(format!(
+                "the change feed has consumers, which would miss changes: drop them first: {names}"
+            )));
+        }
         let mut changing = OpenWrite::begin(self.engine())?;
         if changing.state().feed.is_some() {
             changing.changes_tree()?.remove_range(&[], None)?;

@@ -216,7 +216,7 @@ impl Snapshot {
             // Without the changes of an open transaction.
             None => pinned.snapshot().committed(),
         };
-        let kept = Commit::find(engine, snapshot)?;
+        let kept = Commit::find_at(engine, snapshot, pinned.clock())?;
         let kept = kept.ok_or_else(|| Error::NotKept { what: "the table was created later".to_owned() })?;
         Ok(Self::new(Arc::clone(engine), kept))
     }

@@ -97,6 +97,8 @@ pub(crate) fn add_index<S: AsRef<str>>(
     if indexes.iter().any(|index| index.name() == name) {
         return Err(Error::IndexExists { name: name.to_owned() });
     }
+    // Expired rows forbid no values of a unique index.
+    changing.remove_all_expired()?;
     let schema = Arc::clone(changing.schema());
     let mut places = Vec::new();
     for column in columns {

@@ -97,6 +97,7 @@ impl Table {
             check_is_free_of_keys(changing, column, "dropped")?;
             check_is_not_clustered(changing, column)?;
             check_is_free_of_checks(changing, column)?;
+            check_is_free_of_ttl(changing.schema(), column)?;
             let mut parts = changing.schema().parts();
             if changing.schema().constraints().max_chars.contains_key(&changing.schema().id(column)) {
                 Arc::make_mut(&mut parts.constraints).max_chars.remove(&changing.schema().id(column));
@@ -264,6 +265,17 @@ fn check_is_free_of_checks(changing: &OpenWrite, column: usize) -> Result<()> {
             "column {name:?} is in the constraint {:?} and cannot be dropped: drop the constraint first",
             check.name
         ))),
+    }
+}
+
+/// Refuses a column by which rows expire.
+fn check_is_free_of_ttl(schema: &TableSchema, column: usize) -> Result<()> {
+    match schema.ttl() {
+        Some(ttl) if ttl.column == schema.id(column) => Err(Error::schema(format!(
+            "rows expire by column {:?}, which cannot be dropped: drop the TTL first",
+            schema.arrow().field(column).name()
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -25,8 +25,12 @@ Examples:
 /// A command on a table.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyedTable {
-    /// Create a table with the columns of files, and load their rows
-    #[command(after_help = CREATE_HELP)]
+    /// Create a table with the columns of files, and load their rows; or with columns in SQL
+    #[cfg_attr(
+        feature = "sql",
+        command(after_help = CREATE_HELP, mut_arg("files", |files| files.required(false).required_unless_present("columns")))
+    )]
+    #[cfg_attr(not(feature = "sql"), command(after_help = CREATE_HELP))]
     Create(Box<CreateArgs>),
     /// Create a table of the files of a table of Delta Lake or Iceberg, or of a folder, without copying their rows
     #[command(after_help = IMPORT_HELP)]
@@ -44,7 +48,7 @@ pub(crate) enum KeyedTable {
     Delete(Box<TableDeleteArgs>),
     /// Print rows: all, the ones that satisfy an SQL expression, or a range of keys in order
     #[command(
-        after_help = "Examples:\n  lath table scan orders --where \"price > 100\" --select id,price\n  lath table scan orders --from 1000 --to 2000 --limit 10\n  lath table scan orders --at monday -o monday.parquet"
+        after_help = "Examples:\n  lath table scan orders --where \"price > 100\" --select id,price\n  lath table scan orders --from 1000 --to 2000 --limit 10\n  lath table scan orders --order-by 'price desc, id' --limit 10\n  lath table scan orders --at monday -o monday.parquet"
     )]
     Scan(TableScanArgs),
     /// Count rows
@@ -62,7 +66,7 @@ pub(crate) enum KeyedTable {
         after_help = "The background thread of a process that writes does this when enough rows are in the store.\n\nExample:\n  lath table flush orders"
     )]
     Flush(KeyedTableArgs),
-    /// Change the columns of a table, as ALTER TABLE of SQL does
+    /// Change the columns of a table and the life of its rows, as ALTER TABLE of SQL does
     #[cfg(feature = "sql")]
     #[command(after_help = ALTER_HELP)]
     Alter(TableAlterArgs),
@@ -86,9 +90,9 @@ pub(crate) enum KeyedTable {
         after_help = "Files become hard links where the file system has them. TARGET may be a folder of a bucket, which then has the whole backup or none, and\nTABLE the backup in a bucket, which is copied to a new folder.\n\nExamples:\n  lath table backup orders backups/monday\n  lath table backup orders s3://bucket/backups/monday\n  lath table check s3://bucket/backups/monday\n  lath table backup s3://bucket/backups/monday restored"
     )]
     Backup(TableCopyArgs),
-    /// Make a table of a backup
+    /// Make a table of a backup, and check it
     #[command(
-        after_help = "Files become hard links where the file system has them. The backup stays.\n\nExamples:\n  lath table restore backups/monday orders\n  lath table restore s3://bucket/backups/monday orders"
+        after_help = "Files become hard links where the file system has them. The backup stays. Prints how intact each restored table is, and exits 3 if one is not.\n\nExamples:\n  lath table restore backups/monday orders\n  lath table restore s3://bucket/backups/monday orders"
     )]
     Restore(TableRestoreArgs),
     /// Write all rows, in the order of their keys, as plain Parquet files
@@ -136,7 +140,9 @@ Examples:
   lath table create stock --key city,item 'stock/*.csv' --type item=string
   lath table create events --key id --cluster-by ts events.parquet
   lath table create orders --key id --cold s3://bucket/orders orders.parquet
-  lath table create empty --key id orders.parquet --no-rows";
+  lath table create empty --key id orders.parquet --no-rows
+  lath table create orders --columns 'id BIGINT, name VARCHAR' --key id
+  lath table create shop --table logs --columns 'at TIMESTAMP, line VARCHAR' rows.csv";
 
 #[cfg(feature = "sql")]
 const ALTER_HELP: &str = "\
@@ -145,7 +151,8 @@ CHANGE is what follows ALTER TABLE and the name in SQL: one change, whose cost d
 Examples:
   lath table alter orders 'ADD COLUMN note VARCHAR'
   lath table alter orders 'RENAME COLUMN note TO remark'
-  lath table alter shop --table orders 'ALTER COLUMN count TYPE BIGINT'";
+  lath table alter shop --table orders 'ALTER COLUMN count TYPE BIGINT'
+  lath table alter events \"SET TTL at + INTERVAL '30 days'\"";
 
 const IMPORT_HELP: &str = "\
 The table gets hard links to the files of SOURCE, of which only the key is decoded. Files that have other columns than the table, values from
@@ -176,12 +183,17 @@ Examples:
 
 const CHANGES_HELP: &str = "\
 Each row has _change (insert, update or delete), _sequence (the number of the commit) and the new row; for a deleted row, its key.
-Standard error gets the number to continue with. --follow prints changes as JSON lines as they are committed, until Ctrl-C.
+Standard error gets the number to continue with. --follow prints changes as JSON lines as they are committed, until Ctrl-C. --consumer keeps this
+number with the table instead: each change is printed at least once, and again if the output could not be written. The changes that a consumer
+needs are kept, up to 16,777,216.
 
 Examples:
   lath table changes orders --keep
   lath table changes orders --since 17 --format jsonl
   lath table changes orders --follow | jq -c 'select(._change == \"delete\")'
+  lath table changes orders --consumer copy --bootstrap -o new.parquet
+  lath table changes orders --consumer copy --follow >> changes.jsonl
+  lath table changes orders --consumers
   lath table changes orders --stop";
 
 const PUBLISH_HELP: &str = "\
@@ -290,8 +302,16 @@ pub(crate) struct CreateArgs {
     #[command(flatten)]
     pub(crate) table: KeyedTableArgs,
     /// The columns of the key, in their order
-    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
+    #[cfg_attr(
+        feature = "sql",
+        arg(short, long, value_name = "COLUMNS", value_delimiter = ',', required_unless_present = "columns")
+    )]
+    #[cfg_attr(not(feature = "sql"), arg(short, long, value_name = "COLUMNS", value_delimiter = ',', required = true))]
     pub(crate) key: Vec<String>,
+    /// The columns as CREATE TABLE of SQL has them, instead of the columns of files
+    #[cfg(feature = "sql")]
+    #[arg(long, value_name = "SQL", conflicts_with = "no_rows")]
+    pub(crate) columns: Option<String>,
     /// Sort files by these columns before the key, so that conditions on them read little
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) cluster_by: Vec<String>,
@@ -378,6 +398,11 @@ pub(crate) struct TableScanArgs {
     /// Print rows in the order of their keys
     #[arg(long)]
     pub(crate) ordered: bool,
+    /// Print rows in this order: columns, each with ASC or DESC and NULLS FIRST or NULLS LAST [default: ascending, nulls last]
+    /// [example: "price desc, id"]
+    #[cfg(feature = "sql")]
+    #[arg(long, value_name = "ORDER", conflicts_with_all = ["from", "to", "ordered", "explain"])]
+    pub(crate) order_by: Option<String>,
     /// The columns to show [default: all]
     #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', visible_alias = "columns")]
     pub(crate) select: Option<Vec<String>>,
@@ -411,6 +436,9 @@ pub(crate) struct TableCopyArgs {
     /// The new folder, which must be empty or not exist; or the URL of a folder in a bucket, which has no backup yet
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
+    /// Time to wait for a process that has the table open in a way that excludes reading
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
+    pub(crate) wait: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -421,6 +449,9 @@ pub(crate) struct TableRestoreArgs {
     /// The new folder, which must be empty or not exist
     #[arg(value_name = "TABLE")]
     pub(crate) folder: PathBuf,
+    /// Time to wait for a process that has the backup open in a way that excludes reading
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_wait)]
+    pub(crate) wait: Duration,
 }
 
 #[cfg(feature = "sql")]
@@ -464,6 +495,19 @@ pub(crate) struct ChangesArgs {
     /// Print the changes of commits after this number [default: all that are kept]
     #[arg(long, value_name = "SEQUENCE")]
     pub(crate) since: Option<u64>,
+    /// Print the rows of the table as inserts before the changes: of the last commit, or of a kept snapshot
+    #[arg(long, value_name = "SNAPSHOT", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["since", "keep", "stop"])]
+    pub(crate) bootstrap: Option<String>,
+    /// Print what this consumer has not been given yet. Its position is stored with the table once the output is written; a new name
+    /// begins with the last commit, or with --bootstrap
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["since", "keep", "stop"])]
+    pub(crate) consumer: Option<String>,
+    /// List the consumers
+    #[arg(long, conflicts_with_all = ["since", "bootstrap", "consumer", "follow", "keep", "stop"])]
+    pub(crate) consumers: bool,
+    /// Drop the consumer with this name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["since", "bootstrap", "consumer", "consumers", "follow", "keep", "stop"])]
+    pub(crate) drop_consumer: Option<String>,
     /// Go on with the changes of later commits, also of other processes
     #[arg(long, conflicts_with_all = ["keep", "stop"])]
     pub(crate) follow: bool,

@@ -23,6 +23,11 @@ impl Run {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
+    /// Standard output as text, whatever the exit code.
+    pub(crate) fn stdout_text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
     /// Standard output as JSON lines.
     #[track_caller]
     pub(crate) fn json_lines(&self, code: i32) -> Vec<serde_json::Value> {

@@ -360,3 +360,252 @@ fn changes_are_followed() {
     follower.kill().unwrap();
     follower.wait().unwrap();
 }
+
+/// A consumer gets the rows of the table, then changes, and goes on where its output was written.
+#[test]
+fn consumers_go_on_where_their_output_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table, out) = (path_in(&folder, "a.csv"), path_in(&folder, "table"), path_in(&folder, "out.csv"));
+    fs::write(&csv, "id,name\n1,x\n2,y\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    let run = lath(["table", "changes", &table, "--consumer", "copy"]);
+    assert!(run.code == 2 && run.stderr.contains("--keep"), "{}", run.stderr);
+    assert_eq!(lath(["table", "changes", &table, "--consumers"]).code, 1);
+    assert_eq!(lath(["table", "changes", &table, "--keep"]).code, 0);
+    assert_eq!(lath(["table", "snapshot", &table, "start"]).code, 0);
+
+    // The output cannot be written: nothing is acknowledged, and nothing is lost.
+    let consume = ["table", "changes", &table, "--consumer", "copy", "--bootstrap"];
+    let run = lath(consume.into_iter().chain(["-o", "/nothing/here/out.csv"]));
+    assert_ne!(run.code, 0);
+    let run = lath(["table", "changes", &table, "--consumers"]);
+    assert!(run.code == 1 || run.text(0).ends_with("bootstraps\n"), "{}", run.stderr);
+    let run = lath(consume.into_iter().chain(["--format", "csv"]));
+    let kinds = |text: &str| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.split(',').step_by(2).collect::<Vec<_>>().join(",")).collect()
+    };
+    assert_eq!(kinds(run.text(0)), ["insert,1", "insert,2"]);
+    assert!(lath(["table", "changes", &table, "--consumers"]).text(0).contains("is up to date"));
+    let run = lath(consume);
+    assert!(run.code == 1 && run.stdout.is_empty(), "{}", run.stderr);
+    assert_eq!(lath(["table", "delete", &table, "1"]).code, 0);
+    assert!(lath(["table", "changes", &table, "--consumers"]).text(0).contains("copy"));
+    let run = lath(["table", "changes", &table, "--consumer", "copy", "-o", &out]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(kinds(&fs::read_to_string(&out).unwrap()), ["delete,1"]);
+
+    // Without a consumer: the rows of the last commit, or of a snapshot, and the changes after it.
+    let run = lath(["table", "changes", &table, "--bootstrap", "--format", "csv"]);
+    assert_eq!(kinds(run.text(0)), ["insert,2"]);
+    let run = lath(["table", "changes", &table, "--bootstrap=start", "--format", "csv"]);
+    assert_eq!(kinds(run.text(0)), ["insert,1", "insert,2", "delete,1"]);
+    assert!(run.stderr.contains("go on with --since"), "{}", run.stderr);
+    let run = lath(["table", "changes", &table, "--bootstrap=nothing"]);
+    assert!(run.code == 2 && run.stderr.contains("nothing"), "{}", run.stderr);
+    let run = lath(["table", "changes", &table, "--consumer", "copy", "--bootstrap=start"]);
+    assert!(run.code == 2 && run.stderr.contains("last commit"), "{}", run.stderr);
+    let run = lath(["table", "changes", &table, "--consumer", "a/b"]);
+    assert!(run.code == 2 && run.stderr.contains("is no name of a consumer"), "{}", run.stderr);
+
+    let run = lath(["table", "changes", &table, "--stop"]);
+    assert!(run.code == 2 && run.stderr.contains("drop them first: copy"), "{}", run.stderr);
+    assert_eq!(lath(["table", "changes", &table, "--drop-consumer", "copy"]).code, 0);
+    let run = lath(["table", "changes", &table, "--drop-consumer", "copy"]);
+    assert!(run.code == 2 && run.stderr.contains("no consumer"), "{}", run.stderr);
+    assert_eq!(lath(["table", "changes", &table, "--stop"]).code, 0);
+}
+
+/// A consumer that is killed gets again what it may not have written, and misses nothing.
+#[test]
+fn a_following_consumer_that_is_killed_misses_nothing() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table) = (path_in(&folder, "a.csv"), path_in(&folder, "table"));
+    fs::write(&csv, "id\n0\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    assert_eq!(lath(["table", "changes", &table, "--keep"]).code, 0);
+    let mut seen = std::collections::BTreeSet::new();
+    for round in 0..4 {
+        let mut follower = Command::new(crate::invocation::BINARY)
+            .args(["table", "changes", &table, "--consumer", "copy", "--bootstrap", "--follow"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+        if round == 0 {
+            seen.insert(
+                serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["id"].as_i64().unwrap(),
+            );
+        }
+        for id in [3 * round + 1, 3 * round + 2] {
+            fs::write(&csv, format!("id\n{id}\n")).unwrap();
+            assert_eq!(lath(["table", "upsert", &table, &csv]).code, 0);
+            while !seen.contains(&id) {
+                let line = serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+                seen.insert(line["id"].as_i64().unwrap());
+            }
+        }
+        follower.kill().unwrap();
+        follower.wait().unwrap();
+        fs::write(&csv, format!("id\n{}\n", 3 * round + 3)).unwrap();
+        assert_eq!(lath(["table", "upsert", &table, &csv]).code, 0);
+    }
+    let run = lath(["table", "changes", &table, "--consumer", "copy", "--format", "jsonl"]);
+    for line in run.text(0).lines() {
+        seen.insert(serde_json::from_str::<Value>(line).unwrap()["id"].as_i64().unwrap());
+    }
+    assert_eq!(seen, (0..=12).collect());
+}
+
+#[test]
+fn tables_are_created_with_columns_in_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, alone, base) = (path_in(&folder, "a.csv"), path_in(&folder, "alone"), path_in(&folder, "base"));
+    fs::write(&csv, "id,name\n1,x\n2,y\n").unwrap();
+    let columns = "id BIGINT, \"the name\" VARCHAR, price DECIMAL(9, 2)";
+    assert_eq!(lath(["table", "create", &alone, "--columns", columns, "--key", "id"]).code, 0);
+    assert_eq!(lath(["table", "count", &alone]).text(0), "0\n");
+    let run = lath(["table", "create", &alone, "--columns", columns, "--key", "id"]);
+    assert!(run.code == 2 && run.stderr.contains("already"), "{}", run.stderr);
+    let run = lath([
+        "table",
+        "create",
+        &base,
+        "--table",
+        "t",
+        "--columns",
+        "id BIGINT, name VARCHAR(5) DEFAULT 'none'",
+        "-k",
+        "id",
+        &csv,
+    ]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, "2 rows put\n"));
+    assert_eq!(
+        lath(["table", "scan", &base, "--table", "t", "--where", "id = 2"]).json_lines(0),
+        [json!({"id": 2, "name": "y"})]
+    );
+    fs::write(&csv, "id,name\n3,much too long\n").unwrap();
+    let run =
+        lath(["table", "create", &base, "--table", "u", "--columns", "id BIGINT PRIMARY KEY, name VARCHAR(5)", &csv]);
+    assert!(run.code == 2 && run.stderr.contains("name"), "{}", run.stderr);
+    let run = lath(["table", "count", &base, "--table", "u"]);
+    assert!(run.code == 2, "{}", run.stdout_text());
+    let new = path_in(&folder, "new");
+    let run = lath(["table", "create", &new, "--columns", "id BIGINT, name INT", "--key", "id", &csv]);
+    assert_ne!(run.code, 0);
+    assert!(!fs::exists(&new).unwrap());
+    for (arguments, message) in [
+        (vec!["--columns", "id NOTYPE", "--key", "id"], "NOTYPE"),
+        (vec!["--columns", "id BIGINT", "--key", "number"], "number"),
+        (vec!["--columns", "id BIGINT"], "PRIMARY KEY"),
+        (vec!["--columns", "id BIGINT", "--key", "id", "--cold", "s3://b/x"], "--table"),
+        (vec!["--key", "id"], "FILES"),
+        (vec![&csv], "--key"),
+    ] {
+        let run = lath([&["table", "create", &new], &arguments[..]].concat());
+        assert!(run.code == 2 && run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
+        assert!(!fs::exists(&new).unwrap(), "{arguments:?}");
+    }
+    let clustered =
+        ["table", "create", &new, "--columns", "id BIGINT, at TIMESTAMP", "--key", "id", "--cluster-by", "at"];
+    assert_eq!(lath(clustered).code, 0);
+    assert!(lath(["table", "stats", &new]).text(0).contains("clustered by          at\n"));
+}
+
+/// A table without a primary key takes every row.
+#[test]
+fn rows_are_added_to_a_table_without_a_primary_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, base) = (path_in(&folder, "a.csv"), path_in(&folder, "base"));
+    fs::write(&csv, "name,n\nx,1\nx,1\ny,2\n").unwrap();
+    let columns = "n INT, name VARCHAR";
+    assert_eq!(lath(["table", "create", &base, "--table", "log", "--columns", columns, &csv]).stderr, "3 rows put\n");
+    assert_eq!(lath(["table", "upsert", &base, "--table", "log", &csv, "--batch", "2"]).stderr, "3 rows put\n");
+    assert_eq!(lath(["table", "upsert", &base, "--table", "log", "--insert", &csv]).stderr, "3 rows inserted\n");
+    let query = "SELECT name, n, count(*) AS rows FROM log GROUP BY name, n ORDER BY name";
+    assert_eq!(lath(["sql", "--database", &base, "--format", "csv", query]).text(0), "name,n,rows\nx,1,6\ny,2,3\n");
+    fs::write(&csv, "name,other\nx,1\n").unwrap();
+    assert_eq!(lath(["table", "upsert", &base, "--table", "log", &csv]).code, 2);
+    let sorted =
+        lath(["table", "scan", &base, "--table", "log", "--order-by", "n desc", "--limit", "1", "--format", "csv"]);
+    assert_eq!(sorted.text(0), "n,name\n2,y\n");
+}
+
+#[test]
+fn rows_are_scanned_in_the_order_of_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table) = (path_in(&folder, "a.csv"), path_in(&folder, "table"));
+    fs::write(&csv, "id,name,price\n1,x,5\n2,y,\n3,z,7\n4,w,5\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    assert_eq!(lath(["table", "snapshot", &table, "monday"]).code, 0);
+    assert_eq!(lath(["table", "delete", &table, "3"]).code, 0);
+    let scan = |arguments: &[&str]| {
+        let run = lath([&["table", "scan", &table, "--format", "csv", "--select", "id"], arguments].concat());
+        (run.code, run.stdout_text().lines().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" "), run.stderr)
+    };
+    assert_eq!(scan(&["--order-by", "price desc, id"]).1, "1 4 2");
+    assert_eq!(scan(&["--order-by", "price nulls first, id desc", "--limit", "2"]).1, "2 4");
+    assert_eq!(scan(&["--order-by", "price desc", "--at", "monday", "--limit", "1"]).1, "3");
+    assert_eq!(scan(&["--order-by", "id desc", "--where", "price = 5"]).1, "4 1");
+    assert_eq!(scan(&["--order-by", "id", "--where", "price > 100"]).0, 1);
+    for (arguments, message) in [
+        (&["--order-by", "nothing"][..], "nothing"),
+        (&["--order-by", "id sideways"], "ASC or DESC"),
+        (&["--order-by", "id", "--where", "nothing = 1"], "nothing"),
+        (&["--order-by", "id", "--from", "2"], "--from"),
+        (&["--order-by", "id", "--ordered"], "--ordered"),
+    ] {
+        let run = scan(arguments);
+        assert!(run.0 == 2 && run.2.contains(message), "{arguments:?}: {}", run.2);
+    }
+}
+
+/// Each subcommand that opens a table takes --wait, and says what it does with an example.
+#[test]
+fn every_subcommand_waits_and_has_an_example() {
+    let commands = lath(["table", "--help"]);
+    let names: Vec<String> = commands
+        .text(0)
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        // Descriptions that go on are indented further.
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .filter(|name| name != "help")
+        .collect();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        let help = lath(["table", &name, "--help"]);
+        assert!(help.text(0).contains("--wait <SECONDS>"), "{name}");
+        assert!(help.text(0).contains(&format!("lath table {name} ")), "{name}");
+    }
+}
+
+#[test]
+fn a_restored_table_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table, backup) = (path_in(&folder, "a.csv"), path_in(&folder, "table"), path_in(&folder, "backup"));
+    fs::write(&csv, "id,name\n1,x\n2,y\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &csv]).code, 0);
+    assert_eq!(lath(["table", "compact", &table]).code, 0);
+    assert_eq!(lath(["table", "backup", &table, &backup, "--wait", "0"]).code, 0);
+    let first = path_in(&folder, "first");
+    let run = lath(["table", "restore", &backup, &first]);
+    assert_eq!(run.text(0), format!("{first}: intact: 2 rows, 1 file\n"));
+    // A damaged backup is restored as it is, and said to be damaged.
+    let data = fs::read_dir(folder.path().join("backup/_data")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&data).unwrap();
+    fs::remove_file(&data).unwrap();
+    bytes[8] ^= 0xff;
+    fs::write(&data, bytes).unwrap();
+    let second = path_in(&folder, "second");
+    let run = lath(["table", "restore", &backup, &second]);
+    assert_eq!(run.code, 3, "{}", run.stdout_text());
+    assert!(run.stdout_text().contains(".pq"), "{}", run.stdout_text());
+    let run = lath(["table", "restore", &csv, &path_in(&folder, "third")]);
+    assert!(run.code == 2 && run.stderr.contains("a.csv"), "{} {}", run.code, run.stderr);
+    assert_eq!(lath(["table", "restore", &backup, &first]).code, 2);
+}

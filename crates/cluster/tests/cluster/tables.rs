@@ -166,3 +166,37 @@ fn with_a_bucket() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     answers_are_the_same("s3://lath", folder.as_ref(), "WITH (cold = 's3://lath/tables')");
 }
+
+#[test]
+fn workers_leave_expired_rows_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let workers = Workers::start_for(3, folder.path().to_str().unwrap());
+    let database = folder.path().join("database");
+    let several = session(&workers, &database);
+    for statement in [
+        "CREATE TABLE t (id bigint PRIMARY KEY, k int, at timestamp)",
+        "INSERT INTO t SELECT value, value % 13, CASE WHEN value % 2 = 0 THEN timestamp '2020-01-01' WHEN value % 3 = 0 THEN NULL ELSE timestamp '2199-01-01' END
+            FROM generate_series(1, 20000)",
+        "CALL flush('t')",
+        "INSERT INTO t SELECT value, value % 13, timestamp '2020-01-01' FROM generate_series(20001, 20300)",
+        "ALTER TABLE t SET TTL at + INTERVAL '30 days'",
+        "ALTER TABLE t RENAME COLUMN k TO n",
+        "INSERT INTO t SELECT value, value % 13, timestamp '2199-01-01' FROM generate_series(20301, 40000)",
+        "CALL flush('t')",
+        "INSERT INTO t VALUES (50001, 5, timestamp '2020-01-01'), (50002, 5, NULL)",
+    ] {
+        run(&several, statement);
+    }
+    let one = alone(&database);
+    for (query, is_divided) in [
+        ("SELECT n, count(*), sum(id) FROM t GROUP BY n", true),
+        ("SELECT count(*) FROM t", false),
+        ("SELECT id FROM t WHERE id > 39999 AND n < 9", false),
+        ("SELECT count(*), max(a.id) FROM t a JOIN t b ON a.id = b.id + 1", true),
+    ] {
+        let answer = text(&several, query);
+        assert_eq!(answer, text(&one, query), "{query}");
+        assert!(!is_divided || parts(&several, query) > 1);
+    }
+    assert!(text(&several, "SELECT count(*) FROM t").contains("29701"));
+}

@@ -592,10 +592,39 @@ class Table:
         """Drops the kept snapshot with this name."""
     def snapshot_names(self) -> list[str]:
         """The names of the kept snapshots."""
+    def set_ttl(self, column: str, lifetime: float = 0.0) -> None:
+        """Lets rows expire ``lifetime`` seconds after the time in ``column``, which has timestamps or dates; rows without a time stay. Expired rows
+        vanish from all reads at once, and are removed later."""
+    def drop_ttl(self) -> None:
+        """Ends the expiry of rows. Rows that have expired already do not come back."""
+    def ttl(self) -> tuple[str, float] | None:
+        """The column by which rows expire, and their lifetime in seconds; ``None`` if they do not."""
     def keep_changes(self, rows: int | None = None) -> None:
         """Turns the change feed on: later commits record their changes for ``changes``. At most ``rows`` changes are kept."""
     def changes(self, since: int) -> Changes:
         """The changes of commits after ``since``."""
+    def add_consumer(self, name: str, *, bootstrap: bool = False, rows: int | None = None) -> None:
+        """Adds a consumer of the change feed, whose position is kept with the table. It begins after the last commit, or with ``bootstrap`` with
+        all rows of the table. The feed keeps what it needs, up to ``rows`` changes (16,777,216)."""
+    def drop_consumer(self, name: str) -> None:
+        """Drops a consumer with its position."""
+    def consumers(self) -> dict[str, int]:
+        """The consumers, each with the last commit all of whose changes it has acknowledged."""
+    def consume(self, name: str) -> Changes:
+        """The changes that a consumer has not acknowledged, up to the last commit."""
+    def acknowledge(self, name: str, sequence: int) -> None:
+        """Moves the position of a consumer to ``Changes.resume_at``, once its changes are stored elsewhere."""
+    def follow(
+        self,
+        consumer: str | None = None,
+        *,
+        since: int | None = None,
+        bootstrap: bool = False,
+        rows: int | None = None,
+        timeout: float | None = None,
+    ) -> Follower:
+        """Follows the changes as ``consumer``, which is added if it does not exist, or those after the commit ``since``. Asking for the next batch
+        acknowledges the ones before it. The iteration ends after ``timeout`` seconds without changes, or never."""
     def publish(self, *, keep: float = 600.0, max_age: float | None = None, map_types: bool = False, formats: list[str] | None = None) -> dict[str, Any]:
         """Publishes the table as one of Iceberg, now and at each flush, and returns what is published: ``version``, ``rows``, ``files`` and
         ``metadata``, the path that readers open, or the URL as text. Files stay for readers of older snapshots for ``keep`` seconds. With ``max_age``, the
@@ -654,6 +683,15 @@ class TableScan:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 class TableBatches(Iterator[Batch]):
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+
+class Follower(Iterator[Batch]):
+    """The changes of a table, as they are committed. Iterating waits for the next ones; Ctrl-C ends it."""
+
+    @property
+    def sequence(self) -> int:
+        """The commit up to which all changes were returned."""
     def __iter__(self) -> Self: ...
     def __next__(self) -> Batch: ...
 

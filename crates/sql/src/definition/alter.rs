@@ -18,6 +18,7 @@ use super::constraint::{take_constraints, take_length};
 use super::create::cluster_columns;
 use super::default::default_text;
 use super::index::check_are_no_numbers;
+use super::time_to_live::{drop_ttl, is_ttl, set_ttl};
 use crate::computed::{Computation, calls_sequence, renamed_expression, uses_column};
 use crate::dialect::normal;
 use crate::error::table_work;
@@ -92,6 +93,10 @@ impl Definitions<'_> {
             }
             AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } => {
                 self.drop_constraint(&table, name, *if_exists, drop_behavior.as_ref()).await
+            }
+            AlterTableOperation::SetOptionsParens { options } => set_ttl(handle, options).await,
+            AlterTableOperation::DropColumn { has_column_keyword: false, column_names, .. } if matches!(column_names.as_slice(), [name] if is_ttl(name)) => {
+                drop_ttl(handle).await
             }
             AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior: None, .. } => {
                 let [name] = column_names.as_slice() else {
@@ -170,7 +175,7 @@ impl Definitions<'_> {
             AlterTableOperation::DropClusteringKey => table_work(move || handle.cluster_by::<&str>(&[])).await,
             other => {
                 plan_err!(
-                    "{other} is not supported; ALTER TABLE has RENAME TO, ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, ADD [CONSTRAINT name] CHECK (…), UNIQUE (…) or FOREIGN KEY (…) REFERENCES t (…), DROP CONSTRAINT, CLUSTER BY (…) and DROP \
+                    "{other} is not supported; ALTER TABLE has RENAME TO, ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, ADD [CONSTRAINT name] CHECK (…), UNIQUE (…) or FOREIGN KEY (…) REFERENCES t (…), DROP CONSTRAINT, SET TTL, DROP TTL, CLUSTER BY (…) and DROP \
                      CLUSTERING KEY"
                 )
             }

@@ -9,13 +9,14 @@ use datafusion::sql::sqlparser::ast::{
 };
 use lath_table::{ChangeRetention, HistoryRetention, PublishOptions, Table};
 
+use super::consumer::{acknowledge, add_consumer, drop_consumer};
 use super::{Definitions, last_part};
 use crate::computed::Computation;
 use crate::dialect::normal;
 use crate::error::table_work;
 
 /// The supported calls, for messages.
-const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_history(age => '7 days', commits => number), drop_history(), keep_changes('table', rows), drop_changes('table'), publish('table', keep => seconds, \
+const CALLS: &str = "keep_snapshot('name'), drop_snapshot('name'), keep_history(age => '7 days', commits => number), drop_history(), keep_changes('table', rows), drop_changes('table'), add_consumer('table', 'name', bootstrap => true, rows => number), acknowledge_changes('table', 'name', sequence), drop_consumer('table', 'name'), publish('table', keep => seconds, \
                      max_age => seconds, map_types => true, formats => 'iceberg,delta'), publish_now('table'), stop_publishing('table'), flush('table'), compact('table'), \
                      vacuum('table'), restart_sequence('name', number), restart_identity('table', 'column', number), import('table', 'folder', key => 'column,column', at => version, copy => true); for a snapshot of an attached table, give the name of the table first";
 
@@ -50,9 +51,12 @@ impl Definitions<'_> {
                 let (table, retention) = (self.handle(table)?, history_retention(&named)?);
                 table_work(move || table.keep_history(retention)).await
             }
+            ("add_consumer", [Text(table), Text(name)]) => {
+                add_consumer(self.handle(table)?, name.clone(), &named).await
+            }
             _ if !named.is_empty() => {
                 plan_err!(
-                    "{function} has arguments by name, which only keep_history, publish and import take; the calls are {CALLS}"
+                    "{function} has arguments by name, which only keep_history, publish, add_consumer and import take; the calls are {CALLS}"
                 )
             }
             ("publish_now", [Text(table)]) => {
@@ -94,6 +98,10 @@ impl Definitions<'_> {
             ("drop_changes", [Text(table)]) => {
                 let table = self.handle(table)?;
                 table_work(move || table.drop_changes()).await
+            }
+            ("drop_consumer", [Text(table), Text(name)]) => drop_consumer(self.handle(table)?, name.clone()).await,
+            ("acknowledge_changes", [Text(table), Text(name), Number(sequence)]) => {
+                acknowledge(self.handle(table)?, name.clone(), *sequence).await
             }
             ("flush", [Text(table)]) => {
                 let table = self.handle(table)?;
@@ -148,7 +156,7 @@ fn history_retention(named: &[NamedArgument]) -> Result<HistoryRetention> {
 }
 
 /// The length of an interval without months, such as `7 days`.
-fn duration(text: &str) -> Result<Duration> {
+pub(super) fn duration(text: &str) -> Result<Duration> {
     let interval = parse_interval_month_day_nano(text)?;
     let seconds = i64::from(interval.days).checked_mul(86_400);
     match (interval.months, seconds.map(u64::try_from), u64::try_from(interval.nanoseconds)) {

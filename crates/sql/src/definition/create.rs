@@ -13,13 +13,14 @@ use datafusion::sql::sqlparser::ast::{
     CreateTable, CreateTableOptions, Expr, IndexColumn, SqlOption, Statement as SqlStatement, TableConstraint, Value,
     WrappedCollection,
 };
-use lath_table::{Constraint as TableRule, Database, Table};
+use lath_table::{Constraint as TableRule, Database, Table, TimeToLive};
 
 use super::Definitions;
 use super::computed::{DeclaredComputed, take_computed};
 use super::constraint::{DeclaredConstraints, take_constraints};
 use super::default::default_text;
 use super::index::{check_are_no_numbers, column_name};
+use super::time_to_live::time_to_live;
 use crate::change::insert_into;
 use crate::dialect::normal;
 use crate::error::table_work;
@@ -45,16 +46,19 @@ struct NewTable {
     cluster: Vec<String>,
     /// The URL below which the files are, if they are in a bucket.
     cold: Option<String>,
+    /// The rule by which rows expire.
+    ttl: Option<TimeToLive>,
     unique: Vec<Vec<String>>,
     /// Conditions, and lengths of texts.
     constraints: Vec<TableRule>,
 }
 
-/// The clauses of a statement about the files of a table.
+/// The clauses of a statement about the files of a table and the life of its rows.
 #[derive(Default)]
 struct FileOptions {
     cluster: Vec<String>,
     cold: Option<String>,
+    ttl: Option<TimeToLive>,
 }
 
 /// The columns of `CLUSTER BY`, with or without parentheses.
@@ -71,40 +75,44 @@ pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The URL of `WITH (cold = 's3://bucket/prefix')`.
-fn cold_files(options: &CreateTableOptions) -> Result<Option<String>> {
-    let CreateTableOptions::With(options) = options else { return Ok(None) };
-    let mut cold = None;
+/// The options of `WITH (cold = 's3://bucket/prefix', ttl = ts + INTERVAL '30 days')`.
+fn with_options(options: &CreateTableOptions) -> Result<(Option<String>, Option<TimeToLive>)> {
+    let CreateTableOptions::With(options) = options else { return Ok((None, None)) };
+    let (mut cold, mut ttl) = (None, None);
     for option in options {
         let SqlOption::KeyValue { key, value } = option else {
-            return plan_err!("WITH ({option}): expected cold = 's3://bucket/prefix'");
+            return plan_err!("WITH ({option}): expected cold = 's3://bucket/prefix' or ttl = ts + INTERVAL '30 days'");
         };
-        if normal(key) != "cold" {
-            return plan_err!("WITH ({option}): the only option of a table is cold = 's3://bucket/prefix'");
-        }
-        let url = match value {
-            Expr::Value(value) => match &value.value {
-                Value::SingleQuotedString(url) => Some(url.clone()),
-                _ => None,
-            },
-            _ => None,
+        let is_repeated = match normal(key).as_str() {
+            "cold" => cold.replace(cold_files(value)?).is_some(),
+            "ttl" => ttl.replace(time_to_live(value)?).is_some(),
+            _ => {
+                return plan_err!(
+                    "WITH ({option}): the options of a table are cold = 's3://bucket/prefix' and ttl = ts + INTERVAL '30 days'"
+                );
+            }
         };
-        let Some(url) = url else {
-            return plan_err!(
-                "cold = {value}: expected the URL of a bucket in single quotes, such as 's3://bucket/prefix'"
-            );
-        };
-        if cold.replace(url).is_some() {
-            return plan_err!("WITH has the option cold twice");
+        if is_repeated {
+            return plan_err!("WITH has the option {key} twice");
         }
     }
-    Ok(cold)
+    Ok((cold, ttl))
+}
+
+/// The URL of a bucket.
+fn cold_files(value: &Expr) -> Result<String> {
+    if let Expr::Value(text) = value
+        && let Value::SingleQuotedString(url) = &text.value
+    {
+        return Ok(url.clone());
+    }
+    plan_err!("cold = {value}: expected the URL of a bucket in single quotes, such as 's3://bucket/prefix'")
 }
 
 impl Definitions<'_> {
     /// Creates the table if it has a primary key. Returns whether it has one.
     pub(super) async fn create(&self, create: &CreateTable) -> Result<bool> {
-        let cold = cold_files(&create.table_options)?;
+        let (cold, ttl) = with_options(&create.table_options)?;
         let mut create = create.clone();
         let declared = take_constraints(&mut create.columns, &mut create.constraints);
         let computed = take_computed(&mut create.columns)?;
@@ -128,9 +136,9 @@ impl Definitions<'_> {
             );
         }
         if self.is_temporary {
-            return match cold {
-                Some(_) => plan_err!("a temporary table is in memory and has no files; leave out WITH"),
-                None => Ok(false),
+            return match cold.is_some() || ttl.is_some() {
+                true => plan_err!("a temporary table is in memory, without files and TTL; leave out WITH"),
+                false => Ok(false),
             };
         }
         let cluster = match &create.cluster_by {
@@ -141,7 +149,7 @@ impl Definitions<'_> {
         };
         // DataFusion plans neither CLUSTER BY nor WITH.
         let create = CreateTable { cluster_by: None, table_options: CreateTableOptions::None, ..create };
-        let files = FileOptions { cluster, cold };
+        let files = FileOptions { cluster, cold, ttl };
         let is_created = match create.query.is_some() && create.columns.is_empty() {
             true => self.create_by_query(&create, &files, declared).await?,
             false => self.create_declared(&create, &files, declared, &computed).await?,
@@ -154,8 +162,8 @@ impl Definitions<'_> {
         if !is_created && !files.cluster.is_empty() {
             return plan_err!("CLUSTER BY needs a PRIMARY KEY; declare one, or leave it out");
         }
-        if !is_created && files.cold.is_some() {
-            return plan_err!("WITH (cold = …) needs a PRIMARY KEY; declare one, or leave it out");
+        if !is_created && (files.cold.is_some() || files.ttl.is_some()) {
+            return plan_err!("WITH needs a PRIMARY KEY; declare one, or leave it out");
         }
         Ok(is_created)
     }
@@ -345,6 +353,7 @@ impl NewTable {
             key,
             cluster: files.cluster.clone(),
             cold: files.cold.clone(),
+            ttl: files.ttl.clone(),
             unique,
             constraints: Vec::new(),
         })
@@ -360,6 +369,9 @@ impl NewTable {
             Some(url) => database.create_table_in_bucket(name, schema, key, cluster, url)?,
             None => database.create_clustered_table(name, schema, key, cluster)?,
         };
+        if let Some(ttl) = &self.ttl {
+            table.set_ttl(&ttl.column, ttl.lifetime)?;
+        }
         for columns in &self.unique {
             table.create_index(&format!("{}_key", columns.join("_")), columns, true)?;
         }

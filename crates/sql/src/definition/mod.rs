@@ -8,12 +8,14 @@ mod call;
 mod comment;
 mod computed;
 mod constraint;
+mod consumer;
 mod create;
 mod default;
 mod foreign_key;
 mod import;
 mod index;
 mod sequence;
+mod time_to_live;
 mod view;
 
 use std::sync::Arc;

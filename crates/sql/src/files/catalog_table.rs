@@ -10,7 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use lath_catalog::{Catalog, InFolder, Selection};
 use lath_lake::LakeOptions;
 use lath_parquet::{Dataset, DatasetOptions, FolderFormat, Predicate, Runtime};
-use lath_table::{Table, TableOptions};
+use lath_table::{Snapshot, Table, TableOptions};
 
 use super::lake_table::LakeTable;
 use super::table::{FileColumns, LathTable, with_distinct_names};
@@ -201,4 +201,17 @@ pub(crate) fn keyed_folder(location: &str) -> Option<PathBuf> {
 /// If the table cannot be read.
 pub fn keyed_table(name: &str, table: Table, condition: Option<Predicate>) -> Result<Arc<dyn TableProvider>> {
     Ok(Arc::new(KeyedTable::attached(name, table)?.with_condition(condition)))
+}
+
+/// As [`keyed_table`], with the rows of a snapshot of the table.
+///
+/// # Errors
+/// If the table cannot be read.
+pub fn keyed_snapshot(
+    name: &str,
+    table: Table,
+    snapshot: Snapshot,
+    condition: Option<Predicate>,
+) -> Result<Arc<dyn TableProvider>> {
+    Ok(Arc::new(KeyedTable::attached_at(name, table, snapshot)?.with_condition(condition)))
 }

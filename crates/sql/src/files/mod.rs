@@ -17,7 +17,7 @@ mod table_function;
 mod text_options;
 mod text_table;
 
-pub use self::catalog_table::{CatalogTable, keyed_table};
+pub use self::catalog_table::{CatalogTable, keyed_snapshot, keyed_table};
 pub(crate) use self::catalogs::Catalogs;
 pub(crate) use self::copied::open_copied;
 pub(crate) use self::external::ExternalTables;

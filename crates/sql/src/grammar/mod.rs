@@ -5,6 +5,7 @@ mod at;
 mod by_name;
 mod copy_from;
 mod sequence_options;
+mod time_to_live;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -34,7 +35,7 @@ const ALL_TABLES: &str = "SELECT * FROM information_schema.tables";
 /// Parses statements separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
     let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(ParserError::from)?;
-    let tokens = sequence_options::in_order(by_name::with_names(at::with_states(tokens)));
+    let tokens = sequence_options::in_order(by_name::with_names(at::with_states(time_to_live::with_options(tokens))));
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {

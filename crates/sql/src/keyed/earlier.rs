@@ -16,13 +16,15 @@ use crate::dialect::AT_PREFIX;
 use crate::error::table_error;
 
 /// An earlier state of a table, chosen by a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum EarlierState {
     /// The one that was kept under a name.
     Snapshot(String),
     /// The one after a commit.
     Version(u64),
     Time(SystemTime),
+    /// One that a program has opened.
+    Open(Box<Snapshot>),
 }
 
 impl EarlierState {
@@ -61,6 +63,7 @@ impl EarlierState {
             Self::Snapshot(name) => table.snapshot_named(name),
             Self::Version(version) => table.at_version(*version),
             Self::Time(time) => table.at_time(*time),
+            Self::Open(snapshot) => Ok(Snapshot::clone(snapshot)),
         };
         state.map_err(table_error)
     }

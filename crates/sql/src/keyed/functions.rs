@@ -15,6 +15,7 @@ use lath_table::{Constraint, ForeignKeyInfo, KeptCommit, KeptSnapshot, SequenceO
 
 use super::comments::all_comments;
 use super::earlier::EarlierState;
+use super::feed::{consumers, named_changes};
 use super::planned_rows::{rows, texts};
 use super::table::KeyedTable;
 use super::tables::SessionTables;
@@ -47,6 +48,13 @@ impl RelationPlanner for TableFunctions {
         }
         let name = name.to_string().to_ascii_lowercase();
         let values: Vec<Option<&Value>> = arguments.args.iter().map(value).collect();
+        let named = match name.as_str() {
+            "changes" => named_changes(&self.tables, &arguments.args)?,
+            _ => None,
+        };
+        if let Some(table) = named {
+            return Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(scan(table)?, alias.clone()))));
+        }
         let plan = match (name.as_str(), values.as_slice()) {
             ("snapshot", [Some(Value::SingleQuotedString(table)), Some(Value::SingleQuotedString(snapshot))]) => {
                 scan(self.tables.keyed(table)?.at(EarlierState::Snapshot(snapshot.clone()))?)?
@@ -81,6 +89,8 @@ impl RelationPlanner for TableFunctions {
             ("comments", _) => return plan_err!("comments takes no argument"),
             ("sequences", []) => self.sequences()?,
             ("sequences", _) => return plan_err!("sequences takes no argument"),
+            ("consumers", [Some(Value::SingleQuotedString(table))]) => consumers(&self.tables.keyed(table)?)?,
+            ("consumers", _) => return plan_err!("consumers takes the name of a table"),
             ("constraints", [Some(Value::SingleQuotedString(table))]) => constraints(&self.tables.keyed(table)?)?,
             ("constraints", _) => return plan_err!("constraints takes the name of a table"),
             ("snapshots", _) => return plan_err!("snapshots takes no argument, or the name of a table"),

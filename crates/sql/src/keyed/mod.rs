@@ -1,10 +1,12 @@
 //! Tables with a primary key: in the session's database, or attached by their folder.
 
 mod attach;
+mod changes_of;
 mod comment_text;
 mod comments;
 mod database;
 mod earlier;
+mod feed;
 mod functions;
 mod lookup;
 mod planned_rows;

@@ -35,6 +35,10 @@ pub(crate) enum Reading {
     Index { name: String, values: Vec<Key> },
     /// The changes after a commit.
     Changes { since: u64 },
+    /// The rows of an earlier state, and the changes after it.
+    ChangesFrom { first: Box<Snapshot> },
+    /// The changes that a consumer has not acknowledged.
+    Consumer { name: String },
 }
 
 /// A data source that reads a snapshot.
@@ -113,6 +117,8 @@ impl KeyedSource {
                 Box::new(self.first_rows(found))
             }
             Reading::Changes { since } => Box::new(self.first_rows(self.snapshot.changes(*since)?)),
+            Reading::ChangesFrom { first } => Box::new(self.first_rows(self.snapshot.changes_from(first)?)),
+            Reading::Consumer { name } => Box::new(self.first_rows(self.snapshot.consume(name)?)),
         })
     }
 
@@ -165,6 +171,8 @@ impl DataSource for KeyedSource {
             Reading::Keys(keys) => format!(", keys={}", keys.len()),
             Reading::Index { name, values } => format!(", index={name}, values={}", values.len()),
             Reading::Changes { since } => format!(", changes since={since}"),
+            Reading::ChangesFrom { first } => format!(", changes from={}", first.version()),
+            Reading::Consumer { name } => format!(", consumer={name}"),
         };
         match format {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {

@@ -18,6 +18,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::Predicate;
 use lath_table::{Database, GENERATED_KEY, IDENTITY_KEY, ROW_NUMBERS_KEY, Snapshot, Table};
 
+use super::changes_of::ChangesOf;
 use super::comment_text::COMMENT;
 use super::earlier::EarlierState;
 use super::lookup::lookup;
@@ -75,6 +76,8 @@ pub(crate) struct KeyedTable {
     default_texts: Vec<(String, String)>,
     /// The defaults as expressions, once a session has planned them.
     defaults: HashMap<String, Expr>,
+    /// The state whose rows come before the changes, or the name of the consumer.
+    changes_of: ChangesOf,
     /// The commit to read, once a statement is bound to it.
     snapshot: Option<Snapshot>,
     /// The condition that all rows satisfy.
@@ -95,6 +98,11 @@ impl KeyedTable {
     pub(crate) fn attached(name: &str, table: Table) -> Result<Self> {
         let snapshot = table.snapshot().map_err(table_error)?;
         Ok(Self::new(name, table, None, &snapshot))
+    }
+
+    /// As [`attached`](Self::attached), with the rows of a snapshot.
+    pub(crate) fn attached_at(name: &str, table: Table, snapshot: Snapshot) -> Result<Self> {
+        Self::attached(name, table)?.at(EarlierState::Open(Box::new(snapshot)))
     }
 
     /// Creates a table of a session's database.
@@ -138,6 +146,7 @@ impl KeyedTable {
             default_texts: default_texts(snapshot.schema(), &computed),
             computed: computed.into(),
             defaults: HashMap::new(),
+            changes_of: ChangesOf::Commits,
             snapshot: None,
             condition: None,
         }
@@ -160,6 +169,20 @@ impl KeyedTable {
         let changes = self.newest()?.changes(since).map_err(table_error)?;
         let (schema, constraints) = (plain_schema(&changes.schema()), Constraints::default());
         Ok(Self { contents: Contents::Changes { since }, schema, hidden: 0, constraints, ..self })
+    }
+
+    /// The rows of a named snapshot, and the changes of commits after it.
+    pub(crate) fn changes_from(self, name: &str) -> Result<Self> {
+        let state = EarlierState::Snapshot(name.to_owned());
+        let since = state.read(&self.newest()?)?.version();
+        Ok(Self { changes_of: ChangesOf::Rows(state), ..self.changes_since(since)? })
+    }
+
+    /// The changes that a consumer has not acknowledged.
+    pub(crate) fn changes_for(self, consumer: &str) -> Result<Self> {
+        let since = self.newest()?.version();
+        let changes_of = ChangesOf::Consumer(consumer.to_owned());
+        Ok(Self { changes_of, ..self.changes_since(since)? })
     }
 
     /// All changes that the table keeps.
@@ -400,7 +423,7 @@ impl KeyedTable {
                 (reading, Statistics { num_rows, ..Statistics::new_unknown(&schema) })
             }
             (None, Contents::Changes { since }) => {
-                (Reading::Changes { since }, self.statistics(&snapshot, &schema, &[]).await?)
+                (self.changes_of.reading(since, &snapshot)?, Statistics::new_unknown(&schema))
             }
             (None, Contents::Rows) => {
                 let statistics = match state.config().collect_statistics() {

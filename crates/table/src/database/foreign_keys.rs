@@ -139,7 +139,7 @@ pub(super) fn forget_foreign_keys(
     commit.foreign_keys().check_droppable()?;
     let mut transaction = transaction;
     for key in commit.foreign_keys().own.iter().filter(|key| key.referred != key.table) {
-        let mut other = OpenWrite::part(&siblings.engine(key.referred)?)?;
+        let mut other = OpenWrite::part(&siblings.engine(key.referred)?, commit.clock())?;
         other.lend(transaction);
         other.drop_foreign_key(key)?;
         other.write_state()?;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::read::Snapshot;
 use crate::records::{snapshot_named, snapshot_names};
 use crate::table::Table;
-use crate::view::Commit;
+use crate::view::{Commit, Engine};
 
 /// A snapshot of all tables of a [`Database`](crate::Database) at one commit, or of the changes of a
 /// [transaction](crate::DatabaseTransaction::snapshot) so far.
@@ -20,11 +20,14 @@ pub struct DatabaseSnapshot {
     snapshot: Arc<lath_store::Snapshot>,
     /// The tables that a transaction has changed, by their names; none in a commit.
     changed: Arc<BTreeMap<String, Arc<Commit>>>,
+    /// The time at which it was taken, in microseconds since 1970: rows expire by it.
+    clock: i64,
 }
 
 impl DatabaseSnapshot {
     pub(crate) fn new(tables: Arc<OpenTables>, snapshot: lath_store::Snapshot) -> Self {
-        Self { tables, snapshot: Arc::new(snapshot), changed: Arc::default() }
+        let clock = tables.options.clock.now_micros();
+        Self { tables, snapshot: Arc::new(snapshot), changed: Arc::default(), clock }
     }
 
     /// A snapshot of a transaction, which has changed these tables.
@@ -32,17 +35,18 @@ impl DatabaseSnapshot {
         tables: Arc<OpenTables>,
         snapshot: Arc<lath_store::Snapshot>,
         changed: BTreeMap<String, Arc<Commit>>,
+        clock: i64,
     ) -> Self {
-        Self { tables, snapshot, changed: Arc::new(changed) }
+        Self { tables, snapshot, changed: Arc::new(changed), clock }
     }
 
     pub(crate) fn store_snapshot(&self) -> &lath_store::Snapshot {
         &self.snapshot
     }
 
-    /// An earlier commit.
+    /// An earlier commit, without the rows that have expired by now.
     pub(crate) fn at_commit(&self, snapshot: lath_store::Snapshot) -> Self {
-        Self::new(Arc::clone(&self.tables), snapshot)
+        Self { clock: self.clock, ..Self::new(Arc::clone(&self.tables), snapshot) }
     }
 
     /// The names of the tables, in ascending order.
@@ -62,7 +66,7 @@ impl DatabaseSnapshot {
         let engine = Arc::clone(table.engine());
         let pinned = match self.changed.get(name) {
             Some(changed) => Arc::clone(changed),
-            None => Commit::of(&engine, Arc::clone(&self.snapshot))?,
+            None => self.commit(&engine)?,
         };
         Ok(Snapshot::new(engine, pinned))
     }
@@ -73,9 +77,14 @@ impl DatabaseSnapshot {
     /// [`Error::NoTable`] if the table was created later.
     pub fn contents(&self, table: &Table) -> Result<Snapshot> {
         let engine = Arc::clone(table.engine());
-        let pinned = Commit::find(&engine, Arc::clone(&self.snapshot))?;
-        let pinned = pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })?;
+        let pinned = self.commit(&engine)?;
         Ok(Snapshot::new(engine, pinned))
+    }
+
+    /// The table's part of the commit.
+    fn commit(&self, engine: &Engine) -> Result<Arc<Commit>> {
+        let pinned = Commit::find_at(engine, Arc::clone(&self.snapshot), self.clock)?;
+        pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })
     }
 
     /// The handle of a table that this has under a name. It reads and changes the table's newest commit; a table that was dropped since cannot
@@ -116,6 +125,6 @@ impl DatabaseSnapshot {
     /// # Errors
     /// [`Error::NoSuchSnapshot`](crate::Error::NoSuchSnapshot).
     pub fn snapshot_named(&self, name: &str) -> Result<Self> {
-        Ok(Self::new(Arc::clone(&self.tables), snapshot_named(&self.snapshot, name)?))
+        Ok(self.at_commit(snapshot_named(&self.snapshot, name)?))
     }
 }

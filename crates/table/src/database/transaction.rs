@@ -23,6 +23,8 @@ pub struct DatabaseTransaction {
     /// Here when no table has it.
     store: Option<lath_store::Transaction>,
     parts: BTreeMap<String, Part>,
+    /// The time at which it began, in microseconds since 1970: rows expire by it.
+    clock: i64,
     /// The table that has the store's transaction.
     current: Option<String>,
 }
@@ -44,7 +46,8 @@ struct Part {
 
 impl DatabaseTransaction {
     pub(crate) fn new(tables: Arc<OpenTables>, store: lath_store::Transaction) -> Self {
-        Self { tables, store: Some(store), parts: BTreeMap::new(), current: None }
+        let clock = tables.options.clock.now_micros();
+        Self { tables, store: Some(store), parts: BTreeMap::new(), clock, current: None }
     }
 
     /// The part of this transaction that changes one table. It sees its own changes, and is committed with the other tables: its own
@@ -55,7 +58,7 @@ impl DatabaseTransaction {
     pub fn table(&mut self, name: &str) -> Result<&mut Transaction> {
         if !self.parts.contains_key(name) {
             let engine = Arc::clone(self.tables.open_table(&self.tables.store.snapshot()?, name)?.engine());
-            let transaction = Transaction::part(&engine)?;
+            let transaction = Transaction::part(&engine, self.clock)?;
             self.parts.insert(name.to_owned(), Part { engine, transaction });
         }
         if self.current.as_deref() != Some(name) {
@@ -102,7 +105,8 @@ impl DatabaseTransaction {
         let changed = self.parts.iter().filter_map(|(name, part)| {
             part.transaction.changing.commit_so_far(&snapshot).map(|commit| (name.clone(), commit))
         });
-        Ok(DatabaseSnapshot::in_transaction(Arc::clone(&self.tables), Arc::clone(&snapshot), changed.collect()))
+        let changed = changed.collect();
+        Ok(DatabaseSnapshot::in_transaction(Arc::clone(&self.tables), Arc::clone(&snapshot), changed, self.clock))
     }
 
     /// Marks the changes so far, to return to.
@@ -220,7 +224,7 @@ impl WriteTables for DatabaseTransaction {
         if let Some(name) = name.map(|(name, _)| name.clone()) {
             return work(&mut self.table(&name)?.changing);
         }
-        let mut other = OpenWrite::part(&self.tables.siblings().engine(number)?)?;
+        let mut other = OpenWrite::part(&self.tables.siblings().engine(number)?, self.clock)?;
         other.lend(self.take_store()?);
         let done = work(&mut other);
         self.store = other.give_back();

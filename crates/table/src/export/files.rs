@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
 use lath_parquet::DeleteMask;
 use lath_writer::{AtomicFile, AtomicFiles, ParquetWriter, UncommittedFiles, WriteOptions};
 
@@ -15,7 +16,8 @@ use crate::read::Snapshot;
 use crate::records::FileEntry;
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, batch, with_id};
-use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
+use crate::view::{Commit, Engine, Expiry, HotColumns, HotCursor, View, dead_rows};
+use crate::write::ExpiredRows;
 
 /// The numbers that the Iceberg specification has for the columns of position deletes.
 const FILE_PATH_ID: u32 = 2_147_483_546;
@@ -101,6 +103,7 @@ impl Export<'_> {
         let manifest = Arc::clone(self.view.manifest());
         let dead = dead_rows(self.engine, &mut self.view, manifest.files())?;
         for (entry, dead) in manifest.files().iter().zip(dead) {
+            let dead = self.with_expired(entry, &dead)?;
             let left = entry.rows - dead.len();
             if left == 0 {
                 continue;
@@ -117,6 +120,16 @@ impl Export<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The dead rows of a file, and the ones that have expired.
+    fn with_expired(&mut self, entry: &Arc<FileEntry>, dead: &Arc<DeleteMask>) -> Result<Arc<DeleteMask>> {
+        let Some(expiry) = self.view.expiry().cloned() else { return Ok(Arc::clone(dead)) };
+        let mut all = DeleteMask::clone(dead);
+        for expired in ExpiredRows::find(self.engine, &mut self.view, &expiry, std::slice::from_ref(entry))? {
+            all |= &expired.rows;
+        }
+        Ok(Arc::new(all))
     }
 
     /// The list of these rows of a file.
@@ -171,8 +184,13 @@ impl Export<'_> {
                 writer = Some(self.create(&path)?);
             }
             let (Some(writer), Some((keys, columns))) = (&mut writer, rows) else { break };
-            writer.write(&schema.file_batch(batch(schema.arrow(), columns, keys.len())?)?)?;
-            self.exported.rows += keys.len() as u64;
+            let mut rows = batch(schema.arrow(), columns, keys.len())?;
+            if let Some(live) = self.view.expiry().map(|expiry: &Expiry| expiry.are_live(rows.column(expiry.column())))
+            {
+                rows = filter_record_batch(&rows, &live)?;
+            }
+            self.exported.rows += rows.num_rows() as u64;
+            writer.write(&schema.file_batch(rows)?)?;
         }
         if let Some(writer) = writer {
             writer.finish()?;

@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::compact::{Due, compact_once};
+use super::expire;
 use super::flush::{flush_and_publish, flush_if_due};
 use super::vacuum::{Activity, IDLE_COMMITS, vacuum};
 use crate::error::{Error, Result};
@@ -109,6 +110,7 @@ fn work(engine: &Arc<Engine>, woken: WakeReason, last: &mut u64) -> Result<()> {
         let _one_at_a_time = engine.lock_maintenance();
         flush_if_due(engine, &[])?;
     }
+    expire::remove_expired(engine, engine.options.deleted_percent)?;
     let due = Due::in_background(&engine.options);
     while !engine.signal.is_over() && compact_once(engine, due)?.is_some() {}
     vacuum(engine, if is_idle { Activity::Idle } else { Activity::Busy })?;

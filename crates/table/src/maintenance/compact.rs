@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lath_parquet::DeleteMask;
 use lath_store::Durability;
 
+use super::expire;
 use super::flush::flush_if_due;
 use crate::error::{Error, Result};
 use crate::file::keys_of_rows;
@@ -28,6 +29,10 @@ pub struct CompactReport {
     pub files_after: usize,
     /// Number of rows that were written.
     pub rows: u64,
+    /// Number of rows of files that were removed because they had expired.
+    pub expired_rows: u64,
+    /// Number of files that were removed without being read, because all of their rows had expired.
+    pub expired_files: usize,
 }
 
 /// Thresholds for merging files.
@@ -58,7 +63,9 @@ impl Due {
 /// Merges files until no merge is due. It ends even while a writer adds files: it makes no more merges than the files at the start can
 /// need, where each is rewritten or merged with another once.
 pub(crate) fn compact(engine: &Arc<Engine>) -> Result<CompactReport> {
-    let mut compacted = CompactReport::default();
+    let expired = expire::remove_expired(engine, 0)?;
+    let mut compacted =
+        CompactReport { expired_rows: expired.rows, expired_files: expired.files, ..CompactReport::default() };
     let due = Due::by_hand(&engine.options);
     let max_merges = 2 * Commit::newest(engine)?.manifest().files().len();
     while compacted.merges < max_merges
@@ -68,6 +75,8 @@ pub(crate) fn compact(engine: &Arc<Engine>) -> Result<CompactReport> {
         compacted.files_before += step.files_before;
         compacted.files_after += step.files_after;
         compacted.rows += step.rows;
+        compacted.expired_rows += step.expired_rows;
+        compacted.expired_files += step.expired_files;
     }
     Ok(compacted)
 }
@@ -84,7 +93,18 @@ pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Comp
     if chosen.is_empty() {
         return Ok(None);
     }
-    merge_chosen(engine, pinned, order, chosen).map(Some)
+    let expired = expire::remove_from(engine, &chosen, 0)?;
+    if expired.rows == 0 {
+        return merge_chosen(engine, pinned, order, chosen).map(Some);
+    }
+    let pinned = Commit::newest(engine)?;
+    let is_chosen = |entry: &&Arc<FileEntry>| chosen.iter().any(|chosen| chosen.number == entry.number);
+    let left: Vec<_> = pinned.manifest().files().iter().filter(is_chosen).cloned().collect();
+    let report = match left.is_empty() {
+        true => CompactReport { merges: 1, files_before: chosen.len(), ..CompactReport::default() },
+        false => merge_chosen(engine, pinned, order, left)?,
+    };
+    Ok(Some(CompactReport { expired_rows: expired.rows, expired_files: expired.files, ..report }))
 }
 
 /// Rewrites the files without checksums of blocks, which format 4 and earlier ones wrote. The caller keeps files from coming and going.

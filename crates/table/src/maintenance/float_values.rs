@@ -14,7 +14,7 @@ use crate::read::{SortedKeys, contains_many};
 use crate::records::{Feed, TreeName};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, ByteList, FloatKeys, KeyCodec, SchemaParts, TableSchema, has_floats};
-use crate::view::{Commit, Engine, HotColumns, HotCursor, View, dead_rows};
+use crate::view::{Commit, Engine, HotColumns, HotCursor, View, WithExpired, dead_rows};
 use crate::write::OpenWrite;
 
 /// Encodes floats in keys and indexes by value from now on, if the table does not do so yet. Changes that were kept go, as their keys would be
@@ -107,7 +107,7 @@ fn check_distinct(
     }
     let mut keys = ByteList::default();
     changed.keys().for_each(|key| keys.push(key));
-    let are_there = contains_many(engine, pinned, &SortedKeys::from_sorted(keys))?;
+    let are_there = contains_many(engine, &mut WithExpired(pinned), &SortedKeys::from_sorted(keys))?;
     match changed.iter().zip(are_there).find(|(_, is_there)| *is_there) {
         Some(((new, old), _)) => equal(old, new),
         None => Ok(()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lath_parquet::DeleteMask;
 use lath_store::Durability;
 
+use super::expire;
 use crate::error::Result;
 use crate::publish::{CommitFiles, PublishedCommit, publish_if_set};
 use crate::records::FileEntry;
@@ -56,6 +57,7 @@ pub(crate) fn flush_if_due(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> R
 }
 
 fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<(FlushReport, Option<PublishedCommit>)> {
+    expire::remove_hot(engine)?;
     let mut flushed = FlushedRows::write(engine)?;
     let replaced = rows_replaced_by_hot(engine, &mut Arc::clone(flushed.commit()))?;
     // So that the commit, for which others wait, has little to sync.

@@ -3,6 +3,7 @@
 mod background;
 pub(crate) mod check;
 pub(crate) mod compact;
+pub(crate) mod expire;
 mod file_check;
 mod float_values;
 pub(crate) mod flush;

@@ -6,9 +6,11 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take;
 
+use super::range::{RangeBatches, RangeScan};
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::records::{Change, ChangeKind, TreeName};
+use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, ByteList, StoredRows, TableSchema, ValueColumns, batch};
 use crate::view::{Commit, View};
 
@@ -42,12 +44,26 @@ impl Snapshot {
         }
         Ok(Changes::new(Arc::clone(pinned), since))
     }
+
+    /// The rows of another snapshot of the table as inserts of the commit `since`, and then the changes of commits after it.
+    pub(crate) fn rows_and_changes(&self, rows: &Self, since: u64) -> Result<Changes> {
+        let mut changes = self.changes(since)?;
+        let ((engine, pinned), (_, first)) = (self.parts(), rows.parts());
+        let first = first.in_schema(View::schema(pinned), pinned.clock());
+        let batches = RangeScan::new(Arc::clone(engine), Ok(Box::new(first)), KeyRange::default()).build()?;
+        changes.rows = Some(Box::new(batches));
+        changes.resume_at = since.saturating_sub(1);
+        Ok(changes)
+    }
 }
 
 /// Batches of changes. There are no batches after an error.
 #[derive(Debug)]
 pub struct Changes {
     pinned: Arc<Commit>,
+    /// The rows before the changes, as inserts of the commit `since`.
+    rows: Option<Box<RangeBatches<'static>>>,
+    since: u64,
     output: SchemaRef,
     /// The first key of the tree that was not read.
     next: Vec<u8>,
@@ -59,7 +75,7 @@ impl Changes {
     pub(crate) fn new(pinned: Arc<Commit>, since: u64) -> Self {
         let output = change_schema(View::schema(&pinned));
         let next = since.saturating_add(1).to_be_bytes().to_vec();
-        Self { pinned, output, next, resume_at: since, is_done: false }
+        Self { pinned, rows: None, since, output, next, resume_at: since, is_done: false }
     }
 
     /// The schema of the batches.
@@ -68,12 +84,20 @@ impl Changes {
     }
 
     /// The sequence up to which all changes were returned, for the next call of [`Snapshot::changes`]. That call returns changes of later
-    /// commits again, even if the last batch had some of them: a reader that stops in the middle ignores these.
+    /// commits again, even if the last batch had some of them: a reader that stops in the middle ignores these. While rows of
+    /// [`Snapshot::changes_from`] are left, it is below the commit of these rows.
     pub fn resume_at(&self) -> u64 {
         self.resume_at
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(rows) = &mut self.rows {
+            if let Some(rows) = rows.next().transpose()? {
+                return self.inserts(&rows).map(Some);
+            }
+            self.rows = None;
+            self.resume_at = self.since;
+        }
         let pinned = Arc::clone(&self.pinned);
         let schema = View::schema(&pinned);
         let values = ValueColumns::all(schema);
@@ -100,6 +124,17 @@ impl Changes {
             self.resume_at = pinned.stamp();
         }
         if rows.kinds.is_empty() { Ok(None) } else { rows.into_batch(&values, &self.output).map(Some) }
+    }
+}
+
+impl Changes {
+    /// Rows as inserts of the commit after which changes begin.
+    fn inserts(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let count = rows.num_rows();
+        let kinds = StringArray::from_iter_values(std::iter::repeat_n(ChangeKind::Insert.as_str(), count));
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(kinds), Arc::new(UInt64Array::from(vec![self.since; count]))];
+        columns.extend(rows.columns().iter().cloned());
+        batch(&self.output, columns, count)
     }
 }
 

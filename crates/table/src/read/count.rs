@@ -12,7 +12,7 @@ use crate::records::{BlockIndex, BlockKeys, KeyBounds, TreeName};
 use crate::row::key::KeyRange;
 use crate::view::{Engine, View, dead_rows};
 
-/// The number of rows of the view, checked against the numbers of entries of its indexes.
+/// The number of rows of the view with rows that have expired, checked against the numbers of entries of its indexes.
 ///
 /// # Errors
 /// [`Error::Corrupt`] if an index has a different number of entries, because a row is missing or repeated.
@@ -29,7 +29,7 @@ pub(crate) fn count_all(engine: &Engine, view: &mut dyn View) -> Result<u64> {
     Ok(rows)
 }
 
-/// The number of rows of files that are not dead, and of hot rows.
+/// The number of rows of files that are not dead, and of hot rows, with rows that have expired.
 pub(crate) fn count_by_files(engine: &Engine, view: &mut dyn View) -> Result<u64> {
     let manifest = Arc::clone(view.manifest());
     let dead = dead_rows(engine, view, manifest.files())?;
@@ -38,7 +38,7 @@ pub(crate) fn count_by_files(engine: &Engine, view: &mut dyn View) -> Result<u64
     Ok(cold + hot)
 }
 
-/// The number of rows whose keys are in a range. It reads at most two blocks of the key columns of a file in key order,
+/// The number of rows whose keys are in a range, with rows that have expired. It reads at most two blocks of the key columns of a file in key order,
 /// and of other files the blocks that have keys both inside and outside of the range.
 pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange) -> Result<u64> {
     if range.is_empty() {

@@ -10,10 +10,20 @@ use crate::file::DataFile;
 use crate::records::{BLOCK_ROWS, TreeName};
 use crate::row::key::Key;
 use crate::row::{HotValue, TableSchema, decode_values, value_codec};
-use crate::view::{Engine, View, is_masked};
+use crate::view::{Engine, Expiry, View, is_masked};
 
 /// The row with this key.
 pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Option<RecordBatch>> {
+    let found = get_stored(engine, view, key)?;
+    let is_live = |row: &RecordBatch| {
+        let is_live = |expiry: &Expiry| expiry.are_live(row.column(expiry.column())).value(0);
+        view.expiry().is_none_or(is_live)
+    };
+    Ok(found.filter(is_live))
+}
+
+/// The row with this key, even if it has expired.
+fn get_stored(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Option<RecordBatch>> {
     let schema = Arc::clone(view.schema());
     let key_columns = key.to_columns(&schema)?;
     let key = schema.key().encode_one(&key_columns)?;

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::records::{Index, IndexEntry, row_key};
 use crate::row::key::{Key, KeyRange, key_prefix, key_range};
 use crate::row::{BATCH_ROWS, ByteList};
-use crate::view::{Commit, Engine, View};
+use crate::view::{Commit, Engine, View, WithExpired};
 
 impl Snapshot {
     /// The rows with these values in the columns of an index, or in its first ones, in the order of the index.
@@ -26,14 +26,22 @@ impl Snapshot {
         get_by_index(engine, &mut Arc::clone(pinned), name, &values.into())
     }
 
-    /// The number of rows that [`get_by_index`](Self::get_by_index) finds, without reading them.
+    /// The number of rows that [`get_by_index`](Self::get_by_index) finds, without reading them unless rows of the table expire.
     ///
     /// # Errors
     /// As there.
     pub fn count_by_index(&self, name: &str, values: impl Into<Key>) -> Result<u64> {
-        let (_, pinned) = self.parts();
+        let (engine, pinned) = self.parts();
         let (index, range) = range_of_values(pinned, name, &values.into())?;
         let mut view = Arc::clone(pinned);
+        if view.expiry().is_some() {
+            let mut cursor = IndexCursor { index, range, is_done: false };
+            let mut count = 0;
+            while let Some(batch) = cursor.next(engine, &mut view)? {
+                count += batch.num_rows() as u64;
+            }
+            return Ok(count);
+        }
         let Some(tree) = view.index_tree(index.number())? else { return Ok(0) };
         count_keys(&tree, &range)
     }
@@ -116,7 +124,7 @@ impl IndexCursor {
         }
         let columns: Vec<usize> = (0..view.schema().arrow().fields().len()).collect();
         let found = get_many(engine, view, &SortedKeys::from_list(&keys), &columns)?;
-        if found.rows.num_rows() != keys.len() {
+        if view.expiry().is_none() && found.rows.num_rows() != keys.len() {
             return Err(Error::corrupt(format!(
                 "the index {:?} has entries of rows that are not there",
                 self.index.name()
@@ -152,7 +160,7 @@ impl IndexCursor {
     }
 }
 
-/// The entries that an index of the view's rows has, in ascending order. They are in memory together.
+/// The entries that an index of the view's rows has, with rows that have expired, in ascending order. They are in memory together.
 pub(crate) fn entries_of_rows(engine: &Arc<Engine>, view: &mut dyn View, index: &Index) -> Result<Vec<IndexEntry>> {
     let schema = Arc::clone(view.schema());
     let names =
@@ -160,7 +168,8 @@ pub(crate) fn entries_of_rows(engine: &Arc<Engine>, view: &mut dyn View, index: 
     let key_columns = schema.key().columns();
     let selected = [names(index.codec().columns()), names(key_columns)].concat();
     let mut entries = Vec::new();
-    for batch in RangeScan::new(Arc::clone(engine), Ok(Box::new(view)), KeyRange::default()).select(selected).build()? {
+    let view = Box::new(WithExpired(view));
+    for batch in RangeScan::new(Arc::clone(engine), Ok(view), KeyRange::default()).select(selected).build()? {
         let batch = batch?;
         let (values, keys) = batch.columns().split_at(index.codec().columns().len());
         let keys = schema.key().encode(keys)?;

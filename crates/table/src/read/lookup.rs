@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_row::Rows;
+use arrow_select::filter::filter_record_batch;
 
 use crate::error::{Error, Result};
 use crate::file::{columns_of_rows, locate};
 use crate::records::{MASK_ROWS, TreeName, mask_key};
 use crate::row::{ByteList, TableSchema, batch, interleave_rows};
-use crate::view::{Engine, HotColumns, HotRows, View, check_mask, parse_mask};
+use crate::view::{Engine, Expiry, HotColumns, HotRows, View, check_mask, parse_mask};
 
 /// The rows that were found for several keys.
 #[derive(Debug, Clone)]
@@ -109,7 +110,20 @@ pub(crate) enum Place {
 /// Locates the rows with these keys.
 pub(crate) fn find_places(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<Place>> {
     let mut hot = HotRows::new(Arc::new(HotColumns::new(view.schema(), &[])?));
-    find_rows(engine, view, keys, &mut hot)
+    let mut places = find_rows(engine, view, keys, &mut hot)?;
+    if let Some(expiry) = view.expiry().cloned()
+        && places.iter().any(|place| *place != Place::Nowhere)
+    {
+        let distinct = SortedKeys::from_sorted(keys.keys.clone());
+        let times = get_stored(engine, view, &distinct, &[expiry.column()])?;
+        let are_live = expiry.are_live(times.rows.column(0));
+        for (place, found) in places.iter_mut().zip(times.places) {
+            if found.is_none_or(|row| !are_live.value(row)) {
+                *place = Place::Nowhere;
+            }
+        }
+    }
+    Ok(places)
 }
 
 /// Locates the rows with these keys, and adds the hot ones to `hot`, in key order.
@@ -190,6 +204,35 @@ pub(crate) fn get_many(
     keys: &SortedKeys,
     columns: &[usize],
 ) -> Result<FoundRows> {
+    let Some(expiry) = view.expiry().cloned() else { return get_stored(engine, view, keys, columns) };
+    let with_times: Vec<usize> = columns.iter().copied().chain([expiry.column()]).collect();
+    only_live(get_stored(engine, view, keys, &with_times)?, &expiry)
+}
+
+/// The rows that have not expired. The last column has their times, and is left out.
+fn only_live(found: FoundRows, expiry: &Expiry) -> Result<FoundRows> {
+    let FoundRows { rows, mut places } = found;
+    let times = rows.num_columns() - 1;
+    let are_live = expiry.are_live(rows.column(times));
+    let rows = rows.project(&(0..times).collect::<Vec<_>>())?;
+    if are_live.false_count() == 0 {
+        return Ok(FoundRows { rows, places });
+    }
+    let mut next = 0;
+    let new_places: Vec<Option<usize>> = are_live
+        .values()
+        .iter()
+        .map(|is_live| {
+            next += usize::from(is_live);
+            is_live.then(|| next - 1)
+        })
+        .collect();
+    places.iter_mut().for_each(|place| *place = place.and_then(|row| new_places[row]));
+    Ok(FoundRows { rows: filter_record_batch(&rows, &are_live)?, places })
+}
+
+/// As [`get_many`], with rows that have expired.
+fn get_stored(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, columns: &[usize]) -> Result<FoundRows> {
     let schema = Arc::clone(view.schema());
     let mut hot = HotRows::new(Arc::new(HotColumns::new(&schema, columns)?));
     let places = find_rows(engine, view, keys, &mut hot)?;

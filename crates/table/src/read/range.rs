@@ -13,7 +13,7 @@ use crate::file::{ColdCondition, filter_columns};
 use crate::read::scan::{RowMerge, RowSource, column_places};
 use crate::row::key::KeyRange;
 use crate::row::{BATCH_ROWS, batch};
-use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
+use crate::view::{Engine, Expiry, HotColumns, HotCursor, View, dead_rows};
 
 /// Builder of a read of rows in key order: a range of keys, columns and conditions.
 ///
@@ -80,7 +80,7 @@ impl<'v> RangeScan<'v> {
     /// # Errors
     /// As [`build`](Self::build), and whatever goes wrong while reading.
     pub fn count(self) -> Result<u64> {
-        if self.predicate.is_some() {
+        if self.predicate.is_some() || self.view.as_ref().is_ok_and(|view| view.expiry().is_some()) {
             let none: [String; 0] = [];
             return self.select(none).build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64));
         }
@@ -99,6 +99,7 @@ impl<'v> RangeScan<'v> {
         let mut columns = column_places(&schema, columns.as_deref())?;
         let output = Arc::new(schema.arrow().project(&columns)?);
         let wanted = columns.len();
+        let predicate = Expiry::and_live(view.expiry(), predicate);
         let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
         if let Some(filter) = &filter {
             let needed = filter_columns(filter, schema.arrow().fields());

@@ -80,7 +80,7 @@ impl Snapshot {
         Ok(RangeScan::new(Arc::clone(&self.engine), Ok(Box::new(Arc::clone(&self.pinned))), range))
     }
 
-    /// The number of rows. It reads no row; keys that became hot since the last count are looked up in files.
+    /// The number of rows. It reads no row, or the column with the times by which rows expire; keys that became hot since the last count are looked up in files.
     ///
     /// # Errors
     /// Whatever goes wrong while looking for keys in files.
@@ -102,7 +102,7 @@ impl Snapshot {
     /// [`Error::NoSuchSnapshot`], also if it was kept before the table was created in its database.
     pub fn snapshot_named(&self, name: &str) -> Result<Self> {
         let named = snapshot_named(self.pinned.snapshot(), name)?;
-        let pinned = Commit::find(&self.engine, named)?;
+        let pinned = Commit::find_at(&self.engine, named, self.pinned.clock())?;
         let pinned = pinned.ok_or_else(|| Error::NoSuchSnapshot { name: name.to_owned() })?;
         Ok(Self { engine: Arc::clone(&self.engine), pinned })
     }

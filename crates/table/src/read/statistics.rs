@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::snapshot::Snapshot;
 use crate::error::Result;
 use crate::records::{FileEntry, TreeName};
-use crate::row::RowOrder;
+use crate::row::{RowOrder, TimeToLive};
 use crate::view::View;
 
 /// Counts of [`Snapshot::statistics`].
@@ -24,6 +24,8 @@ pub struct TableStatistics {
     pub hot_bytes: u64,
     /// The names of the columns by which new files are sorted before the key; none if they are in the order of keys.
     pub cluster_columns: Vec<String>,
+    /// The rule by which rows expire.
+    pub ttl: Option<TimeToLive>,
     /// The files, from the oldest to the newest.
     pub files: Vec<FileStatistics>,
     /// Number of kept changes, and the sequence after which [`Snapshot::changes`] has them; `None` without a change feed.
@@ -53,7 +55,7 @@ impl Snapshot {
         commit.manifest().files().iter().map(|file| file.bytes).sum()
     }
 
-    /// Counts rows, files and bytes. Like [`count`](Self::count), it reads no row.
+    /// Counts rows, files and bytes. Like [`count`](Self::count), it reads no row, unless rows of the table expire.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -102,6 +104,7 @@ impl Snapshot {
                 .into_iter()
                 .map(|column| schema.arrow().field(column).name().clone())
                 .collect(),
+            ttl: self.ttl(),
             files: pinned.manifest().files().iter().map(file).collect(),
             changes,
         })

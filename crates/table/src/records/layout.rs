@@ -16,8 +16,11 @@ const CONSTRAINED: u32 = 2;
 /// Added to the number of the format if the table has foreign keys or is referred to by some.
 const REFERENCES: u32 = 4;
 
-/// The newest format that this version reads: files in a bucket, constraints, and foreign keys.
-const NEWEST_FORMAT: u32 = BUCKET_FORMAT + CONSTRAINED + REFERENCES;
+/// Added to the number of the format if rows expire, which versions that do not know it would return.
+const EXPIRING: u32 = 8;
+
+/// The newest format that this version reads: files in a bucket, constraints, foreign keys, and rows that expire.
+const NEWEST_FORMAT: u32 = BUCKET_FORMAT + CONSTRAINED + REFERENCES + EXPIRING;
 
 /// The oldest format that this version reads. In it, all files are in key order.
 pub(crate) const OLDEST_FORMAT: u32 = 3;
@@ -216,6 +219,8 @@ pub(crate) struct State {
     pub(crate) is_constrained: bool,
     /// Whether the table has foreign keys or is referred to by some.
     pub(crate) has_references: bool,
+    /// Whether rows expire by the newest schema.
+    pub(crate) is_expiring: bool,
 }
 
 /// Retention of the change feed.
@@ -235,6 +240,7 @@ impl State {
         let format = if self.is_in_bucket { BUCKET_FORMAT } else { FORMAT };
         let format = if self.is_constrained { format + CONSTRAINED } else { format };
         let format = if self.has_references { format + REFERENCES } else { format };
+        let format = if self.is_expiring { format + EXPIRING } else { format };
         record.u32(format).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
         record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes);
         // No commit has the number 0.
@@ -255,6 +261,7 @@ impl State {
             is_in_bucket: more & (BUCKET_FORMAT - FORMAT) != 0,
             is_constrained: more & CONSTRAINED != 0,
             has_references: more & REFERENCES != 0,
+            is_expiring: more & EXPIRING != 0,
             incarnation: record.u64()?,
             stamp: record.u64()?,
             hot_stamp: record.u64()?,

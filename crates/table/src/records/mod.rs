@@ -3,6 +3,8 @@
 mod block_index;
 mod block_keys;
 mod change;
+mod clock;
+pub(crate) mod consumers;
 mod file_places;
 mod foreign_key;
 pub(crate) mod history;
@@ -17,6 +19,7 @@ pub(crate) mod store_file;
 pub(crate) use self::block_index::{BLOCK_ROWS, BlockIndex};
 pub(crate) use self::block_keys::{BlockKeys, KeyBounds};
 pub(crate) use self::change::{Change, ChangeKind};
+pub use self::clock::Clock;
 pub(crate) use self::file_places::{FILE_PLACES, file_place, put_file_place};
 pub(crate) use self::foreign_key::{ForeignKey, ForeignKeys, PRIMARY_KEY};
 pub use self::history::HistoryRetention;

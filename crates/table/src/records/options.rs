@@ -6,6 +6,8 @@ use lath_parquet::Runtime;
 pub use lath_store::Durability;
 use lath_writer::{Codec, Profile, UncommittedFiles, WriteOptions};
 
+use super::clock::Clock;
+
 /// Options for opening a table and for its background thread.
 ///
 /// ```
@@ -31,6 +33,7 @@ pub struct TableOptions {
     pub(crate) wait: Duration,
     pub(crate) cold_files: Option<String>,
     pub(crate) uncommitted: UncommittedFiles,
+    pub(crate) clock: Clock,
     pub(crate) store: lath_store::Options,
 }
 
@@ -199,6 +202,13 @@ impl TableOptions {
         self
     }
 
+    /// Sets the clock by which rows expire, for tables with a [time to live](crate::Table::set_ttl). The default is the clock of the system.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Sets how the store is opened: its capacity, the length of its log. Durability and access are set by the table. The default is the default of
     /// stores, except for the [limit of the log](Self::DEFAULT_LOG_LIMIT_BYTES) and the
     /// [space that waits for a checkpoint](Self::DEFAULT_CHECKPOINT_SPACE_BYTES).
@@ -239,6 +249,7 @@ impl Default for TableOptions {
             wait: Self::DEFAULT_WAIT,
             cold_files: None,
             uncommitted: UncommittedFiles::new(),
+            clock: Clock::default(),
             store: lath_store::Options::new()
                 .log_limit_bytes(Self::DEFAULT_LOG_LIMIT_BYTES)
                 .checkpoint_space_bytes(Self::DEFAULT_CHECKPOINT_SPACE_BYTES),

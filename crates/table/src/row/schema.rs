@@ -20,6 +20,7 @@ use super::conform::conform_column;
 use super::constraints::Constraints;
 use super::field_ids::{field_id, nested_ids, new_nested_ids, with_id, with_nested_ids};
 use super::key_codec::{KeyCodec, as_type};
+use super::time_to_live::Ttl;
 use super::value_codec::ValueCodec;
 use crate::error::{Error, Result};
 
@@ -49,6 +50,7 @@ pub(crate) struct TableSchema {
     values: ValueCodec,
     categories: Arc<Categories>,
     constraints: Arc<Constraints>,
+    ttl: Option<Ttl>,
     /// The conditions of the constraints, for batches of all columns.
     filters: Vec<BatchFilter>,
     /// The versions before this one, from the first on. They have none themselves.
@@ -70,6 +72,7 @@ pub(crate) struct SchemaParts {
     /// For each column the numbers of the fields within it; none in a table that an earlier version of Lath has made.
     pub(crate) nested_ids: Vec<Vec<u32>>,
     pub(crate) constraints: Arc<Constraints>,
+    pub(crate) ttl: Option<Ttl>,
 }
 
 /// The columns of a batch as a table has them.
@@ -114,6 +117,7 @@ impl TableSchema {
             categories: Arc::new(categories),
             nested_ids,
             constraints: Arc::default(),
+            ttl: None,
         };
         Self::checked(1, parts)
     }
@@ -163,6 +167,7 @@ impl TableSchema {
             categories,
             nested_ids,
             constraints,
+            ttl,
         } = parts;
         let ids = fields.iter().map(|field| field_id(field)).collect::<Result<Vec<_>>>()?;
         if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
@@ -198,6 +203,7 @@ impl TableSchema {
             values,
             categories,
             constraints,
+            ttl,
             filters,
             older: Vec::new(),
         })
@@ -222,6 +228,11 @@ impl TableSchema {
 
     pub(crate) fn constraints(&self) -> &Constraints {
         &self.constraints
+    }
+
+    /// The rule by which rows expire; `None` if they do not.
+    pub(crate) fn ttl(&self) -> Option<Ttl> {
+        self.ttl
     }
 
     /// Returns an error for the first row that violates a constraint. The arrays are all columns of the table.
@@ -259,6 +270,7 @@ impl TableSchema {
             categories: Arc::clone(&self.categories),
             nested_ids: self.nested_ids.clone(),
             constraints: Arc::clone(&self.constraints),
+            ttl: self.ttl,
         }
     }
 
@@ -312,15 +324,19 @@ impl TableSchema {
         }
         record.u32((self.floats == FloatKeys::ByValue).into());
         let nested = self.nested_ids.iter().enumerate().filter(|(_, ids)| !ids.is_empty());
-        if nested.clone().next().is_some() || !self.constraints.is_empty() {
+        let has_more = !self.constraints.is_empty() || self.ttl.is_some();
+        if nested.clone().next().is_some() || has_more {
             record.u32(nested.clone().count() as u32);
         }
         for (column, ids) in nested {
             record.u32(column as u32).u32(ids.len() as u32);
             ids.iter().for_each(|&id| _ = record.u32(id));
         }
-        if !self.constraints.is_empty() {
+        if has_more {
             self.constraints.write(&mut record);
+        }
+        if let Some(ttl) = self.ttl {
+            ttl.write(&mut record);
         }
         Ok(record.finish())
     }
@@ -355,6 +371,12 @@ impl TableSchema {
         }
         let (fields, metadata) = (arrow.fields().iter().cloned().collect(), arrow.metadata().clone());
         let constraints = Arc::new(Constraints::read(&mut record)?);
+        let ttl = Ttl::read(&mut record)?;
+        if let Some(ttl) = ttl
+            && !arrow.fields().iter().any(|field| field_id(field).is_ok_and(|id| id == ttl.column))
+        {
+            return Err(Error::corrupt("rows expire by a column that the schema lacks"));
+        }
         let categories = Arc::default();
         let parts = SchemaParts {
             fields,
@@ -366,6 +388,7 @@ impl TableSchema {
             categories,
             nested_ids,
             constraints,
+            ttl,
         };
         Self::new(version, parts)
     }

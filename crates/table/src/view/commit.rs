@@ -6,6 +6,7 @@ use lath_store::{Snapshot, Tree};
 
 use super::View;
 use super::engine::{Catalog, Engine};
+use super::expiry::Expiry;
 use crate::error::{Error, Result};
 use crate::records::{ForeignKeys, Index, Manifest, State, TreeName, TreeNames};
 use crate::row::TableSchema;
@@ -22,6 +23,10 @@ pub(crate) struct Commit {
     foreign_keys: Arc<ForeignKeys>,
     /// The stamp of the commit before an open transaction, or else the one of the state.
     committed_stamp: u64,
+    /// The time by which rows expire, in microseconds since 1970: when this was opened.
+    clock: i64,
+    /// Rows that had expired then.
+    expiry: Option<Expiry>,
 }
 
 impl Commit {
@@ -36,13 +41,22 @@ impl Commit {
         pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })
     }
 
-    /// A commit; `None` if it does not have the table.
+    /// A commit at this time; `None` if it does not have the table.
     pub(crate) fn find(engine: &Engine, snapshot: impl Into<Arc<Snapshot>>) -> Result<Option<Arc<Self>>> {
+        Self::find_at(engine, snapshot, engine.options.clock.now_micros())
+    }
+
+    /// A commit, without the rows that have expired at `clock`; `None` if it does not have the table.
+    pub(crate) fn find_at(
+        engine: &Engine,
+        snapshot: impl Into<Arc<Snapshot>>,
+        clock: i64,
+    ) -> Result<Option<Arc<Self>>> {
         let snapshot = snapshot.into();
         let Some(state) = engine.read_state(&snapshot)? else { return Ok(None) };
         let catalog = engine.catalog(&state, |name| engine.read_tree(&snapshot, name))?;
         let committed_stamp = state.stamp;
-        Ok(Some(Self::with_catalog(engine, snapshot, state, catalog, committed_stamp)))
+        Ok(Some(Self::with_catalog(engine, snapshot, state, catalog, committed_stamp, clock)))
     }
 
     /// The changes of an open transaction so far. Another commit may get its stamp, so nothing is cached by it.
@@ -52,8 +66,9 @@ impl Commit {
         state: State,
         catalog: Catalog,
         committed_stamp: u64,
+        clock: i64,
     ) -> Arc<Self> {
-        Self::with_catalog(engine, Arc::clone(snapshot), state, catalog, committed_stamp)
+        Self::with_catalog(engine, Arc::clone(snapshot), state, catalog, committed_stamp, clock)
     }
 
     fn with_catalog(
@@ -62,14 +77,43 @@ impl Commit {
         state: State,
         catalog: Catalog,
         committed_stamp: u64,
+        clock: i64,
     ) -> Arc<Self> {
         let Catalog { schema, manifest, indexes, foreign_keys } = catalog;
         let trees = Arc::clone(&engine.trees);
-        Arc::new(Self { snapshot, trees, state, schema, manifest, indexes, foreign_keys, committed_stamp })
+        let expiry = Expiry::new(&schema, clock);
+        Arc::new(Self {
+            snapshot,
+            trees,
+            state,
+            schema,
+            manifest,
+            indexes,
+            foreign_keys,
+            committed_stamp,
+            clock,
+            expiry,
+        })
     }
 
     pub(crate) fn foreign_keys(&self) -> &Arc<ForeignKeys> {
         &self.foreign_keys
+    }
+
+    /// This commit with its rows in a newer schema, without the ones that have expired at `clock`.
+    pub(crate) fn in_schema(&self, schema: &Arc<TableSchema>, clock: i64) -> Arc<Self> {
+        Arc::new(Self {
+            snapshot: Arc::clone(&self.snapshot),
+            trees: Arc::clone(&self.trees),
+            state: self.state.clone(),
+            schema: Arc::clone(schema),
+            manifest: Arc::clone(&self.manifest),
+            indexes: Arc::default(),
+            foreign_keys: Arc::default(),
+            committed_stamp: self.committed_stamp,
+            clock,
+            expiry: Expiry::new(schema, clock),
+        })
     }
 
     /// The number of keys of a tree.
@@ -94,6 +138,11 @@ impl Commit {
         mut each: impl FnMut(&[u8], Option<&[u8]>) -> Result<()>,
     ) -> Result<()> {
         self.snapshot.for_each_change(self.trees.get(name), now, |key, _, now| each(key, now))
+    }
+
+    /// The time by which rows expire, in microseconds since 1970.
+    pub(crate) fn clock(&self) -> i64 {
+        self.clock
     }
 
     pub(crate) fn stamp(&self) -> u64 {
@@ -142,5 +191,9 @@ impl View for Arc<Commit> {
 
     fn manifest(&self) -> &Arc<Manifest> {
         &self.manifest
+    }
+
+    fn expiry(&self) -> Option<&Expiry> {
+        self.expiry.as_ref()
     }
 }

@@ -7,15 +7,18 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use lath_parquet::{DatasetOptions, Runtime};
 use lath_store::{Snapshot, Store, Tree};
 
 use super::View;
 use super::deleted_cache::DeadCache;
+use super::expiry::TimeBounds;
 use super::signal::Signal;
 use crate::error::{Error, Result};
 use crate::file::{BlockCache, CachedObjects, DataFile, DiskCache, Files, Owner, file_name};
+use crate::records::consumers::{self, StoredConsumer};
 use crate::records::{
     BlockKeys, FileEntry, ForeignKeys, Index, Manifest, STATE_KEY, State, TableOptions, TreeName, TreeNames, file_key,
     schema_key,
@@ -30,6 +33,9 @@ const CATALOGS: usize = 8;
 
 /// Number of schemas in which a file is cached: the newest and a few snapshots.
 const FILE_SCHEMAS: usize = 4;
+
+/// Age of the list of consumers at which it is read again.
+const CONSUMERS_AGE: Duration = Duration::from_millis(100);
 
 /// Number of files that are cached beyond twice the files of the newest commit.
 const SPARE_FILES: usize = 64;
@@ -65,6 +71,10 @@ pub(crate) struct Engine {
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
     pub(crate) blocks: BlockCache,
+    /// The consumers of the change feed, read lately.
+    consumers: Mutex<Option<(Instant, Arc<Vec<StoredConsumer>>)>>,
+    /// The times in files by which their rows expire, by the numbers of the files.
+    pub(crate) time_bounds: Mutex<HashMap<u64, TimeBounds>>,
     /// Locked while files are written or removed.
     pub(crate) maintenance: Mutex<()>,
     /// Wakes the background thread.
@@ -127,6 +137,8 @@ impl Engine {
             runtime,
             incarnation,
             dead: DeadCache::default(),
+            consumers: Mutex::default(),
+            time_bounds: Mutex::default(),
             maintenance: Mutex::default(),
             signal: Arc::default(),
             siblings: None,
@@ -263,6 +275,25 @@ impl Engine {
     /// The names of files that are being written, and that no commit names yet.
     pub(crate) fn writing_files(&self) -> MutexGuard<'_, HashSet<String>> {
         lock(&self.writing)
+    }
+
+    /// The consumers of the change feed. Another process may have moved them on a moment ago.
+    pub(crate) fn consumers(&self) -> Result<Arc<Vec<StoredConsumer>>> {
+        let mut known = lock(&self.consumers);
+        if let Some((read, consumers)) = &*known
+            && read.elapsed() < CONSUMERS_AGE
+        {
+            return Ok(Arc::clone(consumers));
+        }
+        let consumers = Arc::new(consumers::load_all(&self.folder)?);
+        // A table without consumers is asked often, and answers at once.
+        *known = (!consumers.is_empty()).then(|| (Instant::now(), Arc::clone(&consumers)));
+        Ok(consumers)
+    }
+
+    /// Reads the consumers again.
+    pub(crate) fn forget_consumers(&self) {
+        *lock(&self.consumers) = None;
     }
 
     pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {

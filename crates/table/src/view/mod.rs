@@ -4,6 +4,7 @@ mod commit;
 mod deleted;
 mod deleted_cache;
 mod engine;
+mod expiry;
 mod file_checksums;
 mod hot;
 mod signal;
@@ -19,6 +20,7 @@ use crate::row::TableSchema;
 pub(crate) use self::commit::Commit;
 pub(crate) use self::deleted::{check_mask, dead_rows, is_masked, parse_mask, read_mask, rows_replaced_by_hot};
 pub(crate) use self::engine::{Catalog, Engine, Siblings, database_path, store_path};
+pub(crate) use self::expiry::{Expiry, TimeBounds};
 pub(crate) use self::file_checksums::checksums_to_bytes;
 pub(crate) use self::hot::{HotColumns, HotCursor, HotRows};
 pub(crate) use self::signal::{Signal, WakeReason};
@@ -44,6 +46,9 @@ pub(crate) trait View: Send {
     fn schema(&self) -> &Arc<TableSchema>;
 
     fn manifest(&self) -> &Arc<Manifest>;
+
+    /// The rows that have expired, which reads leave out; `None` if rows do not expire.
+    fn expiry(&self) -> Option<&Expiry>;
 }
 
 impl<V: View + ?Sized> View for &mut V {
@@ -73,5 +78,46 @@ impl<V: View + ?Sized> View for &mut V {
 
     fn manifest(&self) -> &Arc<Manifest> {
         (**self).manifest()
+    }
+
+    fn expiry(&self) -> Option<&Expiry> {
+        (**self).expiry()
+    }
+}
+
+/// A view with the rows that have expired and were not removed yet.
+pub(crate) struct WithExpired<'v>(pub(crate) &'v mut dyn View);
+
+impl View for WithExpired<'_> {
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        self.0.tree(name)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        self.0.index_tree(number)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        self.0.indexes()
+    }
+
+    fn state(&self) -> &State {
+        self.0.state()
+    }
+
+    fn committed_stamp(&self) -> u64 {
+        self.0.committed_stamp()
+    }
+
+    fn schema(&self) -> &Arc<TableSchema> {
+        self.0.schema()
+    }
+
+    fn manifest(&self) -> &Arc<Manifest> {
+        self.0.manifest()
+    }
+
+    fn expiry(&self) -> Option<&Expiry> {
+        None
     }
 }

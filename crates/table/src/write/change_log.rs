@@ -3,12 +3,15 @@
 //! The key of a change is the stamp of the commit, big-endian, followed by the key of the row: a commit has at most one change of a row.
 //! The value is the kind of change, followed by a hot row whose checksum is seeded by all that; it is empty if the row was deleted.
 
+use std::sync::Arc;
+
 use arrow_row::Rows;
 use lath_store::TreeMut;
 
 use super::open_write::OpenWrite;
 use crate::error::{Error, Result};
 use crate::read::{Place, SortedKeys, find_places};
+use crate::records::consumers::StoredConsumer;
 use crate::records::{ChangeKind, Feed};
 use crate::row::{ByteList, value_codec};
 
@@ -88,6 +91,7 @@ impl OpenWrite {
         let Some(feed) = self.state().feed.clone() else { return Ok(()) };
         let stamp = self.state().stamp;
         let mut from = feed.from.max((stamp + 1).saturating_sub(feed.max_commits));
+        let engine = Arc::clone(self.engine());
         let mut tree = self.changes_tree()?;
         let count = tree.len()?;
         if count > feed.max_rows
@@ -97,11 +101,28 @@ impl OpenWrite {
             from = from.max(u64::from_be_bytes(*last) + 1);
         }
         // The feed may begin behind this commit, which has turned it on.
-        let from = from.min(stamp).max(feed.from);
+        let mut from = from.min(stamp).max(feed.from);
+        if from > feed.from {
+            from = first_needed(&mut tree, &engine.consumers()?, feed.from, from)?;
+        }
         if from > feed.from {
             tree.remove_range(&[], Some(&from.to_be_bytes()))?;
             self.set_feed(Some(Feed { from, ..feed }));
         }
         Ok(())
     }
+}
+
+/// The first commit whose changes a consumer needs, if they are not more than are kept for it; at most `from`. The feed begins with `kept`.
+fn first_needed(tree: &mut TreeMut<'_>, consumers: &[StoredConsumer], kept: u64, from: u64) -> Result<u64> {
+    let mut needed = from;
+    for consumer in consumers {
+        let next = consumer.position.saturating_add(1);
+        // A consumer that was cut off needs nothing any more.
+        let is_behind = (kept..needed).contains(&next);
+        if is_behind && tree.as_tree()?.count::<&[u8]>(&next.to_be_bytes()[..]..)? <= consumer.max_rows {
+            needed = next;
+        }
+    }
+    Ok(needed)
 }

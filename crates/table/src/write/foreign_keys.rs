@@ -31,7 +31,7 @@ impl WriteTables for OpenWrite {
         }
         let siblings = self.engine().siblings.clone();
         let siblings = siblings.ok_or_else(|| Error::corrupt("a table outside a database has a foreign key"))?;
-        let mut other = OpenWrite::part(&siblings.engine(number)?)?;
+        let mut other = OpenWrite::part(&siblings.engine(number)?, self.clock())?;
         other.lend(self.take_own()?);
         let done = work(&mut other).and_then(|()| other.write_state().map(drop));
         if let Some(transaction) = other.give_back() {

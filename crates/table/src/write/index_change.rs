@@ -10,10 +10,10 @@ use arrow_select::take::take;
 use super::open_write::OpenWrite;
 use crate::error::{Error, Result};
 use crate::file::{DataFile, columns_of_rows};
-use crate::read::{SortedKeys, get_many};
-use crate::records::{Index, IndexEntry};
+use crate::read::{SortedKeys, contains_many, get_many};
+use crate::records::{Index, IndexEntry, row_key};
 use crate::row::ByteList;
-use crate::view::View;
+use crate::view::{View, WithExpired};
 
 /// Changes to the entries of one index.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ struct EntryChanges {
 
 impl OpenWrite {
     /// Changes the entries of rows that are about to be put. The indexed columns of the rows that they replace are read. If a unique index
-    /// forbids the rows, nothing is changed.
+    /// forbids the rows, nothing is changed; rows that have expired forbid nothing, and are deleted if they are in the way.
     pub(crate) fn index_rows(&mut self, keys: &Rows, columns: &[ArrayRef]) -> Result<()> {
         let indexes = Arc::clone(self.indexes());
         if indexes.is_empty() || keys.num_rows() == 0 {
@@ -34,6 +34,7 @@ impl OpenWrite {
         let rows = UInt64Array::from_iter_values(sorted.last_rows().into_iter().map(|row| row as u64));
         let old = self.old_entries(&indexes, &sorted)?;
         let mut all = Vec::with_capacity(indexes.len());
+        let mut expired = BTreeSet::new();
         for (index, old) in indexes.iter().zip(old) {
             let arrays = index.codec().select(columns);
             let arrays = arrays.iter().map(|array| take(array, &rows, None)).collect::<Result<Vec<_>, _>>()?;
@@ -42,8 +43,11 @@ impl OpenWrite {
                 removed: old.difference(&new).cloned().collect(),
                 added: new.difference(&old).cloned().collect(),
             };
-            self.check_unique(index, &changes)?;
+            self.find_conflicts(index, &changes, &mut expired)?;
             all.push(changes);
+        }
+        if !expired.is_empty() {
+            self.delete_keys(&expired.iter().collect())?;
         }
         for (index, changes) in indexes.iter().zip(all) {
             self.change_entries(index, &changes)?;
@@ -79,13 +83,13 @@ impl OpenWrite {
         Ok(())
     }
 
-    /// The entries of each index for existing rows with these keys.
+    /// The entries of each index for existing rows with these keys, also for rows that have expired.
     fn old_entries(&mut self, indexes: &[Index], keys: &SortedKeys) -> Result<Vec<BTreeSet<IndexEntry>>> {
         let columns: BTreeSet<usize> = indexes.iter().flat_map(|index| index.codec().columns()).copied().collect();
         let columns: Vec<usize> = columns.into_iter().collect();
         // Each key once, so that rows come in their order.
         let distinct = SortedKeys::from_sorted(keys.keys().clone());
-        let found = get_many(&Arc::clone(self.engine()), &mut self.view()?, &distinct, &columns)?;
+        let found = get_many(&Arc::clone(self.engine()), &mut WithExpired(&mut self.view()?), &distinct, &columns)?;
         let there: ByteList = found
             .places
             .iter()
@@ -104,7 +108,8 @@ impl OpenWrite {
         Ok(old)
     }
 
-    fn check_unique(&mut self, index: &Index, changes: &EntryChanges) -> Result<()> {
+    /// Returns an error if a unique index forbids the added entries. Adds the keys of rows to `expired` that would forbid them and have expired.
+    fn find_conflicts(&mut self, index: &Index, changes: &EntryChanges, expired: &mut BTreeSet<Vec<u8>>) -> Result<()> {
         let removed: BTreeSet<&[u8]> = changes.removed.iter().map(IndexEntry::bytes).collect();
         let mut added: BTreeMap<&[u8], &IndexEntry> = BTreeMap::new();
         for entry in changes.added.iter().filter(|entry| entry.is_bound()) {
@@ -112,14 +117,31 @@ impl OpenWrite {
                 return Err(index.not_unique(entry));
             }
         }
+        let engine = Arc::clone(self.engine());
         let mut view = self.view()?;
         let Some(tree) = view.index_tree(index.number())? else { return Ok(()) };
+        let mut conflicts: Vec<(Vec<u8>, &IndexEntry)> = Vec::new();
         for (values, entry) in added {
             for other in tree.prefix(values) {
-                if !removed.contains(&other?.0[..]) {
-                    return Err(index.not_unique(entry));
+                let (other, value) = other?;
+                if !removed.contains(&other[..]) {
+                    conflicts.push((row_key(&other, value)?.to_vec(), entry));
                 }
             }
+        }
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        let keys = SortedKeys::from_list(&conflicts.iter().map(|(key, _)| key).collect());
+        let are_there = match view.expiry() {
+            Some(_) => contains_many(&engine, &mut view, &keys)?,
+            None => vec![true; conflicts.len()],
+        };
+        for ((key, entry), is_there) in conflicts.into_iter().zip(are_there) {
+            if is_there {
+                return Err(index.not_unique(entry));
+            }
+            expired.insert(key);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod change_log;
+mod expired_rows;
 mod flushed_rows;
 mod foreign_keys;
 mod index_change;
@@ -9,10 +10,12 @@ mod merge;
 mod open_write;
 mod ordered_files;
 mod pending_rows;
+mod rows_where;
 mod sorted_files;
 mod touched_values;
 mod transaction;
 
+pub(crate) use self::expired_rows::ExpiredRows;
 pub(crate) use self::flushed_rows::FlushedRows;
 pub(crate) use self::foreign_keys::{WriteTables, check_table};
 pub use self::merge::{MergeCounts, MergeWhen, WhenMatched, WhenNotMatched};

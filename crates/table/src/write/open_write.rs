@@ -15,7 +15,7 @@ use crate::records::{
     STATE_KEY, State, TreeName, file_key, history, mask_key, put_file_place, schema_key,
 };
 use crate::row::{ByteList, Categories, TableSchema, value_codec};
-use crate::view::{Catalog, Commit, Engine, View, checksums_to_bytes, parse_mask, read_mask};
+use crate::view::{Catalog, Commit, Engine, Expiry, View, checksums_to_bytes, parse_mask, read_mask};
 
 /// The next commit in preparation. Dropped without [`commit`](Self::commit), it changes nothing.
 #[derive(Debug)]
@@ -33,6 +33,10 @@ pub(crate) struct OpenWrite {
     foreign_keys: Arc<ForeignKeys>,
     /// Values that foreign keys may forbid, which are checked at the commit.
     touched: TouchedValues,
+    /// The time at which it began, in microseconds since 1970.
+    clock: i64,
+    /// The rows that had expired then.
+    expiry: Option<Expiry>,
     has_changed: bool,
     /// Rows that are not written yet.
     pending: PendingRows,
@@ -44,12 +48,12 @@ impl OpenWrite {
     /// Waits until another open transaction has ended.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let transaction = StoreTransaction::Own(engine.store.begin()?);
-        Self::new(engine, transaction)
+        Self::new(engine, transaction, engine.options.clock.now_micros())
     }
 
-    /// A table's part of an open transaction, which is [lent](Self::lend) to the table before it is used.
-    pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
-        Self::new(engine, StoreTransaction::Elsewhere)
+    /// A table's part of an open transaction, which is [lent](Self::lend) to the table before it is used. Rows expire by `clock`.
+    pub(crate) fn part(engine: &Arc<Engine>, clock: i64) -> Result<Self> {
+        Self::new(engine, StoreTransaction::Elsewhere, clock)
     }
 
     /// The first commit of a table, in a transaction of its store.
@@ -61,12 +65,15 @@ impl OpenWrite {
     ) -> Result<Self> {
         let commit = engine.store.snapshot()?.sequence() + 1;
         let state = put_empty_table(engine, &mut transaction, &schema, cluster, commit)?;
+        let clock = engine.options.clock.now_micros();
         Ok(Self {
             engine: Arc::clone(engine),
             transaction: StoreTransaction::Own(transaction),
             state,
             commit,
             committed_stamp: commit - 1,
+            clock,
+            expiry: Expiry::new(&schema, clock),
             schema: Arc::new(schema),
             manifest: Arc::default(),
             indexes: Arc::default(),
@@ -78,7 +85,7 @@ impl OpenWrite {
         })
     }
 
-    fn new(engine: &Arc<Engine>, transaction: StoreTransaction) -> Result<Self> {
+    fn new(engine: &Arc<Engine>, transaction: StoreTransaction, clock: i64) -> Result<Self> {
         // While the transaction is open, this stays the newest commit.
         let pinned = Commit::newest(engine)?;
         let mut state = pinned.state().clone();
@@ -96,6 +103,8 @@ impl OpenWrite {
             indexes: Arc::clone(pinned.indexes()),
             foreign_keys: Arc::clone(pinned.foreign_keys()),
             touched: TouchedValues::default(),
+            clock,
+            expiry: Expiry::new(View::schema(&pinned), clock),
             has_changed: false,
             pending: PendingRows::default(),
             files: Vec::new(),
@@ -137,6 +146,16 @@ impl OpenWrite {
         &self.manifest
     }
 
+    /// The time at which this began, in microseconds since 1970.
+    pub(crate) fn clock(&self) -> i64 {
+        self.clock
+    }
+
+    /// The rows that had expired when this began; `None` if rows do not expire.
+    pub(crate) fn expiry(&self) -> Option<&Expiry> {
+        self.expiry.as_ref()
+    }
+
     /// The tree of files that were dropped from the list.
     pub(crate) fn dropped_tree(&mut self) -> Result<lath_store::TreeMut<'_>> {
         self.has_changed = true;
@@ -173,6 +192,12 @@ impl OpenWrite {
 
     /// Adds a foreign key of this table, or one that refers to it, or both.
     pub(crate) fn add_foreign_key(&mut self, key: &ForeignKey) -> Result<()> {
+        if self.schema.ttl().is_some() {
+            return Err(Error::schema(format!(
+                "rows of the table in {} expire, and rows would refer to missing ones: drop its TTL first",
+                self.engine.folder.display()
+            )));
+        }
         let number = self.engine.trees.number();
         let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
         let all = Arc::make_mut(&mut self.foreign_keys);
@@ -218,6 +243,8 @@ impl OpenWrite {
         schema.categories().write(&mut meta, self.schema.categories())?;
         self.state.schema = schema.version();
         self.state.is_constrained = !schema.constraints().is_empty();
+        self.state.is_expiring = schema.ttl().is_some();
+        self.expiry = Expiry::new(&schema, self.clock);
         self.schema = Arc::new(schema);
         self.indexes = Arc::new(indexes);
         self.files_changed();
@@ -257,6 +284,7 @@ impl OpenWrite {
     pub(crate) fn restore(&mut self, mark: &WriteMark) {
         self.state = mark.state.clone();
         self.schema = Arc::clone(&mark.schema);
+        self.expiry = Expiry::new(&self.schema, self.clock);
         self.manifest = Arc::clone(&mark.manifest);
         self.has_changed = mark.has_changed;
         self.pending = PendingRows::default();
@@ -271,8 +299,10 @@ impl OpenWrite {
             indexes: Arc::clone(&self.indexes),
             foreign_keys: Arc::clone(&self.foreign_keys),
         };
-        let commit =
-            || Commit::in_transaction(&self.engine, snapshot, self.state.clone(), catalog(), self.committed_stamp);
+        let commit = || {
+            let state = self.state.clone();
+            Commit::in_transaction(&self.engine, snapshot, state, catalog(), self.committed_stamp, self.clock)
+        };
         self.has_changed.then(commit)
     }
 
@@ -610,6 +640,7 @@ pub(crate) fn put_empty_table(
         is_in_bucket: engine.files.url().is_some(),
         is_constrained: !schema.constraints().is_empty(),
         has_references: false,
+        is_expiring: schema.ttl().is_some(),
     };
     if let Some(url) = engine.files.url() {
         engine.files.prepare()?;
@@ -706,5 +737,9 @@ impl View for WriteView<'_> {
 
     fn manifest(&self) -> &Arc<Manifest> {
         &self.write.manifest
+    }
+
+    fn expiry(&self) -> Option<&Expiry> {
+        self.write.expiry.as_ref()
     }
 }

@@ -8,19 +8,18 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
 use arrow_select::take::take;
-use lath_parquet::{DeleteMask, Predicate};
+use lath_parquet::Predicate;
 use lath_store::Durability;
 
 use super::open_write::OpenWrite;
 use super::pending_rows::MAX_BATCH_ROWS;
 use crate::error::{Error, Result};
-use crate::file::{ColdCondition, filter_columns};
 use crate::read::scan::TableScan;
 use crate::read::{FoundRows, RangeScan, SortedKeys, contains_many, get, get_by_index, get_many, reading};
 use crate::records::TreeName;
-use crate::row::key::{Key, KeyRange, Keys, key_range};
-use crate::row::{BATCH_ROWS, ByteList, ConformedRows, MAX_KEY_LEN, batch};
-use crate::view::{Engine, HotColumns, HotCursor, View, dead_rows};
+use crate::row::key::{Key, Keys, key_range};
+use crate::row::{ConformedRows, MAX_KEY_LEN, batch};
+use crate::view::{Engine, View};
 
 /// Changes to a table that become visible to others together, or not at all. It sees its own changes.
 ///
@@ -72,9 +71,9 @@ impl Transaction {
         Ok(Self::new(OpenWrite::begin(engine)?))
     }
 
-    /// A table's part of a transaction over several tables.
-    pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
-        Ok(Self::new(OpenWrite::part(engine)?))
+    /// A table's part of a transaction over several tables, in which rows expire by `clock`.
+    pub(crate) fn part(engine: &Arc<Engine>, clock: i64) -> Result<Self> {
+        Ok(Self::new(OpenWrite::part(engine, clock)?))
     }
 
     /// Puts rows, which replace existing rows with the same keys. If the batch repeats a key, the last row wins. Files are read only if the
@@ -164,8 +163,12 @@ impl Transaction {
     /// # Errors
     /// [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not fit the table's columns, and any error of reading.
     pub fn delete_where(&mut self, predicate: &Predicate) -> Result<u64> {
-        let hot = self.hot_keys_where(predicate)?;
-        let cold = self.cold_rows_where(predicate)?;
+        let predicate = match self.changing.expiry() {
+            Some(expiry) => &predicate.clone().and(expiry.live()),
+            None => predicate,
+        };
+        let hot = self.changing.hot_keys_where(predicate)?;
+        let cold = self.changing.cold_rows_where(predicate)?;
         let mut count = hot.len() as u64;
         for (file, rows) in cold {
             count += rows.len();
@@ -173,51 +176,6 @@ impl Transaction {
         }
         self.changing.delete_keys(&hot)?;
         Ok(count)
-    }
-
-    /// The keys of hot rows for which a condition is true.
-    fn hot_keys_where(&mut self, predicate: &Predicate) -> Result<ByteList> {
-        let schema = Arc::clone(self.changing.schema());
-        let filter = predicate.filter(schema.arrow())?;
-        let columns = filter_columns(&filter, schema.arrow().fields());
-        let read = Arc::new(schema.arrow().project(&columns)?);
-        let mut cursor = HotCursor::new(KeyRange::default(), HotColumns::new(&schema, &columns)?);
-        let mut view = self.changing.view()?;
-        let mut found = ByteList::default();
-        while let Some((keys, columns)) = cursor.next(&mut view, BATCH_ROWS)? {
-            let passes = filter.evaluate(&batch(&read, columns, keys.len())?)?;
-            let passing = passes.iter().enumerate().filter(|(_, passes)| *passes == Some(true));
-            passing.for_each(|(row, _)| found.push(keys.get(row)));
-        }
-        Ok(found)
-    }
-
-    /// For each file, the rows that are not dead and for which a condition is true.
-    fn cold_rows_where(&mut self, predicate: &Predicate) -> Result<Vec<(u64, DeleteMask)>> {
-        let engine = Arc::clone(self.changing.engine());
-        let mut view = self.changing.view()?;
-        let manifest = Arc::clone(view.manifest());
-        let dead = dead_rows(&engine, &mut view, manifest.files())?;
-        let mut found = Vec::new();
-        for (entry, dead) in manifest.files().iter().zip(dead) {
-            let file = engine.cold(&mut view, entry)?;
-            let ColdCondition { pushed, rest } = ColdCondition::new(Some(predicate), file.upgrade())?;
-            let columns = rest.as_ref().map(|rest| &rest.columns[..]).unwrap_or_default();
-            let mut scan = file.scan(columns)?.deleted([(0, (*dead).clone())]);
-            if let Some(pushed) = pushed {
-                scan = scan.predicate(pushed);
-            }
-            let mut rows = DeleteMask::new();
-            for batch in file.numbered(scan, columns)? {
-                let (columns, numbers) = batch?;
-                let passes = rest.as_ref().map(|rest| rest.evaluate(columns, numbers.len())).transpose()?;
-                let does_pass =
-                    |row: usize| passes.as_ref().is_none_or(|passes| passes.is_valid(row) && passes.value(row));
-                numbers.iter().enumerate().filter(|(row, _)| does_pass(*row)).for_each(|(_, &row)| rows.insert(row));
-            }
-            found.push((entry.number, rows));
-        }
-        Ok(found)
     }
 
     /// The rows of a batch as the table stores them: with its columns in their order and types, and one form of each float in the key.

@@ -13,6 +13,7 @@ mod clustering;
 mod cold;
 mod concurrent;
 mod constraints;
+mod consumers;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod crash;
 mod creation;
@@ -46,5 +47,6 @@ mod rows;
 mod schema;
 mod sequences;
 mod soak;
+mod ttl;
 mod types;
 mod verified_files;

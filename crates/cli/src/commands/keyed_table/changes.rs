@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use lath_table::{ChangeRetention, Error, Snapshot, Table};
+use lath_table::{ChangeRetention, Changes, Error, Snapshot, Table};
 
+use super::consumers;
 use super::open::{open, open_for_reading};
 use crate::args::{ChangesArgs, Format};
 use crate::failure::{Failure, Outcome, Result};
@@ -22,18 +23,36 @@ pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
         open(&args.table)?.drop_changes().map_err(table_failure)?;
         return Ok(Outcome::Done);
     }
+    if args.consumers {
+        return consumers::list(&open_for_reading(&args.table)?);
+    }
+    if let Some(name) = &args.drop_consumer {
+        open_for_reading(&args.table)?.drop_consumer(name).map_err(table_failure)?;
+        return Ok(Outcome::Done);
+    }
     let format = if args.follow { args.output.format.or(Some(Format::Jsonl)) } else { args.output.format };
     let output = Output::settle(format, args.output.output.as_deref())?;
+    if let Some(name) = &args.consumer {
+        if args.follow {
+            check_is_stream(&output)?;
+        }
+        return consumers::consume(args, name, &output, no_changes);
+    }
     let table = open_for_reading(&args.table)?;
     let snapshot = table.snapshot().map_err(table_failure)?;
     let since = match args.since {
         Some(since) => since,
         None => snapshot.statistics().map_err(table_failure)?.changes.map_or(0, |(_, since)| since),
     };
+    let changes = match args.bootstrap.as_deref() {
+        None => snapshot.changes(since),
+        Some("") => snapshot.changes_from(&snapshot),
+        Some(name) => snapshot.snapshot_named(name).and_then(|first| snapshot.changes_from(&first)),
+    };
+    let mut changes = changes.map_err(no_changes)?;
     if args.follow {
-        return follow(args, table, snapshot, since, &output);
+        return follow(args, table, snapshot, changes, &output);
     }
-    let mut changes = snapshot.changes(since).map_err(no_changes)?;
     let mut sink = output.open(&changes.schema())?;
     let mut found = 0;
     for batch in changes.by_ref() {
@@ -51,22 +70,17 @@ fn follow(
     args: &ChangesArgs,
     mut table: Table,
     mut snapshot: Snapshot,
-    mut since: u64,
+    mut changes: Changes,
     output: &Output<'_>,
 ) -> Result<Outcome> {
-    if !output.is_stream_of_lines() {
-        return Err(Failure::Usage(
-            "--follow prints JSON lines to standard output; leave out --format and -o".to_owned(),
-        ));
-    }
+    check_is_stream(output)?;
     loop {
-        let mut changes = snapshot.changes(since).map_err(no_changes)?;
         let mut sink = output.open(&changes.schema())?;
         for batch in changes.by_ref() {
             sink.write(&batch.map_err(table_failure)?)?;
         }
         sink.finish()?;
-        since = changes.resume_at();
+        let since = changes.resume_at();
         let seen = snapshot.version();
         snapshot = loop {
             if let Some(newer) = table.wait_for_commit(seen, WAIT).map_err(table_failure)? {
@@ -75,6 +89,17 @@ fn follow(
             // A table that was opened while no process wrote does not see later ones.
             table = open_for_reading(&args.table)?;
         };
+        changes = snapshot.changes(since).map_err(no_changes)?;
+    }
+}
+
+/// Refuses an output in which the changes of later commits have no place.
+fn check_is_stream(output: &Output<'_>) -> Result<()> {
+    match output.is_stream_of_lines() {
+        true => Ok(()),
+        false => {
+            Err(Failure::Usage("--follow prints JSON lines to standard output; leave out --format and -o".to_owned()))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! `table compact`, `check`, `repair`, `backup`, `export`, `stats` and `snapshot`.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lath_table::{BackupFile, CheckReport, Database, Error, Publication, Table, TableOptions, TableStatistics};
 use serde_json::json;
@@ -19,8 +20,12 @@ pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
     let flushed = table.flush().map_err(table_failure)?;
     let compacted = table.compact().map_err(table_failure)?;
     let removed = table.vacuum().map_err(table_failure)?;
+    let expired = match compacted.expired_rows {
+        0 => String::new(),
+        rows => format!("{} expired\n", plural(rows, "row")),
+    };
     print(&format!(
-        "{} moved to {}\n{} became {}\n{} removed\n",
+        "{} moved to {}\n{expired}{} became {}\n{} removed\n",
         plural(flushed.rows, "row"),
         plural(flushed.files as u64, "file"),
         plural(compacted.files_before as u64, "file"),
@@ -52,7 +57,25 @@ pub(super) fn restore(args: &TableRestoreArgs) -> Result<Outcome> {
             "a table is restored to a folder of this machine, and its files may be in a bucket".to_owned(),
         ));
     }
-    backup(&TableCopyArgs { folder: args.backup.clone(), target: args.folder.clone() })
+    backup(&TableCopyArgs { folder: args.backup.clone(), target: args.folder.clone(), wait: args.wait })?;
+    let options = TableOptions::new().wait(args.wait);
+    let reports = match Table::open_read_only(&args.folder, options.clone()) {
+        Err(Error::NoTable { .. }) => check_all(&args.folder, options),
+        table => table.and_then(|table| table.check()).map(|report| vec![(args.folder.clone(), report)]),
+    };
+    let reports = reports.map_err(table_failure)?;
+    print(&reports.iter().map(|(name, report)| describe(name, report)).collect::<String>())?;
+    Ok(if reports.iter().all(|(_, report)| report.is_intact()) { Outcome::Done } else { Outcome::Corrupt })
+}
+
+/// Checks the tables of a database, each with its name below the folder.
+fn check_all(folder: &Path, options: TableOptions) -> lath_table::Result<Vec<(PathBuf, CheckReport)>> {
+    let database = Database::open_read_only(folder, options)?;
+    let check = |name: String| {
+        let report = database.table(&name)?.check()?;
+        Ok((folder.join(name), report))
+    };
+    database.table_names()?.into_iter().map(check).collect()
 }
 
 pub(super) fn check(args: &KeyedTableArgs) -> Result<Outcome> {
@@ -89,13 +112,15 @@ pub(crate) fn describe(folder: &Path, report: &CheckReport) -> String {
 pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
     match (bucket_backup::url(&args.folder), bucket_backup::url(&args.target)) {
         (None, None) => {}
-        (None, Some(url)) => return back_up_to_bucket(&args.folder, url),
+        (None, Some(url)) => return back_up_to_bucket(&args.folder, url, args.wait),
         (Some(url), None) => return bucket_backup::restore(url, &args.target),
         (Some(_), Some(_)) => return Err(bucket_backup::both_remote()),
     }
-    let made = match Table::open_read_only(&args.folder, TableOptions::new()) {
-        Err(Error::NoTable { .. }) => Database::open_read_only(&args.folder, TableOptions::new())
-            .and_then(|database| database.backup(&args.target)),
+    let options = TableOptions::new().wait(args.wait);
+    let made = match Table::open_read_only(&args.folder, options.clone()) {
+        Err(Error::NoTable { .. }) => {
+            Database::open_read_only(&args.folder, options).and_then(|database| database.backup(&args.target))
+        }
         table => table.and_then(|table| table.backup(&args.target)),
     };
     let made = made.map_err(table_failure)?;
@@ -103,12 +128,14 @@ pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn back_up_to_bucket(folder: &Path, url: &str) -> Result<Outcome> {
+fn back_up_to_bucket(folder: &Path, url: &str, wait: Duration) -> Result<Outcome> {
     let scratch = bucket_backup::scratch(folder)?;
     let send = |files: &[BackupFile]| bucket_backup::send(url, files);
-    let sent = match Table::open_read_only(folder, TableOptions::new()) {
-        Err(Error::NoTable { .. }) => Database::open_read_only(folder, TableOptions::new())
-            .and_then(|database| database.backup_files(scratch.path(), send)),
+    let options = TableOptions::new().wait(wait);
+    let sent = match Table::open_read_only(folder, options.clone()) {
+        Err(Error::NoTable { .. }) => {
+            Database::open_read_only(folder, options).and_then(|database| database.backup_files(scratch.path(), send))
+        }
         table => table.and_then(|table| table.backup_files(scratch.path(), send)),
     };
     sent.map_err(table_failure)?
@@ -181,6 +208,7 @@ fn as_json(
         },
         "files": files,
         "files_below": place,
+        "ttl": statistics.ttl.as_ref().map(|ttl| json!({ "column": ttl.column, "seconds": ttl.lifetime.as_secs_f64() })),
         "changes": statistics.changes.map(|(count, since)| json!({ "count": count, "since": since })),
         "snapshots": snapshots,
         "published": publication.map(|publication| json!({
@@ -229,6 +257,9 @@ fn as_text(
     let others = files.iter().filter(|file| !file.is_in_order).count();
     if others > 0 {
         line("  in another order", grouped(others as u64));
+    }
+    if let Some(ttl) = &statistics.ttl {
+        line("time to live", ttl.to_string());
     }
     if let Some((count, since)) = statistics.changes {
         line("changes", format!("{} since {}", grouped(count), grouped(since)));

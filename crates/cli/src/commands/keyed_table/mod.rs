@@ -3,12 +3,17 @@
 #[cfg(feature = "sql")]
 mod alter;
 mod changes;
+mod consumers;
+#[cfg(feature = "sql")]
+mod declared;
 mod history;
 mod import;
 mod keys;
 mod load;
 mod maintenance;
 mod open;
+#[cfg(feature = "sql")]
+mod order;
 mod publish;
 pub(super) mod read;
 mod state;

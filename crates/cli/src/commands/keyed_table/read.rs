@@ -10,6 +10,8 @@ use lath_table::{Key, RangeScan, Snapshot, TableBatches, TableScan};
 
 use super::keys::{KeyFields, project};
 use super::open::snapshot;
+#[cfg(feature = "sql")]
+use super::order;
 use crate::args::{Format, KeyRangeArgs, TableCountArgs, TableGetArgs, TableScanArgs};
 use crate::commands::print;
 use crate::explain;
@@ -42,6 +44,10 @@ pub(super) fn scan(args: &TableScanArgs) -> Result<Outcome> {
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
     if args.explain {
         return explain_scan(args, &snapshot, predicate);
+    }
+    #[cfg(feature = "sql")]
+    if let Some(order) = &args.order_by {
+        return order::run(args, predicate, order);
     }
     let output = Output::new(&args.output)?;
     if args.ordered || is_range(&args.range) {

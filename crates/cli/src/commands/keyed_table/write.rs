@@ -3,11 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use lath_parquet::Predicate;
-use lath_table::{Database, Durability, Error, Table, TableOptions, Transaction};
+use lath_table::{Database, Durability, Error, ROW_NUMBERS_KEY, Table, TableOptions, Transaction};
 
+#[cfg(feature = "sql")]
+use super::declared;
 use super::keys::KeyFields;
 use super::load::Load;
 use super::open::{open, options};
@@ -21,6 +25,10 @@ use crate::input::inputs::Inputs;
 use crate::input::table_failure::table_failure;
 
 pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
+    #[cfg(feature = "sql")]
+    if let Some(columns) = &args.columns {
+        return declared::create(args, columns, |load| load_rows(&open(&args.table)?, load, false));
+    }
     let mut load = Load::new(&args.rows)?;
     let schema = load.columns()?;
     let folder = &args.table.folder;
@@ -88,11 +96,15 @@ pub(super) fn upsert(args: &UpsertArgs) -> Result<Outcome> {
 
 /// Puts or inserts all rows, and prints their number.
 fn load_rows(table: &Table, load: Load, insert: bool) -> Result<Outcome> {
-    let schema = table.schema().map_err(table_failure)?;
+    let stored = table.schema().map_err(table_failure)?;
+    let schema = without_row_numbers(&stored);
     let name = table.folder().display().to_string();
     let put = |batch: &RecordBatch| -> lath_table::Result<()> {
         let mut transaction = table.begin()?;
-        if insert {
+        if schema.fields().len() < stored.fields().len() {
+            let first = transaction.next_number()?;
+            transaction.insert(&with_row_numbers(batch, &stored, first)?)?;
+        } else if insert {
             transaction.insert(batch)?;
         } else {
             transaction.upsert(batch)?;
@@ -105,6 +117,24 @@ fn load_rows(table: &Table, load: Load, insert: bool) -> Result<Outcome> {
     table.sync().map_err(table_failure)?;
     eprintln!("{} {}", plural(count?, "row"), if insert { "inserted" } else { "put" });
     Ok(Outcome::Done)
+}
+
+/// The columns of the rows that are put: a table without a primary key gives its rows numbers, which are its first column.
+fn without_row_numbers(schema: &SchemaRef) -> SchemaRef {
+    let is_given = |field: &&FieldRef| !field.metadata().contains_key(ROW_NUMBERS_KEY);
+    if schema.fields().iter().all(|field| is_given(&field)) {
+        return Arc::clone(schema);
+    }
+    let fields = schema.fields().iter().filter(is_given).cloned().collect::<Vec<_>>();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The rows with numbers, beginning with `first`, as their first column.
+fn with_row_numbers(rows: &RecordBatch, stored: &SchemaRef, first: i64) -> lath_table::Result<RecordBatch> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((first..).take(rows.num_rows())));
+    let columns = std::iter::once(numbers).chain(rows.columns().iter().cloned()).collect();
+    let fields = std::iter::once(&stored.fields()[0]).chain(rows.schema_ref().fields()).cloned().collect::<Vec<_>>();
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
 }
 
 pub(super) fn delete(args: &TableDeleteArgs) -> Result<Outcome> {

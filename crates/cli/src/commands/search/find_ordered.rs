@@ -39,7 +39,7 @@ pub(in crate::commands) fn run(args: &FindArgs, order: &str) -> Result<Outcome> 
             names.push(column.column());
         }
     }
-    let terms = terms(order, all)?;
+    let terms = order_terms(order, all)?;
     let limit = args.limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
     let columns = names.iter().map(|name| quoted(name, '"')).collect::<Vec<_>>().join(", ");
     let query = format!("SELECT {columns} FROM {TABLE} ORDER BY {}{limit}", terms.join(", "));
@@ -55,7 +55,7 @@ pub(in crate::commands) fn run(args: &FindArgs, order: &str) -> Result<Outcome> 
 }
 
 /// The terms of an order such as `price desc, "odd name" nulls first`, as SQL. Nulls are last unless said otherwise.
-fn terms(order: &str, schema: &Schema) -> Result<Vec<String>> {
+pub(in crate::commands) fn order_terms(order: &str, schema: &Schema) -> Result<Vec<String>> {
     let wrong = |term: &str| {
         Failure::Usage(format!(
             "--order-by {term:?}: write columns, each with ASC or DESC and NULLS FIRST or NULLS LAST"

@@ -10,3 +10,5 @@ pub(in crate::commands) mod describe;
 pub(in crate::commands) mod find;
 #[cfg(feature = "sql")]
 mod find_ordered;
+#[cfg(feature = "sql")]
+pub(in crate::commands) use find_ordered::order_terms;

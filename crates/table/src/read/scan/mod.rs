@@ -18,7 +18,7 @@ use self::hot::HotScan;
 use crate::error::{Error, Result};
 use crate::read::count_all;
 use crate::row::TableSchema;
-use crate::view::{Engine, View};
+use crate::view::{Engine, Expiry, View};
 
 pub use self::plan::{FilesPlan, PlannedColumn, TablePlan};
 pub(crate) use self::row_merge::RowMerge;
@@ -119,6 +119,7 @@ impl<'v> TableScan<'v> {
         let Self { engine, view, columns, dictionary_columns, predicate, limit, threads } = self;
         let mut view = view?;
         let schema = Arc::clone(view.schema());
+        let predicate = Expiry::and_live(view.expiry(), predicate);
         let columns = column_places(&schema, columns.as_deref())?;
         let output = Arc::new(output_schema(&schema, &columns, &dictionary_columns)?);
         let threads = threads.unwrap_or_else(|| engine.runtime.threads());
@@ -140,7 +141,7 @@ impl<'v> TableScan<'v> {
     /// # Errors
     /// As [`build`](Self::build), and whatever goes wrong while reading.
     pub fn count(self) -> Result<u64> {
-        if self.predicate.is_none() {
+        if self.predicate.is_none() && self.view.as_ref().is_ok_and(|view| view.expiry().is_none()) {
             let Self { engine, view, limit, .. } = self;
             return Ok(count_all(&engine, &mut *view?)?.min(limit));
         }
