@@ -1,6 +1,7 @@
 #![expect(unsafe_code, reason = "makes the one object that may write to the data area")]
 //! Opens a store: finds the newest header and the free space, and then replays the log.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -355,41 +356,71 @@ fn find_free(arena: &Arc<Arena>, header: &Header, root: &Root, named: &[NamedSna
 /// readers release them. Visits no node below one that is used already: the commit that reaches it reaches all below.
 ///
 /// No named snapshot reaches the records of commits and the tree of named snapshots, so these are parked with `records`.
+///
+/// The nodes count as created by the oldest of the commits that reach them. Compaction has given copies the generations of
+/// the nodes that they were copied from, and by these a named snapshot would seem to need a copy that it does not reach.
 fn hold_published(
     arena: &Arc<Arena>,
     published: &[PublishedCommit],
     space: &mut Space,
     [reclaimer, records]: [&mut Reclaimer; 2],
 ) -> Result<()> {
-    let mut hold = |extent: Extent, held: &mut Vec<RetiredNode>| {
-        let is_new = space.mark_used(extent);
-        if is_new {
-            held.push(RetiredNode { extent, birth: arena.birth(extent.start)? });
-        }
-        Ok(is_new)
-    };
+    let mut births = HashMap::new();
+    let mut groups = Vec::new();
     for published in published {
-        let root = published.root;
-        let mut held = Vec::new();
-        if let Some(record) = published.record() {
-            hold(arena.extent(record)?, &mut held)?;
+        let mut held = [Vec::new(), Vec::new()];
+        walk_published(arena, published, &mut |extent, is_record| {
+            let is_new = space.mark_used(extent);
+            if is_new {
+                births.insert(extent.start, None);
+                held[usize::from(is_record)].push(extent);
+            }
+            Ok(is_new)
+        })?;
+        groups.push((published.root.generation, held));
+    }
+    for published in published.iter().rev() {
+        walk_published(arena, published, &mut |extent, _| {
+            // All nodes below one that an older commit or the last checkpoint reaches are known.
+            let Some(birth @ None) = births.get_mut(&extent.start) else { return Ok(false) };
+            *birth = Some(published.root.generation);
+            Ok(true)
+        })?;
+    }
+    for (generation, held) in groups {
+        for (list, nodes) in [&mut *reclaimer, &mut *records].into_iter().zip(held) {
+            let born = |extent: Extent| births.get(&extent.start).copied().flatten().unwrap_or(generation);
+            list.park(nodes.into_iter().map(|extent| RetiredNode { extent, birth: born(extent) }), generation);
         }
-        walk(arena, root.snapshots, 0, &mut |reference, _| hold(arena.extent(reference)?, &mut held))?;
-        records.park(held, root.generation);
-        let mut held = Vec::new();
-        let trees = [Root { snapshots: Word::NONE, ..root }];
-        for root in trees.into_iter().chain(root.named(arena)?.into_iter().map(|(_, named)| named)) {
-            walk_root(arena, &root, 0, &mut |extent| hold(extent, &mut held))?;
-        }
-        reclaimer.park(held, root.generation);
+    }
+    Ok(())
+}
+
+/// Calls `visit` with the nodes that a commit reaches, and whether no named snapshot can reach the node. It returns whether
+/// to visit the nodes below.
+fn walk_published(
+    arena: &Arc<Arena>,
+    published: &PublishedCommit,
+    visit: &mut dyn FnMut(Extent, bool) -> Result<bool>,
+) -> Result<()> {
+    let root = published.root;
+    if let Some(record) = published.record() {
+        visit(arena.extent(record)?, true)?;
+    }
+    walk(arena, root.snapshots, 0, &mut |reference, _| visit(arena.extent(reference)?, true))?;
+    let trees = [Root { snapshots: Word::NONE, ..root }];
+    for root in trees.into_iter().chain(root.named(arena)?.into_iter().map(|(_, named)| named)) {
+        walk_root(arena, &root, 0, &mut |extent| visit(extent, false))?;
     }
     Ok(())
 }
 
 /// Replays the commits of the log, and publishes the last of them.
+///
+/// Nothing else is published. Until the end, readers get the last commit of the writer that was killed, whose nodes
+/// [`first_state`] holds. If no process was left to keep the table of readers, there is none, and readers wait.
 fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     let durable = state.durable.sequence;
-    let (record, end) = (state.record, state.writer.space.end());
     let mut idle = Some(state);
     let mut open: Option<Transaction> = None;
     let mut done = durable;
@@ -418,13 +449,11 @@ fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     debug_assert_eq!(last, done);
     let mut state = match (open, idle) {
         (Some(transaction), _) => transaction.commit_replayed(done)?,
-        (None, Some(state)) => {
-            engine.readers.publish(PublishedCommit::table_value(record, durable), end * UNIT);
-            state
-        }
+        (None, Some(state)) => state,
         (None, None) => return Err(Error::internal("the writer's state is lost during a replay")),
     };
     state.writer.end_replay();
+    engine.publish_newest(&mut state);
     engine.unlock_state(state);
     Ok(())
 }
@@ -546,6 +575,45 @@ mod tests {
             let stats = store.stats().unwrap();
             assert!(stats.file_bytes - stats.free_bytes < 1 << 16, "{stats:?}");
         }
+    }
+
+    #[test]
+    fn copies_of_killed_compaction_are_freed_although_named_snapshot_is_older() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 26).unwrap());
+        let options = Options::new().background_checkpoints(false);
+        let store = options.open_storage(Arc::clone(&storage)).unwrap();
+        let change = |store: &Store, change: &dyn Fn(&mut Transaction)| {
+            let mut transaction = store.begin().unwrap();
+            change(&mut transaction);
+            transaction.commit().unwrap();
+        };
+        let fill = |transaction: &mut Transaction, tree: &str| {
+            let entries = (0..5000_u32).map(|key| (key.to_be_bytes(), [7; 40]));
+            transaction.tree(tree).unwrap().append(entries).unwrap();
+        };
+        change(&store, &|transaction| fill(transaction, "before"));
+        change(&store, &|transaction| fill(transaction, "data"));
+        change(&store, &|transaction| assert!(transaction.drop_tree("before").unwrap()));
+        change(&store, &|transaction| transaction.keep_snapshot("kept").unwrap());
+        let reader = options.clone().read_only(true).open_storage(Arc::clone(&storage)).unwrap();
+        // The process is killed before the checkpoint that has the copies.
+        let killed = store.compact_with(|progress| {
+            if progress.moved_bytes > 0 {
+                store.engine.poison();
+            }
+            std::ops::ControlFlow::Continue(())
+        });
+        assert!(matches!(killed, Err(Error::Poisoned)), "{killed:?}");
+        drop(store);
+
+        let store = options.open_storage(Arc::clone(&storage)).unwrap();
+        assert!(store.check().unwrap().is_sound());
+        drop(reader);
+        change(&store, &|transaction| transaction.tree("more").unwrap().put(b"key", b"").unwrap());
+        drop(store);
+        let store = options.open_storage(storage).unwrap();
+        let report = store.check().unwrap();
+        assert!(report.is_sound(), "{report:?}");
     }
 
     #[test]

@@ -107,6 +107,7 @@ impl Engine {
             drop(self.try_lock_state());
             // No process writes after an error that leaves the contents of the disk unknown, until the store is opened again.
             if !self.is_poisoned() {
+                lock.set_held(holding, false);
                 let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
                 return Err(error);
             }
@@ -133,7 +134,10 @@ impl Engine {
             thread::sleep(READERS_INTERVAL);
         };
         match locked {
-            Ok(true) => Ok(()),
+            Ok(true) => {
+                lock.begin_take();
+                Ok(())
+            }
             locked => {
                 let released = lock.words.release();
                 locked.and(released).and(Err(Error::Busy))

@@ -62,6 +62,12 @@ impl ProcessLock {
         self.is_held.store(is_held, Ordering::Release);
     }
 
+    /// Called when this process has taken the lock, before it gets the newest state: from here on, the length of the area is the one that
+    /// this process has set, and not the one that was published.
+    pub(crate) fn begin_take(&self) {
+        self.is_held.store(true, Ordering::Release);
+    }
+
     /// Returns whether this process has the lock. The answer may be old.
     pub(crate) fn is_held(&self) -> bool {
         self.is_held.load(Ordering::Acquire)

@@ -5,3 +5,5 @@ mod histories;
 mod kill;
 #[cfg(unix)]
 mod processes;
+#[cfg(unix)]
+mod replay;

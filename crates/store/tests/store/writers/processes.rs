@@ -64,14 +64,14 @@ fn audit(store: &Store) -> u64 {
 }
 
 /// Runs the program [`child`] in another process.
-struct Process {
+pub(super) struct Process {
     child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Process {
-    fn start(path: &Path, task: &str) -> Self {
+    pub(super) fn start(path: &Path, task: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["writers::processes::child", "--exact", "--nocapture", "--test-threads=1"])
             .env(PATH, path)
@@ -86,7 +86,7 @@ impl Process {
     }
 
     /// Waits until the process says this.
-    fn expect(&mut self, line: &str) {
+    pub(super) fn expect(&mut self, line: &str) {
         // The test harness writes to the same line before the first.
         let found = self.lines.any(|found| found.unwrap().ends_with(line));
         assert!(found, "the other process has ended before it said {line}");
@@ -96,12 +96,17 @@ impl Process {
         writeln!(self.stdin, "{line}").unwrap();
     }
 
+    pub(super) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
     }
 
-    fn end(mut self) {
+    pub(super) fn end(mut self) {
         drop(self.stdin);
         // Read to the end, so that the process does not fail to write.
         self.lines.for_each(|line| drop(line.unwrap()));
@@ -161,6 +166,15 @@ fn child() {
                 transfer(&store, own.as_bytes(), Durability::Sync).unwrap();
                 say("commit");
             }
+        }
+        // Commits often, and then does nothing until it is killed.
+        ["fill", commits] => {
+            let store = super::replay::options().open(path).unwrap();
+            for _ in 0..commits.parse().unwrap() {
+                transfer(&store, own.as_bytes(), Durability::Deferred).unwrap();
+            }
+            say("filled");
+            hear();
         }
         // Has a transaction open until it is told to commit.
         ["transaction", ..] => {
