@@ -82,9 +82,14 @@ impl Engine {
     /// Takes the lock from another process, and gets the newest state.
     fn take(self: &Arc<Self>, lock: &ProcessLock, holding: &mut Holding, timeout: Duration) -> Result<()> {
         self.acquire(lock, timeout)?;
-        let restored = self
-            .restore(lock, holding)
-            .and_then(|is_restored| if is_restored { Ok(()) } else { recovery::recover_again(self) });
+        let logs = self.log.check_place();
+        let restored = self.restore(lock, holding).and_then(|is_restored| match (is_restored, logs) {
+            (true, Ok(())) => Ok(()),
+            (false, Ok(())) => recovery::recover_again(self),
+            // Later commits would be in logs that no process finds. The data file can have those so far.
+            (true, Err(error)) => self.checkpoint().and(Err(error)),
+            (false, Err(error)) => Err(error),
+        });
         self.end_take(lock, holding, restored)
     }
 
@@ -117,7 +122,7 @@ impl Engine {
         if let Some(watcher) = self.watcher.get() {
             watcher.lock_taken();
         }
-        if self.is_poisoned() { Err(Error::Poisoned) } else { Ok(()) }
+        if self.is_poisoned() { Err(self.poisoned()) } else { Ok(()) }
     }
 
     /// Locks out other writers, and then readers that keep writers out.
@@ -134,15 +139,18 @@ impl Engine {
             thread::sleep(READERS_INTERVAL);
         };
         match locked {
-            Ok(true) => {
-                lock.begin_take();
-                Ok(())
-            }
+            Ok(true) => {}
             locked => {
                 let released = lock.words.release();
-                locked.and(released).and(Err(Error::Busy))
+                return locked.and(released).and(Err(Error::Busy));
             }
         }
+        if let Err(error) = lock.words.check_place() {
+            let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
+            return Err(error);
+        }
+        lock.begin_take();
+        Ok(())
     }
 
     /// Gets the newest state, unless the store has to be recovered: then returns `false`. Counts that the lock was taken.

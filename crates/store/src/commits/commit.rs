@@ -65,6 +65,7 @@ impl Engine {
         // From here on nothing fails: the commit exists.
         let has_removed = !state.writer.removed_subtrees.is_empty();
         self.make_newest(state, root, record, named);
+        self.is_due.raise_look();
         if self.is_checkpoint_due(state) {
             self.is_due.raise();
         }

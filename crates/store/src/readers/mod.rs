@@ -1,7 +1,7 @@
 //! The table of readers: the current root and the pinned roots, in memory that all processes with the store open share.
 //!
 //! ```text
-//! byte     0  magic         "LathRdr3"; 0 in unused memory
+//! byte     0  magic         "LathRdr4"; 0 in unused memory
 //!          8  incarnations  the number of owners so far
 //!         16  high water    slots from this number on were never owned
 //!         64  current       the published root; 0 = none yet
@@ -10,7 +10,12 @@
 //!        136  releases      how often the writer lock was released
 //!        144  wanted        1 while a process waits for the writer lock, otherwise 0
 //!        152  taken         how often the writer lock was taken
-//!        160  holder        the process id of the process that took it last
+//!        160  holder        the process id of the process that has the writer lock; 0 = none
+//!        168  next          the process id of the process that got the place of the next one last
+//!        176  attempts      how often processes in that place have tried to take the writer lock
+//!        184  stopped       1 more than `attempts` was when the process in that place was found to be stopped
+//!        192  data file     the number of the data file that the table belongs to; 0 = not known yet
+//!        200  log files     the same for the two logs
 //!        256  slot 0
 //!        320  slot 1, and so on
 //!
@@ -61,7 +66,7 @@ pub(crate) use self::views::{OpenView, ViewRoots, Views};
 use crate::error::{Error, Result};
 use crate::node::Word;
 use crate::root::Root;
-use crate::storage::{MAX_PROCESSES, SharedMemory};
+use crate::storage::{MAX_PROCESSES, SharedMemory, Storage};
 
 /// Slots of a table of [`SHARED_LEN`]: the maximum number of concurrent pins over all processes.
 pub(crate) const SLOTS: usize = 4096;
@@ -233,17 +238,44 @@ impl Readers {
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if a process was stopped in the middle of taking a snapshot, and stays there for seconds.
+    /// [`Error::BusyTimeout`] if a process was stopped in the middle of taking a snapshot, and stays there for seconds.
     /// Otherwise the same as [`release_dead`](Self::release_dead).
     pub(crate) fn take_over(&self) -> Result<()> {
+        let mut process = 0;
         for _ in 0..SETTLING_ROUNDS {
             self.release_dead()?;
-            if !self.table().is_unsettled() {
-                return Ok(());
+            match self.table().unsettled() {
+                Some(slot) => process = self.table().system_id(slot),
+                None => return Ok(()),
             }
             std::thread::sleep(SETTLING_PAUSE);
         }
-        Err(Error::Busy)
+        Err(Error::BusyTimeout { waited: SETTLING_ROUNDS * SETTLING_PAUSE, process })
+    }
+
+    /// Binds the table to the files with these numbers, as far as they exist, unless it is bound already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Replaced`] if it is bound to other files: processes have the store open whose data file or logs were replaced.
+    pub(crate) fn attach(&self, storage: &dyn Storage, data: u64, logs: [u64; 2]) -> Result<()> {
+        let files = self.table().files();
+        let words = [&files.data, &files.logs[0], &files.logs[1]];
+        for (place, (word, number)) in words.into_iter().zip([data, logs[0], logs[1]]).enumerate() {
+            if number != 0 && !Table::attach(word, number) {
+                return Err(Error::Replaced { path: storage.file_name(place) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the files of the table and of the data are still where they were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Replaced`].
+    pub(crate) fn check_place(&self) -> Result<()> {
+        self.part.memory.shared().check_place()
     }
 
     #[inline]

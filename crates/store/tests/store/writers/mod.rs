@@ -4,6 +4,10 @@ mod histories;
 #[cfg(unix)]
 mod kill;
 #[cfg(unix)]
+mod names;
+#[cfg(unix)]
 mod processes;
+#[cfg(unix)]
+mod replaced;
 #[cfg(unix)]
 mod replay;

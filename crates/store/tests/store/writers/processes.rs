@@ -176,6 +176,16 @@ fn child() {
             say("filled");
             hear();
         }
+        // Waits for the lock, which another process has.
+        ["wait", ..] => {
+            let store = options().open(path).unwrap();
+            say("open");
+            hear();
+            say("waits");
+            transfer(&store, own.as_bytes(), Durability::Sync).unwrap();
+            say("done");
+            hear();
+        }
         // Has a transaction open until it is told to commit.
         ["transaction", ..] => {
             let store = options().open(path).unwrap();
@@ -303,4 +313,44 @@ fn stopped_process_makes_others_busy_after_the_timeout() {
     assert_eq!(transfer(&patient, b"own here", Durability::Sync).unwrap(), 2);
     assert!(store.snapshot().unwrap().tree("half").unwrap().is_some());
     assert_sound(&patient, "the end");
+}
+
+#[test]
+fn stopped_process_that_waits_for_its_turn_lets_others_go_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let stores = [0, 1].map(|_| options().open(&path).unwrap());
+    let mut other = Process::start(&path, "wait");
+    other.expect("open");
+    // It waits, because this process has a transaction open, and is stopped.
+    let mut transaction = stores[0].begin().unwrap();
+    other.tell("wait");
+    other.expect("waits");
+    while stores[1].try_begin().is_ok() || !is_sleeping(&other) {
+        std::thread::yield_now();
+    }
+    other.signal("-STOP");
+    let other = EndProcess(Some(other));
+    transaction.tree("more").unwrap().put(b"key", b"").unwrap();
+    transaction.commit().unwrap();
+    for round in 0..60 {
+        transfer(&stores[round % 2], b"own here", Durability::Deferred).unwrap();
+    }
+    assert_eq!(audit(&options().open(&path).unwrap()), 60);
+    let mut other = other;
+    let mut process = other.0.take().unwrap();
+    process.signal("-CONT");
+    process.expect("done");
+    process.end();
+    assert_eq!(audit(&stores[1]), 61, "it gets its turn");
+    assert_sound(&stores[0], "the end");
+}
+
+/// Whether all threads of the process sleep, so that it waits for a turn.
+fn is_sleeping(process: &Process) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.child.id())).unwrap();
+    tasks.flatten().all(|task| {
+        std::fs::read_to_string(task.path().join("stat"))
+            .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S')))
+    })
 }
