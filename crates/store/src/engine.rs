@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
@@ -70,6 +71,11 @@ impl Engine {
     #[inline]
     pub(crate) fn lock_state(&self) -> Result<Box<State>> {
         if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire()) }
+    }
+
+    /// Like [`lock_state`](Self::lock_state), but waits at most until then, and returns `None` if it is not free by then.
+    pub(crate) fn lock_state_until(&self, until: Instant) -> Result<Option<Box<State>>> {
+        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire_until(until)) }
     }
 
     /// Like [`lock_state`](Self::lock_state), but goes before all other waiting threads.

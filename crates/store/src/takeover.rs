@@ -21,17 +21,47 @@ impl Engine {
     /// [`Error::BusyTimeout`], or why the newest state cannot be read.
     pub(crate) fn use_writer(self: &Arc<Self>) -> Result<WriterUse> {
         let Some(lock) = &self.process_lock else { return Ok(WriterUse::PERMANENT) };
-        let until = Instant::now().checked_add(lock.timeout);
+        self.wait_for_use(lock, lock.timeout, None)
+    }
+
+    /// Like [`use_writer`](Self::use_writer), but waits at most this long, also for other threads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] after this time.
+    pub(crate) fn use_writer_within(self: &Arc<Self>, wait: Duration) -> Result<WriterUse> {
+        let Some(lock) = &self.process_lock else { return Ok(WriterUse::PERMANENT) };
+        self.wait_for_use(lock, wait, Some(wait)).map_err(|error| match error {
+            Error::BusyTimeout { .. } => Error::Busy,
+            error => error,
+        })
+    }
+
+    /// Waits for other processes for `wait`, and for other threads of this process for `own_wait`, or without a limit.
+    fn wait_for_use(
+        self: &Arc<Self>,
+        lock: &ProcessLock,
+        wait: Duration,
+        own_wait: Option<Duration>,
+    ) -> Result<WriterUse> {
+        let started = Instant::now();
         let mut holding = lock.holding();
         while !self.begin_use(lock, &mut holding) {
             if holding.is_held {
                 holding.sleepers += 1;
-                holding = lock.is_idle.wait(holding).unwrap_or_else(PoisonError::into_inner);
+                let left = own_wait.map(|wait| wait.saturating_sub(started.elapsed()));
+                holding = match left {
+                    Some(left) => lock.is_idle.wait_timeout(holding, left).unwrap_or_else(PoisonError::into_inner).0,
+                    None => lock.is_idle.wait(holding).unwrap_or_else(PoisonError::into_inner),
+                };
                 holding.sleepers -= 1;
+                if left.is_some_and(|left| left.is_zero()) {
+                    return Err(Error::Busy);
+                }
             } else {
-                let left = until.map_or(lock.timeout, |until| until.saturating_duration_since(Instant::now()));
+                let left = wait.saturating_sub(started.elapsed());
                 self.take(lock, &mut holding, left).map_err(|error| match error {
-                    Error::Busy => Error::busy(lock.timeout, lock.words.holder()),
+                    Error::Busy => Error::busy(wait, lock.words.holder()),
                     error => error,
                 })?;
                 // The one who waits next gets the lock after this transaction.

@@ -414,12 +414,12 @@ fn removed_data_file_is_named() {
     let store = build(folder.path(), "store", false);
     let options = lath_store::Options::new().busy_timeout(lath_store::Options::USUAL_BUSY_TIMEOUT);
     let writer = options.open(&store).unwrap();
-    std::fs::rename(&store, path_in(&folder, "away")).unwrap();
+    fs::rename(&store, path_in(&folder, "away")).unwrap();
     for command in [["kv", "get", &store, "a"], ["kv", "del", &store, "a"]] {
         let run = lath(command);
         assert!(run.code == 4 && run.stderr.contains("was removed or replaced"), "{}", run.stderr);
     }
-    std::fs::rename(path_in(&folder, "away"), &store).unwrap();
+    fs::rename(path_in(&folder, "away"), &store).unwrap();
     assert_eq!(lath(["kv", "check", &store]).code, 0);
     drop(writer);
 }
@@ -432,7 +432,7 @@ fn file_that_may_not_become_longer_is_an_error() {
     assert_eq!(lath(["kv", "put", &store, "first", "value"]).code, 0);
     let line = format!("{{\"key\": \"NUMBER\", \"value\": \"{}\"}}\n", "v".repeat(10_000));
     let lines: String = (0..3_000).map(|number| line.replace("NUMBER", &number.to_string())).collect();
-    std::fs::write(folder.path().join("lines.jsonl"), lines).unwrap();
+    fs::write(folder.path().join("lines.jsonl"), lines).unwrap();
     let output = std::process::Command::new("sh")
         .args([
             "-c",

@@ -33,7 +33,7 @@ fn work(signal: &Signal, engine: &Weak<Engine>) {
         let _ = match due {
             DueWork::Checkpoint => make_due_checkpoint(&engine),
             DueWork::Visits => visit(signal, &engine),
-            DueWork::Look => look(&engine),
+            DueWork::FileCheck => check_files(&engine),
         };
     }
 }
@@ -58,9 +58,9 @@ fn visit(signal: &Signal, engine: &Arc<Engine>) -> Result<()> {
     if is_due && !signal.interrupts_visits() { engine.checkpoint() } else { Ok(()) }
 }
 
-/// Looks whether the files are still where they were. If they are not, later commits would be lost, so nothing more is written.
-fn look(engine: &Arc<Engine>) -> Result<()> {
-    // A process that takes the lock looks by itself.
+/// Checks that the files are still where they were. If they are not, later commits would be lost, so nothing more is written.
+fn check_files(engine: &Arc<Engine>) -> Result<()> {
+    // A process that takes the lock checks them by itself.
     let Some(_use) = engine.use_held_writer() else { return Ok(()) };
     engine.check_place()?;
     let Err(error) = engine.log.check_place() else { return Ok(()) };

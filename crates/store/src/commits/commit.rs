@@ -65,7 +65,7 @@ impl Engine {
         // From here on nothing fails: the commit exists.
         let has_removed = !state.writer.removed_subtrees.is_empty();
         self.make_newest(state, root, record, named);
-        self.is_due.raise_look();
+        self.is_due.raise_file_check();
         if self.is_checkpoint_due(state) {
             self.is_due.raise();
         }
@@ -95,12 +95,14 @@ impl Engine {
     pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64, named: &[NamedChange]) {
         self.publish(root, record, state.writer.space.end());
         self.replace_newest(state, root, record, named);
+        self.readers.wake_watchers();
     }
 
     /// Publishes the newest commit at the end of a replay.
     pub(crate) fn publish_newest(&self, state: &mut State) {
         self.publish(state.root, state.record, state.writer.space.end());
         self.reclaim_or_poison(state);
+        self.readers.wake_watchers();
     }
 
     fn publish(&self, root: Root, record: u64, end: u64) {

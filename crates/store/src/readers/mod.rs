@@ -6,6 +6,7 @@
 //!         16  high water    slots from this number on were never owned
 //!         64  current       the published root; 0 = none yet
 //!         72  data length   bytes of the data area that readers of the published root may access
+//!         80  watched       1 if threads wait for the next publication, otherwise 0
 //!        128  requests      the number of requests for the writer lock so far
 //!        136  releases      how often the writer lock was released
 //!        144  wanted        1 while a process waits for the writer lock, otherwise 0
@@ -73,6 +74,10 @@ pub(crate) const SLOTS: usize = 4096;
 
 /// The number of bytes of shared memory to request.
 pub(crate) const SHARED_LEN: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
+
+/// The place of the published root in the table. The lower half of the word differs between a root and the next one, whose
+/// record is elsewhere.
+const CURRENT: usize = 8;
 
 /// The unit of the data file's length in slots.
 const PIECE_BYTES: u64 = 1 << 16;
@@ -152,6 +157,21 @@ impl Readers {
     /// within the first `data_len` bytes of the data area. `data_len` may shrink only when no pinned root needs more.
     pub(crate) fn publish(&self, value: u64, data_len: u64) {
         self.table().publish(value, data_len);
+    }
+
+    /// Wakes the threads that wait for a publication. The writer calls this after it has published a root and scanned the pins.
+    #[inline]
+    pub(crate) fn wake_watchers(&self) {
+        if self.table().take_watch() {
+            self.part.memory.shared().wake(CURRENT);
+        }
+    }
+
+    /// Waits until another root than `value` is current, for at most `timeout`. May return early.
+    pub(crate) fn wait_for_other(&self, value: u64, timeout: Duration) {
+        if self.table().watch(value) {
+            self.part.memory.shared().wait(CURRENT, value as u32, timeout);
+        }
     }
 
     /// The published root, if there is one.

@@ -117,6 +117,7 @@ struct Identity<W> {
 struct Publication<W> {
     current: W,
     data_len: W,
+    is_watched: W,
 }
 
 #[derive(Debug, Default)]
@@ -212,6 +213,26 @@ impl<'a, W: Word> Table<'a, W> {
     pub(super) fn publish(&self, value: u64, data_len: u64) {
         self.header.published.data_len.store(data_len, Ordering::Relaxed);
         self.header.published.current.store(value, Ordering::Release);
+    }
+
+    /// Requests that the next publication wakes this thread, and returns whether `value` is still current. The fence orders the request
+    /// before the load, as the writer's WF orders W1 before its load in [`take_watch`](Self::take_watch): one of the two sees the other.
+    pub(super) fn watch(&self, value: u64) -> bool {
+        self.header.published.is_watched.store(1, Ordering::SeqCst);
+        W::fence();
+        self.current() == value
+    }
+
+    /// Returns whether threads wait for a publication. Called after WF. Resets the request, so that one of a killed process is
+    /// answered once.
+    #[inline]
+    pub(super) fn take_watch(&self) -> bool {
+        let word = &self.header.published.is_watched;
+        let is_watched = word.load(Ordering::Relaxed) != 0;
+        if is_watched {
+            word.store(0, Ordering::SeqCst);
+        }
+        is_watched
     }
 
     #[inline]

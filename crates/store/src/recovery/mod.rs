@@ -187,7 +187,7 @@ impl Store {
             arena.verify_nodes(header.root.generation);
         }
         let log = open_log(storage, &header, &readers, &arena)?;
-        // A writer made the logs beside the other name.
+        // The logs have the other name.
         if options.read_only && log.file_numbers() == [0; 2] && storage.has_other_name()? {
             return Err(other_name(storage));
         }

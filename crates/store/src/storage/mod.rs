@@ -211,7 +211,7 @@ pub trait LogFile: fmt::Debug + Send + Sync {
     /// Makes all writes before the call durable (`fdatasync`).
     fn sync(&self) -> Result<()>;
 
-    /// The same as [`Data::file_number`], for the log.
+    /// A number that tells the file from all others, like [`Data::file_number`].
     fn file_number(&self) -> u64 {
         0
     }

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time between a commit and the look whether the files of the store are still where they were.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
+/// The time between a commit and the check that the files of the store are still where they were.
+const FILE_CHECK_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct Requests {
     checkpoint: bool,
     visit: bool,
-    look: bool,
+    file_check: bool,
     end: bool,
 }
 
@@ -22,8 +22,8 @@ pub(crate) enum DueWork {
     Checkpoint,
     /// Visits of removed subtrees.
     Visits,
-    /// A look whether the files of the store are still where they were.
-    Look,
+    /// A check that the files of the store are still where they were.
+    FileCheck,
 }
 
 /// A signal that the thread waits for.
@@ -31,8 +31,8 @@ pub(crate) enum DueWork {
 pub(crate) struct Signal {
     requests: Mutex<Requests>,
     changed: Condvar,
-    /// Whether a look is requested, for committers.
-    has_look: AtomicBool,
+    /// Whether a check of the files is requested, for committers.
+    has_file_check: AtomicBool,
 }
 
 impl Signal {
@@ -46,18 +46,18 @@ impl Signal {
         self.change(|requests| requests.visit = true);
     }
 
-    /// Signals that there was a commit. Costs a load, except for the first commit after a look.
+    /// Signals that there was a commit. Costs a load, except for the first commit after a check.
     #[inline]
-    pub(crate) fn raise_look(&self) {
-        if !self.has_look.load(Ordering::Relaxed) {
-            self.request_look();
+    pub(crate) fn raise_file_check(&self) {
+        if !self.has_file_check.load(Ordering::Relaxed) {
+            self.request_file_check();
         }
     }
 
     #[cold]
-    fn request_look(&self) {
-        self.has_look.store(true, Ordering::SeqCst);
-        self.change(|requests| requests.look = true);
+    fn request_file_check(&self) {
+        self.has_file_check.store(true, Ordering::SeqCst);
+        self.change(|requests| requests.file_check = true);
     }
 
     /// Ends the thread.
@@ -73,18 +73,18 @@ impl Signal {
     /// Waits until there is work. Returns `None` when the thread should end.
     pub(crate) fn wait(&self) -> Option<DueWork> {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut look_at = None;
+        let mut check_at = None;
         while !requests.checkpoint && !requests.visit && !requests.end {
-            if !requests.look {
+            if !requests.file_check {
                 requests = self.changed.wait(requests).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             let now = Instant::now();
-            let left = look_at.get_or_insert(now + LOOK_AFTER).saturating_duration_since(now);
+            let left = check_at.get_or_insert(now + FILE_CHECK_AFTER).saturating_duration_since(now);
             if left.is_zero() {
-                requests.look = false;
-                self.has_look.store(false, Ordering::SeqCst);
-                return Some(DueWork::Look);
+                requests.file_check = false;
+                self.has_file_check.store(false, Ordering::SeqCst);
+                return Some(DueWork::FileCheck);
             }
             requests = self.changed.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0;
         }

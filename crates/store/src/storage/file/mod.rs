@@ -135,9 +135,12 @@ unsafe impl Storage for FileStorage {
     }
 
     fn shared(&self, len: usize) -> Result<Arc<dyn SharedMemory>> {
-        if !self.create {
-            // A missing store gets no lock file either.
-            std::fs::metadata(&self.path).map_err(Error::io("open", &self.path))?;
+        if !self.create
+            && let Err(error) = std::fs::metadata(&self.path)
+        {
+            // If processes have it open, it was removed. Otherwise there is no store, which gets no lock file either.
+            self.shared_with_others(len)?;
+            return Err(Error::io("open", &self.path)(error));
         }
         let path = self.sibling("-lock");
         loop {

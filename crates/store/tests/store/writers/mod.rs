@@ -4,6 +4,8 @@ mod histories;
 #[cfg(unix)]
 mod kill;
 #[cfg(unix)]
+mod monotonic;
+#[cfg(unix)]
 mod names;
 #[cfg(unix)]
 mod processes;

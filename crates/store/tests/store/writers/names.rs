@@ -18,7 +18,7 @@ fn put(store: &Store, key: &[u8]) {
 }
 
 #[test]
-fn store_with_second_hard_link_is_not_written_and_only_read_beside_its_log() {
+fn store_with_second_hard_link_is_not_written_and_only_read_with_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let (path, link) = (folder.path().join("store"), folder.path().join("link"));
     put(&Store::open(&path).unwrap(), b"closed");

@@ -354,3 +354,55 @@ fn is_sleeping(process: &Process) -> bool {
             .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S')))
     })
 }
+
+#[test]
+fn threads_and_processes_are_waited_for_no_longer_than_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let stores = [0, 1].map(|_| options().open(&path).unwrap());
+    let wait = Duration::from_millis(50);
+    let transaction = stores[0].begin().unwrap();
+    for store in [&stores[0], &stores[1]] {
+        assert!(matches!(store.begin_within(wait), Err(Error::Busy)));
+    }
+    std::thread::scope(|scope| {
+        let others = stores.each_ref().map(|store| {
+            scope.spawn(move || {
+                let mut transaction = store.begin_within(TIMEOUT).unwrap();
+                transaction.tree("data").unwrap().put(b"key", b"").unwrap();
+                transaction.abort();
+            })
+        });
+        transaction.abort();
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+    // A store that no other process may write to.
+    let alone = Store::open(folder.path().join("alone")).unwrap();
+    let transaction = alone.begin().unwrap();
+    assert!(matches!(alone.begin_within(wait), Err(Error::Busy)));
+    drop(transaction);
+    drop(alone.begin_within(wait).unwrap());
+}
+
+#[test]
+fn commit_of_another_process_wakes_those_that_wait_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let store = options().open(&path).unwrap();
+    transfer(&store, b"own here", Durability::Deferred).unwrap();
+    let reader = Options::new().read_only(true).open(&path).unwrap();
+    assert!(reader.wait_for_commit(1, Duration::from_millis(1)).unwrap().is_none());
+    let mut other = Process::start(&path, "fill 300");
+    for handle in [&reader, &store] {
+        for commit in 1..=300 {
+            let snapshot = handle.wait_for_commit(commit, TIMEOUT).unwrap().unwrap();
+            assert!(snapshot.sequence() > commit);
+        }
+    }
+    other.expect("filled");
+    other.end();
+    // A view that never changes.
+    drop((store, reader));
+    let closed = Options::new().read_only(true).open(&path).unwrap();
+    assert!(closed.wait_for_commit(301, Duration::from_millis(20)).unwrap().is_none());
+}
