@@ -34,7 +34,9 @@ impl Place {
     pub(super) fn is_current(&self) -> Result<bool> {
         match std::fs::metadata(&self.path) {
             Ok(there) => Ok(self.is_at(&there)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            // A process may give up its rights after it has opened the store.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(true),
             Err(error) => Err(Error::io("find", &self.path)(error)),
         }
     }
