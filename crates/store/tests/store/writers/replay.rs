@@ -1,4 +1,4 @@
-//! What readers get while a process replays the log of another one that was killed.
+//! The snapshots of readers while a process replays the log of another one that was killed.
 #![expect(unsafe_code, reason = "implements storage that calls a test while a log is read")]
 
 use std::path::{Path, PathBuf};
