@@ -111,11 +111,20 @@ impl Engine {
 
     /// Takes the lock from another process, and gets the newest state.
     fn take(self: &Arc<Self>, lock: &ProcessLock, holding: &mut Holding, timeout: Duration) -> Result<()> {
-        self.acquire(lock, timeout)?;
-        let logs = self.log.check_place();
+        let is_check_due = holding.is_check_due();
+        self.acquire(lock, timeout, is_check_due)?;
+        let mut logs = Ok(());
+        if is_check_due {
+            logs = self.log.check_place();
+            holding.checked = Instant::now();
+        }
         let restored = self.restore(lock, holding).and_then(|is_restored| match (is_restored, logs) {
             (true, Ok(())) => Ok(()),
-            (false, Ok(())) => recovery::recover_again(self),
+            (false, Ok(())) => {
+                // The log that is about to be replayed must be the one of the killed process.
+                lock.words.check_place().and_then(|()| self.log.check_place())?;
+                recovery::recover_again(self)
+            }
             // Later commits would be in logs that no process finds. The data file can have those so far.
             (true, Err(error)) => self.checkpoint().and(Err(error)),
             (false, Err(error)) => Err(error),
@@ -127,7 +136,7 @@ impl Engine {
     pub(crate) fn take_to_close(&self) -> bool {
         let Some(lock) = &self.process_lock else { return true };
         let mut holding = lock.holding();
-        if !holding.is_held && self.acquire(lock, Duration::ZERO).is_ok() {
+        if !holding.is_held && self.acquire(lock, Duration::ZERO, true).is_ok() {
             let restored = self.restore(lock, &mut holding);
             let restored = restored.and_then(|is_restored| is_restored.then_some(()).ok_or(Error::Busy));
             // Otherwise the next opening recovers the store.
@@ -155,8 +164,8 @@ impl Engine {
         if self.is_poisoned() { Err(self.poisoned()) } else { Ok(()) }
     }
 
-    /// Locks out other writers, and then readers that keep writers out.
-    fn acquire(&self, lock: &ProcessLock, timeout: Duration) -> Result<()> {
+    /// Locks out other writers, and then readers that keep writers out. Compares the files with their names if `checks_place`.
+    fn acquire(&self, lock: &ProcessLock, timeout: Duration, checks_place: bool) -> Result<()> {
         let started = Instant::now();
         if !lock.words.acquire(timeout)? {
             return Err(Error::Busy);
@@ -175,7 +184,7 @@ impl Engine {
                 return locked.and(released).and(Err(Error::Busy));
             }
         }
-        if let Err(error) = lock.words.check_place() {
+        if checks_place && let Err(error) = lock.words.check_place() {
             let _ = self.arena.data().unlock_contents().and_then(|()| lock.words.release());
             return Err(error);
         }

@@ -94,7 +94,8 @@ fn process_that_takes_its_turn_notices_lost_files() {
         } else {
             fs::remove_file(&lost).unwrap();
         }
-        // The first one has given the lock away.
+        // The first one has given the lock away. It compares the files with their names at most once a millisecond.
+        std::thread::sleep(Duration::from_millis(2));
         for _ in 0..2 {
             assert_replaced(put(&stores[0], 20), &lost, &what);
         }
